@@ -54,10 +54,10 @@ def _shortfall(allow: Consent, verdict: Verdict, today: date, spec: type[Terms])
     if allow.to is not None and _raw_value(allow.to, verdict.path, spec) != verdict.to:
         return "it is for another value"
     for quantity, most in allow.upto.items():
-        if (found := verdict.quantities.get(quantity)) is None:
+        if (lost := verdict.quantities.get(quantity)) is None:
             return f"the {quantity} lost were not counted"
-        if found > most:
-            return f"{show_quantity(quantity, found)} are lost, and it allows {show_quantity(quantity, most)}"
+        if lost > most:
+            return f"{show_quantity(quantity, lost)} are lost, and it allows {show_quantity(quantity, most)}"
     return ""
 
 
@@ -66,15 +66,15 @@ def is_over(allow: Consent, today: date) -> bool:
     return allow.until is not None and today > allow.until
 
 
-def _raw_value(said: Json, path: str, spec: type[Terms]) -> Json:
+def _raw_value(value: Json, path: str, spec: type[Terms]) -> Json:
     """The raw value that the field of this path would have from a consent's value, such as `3d`."""
     reader = _field_reader(spec, path)
     if reader is None:
-        return said
+        return value
     try:
-        return reader.dump_python(reader.validate_python(said), mode="json", exclude_unset=True)
+        return reader.dump_python(reader.validate_python(value), mode="json", exclude_unset=True)
     except ValidationError:
-        return said
+        return value
 
 
 @cache
@@ -116,7 +116,7 @@ def options_in_vain(
         option, same_rule = (code, pattern), by_code.get(code, ())
         if is_of_use(option, same_rule):
             continue
-        said = f"--allow {code}={pattern} allows nothing"
+        statement = f"--allow {code}={pattern} allows nothing"
         if (met := next((one for one in same_rule if is_about(option, one)), None)) is None:
             why = f"no verdict {code} was found at {pattern}" if code in codes else f"no rule has the code {code}"
             fix = "leave it out, or write the code and the address as the plan shows them"
@@ -127,7 +127,7 @@ def options_in_vain(
         else:
             why, fix = f"{code} {met.name} is only a warning here and stops nothing", "leave it out"
         yield Diagnostic(
-            severity=Severity.WARNING, code="XX304", name="allowed-in-vain", message=f"{said}: {why}", fix=fix,
+            severity=Severity.WARNING, code="XX304", name="allowed-in-vain", message=f"{statement}: {why}", fix=fix,
             address=met.address if met else None,
         )  # fmt: skip
 
@@ -160,17 +160,17 @@ def leftover_allowances(
     allowed: Allowed, verdicts: Sequence[tuple[Verdict, type[Terms]]], today: date, *, is_judged: bool
 ) -> Iterable[Diagnostic]:
     """The same for consent that is given to many: it must cover something, but need not cover the changes of others."""
-    allow, what = allowed.consent, f"consent to {allowed.consent.code} on {allowed.on}"
+    allow, statement = allowed.consent, f"consent to {allowed.consent.code} on {allowed.on}"
     same_rule = [(one, _shortfall(allow, one, today, spec)) for one, spec in verdicts if one.code == allow.code]
     short = [(one, why) for one, why in same_rule if why and one.consented is None]
     if is_over(allow, today):
-        yield _warning(allowed.where(""), "XX301", "consent-expired", f"{what} ended on {allow.until}")
+        yield _warning(allowed.where(""), "XX301", "consent-expired", f"{statement} ended on {allow.until}")
     elif short:
         (first, why), more = short[0], f" and {len(short) - 1:_} more" if short[1:] else ""
-        message = f"{what} does not cover the change of {first.address}{more}: {why}"
+        message = f"{statement} does not cover the change of {first.address}{more}: {why}"
         yield _warning(allowed.where(""), "XX303", "consent-falls-short", message)
     elif is_judged and all(why for _, why in same_rule):
-        yield _warning(allowed.where(""), "XX302", "consent-unused", f"{what} is not needed by any change")
+        yield _warning(allowed.where(""), "XX302", "consent-unused", f"{statement} is not needed by any change")
 
 
 _REMOVE = "remove it, so that it never covers a change nobody thought of"

@@ -40,7 +40,7 @@ def with_remembered_defaults(desired: Resource, applied: Owned | None) -> Resour
     ignored. So are values that did not come from its limits, unless they stay whatever they came from."""
     if applied is None or not desired.filled:
         return desired
-    known = {
+    remembered = {
         name: replace(filled, value=applied.filled.get(name)) for name, filled in desired.filled.items() if filled.stays
     } | {
         name: replace(filled, value=value)
@@ -51,11 +51,11 @@ def with_remembered_defaults(desired: Resource, applied: Owned | None) -> Resour
         and name not in applied.fields
         and filled.could_be(value)
     }
-    if not known:
+    if not remembered:
         return desired
-    config = {**desired.config, **{name: filled.value for name, filled in known.items()}}
+    config = {**desired.config, **{name: filled.value for name, filled in remembered.items()}}
     config = {name: value for name, value in config.items() if value is not None}
-    return replace(desired, config=config, filled={**desired.filled, **known})
+    return replace(desired, config=config, filled={**desired.filled, **remembered})
 
 
 def _split_path(path: str) -> list[str]:
@@ -63,30 +63,34 @@ def _split_path(path: str) -> list[str]:
     return path.split(".", 1) if path.startswith("metadata.") else path.split(".")
 
 
-def keep_order(wanted: Json, found: Json, info: FieldInfo | None) -> Json:
+def keep_order(wanted: Json, live: Json, info: FieldInfo | None) -> Json:
     """Live's spelling of a list whose order means nothing, even if the list is nested in a mapping."""
-    if info is None or wanted == found:
+    if info is None or wanted == live:
         return wanted
-    if not info.ordered and isinstance(wanted, list) and isinstance(found, list):
-        return found if _same_items(wanted, found) else wanted
+    if not info.ordered and isinstance(wanted, list) and isinstance(live, list):
+        return live if _same_items(wanted, live) else wanted
     for nested in info.nested_unordered:
-        if _same_items(wanted.get(nested), found.get(nested)):
-            wanted = {**wanted, nested: found[nested]}
+        if _same_items(wanted.get(nested), live.get(nested)):
+            wanted = {**wanted, nested: live[nested]}
     return wanted
 
 
-def _same_items(one: Json, other: Json) -> bool:
-    return isinstance(one, list) and isinstance(other, list) and sorted(map(str, one)) == sorted(map(str, other))
+def _same_items(items: Json, other_items: Json) -> bool:
+    return (
+        isinstance(items, list)
+        and isinstance(other_items, list)
+        and sorted(map(str, items)) == sorted(map(str, other_items))
+    )
 
 
 def _merge_metadata(config: dict[str, Json], live: Config, applied: Owned | None) -> None:
     """Metadata keys that somebody else wrote stay; keys that were applied earlier and that the file dropped are
     removed."""
-    found = live.get("metadata")
-    if not found:
+    live_metadata = live.get("metadata")
+    if not live_metadata:
         return
     ours = applied.fields.get("metadata", {}) if applied else {}
-    foreign = {key: value for key, value in found.items() if key not in ours}
+    foreign = {key: value for key, value in live_metadata.items() if key not in ours}
     if merged := {**foreign, **config.get("metadata", {})}:
         config["metadata"] = merged
 
@@ -100,10 +104,10 @@ def _copy_path(config: dict[str, Json], live: Config, path: list[str]) -> None:
         else:
             config.pop(head, None)
         return
-    inner, found = config.get(head, {}), live.get(head, {})
-    if isinstance(inner, Mapping) and isinstance(found, Mapping):
+    inner, live_inner = config.get(head, {}), live.get(head, {})
+    if isinstance(inner, Mapping) and isinstance(live_inner, Mapping):
         copy = dict(inner)
-        _copy_path(copy, found, rest)
+        _copy_path(copy, live_inner, rest)
         config.pop(head, None)
         if copy:
             config[head] = copy
@@ -118,30 +122,30 @@ def differences(
         return ()
     changes = []
     for name in sorted(desired.keys() | live.keys()):
-        wanted, found = desired.get(name), live.get(name)
-        if wanted == found:
+        wanted, current = desired.get(name), live.get(name)
+        if wanted == current:
             continue
         info = fields.get(name, FieldInfo())
-        for path in _differing_paths(name, wanted, found):
-            one, other = _value_at(found, path), _value_at(wanted, path)
+        for path in _differing_paths(name, wanted, current):
+            live_value, wanted_value = _value_at(current, path), _value_at(wanted, path)
             changes.append(
                 FieldChange(
                     path=_dotted((name, *path)),
-                    live=one,
-                    desired=other,
-                    field_class=_classify(name, path, one, other, applied, info),
+                    live=live_value,
+                    desired=wanted_value,
+                    field_class=_classify(name, path, live_value, wanted_value, applied, info),
                     info=info.inside(path),
                 )
             )
     return tuple(changes)
 
 
-def _differing_paths(name: str, wanted: Json, found: Json) -> list[tuple[str | int, ...]]:
-    if not (_holds_objects(wanted) and _holds_objects(found)) or _is_shifted(wanted, found):
+def _differing_paths(name: str, wanted: Json, current: Json) -> list[tuple[str | int, ...]]:
+    if not (_holds_objects(wanted) and _holds_objects(current)) or _is_shifted(wanted, current):
         return [()]
-    tree = _deepdiff()({name: found}, {name: wanted}, view="tree", threshold_to_diff_deeper=0)
+    tree = _deepdiff()({name: current}, {name: wanted}, view="tree", threshold_to_diff_deeper=0)
     paths = {
-        _trim(tuple(node.path(output_format="list"))[1:], wanted, found) for nodes in tree.values() for node in nodes
+        _trim(tuple(node.path(output_format="list"))[1:], wanted, current) for nodes in tree.values() for node in nodes
     }
     return sorted(paths, key=str)
 
@@ -165,18 +169,18 @@ def _holds_objects(value: Json) -> bool:
     return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))
 
 
-def _is_shifted(wanted: Json, found: Json) -> bool:
+def _is_shifted(wanted: Json, current: Json) -> bool:
     """Did items that stay in a list move up or down because others came or went? Then items with the same number are
     not the same."""
-    if not (isinstance(wanted, list) and isinstance(found, list)) or len(wanted) == len(found):
+    if not (isinstance(wanted, list) and isinstance(current, list)) or len(wanted) == len(current):
         return False
-    return any(one in found and (place >= len(found) or found[place] != one) for place, one in enumerate(wanted))
+    return any(one in current and (index >= len(current) or current[index] != one) for index, one in enumerate(wanted))
 
 
-def _trim(path: tuple[str | int, ...], wanted: Json, found: Json) -> tuple[str | int, ...]:
+def _trim(path: tuple[str | int, ...], wanted: Json, current: Json) -> tuple[str | int, ...]:
     """Cuts a path at the first plain list: its items mean nothing alone."""
     for depth in range(len(path)):
-        values = (_value_at(wanted, path[:depth]), _value_at(found, path[:depth]))
+        values = (_value_at(wanted, path[:depth]), _value_at(current, path[:depth]))
         if any(isinstance(value, list) and not _holds_objects(value) for value in values):
             return path[:depth]
     return path
@@ -200,9 +204,9 @@ def value_in(config: Config, path: str) -> Json:
 def _value_below(value: Json, rest: str) -> Json:
     if not rest or value is None:
         return value
-    if found := re.match(r"\[(\d+)\]", rest):
-        inside = isinstance(value, list) and int(found[1]) < len(value)
-        return _value_below(value[int(found[1])], rest[found.end() :]) if inside else None
+    if match := re.match(r"\[(\d+)\]", rest):
+        inside = isinstance(value, list) and int(match[1]) < len(value)
+        return _value_below(value[int(match[1])], rest[match.end() :]) if inside else None
     if not isinstance(value, Mapping):
         return None
     fits = [key for key in value if rest[1:].startswith(key) and rest[1 + len(key) :][:1] in ("", ".", "[")]
@@ -273,9 +277,11 @@ def _with_source(change: FieldChange, desired: Resource) -> FieldChange:
 
 def _compare_external(desired: Resource, live: Resource, fields: Mapping[str, FieldInfo]) -> Change:
     """Someone else's resource: only what the file says about it is compared, and it is never adopted."""
-    found = {name: live.config[name] for name in desired.config if name in live.config}
-    rebased = {name: keep_order(value, found.get(name), fields.get(name)) for name, value in desired.config.items()}
-    changes = explain_changes(differences(rebased, found, None, fields), desired, live)
+    expected_fields = {name: live.config[name] for name in desired.config if name in live.config}
+    rebased = {
+        name: keep_order(value, expected_fields.get(name), fields.get(name)) for name, value in desired.config.items()
+    }
+    changes = explain_changes(differences(rebased, expected_fields, None, fields), desired, live)
     return Change(
         address=desired.address,
         action=Action.UPDATE if changes else Action.KEEP,

@@ -228,9 +228,9 @@ def as_found(declared: Declared, live: Resource | None, kind: Kind) -> Declared:
     left = {name for name in spec.unmanaged if name in kind.fields and not _is_required(spec, name)}
     if not left:
         return declared
-    found = kind.render(live) if live else {}
+    rendered = kind.render(live) if live else {}
     values = {name: getattr(spec, name) for name in spec.model_fields_set - left}
-    values |= {name: found[name] for name in left if name in found}
+    values |= {name: rendered[name] for name in left if name in rendered}
     return replace(declared, spec=type(spec).model_construct(**values))
 
 

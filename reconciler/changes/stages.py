@@ -65,16 +65,16 @@ def split_change(change: Change, opening: Opening, infos: Mapping[str, FieldInfo
         raise ValueError(f"{change.address} is deleted, and cannot be changed in two stages")
     if change.live is None:
         config = patched(change.desired.config, opening.fields)
-        made = replace(change.desired, config=config)
-        there = replace(made, state={"config": config})
-        return _stage_of_change(change, None, made, infos), _stage_of_change(
-            replace(change, action=Action.UPDATE), there, change.desired, infos
+        opened = replace(change.desired, config=config)
+        existing = replace(opened, state={"config": config})
+        return _stage_of_change(change, None, opened, infos), _stage_of_change(
+            replace(change, action=Action.UPDATE), existing, change.desired, infos
         )
     config = patched(change.live.config, opening.fields)
     raw = patched(change.live.state.get("config", {}), opening.fields)
     # The rest of what the snapshot said of the object is outdated by then; a replacement reads the position again.
-    said = change.live.state if change.action is Action.REPLACE else {}
-    between = replace(change.live, config=config, state={**said, "config": raw})
+    state = change.live.state if change.action is Action.REPLACE else {}
+    between = replace(change.live, config=config, state={**state, "config": raw})
     first = replace(change, action=Action.UPDATE, intent=None)
     return (
         _stage_of_change(first, change.live, replace(change.desired, config=config, filled={}), infos),
@@ -110,8 +110,8 @@ def first_stage(steps: Sequence[Step], opening: Opening) -> tuple[Step, ...]:
 
 def fields_given(ties: Iterable[Tie]) -> dict[Address, frozenset[str]]:
     """The fields by which each change gives something."""
-    found: dict[Address, set[str]] = {}
+    by_address: dict[Address, set[str]] = {}
     for tie in ties:
         if tie.gives:
-            found.setdefault(tie.first, set()).add(tie.gives)
-    return {address: frozenset(fields) for address, fields in found.items()}
+            by_address.setdefault(tie.first, set()).add(tie.gives)
+    return {address: frozenset(fields) for address, fields in by_address.items()}

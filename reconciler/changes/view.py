@@ -146,8 +146,8 @@ class View:
         """The subjects that a resource reads of these streams; of all, if it reads none of these."""
         kind, live, owned = self.kinds.get(address.kind), self.live.get(address), self.ledger.get(address)
         config = live.config if live else owned.applied if owned else None
-        found = list(kind.reads(address, config)) if kind and config is not None else []
-        wanted = [one for one in found if one.stream in of] or found
+        all_reads = list(kind.reads(address, config)) if kind and config is not None else []
+        wanted = [one for one in all_reads if one.stream in of] or all_reads
         return tuple(dict.fromkeys(subject for one in wanted for subject in one.subjects))
 
     def protects(self, *address: str) -> bool:
@@ -159,7 +159,7 @@ class View:
 @lru_cache(maxsize=4)
 def _by_parent(view: View) -> dict[tuple[str, str], list[Change]]:
     """Changes by their kind and the first of their names; sorted out once, since thousands of streams ask."""
-    found: dict[tuple[str, str], list[Change]] = {}
+    by_parent: dict[tuple[str, str], list[Change]] = {}
     for address, change in view.changes.items():
-        found.setdefault((address.kind, address.stream), []).append(change)
-    return found
+        by_parent.setdefault((address.kind, address.stream), []).append(change)
+    return by_parent

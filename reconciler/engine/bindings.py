@@ -57,17 +57,17 @@ def resume_point(seen: Info) -> Json:
     store.
     """
     queue, source, lowest = seen["queue"], seen["source"]["state"], seen.get("lowest")
-    origin, told = queue["config"]["sources"][0], told_of_source(queue)
+    origin, progress = queue["config"]["sources"][0], told_of_source(queue)
     if not same_source(seen):
         return None
     if lowest is not None:
         point = sourced(lowest, origin["name"])
     elif not queue["state"].get("last_seq"):
         point = origin.get("opt_start_seq") or 1
-    elif told.get("seq"):
-        point = told["seq"] + 1
+    elif progress.get("seq"):
+        point = progress["seq"] + 1
     else:
-        point = source["last_seq"] + 1 if seen["rested"] and not told.get("lag") else None
+        point = source["last_seq"] + 1 if seen["rested"] and not progress.get("lag") else None
     return point
 
 
@@ -75,8 +75,8 @@ def same_source(seen: Info) -> Json:
     """Are the copied sequence numbers still those of the source? None if the source ends before them: it is a new
     one."""
     queue, lowest = seen["queue"], seen.get("lowest")
-    origin, told = queue["config"]["sources"][0], told_of_source(queue)
-    reached = sourced(lowest, origin["name"]) if lowest else told.get("seq") or 0
+    origin, progress = queue["config"]["sources"][0], told_of_source(queue)
+    reached = sourced(lowest, origin["name"]) if lowest else progress.get("seq") or 0
     return True if reached is not None and reached <= seen["afterwards"]["state"]["last_seq"] else None
 
 
@@ -115,8 +115,8 @@ _SOURCE = re.compile(rb"\r\nNats-Stream-Source: (\S+) (\d+) ", re.IGNORECASE)
 
 def sourced(message: Mapping[str, Json], stream: str) -> int | None:
     """Which message of the source this one was."""
-    found = _SOURCE.search(base64.b64decode(message.get("hdrs") or ""))
-    return int(found[2]) if found and found[1].decode() == stream else None
+    match = _SOURCE.search(base64.b64decode(message.get("hdrs") or ""))
+    return int(match[2]) if match and match[1].decode() == stream else None
 
 
 SERVERS_FILL = (

@@ -38,7 +38,10 @@ def match_entries(
         return ()
     left = sorted(_undeclared_addresses(topology, ledger, owners, registry, today))
     return tuple(
-        Matched(entry=entry, addresses=tuple(one for one in left if entry.reaches(one, ledger[one].labels)))
+        Matched(
+            entry=entry,
+            addresses=tuple(declared for declared in left if entry.reaches(declared, ledger[declared].labels)),
+        )
         for entry in topology.bulk
     )
 
@@ -59,17 +62,17 @@ def _undeclared_addresses(
 def expand_entries(topology: Topology, matches: Sequence[Matched], today: date) -> Topology:
     """The topology with an entry for each object in place of entries about many. The first entry that counts and matches
     an object says what becomes of it; one that deletes goes before one that gives up, and `refusals` stops it then."""
-    taken: dict[Address, BulkEntry] = {}
-    for one in sorted(matches, key=lambda one: one.entry.is_over(today)):
-        for address in one.addresses:
-            taken.setdefault(address, one.entry)
+    entries: dict[Address, BulkEntry] = {}
+    for match in sorted(matches, key=lambda match: match.entry.is_over(today)):
+        for address in match.addresses:
+            entries.setdefault(address, match.entry)
     removed = (
         Removed(address=address, reason=entry.reason or "", until=entry.until, where=entry.where)
-        for address, entry in taken.items()
+        for address, entry in entries.items()
         if entry.key == "removed"
     )
     forget = (
-        Forgotten(address=address, where=entry.where) for address, entry in taken.items() if entry.key == "forget"
+        Forgotten(address=address, where=entry.where) for address, entry in entries.items() if entry.key == "forget"
     )
     return replace(topology, removed=(*topology.removed, *removed), forget=(*topology.forget, *forget))
 
@@ -77,21 +80,23 @@ def expand_entries(topology: Topology, matches: Sequence[Matched], today: date) 
 def refusals_of_entries(matches: Sequence[Matched], today: date) -> Iterator[tuple[Address, Verdict]]:
     """One for each object of an entry that matches more than it may, and for each that is to be deleted and given up at
     once."""
-    counting = [one for one in matches if not one.entry.is_over(today)]
-    for one in counting:
-        if len(one.addresses) > one.entry.upto:
-            yield from ((address, _refusal_of_too_many(address, one)) for address in one.addresses)
-    forgotten = {address: one.entry for one in counting if one.entry.key == "forget" for address in one.addresses}
-    for one in counting:
-        if one.entry.key == "removed":
-            both = (address for address in one.addresses if address in forgotten)
-            yield from ((address, _refusal_of_both(address, one.entry, forgotten[address])) for address in both)
+    counting = [match for match in matches if not match.entry.is_over(today)]
+    for match in counting:
+        if len(match.addresses) > match.entry.upto:
+            yield from ((address, _refusal_of_too_many(address, match)) for address in match.addresses)
+    forgotten = {
+        address: match.entry for match in counting if match.entry.key == "forget" for address in match.addresses
+    }
+    for match in counting:
+        if match.entry.key == "removed":
+            in_both = (address for address in match.addresses if address in forgotten)
+            yield from ((address, _refusal_of_both(address, match.entry, forgotten[address])) for address in in_both)
 
 
-def _refusal_of_too_many(address: Address, one: Matched) -> Verdict:
+def _refusal_of_too_many(address: Address, match: Matched) -> Verdict:
     """It names what is matched at the first object."""
-    entry, number, is_first = one.entry, len(one.addresses), address == one.addresses[0]
-    named = ", ".join(map(str, one.addresses[:NAMED])) + (f" and {number - NAMED:_} more" if number > NAMED else "")
+    entry, number, is_first = match.entry, len(match.addresses), address == match.addresses[0]
+    named = ", ".join(map(str, match.addresses[:NAMED])) + (f" and {number - NAMED:_} more" if number > NAMED else "")
     names = f": {named}" if is_first else ""
     return Verdict(
         code="XX111", name="more-than-upto", outcome=Outcome.REFUSED, address=str(address), span=entry.where("upto"),
@@ -102,7 +107,7 @@ def _refusal_of_too_many(address: Address, one: Matched) -> Verdict:
 
 
 def _refusal_of_both(address: Address, removed: BulkEntry, forgotten: BulkEntry) -> Verdict:
-    elsewhere = f" ({place})" if (place := forgotten.where("on")) else ""
+    elsewhere = f" ({span})" if (span := forgotten.where("on")) else ""
     return Verdict(
         code="XX112", name="removed-and-forgotten", outcome=Outcome.REFUSED, address=str(address), span=removed.where("on"),
         message=f"`{removed.on}` in `removed` matches it, and so does `{forgotten.on}` in `forget`{elsewhere}",

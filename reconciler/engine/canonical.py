@@ -17,15 +17,15 @@ def recognised(
     snapshot: Snapshot,
     registry: Registry,
     declared: Collection[Address] = (),
-    known: Collection[Address] = (),
+    known_as: Collection[Address] = (),
     external: Collection[Address] = (),
 ) -> dict[Address, Resource]:
     """Every live resource, under the one kind that owns its raw object: the kind it is declared as, else the kind it is
-    `known` as (remembered, or to be removed), else the kind that it looks like. An `external` stream also appears as
+    `known_as` (remembered, or to be removed), else the kind that it looks like. An `external` stream also appears as
     that stream, whatever it is to its owner: the stream behind a bucket has consumers of its own."""
     claims = {raw: kind.name for kind in registry.kinds for raw in kind.claims(snapshot)}
     wanted = {*declared}
-    for address in (*(one for one in known if one not in wanted), *declared):
+    for address in (*(one for one in known_as if one not in wanted), *declared):
         kind = registry.of(address)
         claims[kind.primary(address)] = kind.name
         claims.update(dict.fromkeys(kind.derived(address), kind.name))
@@ -55,23 +55,24 @@ def settle_declared(
     topology: Topology, snapshot: Snapshot, registry: Registry, live: Mapping[Address, Resource]
 ) -> dict[Address, Resource]:
     """Every declared resource in canonical form, parents first. A child is settled under its parent as that will be."""
-    kinds = [registry.of(one.address) for one in topology.resources]
-    said = [
-        (as_found(one, live.get(one.address), kind), kind) for one, kind in zip(topology.resources, kinds, strict=True)
+    kinds = [registry.of(item.address) for item in topology.resources]
+    declared = [
+        (as_found(item, live.get(item.address), kind), kind)
+        for item, kind in zip(topology.resources, kinds, strict=True)
     ]
-    lent = {stream: what for one, kind in said if kind.lends for stream, what in kind.lends(one).items()}
+    lent = {stream: lendings for item, kind in declared if kind.lends for stream, lendings in kind.lends(item).items()}
     at_the_top = Context(target=snapshot.target, snapshot=snapshot, lent=lent)
-    desired = {one.address: kind.settle(one, at_the_top) for one, kind in said if not kind.place.within}
+    desired = {item.address: kind.settle(item, at_the_top) for item, kind in declared if not kind.place.within}
     parents = {
-        address: _parent_afterwards(one, live.get(address), registry.of(address)) for address, one in desired.items()
+        address: _parent_afterwards(item, live.get(address), registry.of(address)) for address, item in desired.items()
     }
     parents |= dict(_streams_of_buckets(desired, parents, registry))
-    below = {address: replace(at_the_top, parent=one) for address, one in parents.items()}
-    for one, kind in said:
+    below = {address: replace(at_the_top, parent=item) for address, item in parents.items()}
+    for item, kind in declared:
         if kind.place.within:
-            context = below.get(Address(kind.place.within, one.address.names[:-1]), at_the_top)
-            desired[one.address] = kind.settle(one, context)
-    return {one.address: desired[one.address] for one, _ in said} | dict(_with_uses(topology, desired, registry))
+            context = below.get(Address(kind.place.within, item.address.names[:-1]), at_the_top)
+            desired[item.address] = kind.settle(item, context)
+    return {item.address: desired[item.address] for item, _ in declared} | dict(_with_uses(topology, desired, registry))
 
 
 def _streams_of_buckets(

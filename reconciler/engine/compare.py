@@ -32,10 +32,10 @@ def compare(
     topology = bulk.expand_entries(topology, matches, options.day)
     ledger = handover.take_over_records(topology, memory.records, options)
     going = (*(one.address for one in topology.removed), *(one.address for one in topology.forget))
-    known = [*ledger, *(address for address in going if registry.holds(address))]
+    known_as = [*ledger, *(address for address in going if registry.holds(address))]
     external = [one.address for one in topology.resources if one.external]
     declared = [one.address for one in topology.resources if not one.external]
-    live = recognised(snapshot, registry, declared, known, external)
+    live = recognised(snapshot, registry, declared, known_as, external)
     desired = settle_declared(topology, snapshot, registry, live)
     begun = {address: intent for address, intent in intents(snapshot).items() if registry.holds(address)}
     changes = {
@@ -57,7 +57,7 @@ def compare(
     changes |= handover.with_giver_as_reason(changes, options)
     if not memory.is_known:
         changes = {a: _keep_unrecorded(c) if c.action is Action.ADOPT else c for a, c in changes.items()}
-    there = KnownNames(
+    names = KnownNames(
         live=live.keys(), ledger=ledger, begun=begun.keys(), snapshot=snapshot, ledger_known=memory.is_known
     )
     unmatched = [one.entry for one in matches if not one.addresses]
@@ -77,7 +77,7 @@ def compare(
         allow=topology.allow,
         given_up=dict(options.given_up),
         streams_left=dict(options.streams_left),
-        diagnostics=(*memory.problems, *misnamed(topology, there, registry, options.day, unmatched)),
+        diagnostics=(*memory.problems, *misnamed(topology, names, registry, options.day, unmatched)),
         kinds=registry.by_name,
         policies=Policies(topology.policies, registry) if topology.policies else None,
         today=options.day,
@@ -134,8 +134,8 @@ def _with_identity_checked(change: Change, registry: Registry, snapshot: Snapsho
         return change
     at_rest = Action.ADOPT if change.action is Action.KEEP else change.action
     known_as = change.origin or change.address  # a renamed object is still known by its old name
-    if said := _recreation_in_words(known_as, change.owned, change.live, registry, snapshot, ledger):
-        return replace(change, action=at_rest, made_anew=said)
+    if recreation := _recreation_in_words(known_as, change.owned, change.live, registry, snapshot, ledger):
+        return replace(change, action=at_rest, made_anew=recreation)
     if change.action is Action.KEEP and is_stale(change.owned, change.desired, registry.of(change.address).fields):
         return replace(change, action=at_rest)
     return change

@@ -34,27 +34,27 @@ Unjudged = Mapping[str, Collection[Address]]
 NOTHING: Unjudged = {}
 
 
-def questions(view: View, registry: Registry, about: Collection[Address] | None = None) -> list[Question]:
-    """Reads that depend on the changes (`about` these; None: all) and are not answered yet. Their answers may lead to
+def questions(view: View, registry: Registry, addresses: Collection[Address] | None = None) -> list[Question]:
+    """Reads that depend on the changes (at these `addresses`; None: all) and are not answered yet. Their answers may lead to
     more questions."""
-    changes = view.changes.values() if about is None else (view.changes[address] for address in about)
+    changes = view.changes.values() if addresses is None else (view.changes[address] for address in addresses)
     changing = (change for change in changes if change.action.writes or change.made_anew)
-    asked = dict.fromkeys(q for change in changing for q in registry.of(change.address).questions(change, view))
-    return [question for question in asked if question not in view.facts]
+    wanted = dict.fromkeys(q for change in changing for q in registry.of(change.address).questions(change, view))
+    return [question for question in wanted if question not in view.facts]
 
 
 def decide(
     view: View, registry: Registry, options: RunOptions, judged: Judged | None = None, unjudged: Unjudged = NOTHING
 ) -> Plan:
     """Judges every change (unless that was done), blocks what must not be done, and makes the steps of the rest."""
-    found = judged_all(view, registry) if judged is None else judged
-    view = _with_allowances(view, found)
+    findings = judged_all(view, registry) if judged is None else judged
+    view = _with_allowances(view, findings)
     verdicts = {
         address: tuple(
             _with_consent(verdict, view.changes[address], registry.of(address), options)
             for verdict in _without_repeated_warnings(each)
         )
-        for address, each in found.items()
+        for address, each in findings.items()
     }
     manner = {a: replacement.decide_manner(change, verdicts.get(a, ())) for a, change in view.changes.items()}
     view = replace(view, changes=manner)
@@ -66,12 +66,12 @@ def decide(
         *view.refusals,
     ):
         verdicts[address] = (*verdicts.get(address, ()), refusal)
-    blocked = hidden | {a for a, found in verdicts.items() if any(v.blocks for v in found)}
+    blocked = hidden | {a for a, findings in verdicts.items() if any(v.blocks for v in findings)}
     blocked |= {a for a, change in view.changes.items() if change.action is Action.UNKNOWN}
     edges = order.build_graph(view.changes, registry, view)
     waiting = order.find_blocked(edges, view.changes, blocked, registry)
     going = {a: c for a, c in view.changes.items() if c.action.writes and a not in blocked and a not in waiting}
-    made = dict(_steps_by_stage(going, edges, registry, view, verdicts, options))
+    steps = dict(_steps_by_stage(going, edges, registry, view, verdicts, options))
     planned = [
         _planned_change(
             change, verdicts.get(address, ()), waiting.get(address), registry.of(address), view, options, edges
@@ -84,7 +84,7 @@ def decide(
         environment=view.environment,
         target=view.target,
         changes=tuple(sorted(planned, key=lambda one: one.address)),
-        steps=order.order_steps(edges, made),
+        steps=order.order_steps(edges, steps),
         diagnostics=(
             *view.diagnostics,
             *_consent_warnings(view, verdicts, registry, options, unjudged),
@@ -106,7 +106,7 @@ def decide(
 
 
 def _without_repeated_warnings(verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
-    """Leave out what only tells others about a field, where a consent about that field names the same ones."""
+    """Leave out a warning about other objects if a stronger verdict on the same field names all of them."""
     named = {(one.path, other) for one in verdicts if one.outcome is not Outcome.WARNS for other in one.others}
     if not named:
         return verdicts
@@ -124,11 +124,11 @@ def _hidden_addresses(view: View, options: RunOptions) -> set[Address]:
     return {a for a, change in view.changes.items() if not options.selects(a, change.labels)}
 
 
-def _with_allowances(view: View, found: Judged) -> View:
+def _with_allowances(view: View, findings: Judged) -> View:
     """The view with the consent that the files give to many at once, on every address that was judged."""
     if not view.allow:
         return view
-    judged = (view.changes[address] for address, verdicts in found.items() if verdicts)
+    judged = (view.changes[address] for address, verdicts in findings.items() if verdicts)
     reached = {
         change.address: replace(
             change, allow=(*change.allow, *consent.reaching(change.address, change.labels, view.allow))
@@ -139,8 +139,8 @@ def _with_allowances(view: View, found: Judged) -> View:
 
 
 def _with_consent(verdict: Verdict, change: Change, kind: Kind, options: RunOptions) -> Verdict:
-    found = _consent_for(verdict, change, kind, options)
-    return replace(verdict, consented=found.reason) if found else verdict
+    given = _consent_for(verdict, change, kind, options)
+    return replace(verdict, consented=given.reason) if given else verdict
 
 
 def _consent_for(verdict: Verdict, change: Change, kind: Kind, options: RunOptions) -> Consent | None:
@@ -189,7 +189,9 @@ def _steps_of_change(
         return ()
     record = record_after(change, view, options)
     if change.action is Action.REPLACE and replacement.replaces(verdicts) and record:
-        given = [found for verdict in verdicts if (found := _consent_for(verdict, change, kind, options))]
+        given = [
+            given_consent for verdict in verdicts if (given_consent := _consent_for(verdict, change, kind, options))
+        ]
         intent = replacement.new_intent(change, verdicts, given, record, view)
         return replacement.replacement_steps(change, intent, kind, view, record)
     if change.intent:
@@ -305,9 +307,11 @@ def _allowance_warnings(
     def is_reached(address: Address) -> bool:
         return allowed.reaches(address, view.changes[address].labels)
 
-    found = [(one, registry.of(address).spec) for address in filter(is_reached, verdicts) for one in verdicts[address]]
+    reached = [
+        (one, registry.of(address).spec) for address in filter(is_reached, verdicts) for one in verdicts[address]
+    ]
     is_judged = not any(map(is_reached, unjudged))
-    yield from consent.leftover_allowances(allowed, found, options.day, is_judged=is_judged)
+    yield from consent.leftover_allowances(allowed, reached, options.day, is_judged=is_judged)
 
 
 def idle_patterns(view: View, options: RunOptions) -> Iterable[Diagnostic]:

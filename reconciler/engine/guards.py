@@ -80,9 +80,9 @@ def _parent_address(address: Address, kind: Kind) -> Address | None:
     return Address(kind.place.within, address.names[:-1]) if kind.place.within else None
 
 
-def refusals_of_mass_changes(found: list[Tally], view: View, registry: Registry) -> Iterator[tuple[Address, Verdict]]:
+def refusals_of_mass_changes(counts: list[Tally], view: View, registry: Registry) -> Iterator[tuple[Address, Verdict]]:
     """One for everything that would be destroyed of a kind with too much, and for what would be deleted with it."""
-    refused = {change.address: tally for tally in found if tally.is_too_much for change in tally.going}
+    refused = {change.address: tally for tally in counts if tally.is_too_much for change in tally.going}
     yield from ((address, _refusal_of_mass_change(view.changes[address], tally)) for address, tally in refused.items())
     for address, change in view.changes.items():
         if change.action is Action.DELETE and address not in refused:
@@ -95,11 +95,11 @@ def unowned_losses(view: View, verdicts: Mapping[Address, Sequence[Verdict]]) ->
     """Refusals for lossy changes of what this topology does not own. Consent in a file covers only what the topology
     owns: a change that deletes messages or loses a position is no way to adopt something. The user hears that before
     giving any consent. If nobody can read who owns what, this holds for everything."""
-    for address, found in verdicts.items():
+    for address, judged in verdicts.items():
         change = view.changes[address]
         if change.owned or change.live is None or change.action is not Action.UPDATE:
             continue
-        lossy = next((one for one in found if one.loses), None)
+        lossy = next((one for one in judged if one.loses), None)
         if lossy:
             yield address, _refusal_of_unowned(change, lossy, ledger_known=view.ledger_known)
 
@@ -144,27 +144,25 @@ def _refusal_of_child(above: Address, change: Change, tally: Tally) -> Verdict:
     return replace(refusal, message=message, fix=f"see {above}", quantities={})
 
 
-def unneeded_guards(found: list[Tally], view: View, today: date) -> Iterator[Diagnostic]:
+def unneeded_guards(counts: list[Tally], view: View, today: date) -> Iterator[Diagnostic]:
     """Warnings about guards that have ended, and about guards without an end that nothing here needs."""
-    needed = {tally.kind for tally in found if len(tally.going) > tally.usual}
-    for one in view.guards:
-        if _has_ended(one, today):
+    needed = {tally.kind for tally in counts if len(tally.going) > tally.usual}
+    for guard in view.guards:
+        if _has_ended(guard, today):
             yield _warning_about_guard(
-                one, "XX301", "consent-expired", f"the guard of kind {one.kind} ended on {one.until}"
+                guard, "XX301", "consent-expired", f"the guard of kind {guard.kind} ended on {guard.until}"
             )
-        elif one.kind not in needed and one.until is None:
-            message = (
-                f"the guard of kind {one.kind} allows {one.upto:_} at once, and this plan destroys no more than usual"
-            )
-            yield _warning_about_guard(one, "XX302", "consent-unused", message)
+        elif guard.kind not in needed and guard.until is None:
+            message = f"the guard of kind {guard.kind} allows {guard.upto:_} at once, and this plan destroys no more than usual"
+            yield _warning_about_guard(guard, "XX302", "consent-unused", message)
 
 
-def _warning_about_guard(one: Guarded, code: str, name: str, message: str) -> Diagnostic:
+def _warning_about_guard(guard: Guarded, code: str, name: str, message: str) -> Diagnostic:
     return Diagnostic(
-        severity=Severity.WARNING, code=code, name=name, message=message, span=one.where(""),
+        severity=Severity.WARNING, code=code, name=name, message=message, span=guard.where(""),
         fix="remove it, so that it never covers a change nobody thought of",
     )  # fmt: skip
 
 
-def _has_ended(one: Guarded, today: date) -> bool:
-    return one.until is not None and today > one.until
+def _has_ended(guard: Guarded, today: date) -> bool:
+    return guard.until is not None and today > guard.until

@@ -37,15 +37,15 @@ BEHIND = "behind"
 def seen_in(snapshot: Snapshot, address: Address, kind: Kind) -> Config:
     """What tells this resource from others of its name; empty if it does not exist."""
     seen, behind = _identity_of_raw(kind.primary(address), snapshot), _stream_behind(address, kind)
-    found = _identity_of_raw(behind, snapshot) if seen and behind else {}
-    return {**seen, BEHIND: found} if found else seen
+    seen_behind = _identity_of_raw(behind, snapshot) if seen and behind else {}
+    return {**seen, BEHIND: seen_behind} if seen_behind else seen
 
 
-def seen_after(was: Config, done: Raw, found: Config, address: Address, kind: Kind) -> Config:
+def seen_after(was: Config, done: Raw, seen_now: Config, address: Address, kind: Kind) -> Config:
     """What was seen of a resource, with what a request found out about one of its objects."""
     if done == kind.primary(address):
-        return {**found, BEHIND: was[BEHIND]} if BEHIND in was else found
-    return {**was, BEHIND: found}
+        return {**seen_now, BEHIND: was[BEHIND]} if BEHIND in was else seen_now
+    return {**was, BEHIND: seen_now}
 
 
 def written(step: Step, address: Address, kind: Kind) -> Raw | None:
@@ -165,7 +165,7 @@ Seen = Mapping[str, Mapping[str, Json]]
 def seen(steps: Iterable[Step], snapshot: Snapshot) -> dict[str, Mapping[str, Json]]:
     """Everything that the steps touch, as far as it is live."""
     touched = dict.fromkeys(on for step in steps for on in _objects_of_step(step))
-    return {"/".join(on): found for on in sorted(touched) if (found := identity_of_object(on, snapshot))}
+    return {"/".join(on): seen_now for on in sorted(touched) if (seen_now := identity_of_object(on, snapshot))}
 
 
 def _objects_of_step(step: Step) -> Iterator[tuple[str, ...]]:

@@ -29,8 +29,8 @@ class Unseen(Exception):
 class PartlyKnown(Mapping[str, Json]):
     """A server's answer of which only part is known."""
 
-    def __init__(self, known: Mapping[str, Json]) -> None:
-        self._known = {key: value for key, value in known.items() if key not in VOLATILE}
+    def __init__(self, answer: Mapping[str, Json]) -> None:
+        self._known = {key: value for key, value in answer.items() if key not in VOLATILE}
 
     def __getitem__(self, key: Any) -> Json:
         if key not in self._known:
@@ -64,13 +64,13 @@ class Watched:
     def __call__(self, rules: Sequence[Rule], change: Change, view: View) -> list[Verdict]:
         return [verdict for one in rules for verdict in self._one(one, change, view)]
 
-    def _one(self, one: Rule, change: Change, view: View) -> list[Verdict]:
+    def _one(self, rule: Rule, change: Change, view: View) -> list[Verdict]:
         try:
-            return judged((one,), change, view)
+            return judged((rule,), change, view)
         except Unseen:
-            at_least = judged((one,), replace(change, live=self.calm.live.get(change.address)), self.calm)
+            at_least = judged((rule,), replace(change, live=self.calm.live.get(change.address)), self.calm)
             if not any(verdict.outcome.rank > Outcome.WARNS.rank for verdict in at_least):
-                self.left.setdefault(one.code, set()).add(change.address)
+                self.left.setdefault(rule.code, set()).add(change.address)
                 return []
             self.uncounted |= {(verdict.code, verdict.address) for verdict in at_least}
             return at_least
@@ -80,8 +80,8 @@ class Watched:
         pattern."""
         if (verdict.code, verdict.address) not in self.uncounted:
             return verdict
-        said = f"{pattern(page)} Only the account can tell what that costs here."
-        return replace(verdict, message=said, quantities={}, bounds={})
+        words = f"{pattern(page)} Only the account can tell what that costs here."
+        return replace(verdict, message=words, quantities={}, bounds={})
 
 
 def pattern(page: str) -> str:

@@ -61,13 +61,13 @@ def replacement_steps(change: Change, intent: Intent, kind: Kind, view: View, re
         raise TypeError(f"a rule of kind {kind.name} replaces, but the kind does not say how")
     how = kind.replace(change, view)
     intent = replace(intent, start=how.start, notes=how.notes, ready=not how.bound)
-    known, starts = how.bound, {path: step for path, step in how.bound.items() if path.startswith("start.")}
-    noted = (_note_step(change, replace(intent, ready=True), view, known, "ready"),) if known else ()
+    bound, starts = how.bound, {path: step for path, step in how.bound.items() if path.startswith("start.")}
+    noted = (_note_step(change, replace(intent, ready=True), view, bound, "ready"),) if bound else ()
     middle = (_note_step(change, intent, view, {}, "begun"), *how.before, *noted, *how.swap)
     tidied = kind.tidy(replace(change, intent=intent), view)
-    made, learned = _with_created_bound(middle, change, kind)
+    creating, learned = _with_created_bound(middle, change, kind)
     remembered = _record_step(change, replace(record, start=how.start), view, starts | learned)
-    row = _in_sequence((*made, *tidied, remembered, *_forget_old_name(change, view), _end_step(change, view)))
+    row = _in_sequence((*creating, *tidied, remembered, *_forget_old_name(change, view), _end_step(change, view)))
     return (*row, replace(how.back, undoes=how.swap[-1].id)) if how.back else row
 
 
@@ -80,8 +80,8 @@ def finishing_steps(change: Change, kind: Kind, view: View, record: Owned | None
     if own.action is Action.CREATE and change.desired:
         start = kind.resume(change, view)
         own = replace(own, desired=started(change.desired, start))
-    made, learned = _with_created_bound(kind.steps(own, view), change, kind)
-    steps = [*_note_of_new_start(change, start, view), *made, *kind.tidy(change, view)]
+    creating, learned = _with_created_bound(kind.steps(own, view), change, kind)
+    steps = [*_note_of_new_start(change, start, view), *creating, *kind.tidy(change, view)]
     if record and (change.action is Action.REPLACE or _starts_like(change, start, view)):
         steps.append(_record_step(change, replace(record, start=start), view, learned))
     return _in_sequence((*steps, _end_step(change, view)))
@@ -99,11 +99,11 @@ def _with_created_bound(steps: Sequence[Step], change: Change, kind: Kind) -> tu
     made."""
     creates = (Call.CONSUMER_CREATE, Call.STREAM_CREATE)
     itself = kind.primary(change.address).on
-    made = next((step for step in reversed(steps) if step.call in creates and step.on == itself), None)
-    if made is None or change.desired is None:
+    creating = next((step for step in reversed(steps) if step.call in creates and step.on == itself), None)
+    if creating is None or change.desired is None:
         return [*steps], {}
-    learned = {"filled": made.id, **{f"seen.{name}": made.id for name in SEEN}}
-    return [replace(step, bind=Bind.MADE) if step is made else step for step in steps], learned
+    learned = {"filled": creating.id, **{f"seen.{name}": creating.id for name in SEEN}}
+    return [replace(step, bind=Bind.MADE) if step is creating else step for step in steps], learned
 
 
 def _starts_like(change: Change, start: Config, view: View) -> bool:
@@ -136,10 +136,10 @@ def _in_sequence(steps: Iterable[Step]) -> tuple[Step, ...]:
 
 
 def _note_step(change: Change, intent: Intent, view: View, uses: Mapping[str, str], reached: str) -> Step:
-    what = "its position" if uses else "the old and the new configuration, and the consent"
+    content = "its position" if uses else "the old and the new configuration, and the consent"
     return _put_step(
         change, view, intent_key(change.address), encode_intent(intent), uses,
-        id_=f"note {change.address} {reached}", effect=f"note that {change.address} is being replaced: {what}",
+        id_=f"note {change.address} {reached}", effect=f"note that {change.address} is being replaced: {content}",
     )  # fmt: skip
 
 

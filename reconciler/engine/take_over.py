@@ -27,19 +27,19 @@ def take_over_records(topology: Topology, ledger: Ledger, options: RunOptions) -
     wanted = {one.address for one in topology.resources if not one.external}
     wanted |= {one.address for one in topology.removed} | {one.origin for one in topology.moved}
     renamed = names_of_owner(topology, today)
-    found = dict(ledger)
+    records = dict(ledger)
     for address, giver in options.given_up:
-        if address in found and found[address].topology == giver:
-            del found[address]
+        if address in records and records[address].topology == giver:
+            del records[address]
     if not take_over and renamed == {topology.name}:
-        return found
-    for address, owned in [*found.items()]:
+        return records
+    for address, owned in [*records.items()]:
         owner = _former_owner(owned, topology.name, take_over) if address in wanted else None
         if owner is not None:
-            found[address] = replace(owned, topology=topology.name, source=None, taken_from=owner)
+            records[address] = replace(owned, topology=topology.name, source=None, taken_from=owner)
         elif owned.topology in renamed - {topology.name}:
-            found[address] = replace(owned, topology=topology.name, taken_from=owned.topology)
-    return found
+            records[address] = replace(owned, topology=topology.name, taken_from=owned.topology)
+    return records
 
 
 def names_of_owner(topology: Topology, today: date) -> set[str]:

@@ -34,8 +34,8 @@ def compare_unfinished(
 ) -> Change:
     """`compare`, for objects that may have been replaced, may be half replaced, or have moved on from their start."""
     if intent is None:
-        found = _in_words_of_file(live, desired, owned.start, owned.fields) if live and owned else live
-        change = compare_resource(desired, found, owned, fields)
+        as_stated = _in_words_of_file(live, desired, owned.start, owned.fields) if live and owned else live
+        change = compare_resource(desired, as_stated, owned, fields)
         return _accept_moved_on(change, live, owned, fields, begins) if live else change
     owned = owned or Owned(topology=intent.topology, source=intent.source)  # whoever began it owns it
     if live is None:
@@ -59,21 +59,23 @@ def changes_left_by_renames(
     """Objects that a run was about to rename when it was interrupted, and that keep their names: what the run wrote there
     for a moment is its own."""
     by_age = {one.created: one for one in begun.values() if isinstance(one, Intent) and one.created}
-    found: dict[Address, Change] = {}
+    marked: dict[Address, Change] = {}
     for address, change in changes.items() if by_age else ():
         intent = by_age.get(str(change.live.state.get("created"))) if change.live else None
         if intent and change.intent is None:
             fields = registry.of(address).fields
-            found[address] = replace(
+            marked[address] = replace(
                 change, fields=tuple(_mark_unfinished(one, intent, fields) for one in change.fields)
             )
-    return found
+    return marked
 
 
-def _mark_unfinished(one: FieldChange, intent: Intent, fields: Mapping[str, FieldInfo]) -> FieldChange:
+def _mark_unfinished(field_change: FieldChange, intent: Intent, fields: Mapping[str, FieldInfo]) -> FieldChange:
     """A value that a replacement writes for a moment is its own; nobody changed it outside."""
-    is_its_own = bool(one.top in fields and fields[one.top].passing) and one.live != intent.old.get(one.top)
-    return replace(one, field_class=FieldClass.UNFINISHED) if is_its_own else one
+    is_its_own = bool(
+        field_change.top in fields and fields[field_change.top].passing
+    ) and field_change.live != intent.old.get(field_change.top)
+    return replace(field_change, field_class=FieldClass.UNFINISHED) if is_its_own else field_change
 
 
 MOVED_ON = "only where a consumer starts, and this one has moved on: apply records it and leaves the server's value"
@@ -86,18 +88,18 @@ def _accept_moved_on(
     else created it with another start, that is drift. `live`: as the server shows it."""
     if not begins or not change.touches(*begins) or change.live is None or change.desired is None:
         return change
-    said, is_ = change.desired.config, change.live.config
-    if owned and any(is_.get(name) != owned.applied.get(name) for name in begins):
+    desired_config, live_config = change.desired.config, change.live.config
+    if owned and any(live_config.get(name) != owned.applied.get(name) for name in begins):
         return change
-    words = {name: said[name] for name in begins if name in said}
-    config = {name: value for name, value in is_.items() if name not in begins} | words
+    words = {name: desired_config[name] for name in begins if name in desired_config}
+    config = {name: value for name, value in live_config.items() if name not in begins} | words
     rest = compare_resource(change.desired, replace(change.live, config=config), owned, fields)
-    what = [name for name in begins if is_.get(name) != said.get(name)]
+    changed = [name for name in begins if live_config.get(name) != desired_config.get(name)]
     return replace(
         rest,
         action=Action.ADOPT if rest.action is Action.KEEP else rest.action,
         began={name: live.config.get(name) for name in begins},
-        reason=f"{' and '.join(what)} {'say' if len(what) > 1 else 'says'} {MOVED_ON}",
+        reason=f"{' and '.join(changed)} {'say' if len(changed) > 1 else 'says'} {MOVED_ON}",
     )
 
 
@@ -124,25 +126,25 @@ def undeclared_replacements(
     topology: Topology, begun: Begun, changes: Mapping[Address, Change]
 ) -> dict[Address, Change]:
     """Resources that were being replaced and are no longer declared."""
-    found: dict[Address, Change] = {}
+    undeclared: dict[Address, Change] = {}
     for address, intent in begun.items():
         change = changes.get(address)
         if change and change.desired:
             continue
         if isinstance(intent, str):
             if change:  # nobody knows what of it is half done
-                found[address] = replace(change, action=Action.UNKNOWN, reason=f"{UNREADABLE}: {intent}")
+                undeclared[address] = replace(change, action=Action.UNKNOWN, reason=f"{UNREADABLE}: {intent}")
         elif change is None and intent.topology == topology.name:
             kept = intent.notes.get("placeholder")
             reason = "a run was interrupted while it replaced this: declare it to finish that, or remove it"
             reason += f". Until then placeholder {kept} may keep messages that nobody wants any more" if kept else ""
-            found[address] = Change(address=address, action=Action.ORPHAN, intent=intent, reason=reason)
+            undeclared[address] = Change(address=address, action=Action.ORPHAN, intent=intent, reason=reason)
         elif (
             change
             and change.action in (Action.FORGET, Action.ABSENT)
             and address in {r.address for r in topology.removed}
         ):
-            found[address] = replace(change, action=Action.DELETE, intent=intent)
+            undeclared[address] = replace(change, action=Action.DELETE, intent=intent)
         elif change:
-            found[address] = replace(change, intent=intent)
-    return found
+            undeclared[address] = replace(change, intent=intent)
+    return undeclared

@@ -64,8 +64,8 @@ class Run:
     @property
     def later_format(self) -> int | None:
         """The format of the writer, if it is not this version's: its words may mean something else."""
-        found: int = self.begun.get("format", FORMAT)
-        return found if found != FORMAT else None
+        number: int = self.begun.get("format", FORMAT)
+        return number if number != FORMAT else None
 
     @property
     def outcome(self) -> str:
@@ -92,14 +92,14 @@ def ended_key(number: int) -> str:
     return f"{PREFIX}.{number}.ended"
 
 
-def steps_key(number: int, at: int) -> str:
+def steps_key(number: int, chunk: int) -> str:
     """Key of one chunk of the results of a run's steps, counted from 0."""
-    return f"{PREFIX}.{number}.steps.{at}"
+    return f"{PREFIX}.{number}.steps.{chunk}"
 
 
-def changes_key(number: int, at: int) -> str:
+def changes_key(number: int, chunk: int) -> str:
     """Key of one chunk of what a run was to change, counted from 0."""
-    return f"{PREFIX}.{number}.changes.{at}"
+    return f"{PREFIX}.{number}.changes.{chunk}"
 
 
 def run_number(key: str) -> int | None:
@@ -125,10 +125,10 @@ def begun_entry(holder: Holder, plan: Plan, changes: int | None = None) -> dict[
     """The entry written when a run starts. `changes`: how many chunks of changes are kept; None: there were too
     many."""
     counts = {name: count for name, count in plan.summary.items() if count}
-    said = {name: value for name, value in asdict(holder).items() if value}
+    holder_fields = {name: value for name, value in asdict(holder).items() if value}
     steps = sum(step.undoes is None for step in plan.steps)
     left_out = {"left_out": number} if (number := len(plan.blocked)) else {}
-    return {"format": FORMAT, **said, "counts": counts, **left_out, "steps": steps, "changes": changes}
+    return {"format": FORMAT, **holder_fields, "counts": counts, **left_out, "steps": steps, "changes": changes}
 
 
 def ended_entry(finished: Finished, chunks: int) -> dict[str, Json]:
@@ -139,7 +139,7 @@ def ended_entry(finished: Finished, chunks: int) -> dict[str, Json]:
 
 def steps_entry(finished: Finished) -> dict[str, Json]:
     """The result of each step: names by result and call, and failures in full."""
-    told: dict[str, Json] = {
+    results: dict[str, Json] = {
         "done": _names_by_call(finished.done),
         "failed": [_failure_entry(one) for one in finished.failed],
         "in_doubt": [_failure_entry(one) for one in finished.in_doubt],
@@ -149,7 +149,7 @@ def steps_entry(finished: Finished) -> dict[str, Json]:
         "unfinished": _addresses((*finished.went_wrong, *finished.skipped, *finished.not_started)),
         "warnings": [_diagnostic_entry(one) for one in finished.warnings],
     }  # fmt: skip
-    return {name: what for name, what in told.items() if what}
+    return {name: result for name, result in results.items() if result}
 
 
 def _addresses(settled: Iterable[Settled]) -> list[Json]:
@@ -159,20 +159,28 @@ def _addresses(settled: Iterable[Settled]) -> list[Json]:
 def _names_by_call(settled: Sequence[Settled]) -> dict[str, Json]:
     """`{"stream.create": ["A", "B"]}`"""
     named: dict[str, Json] = {}
-    for one in islice(settled, NAMED):
-        named.setdefault(one.step.call.value, []).append("/".join(one.step.on))
+    for result in islice(settled, NAMED):
+        named.setdefault(result.step.call.value, []).append("/".join(result.step.on))
     return named | ({"not named": len(settled) - NAMED} if len(settled) > NAMED else {})
 
 
-def _failure_entry(one: Failed | InDoubt) -> dict[str, Json]:
-    return {"step": one.step.id, "call": one.step.call.value, "on": "/".join(one.step.on)} | _diagnostic_entry(
-        one.reason
-    )
+def _failure_entry(failure: Failed | InDoubt) -> dict[str, Json]:
+    return {
+        "step": failure.step.id,
+        "call": failure.step.call.value,
+        "on": "/".join(failure.step.on),
+    } | _diagnostic_entry(failure.reason)
 
 
-def _diagnostic_entry(one: Diagnostic) -> dict[str, Json]:
-    told = {"code": one.code, "name": one.name, "address": one.address, "message": one.message, "fix": one.fix}
-    return {name: value for name, value in told.items() if value}
+def _diagnostic_entry(diagnostic: Diagnostic) -> dict[str, Json]:
+    values = {
+        "code": diagnostic.code,
+        "name": diagnostic.name,
+        "address": diagnostic.address,
+        "message": diagnostic.message,
+        "fix": diagnostic.fix,
+    }
+    return {name: value for name, value in values.items() if value}
 
 
 def split_chunks(value: bytes, size: int = CHUNK) -> list[bytes]:
@@ -189,22 +197,22 @@ LONGEST = 1_024
 def decode_run_entry(value: bytes) -> dict[str, Json]:
     """A `begun` or `ended` entry, without values of the wrong type: a later format, or somebody by hand, may have
     written them."""
-    said = decode_object(value)
+    values = decode_object(value)
     shapes = {"format": int, "counts": dict, **dict.fromkeys(_TEXTS, str), **dict.fromkeys(_NUMBERS, int)}
-    fits = {name: one for name, one in said.items() if isinstance(one, shapes.get(name, object))}
+    fits = {name: one for name, one in values.items() if isinstance(one, shapes.get(name, object))}
     counts = fits.get("counts")
     if isinstance(counts, dict) and not all(isinstance(number, int) for number in counts.values()):
         del fits["counts"]
     return fits
 
 
-def _only_objects(said: Json) -> Json:
-    return [one for one in said if isinstance(one, dict)]
+def _only_objects(values: Json) -> Json:
+    return [one for one in values if isinstance(one, dict)]
 
 
-def _readable_calls(said: Json) -> Json:
+def _readable_calls(by_call: Json) -> Json:
     """`{"stream.create": ["A"]}`; a number replaces names that were too many."""
-    return {call: names for call, names in said.items() if are_texts(names) or is_number(names)}
+    return {call: names for call, names in by_call.items() if are_texts(names) or is_number(names)}
 
 
 _STEPS: Mapping[str, tuple[type, Callable[[Json], Json]]] = {
@@ -217,8 +225,8 @@ _STEPS: Mapping[str, tuple[type, Callable[[Json], Json]]] = {
 
 def decode_steps(value: bytes) -> dict[str, Json]:
     """The results of the steps, as `steps` writes them, without values of another shape."""
-    said = decode_object(value)
-    fits = {name: (one, *_STEPS.get(name, (object, lambda same: same))) for name, one in said.items()}
+    results = decode_object(value)
+    fits = {name: (one, *_STEPS.get(name, (object, lambda same: same))) for name, one in results.items()}
     return {name: part(one) for name, (one, shape, part) in fits.items() if isinstance(one, shape)}
 
 
@@ -227,15 +235,15 @@ def decode_changes(value: bytes) -> dict[str, Json]:
     return {address: _decode_change(one) for address, one in decode_object(value).items() if isinstance(one, dict)}
 
 
-def _decode_change(said: Mapping[str, Json]) -> dict[str, Json]:
-    fields = said.get("fields")
+def _decode_change(change: Mapping[str, Json]) -> dict[str, Json]:
+    fields = change.get("fields")
     sides = {path: one for path, one in fields.items() if isinstance(one, dict)} if isinstance(fields, dict) else {}
-    return {"action": str(said.get("action")), "fields": sides}
+    return {"action": str(change.get("action")), "fields": sides}
 
 
-def chunks_of(said: Mapping[str, Json] | None, name: str) -> range:
+def chunks_of(entry: Mapping[str, Json] | None, name: str) -> range:
     """Numbers of the chunks that an entry counts under `name`, at most LONGEST; none if it counts none."""
-    return range(min((said or {}).get(name) or 0, LONGEST))
+    return range(min((entry or {}).get(name) or 0, LONGEST))
 
 
 def decode_object(value: bytes) -> dict[str, Json]:

@@ -34,10 +34,10 @@ def read(snapshot: Snapshot, registry: Registry) -> Memory:
     """Every readable record by address; none if the bucket does not exist."""
     records: dict[Address, Owned] = {}
     problems = []
-    for key, one in snapshot.entries.get(BUCKET, {}).items():
-        if one.deleted or (address := decode_key(key)) is None:
+    for key, entry in snapshot.entries.get(BUCKET, {}).items():
+        if entry.deleted or (address := decode_key(key)) is None:
             continue
-        owned = decode_owned(one) if registry.holds(address) else _UNHEARD
+        owned = decode_owned(entry) if registry.holds(address) else _UNHEARD
         if isinstance(owned, Owned):
             records[address] = owned
         else:

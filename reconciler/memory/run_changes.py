@@ -30,15 +30,15 @@ def _change_entry(change: PlannedChange) -> dict[str, Json]:
     return {"action": change.action.value, "fields": {one.path: _field_entry(one) for one in change.fields}}
 
 
-def _field_entry(one: FieldChange) -> dict[str, Json]:
-    if len(str(one.live)) + len(str(one.desired)) > LONG:
+def _field_entry(change: FieldChange) -> dict[str, Json]:
+    if len(str(change.live)) + len(str(change.desired)) > LONG:
         return {"long": True}
-    info = one.info
-    said = {
-        "from": one.live, "to": one.desired, "unit": info.unit, "default": info.default, "left_out": info.left_out or None,
+    info = change.info
+    values = {
+        "from": change.live, "to": change.desired, "unit": info.unit, "default": info.default, "left_out": info.left_out or None,
         "units": info.units or None,
     }  # fmt: skip
-    return {name: value for name, value in said.items() if value is not None}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +93,9 @@ def difference(first: Run, last: Run, between: Iterable[Run]) -> ChangesBetween:
         for address, change in _finished_changes(run):
             course = courses.setdefault(address, _Course(was_there=change.get("action") != Action.CREATE))
             course.follow(change)
-    found = (_difference_of_resource(address, course) for address, course in sorted(courses.items()))
+    differences = (_difference_of_resource(address, course) for address, course in sorted(courses.items()))
     return ChangesBetween(
-        first=first, last=last, resources=tuple(one for one in found if one),
+        first=first, last=last, resources=tuple(one for one in differences if one),
         unsure=tuple(run.number for run in runs if run.ended is None or run.outcome == UNKNOWN),
         untold=tuple(run.number for run in runs if run.changes is None),
     )  # fmt: skip
@@ -116,7 +116,7 @@ def _difference_of_resource(address: str, course: _Course) -> Differs | None:
         return None
     sides = {path: pair for path, pair in course.fields.items() if not _is_long(*pair)}
     fields = tuple(
-        one for path, pair in sorted(sides.items()) if (one := _field_change(path, *pair)).live != one.desired
+        change for path, pair in sorted(sides.items()) if (change := _field_change(path, *pair)).live != change.desired
     )
     long = tuple(sorted(course.fields.keys() - sides.keys()))
     if not (fields or long or course.made_anew):

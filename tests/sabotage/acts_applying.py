@@ -133,7 +133,7 @@ STEPS = (
     Act(
         name="a consumer renamed without an entry is not told of it",
         file="reconciler/engine/moves.py",
-        before="len(found) == 1 and not orphan.reason",
+        before="len(candidates) == 1 and not orphan.reason",
         after="not alike and orphan.reason",
         seen_by=("tests/core/test_moves.py",),
     ),
@@ -161,8 +161,8 @@ STEPS = (
     Act(
         name="what a new consumer delivers again by now is not told of a saved plan",
         file="reconciler/changes/recount.py",
-        before="        if said.get(name) != now.get(name):",
-        after="        if said.get(name) != said.get(name):",
+        before="        if planned.get(name) != now.get(name):",
+        after="        if planned.get(name) != planned.get(name):",
         seen_by=(
             "tests/saved/test_saved_plans.py::test_what_the_new_half_of_a_consumer_delivers_again_by_now_is_told",
         ),
@@ -259,8 +259,8 @@ ORDER = (
     Act(
         name="what depends on something refused is done all the same",
         file="reconciler/engine/order.py",
-        before="            if tie.then in blocked or tie.then in found or _may_continue(tie, changes, registry):",
-        after="            if tie.then not in blocked or tie.then in found or _may_continue(tie, changes, registry):",
+        before="            if tie.then in blocked or tie.then in culprits or _may_continue(tie, changes, registry):",
+        after="            if tie.then not in blocked or tie.then in culprits or _may_continue(tie, changes, registry):",
         seen_by=("tests/core/test_decide.py",),
         is_quick=True,
     ),
@@ -335,8 +335,8 @@ REPLACING = (
     Act(
         name="a new queue begins one message late",
         file="reconciler/engine/bindings.py",
-        before='        point = told["seq"] + 1',
-        after='        point = told["seq"] + 2',
+        before='        point = progress["seq"] + 1',
+        after='        point = progress["seq"] + 2',
         seen_by=("tests/core/test_resume_point.py",),
     ),
     Act(
@@ -456,15 +456,15 @@ REMEMBERING = (
     Act(
         name="a bucket that was changed by hand is exported as somebody else's stream",
         file="reconciler/journeys/export/sections.py",
-        before="recognised(snapshot, registry, known=known)",
-        after="recognised(snapshot, registry, known=())",
+        before="recognised(snapshot, registry, known_as=known)",
+        after="recognised(snapshot, registry, known_as=())",
         seen_by=("tests/e2e/test_left_out_again.py",),
     ),
     Act(
         name="metadata that others wrote is removed",
         file="reconciler/changes/diff.py",
-        before="foreign = {key: value for key, value in found.items() if key not in ours}",
-        after="foreign = {key: value for key, value in found.items() if key in ours}",
+        before="foreign = {key: value for key, value in live_metadata.items() if key not in ours}",
+        after="foreign = {key: value for key, value in live_metadata.items() if key in ours}",
         seen_by=("tests/core/test_diff.py",),
     ),
     Act(

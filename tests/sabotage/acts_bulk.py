@@ -8,16 +8,16 @@ ACTS = (
     Act(
         name="an entry about many deletes more than its `upto`",
         file="reconciler/engine/bulk.py",
-        before="        if len(one.addresses) > one.entry.upto:",
-        after="        if len(one.addresses) > 10 * one.entry.upto:",
+        before="        if len(match.addresses) > match.entry.upto:",
+        after="        if len(match.addresses) > 10 * match.entry.upto:",
         seen_by=("tests/core/test_bulk.py",),
         is_quick=True,
     ),
     Act(
         name="of an entry that matches too many, some go all the same",
         file="reconciler/engine/bulk.py",
-        before="one)) for address in one.addresses)",
-        after="one)) for address in one.addresses[one.entry.upto :])",
+        before="match)) for address in match.addresses)",
+        after="match)) for address in match.addresses[match.entry.upto :])",
         seen_by=("tests/core/test_bulk.py",),
     ),
     Act(
@@ -75,8 +75,8 @@ ACTS = (
     Act(
         name="what is to be deleted and given up at once is deleted",
         file="reconciler/engine/bulk.py",
-        before='        if one.entry.key == "removed":\n            both',
-        after='        if one.entry.key == "forget":\n            both',
+        before='        if match.entry.key == "removed":\n            in_both',
+        after='        if match.entry.key == "forget":\n            in_both',
         seen_by=("tests/core/test_bulk.py",),
     ),
     Act(

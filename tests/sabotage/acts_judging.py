@@ -362,15 +362,15 @@ RULES = (
     Act(
         name="effects on others are ignored: what falls on them takes no consent",
         file="reconciler/changes/rule.py",
-        before="key=lambda one: one.rank) if others else finding.outcome",
-        after="key=lambda one: one.rank) if False else finding.outcome",
+        before="key=lambda each: each.rank) if others else finding.outcome",
+        after="key=lambda each: each.rank) if False else finding.outcome",
         seen_by=(says("XX233"),),
     ),
     Act(
         name="streams that copy through a consumer are not named when it changes",
         file="reconciler/changes/rule.py",
-        before="if one.falls_on and hurts else ()",
-        after="if one.falls_on and not hurts else ()",
+        before="if by_rule.falls_on and hurts else ()",
+        after="if by_rule.falls_on and not hurts else ()",
         seen_by=(says("CO601"),),
     ),
     Act(
@@ -475,8 +475,8 @@ RULES = (
     Act(
         name="the pause of a replacement is taken for somebody else's",
         file="reconciler/engine/unfinished.py",
-        before="    return replace(one, field_class=FieldClass.UNFINISHED) if is_its_own else one",
-        after="    return replace(one, field_class=FieldClass.UNFINISHED) if not one.path else one",
+        before="    return replace(field_change, field_class=FieldClass.UNFINISHED) if is_its_own else field_change",
+        after="    return replace(field_change, field_class=FieldClass.UNFINISHED) if not field_change.path else field_change",
         seen_by=("tests/replacement/test_unfinished.py::test_drift_says_what_was_cut_off_and_blames_nobody_else",),
     ),
     Act(
@@ -1119,8 +1119,8 @@ RULES = (
     Act(
         name="a rename that is reverted with more beside it is told of no entry",
         file="reconciler/engine/moves.py",
-        before="found = alike if len(alike) == 1 else others",
-        after="found = alike",
+        before="candidates = alike if len(alike) == 1 else others",
+        after="candidates = alike",
         seen_by=("tests/e2e/test_splitting.py",),
     ),
     Act(
@@ -1306,15 +1306,15 @@ CONSENT = (
     Act(
         name="`upto` of a consent is no bound",
         file="reconciler/changes/consent.py",
-        before="        if found > most:",
-        after="        if found > 2 * most:",
+        before="        if lost > most:",
+        after="        if lost > 2 * most:",
         seen_by=("tests/core/test_consent.py",),
     ),
     Act(
         name="consent covers a loss that nobody counted",
         file="reconciler/changes/consent.py",
-        before="        if (found := verdict.quantities.get(quantity)) is None:",
-        after="        if (found := verdict.quantities.get(quantity, 0)) is None:",
+        before="        if (lost := verdict.quantities.get(quantity)) is None:",
+        after="        if (lost := verdict.quantities.get(quantity, 0)) is None:",
         seen_by=("tests/core/test_consent.py",),
     ),
     Act(
@@ -1362,8 +1362,8 @@ CONSENT = (
     Act(
         name="`expect` lets the wrong cluster pass",
         file="reconciler/engine/target_check.py",
-        before="if wanted is not None and wanted != found:",
-        after="if wanted is not None and found is None:",
+        before="if wanted is not None and wanted != actual:",
+        after="if wanted is not None and actual is None:",
         seen_by=("tests/e2e/test_promises.py::test_the_wrong_place_is_refused_before_anything_is_compared[account]",),
     ),
 )
@@ -1658,7 +1658,7 @@ QUANTITIES = (
         name="where a recreated consumer really began is forgotten when its file names another start",
         file="reconciler/engine/unfinished.py",
         before="        began={name: live.config.get(name) for name in begins},",
-        after="        began={name: is_.get(name) for name in begins},",
+        after="        began={name: live_config.get(name) for name in begins},",
         seen_by=("tests/replacement/test_moved_on.py",),
     ),
     Act(
@@ -1723,8 +1723,8 @@ QUANTITIES = (
     Act(
         name="a source that is taken off is shown as changes of all behind it",
         file="reconciler/changes/diff.py",
-        before="or _is_shifted(wanted, found)",
-        after="or not isinstance(found, object)",
+        before="or _is_shifted(wanted, current)",
+        after="or not isinstance(current, object)",
         seen_by=("tests/core/test_diff.py",),
     ),
     Act(
@@ -1787,8 +1787,8 @@ QUANTITIES = (
     Act(
         name="a request that writes the record of a group forgets which queue it had",
         file="reconciler/engine/identity.py",
-        before="return {**found, BEHIND: was[BEHIND]} if BEHIND in was else found",
-        after="return found",
+        before="return {**seen_now, BEHIND: was[BEHIND]} if BEHIND in was else seen_now",
+        after="return seen_now",
         seen_by=("tests/core/test_identity.py",),
     ),
     Act(
@@ -2105,8 +2105,8 @@ QUANTITIES = (
     Act(
         name="what is recorded of a consumer that somebody deleted is forgotten with its old name",
         file="reconciler/engine/moves.py",
-        before="yield entry.address, replace(change, former=owned, made_anew=made)",
-        after="yield entry.address, replace(change, made_anew=made)",
+        before="yield entry.address, replace(change, former=owned, made_anew=recreation)",
+        after="yield entry.address, replace(change, made_anew=recreation)",
         seen_by=("tests/quantities/test_another_name.py",),
     ),
     Act(
@@ -2203,7 +2203,7 @@ QUANTITIES = (
     Act(
         name="a consumer renamed by hand passes for the old one",
         file="reconciler/engine/moves.py",
-        before="yield entry.address, replace(change, former=owned, made_anew=made)",
+        before="yield entry.address, replace(change, former=owned, made_anew=recreation)",
         after="yield entry.address, replace(change, former=owned)",
         seen_by=("tests/quantities/test_another_name.py",),
     ),

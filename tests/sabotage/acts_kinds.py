@@ -145,8 +145,8 @@ FILES = (
     Act(
         name="an entry of `removed:` that names nothing passes for work that is done",
         file="reconciler/engine/misnamed.py",
-        before="        if at in known.live or at in known.ledger or at in known.begun or at in remembered:",
-        after="        if at not in known.live or at in known.ledger or at in known.begun or at in remembered:",
+        before="        if target in names.live or target in names.ledger or target in names.begun or target in remembered:",
+        after="        if target not in names.live or target in names.ledger or target in names.begun or target in remembered:",
         seen_by=("tests/core/test_misnamed.py",),
     ),
     Act(

@@ -83,7 +83,7 @@ ACTS = (
         name="what others only have to know needs consent",
         file="reconciler/changes/rule.py",
         before="if others else finding.outcome",
-        after="if others or told else finding.outcome",
+        after="if others or informed else finding.outcome",
         seen_by=(says("XX235"),),
     ),
     Act(
