@@ -26,7 +26,7 @@ SIGNS: Mapping[str, str] = {
 """How an experience ends that one of several codes about a side foretells."""
 
 
-def foretold(change: PlannedChange) -> dict[str, frozenset[Side]]:
+def sides_by_code(change: PlannedChange) -> dict[str, frozenset[Side]]:
     """Sides by code, of verdicts and of notes."""
     codes = [*(one.code for one in change.verdicts), *(one.code for one in change.consequences if one.code)]
     by_code = {code: _sides_of_code(change, code) for code in codes}
@@ -39,20 +39,20 @@ def foretold(change: PlannedChange) -> dict[str, frozenset[Side]]:
     return {code: sides for code, sides in by_code.items() if sides}
 
 
-def telling(change: PlannedChange, side: Side) -> Iterator[str]:
+def codes_about(change: PlannedChange, side: Side) -> Iterator[str]:
     """Codes of a change that are about this side. A replacement is about all sides."""
     replacing = [verdict.code for verdict in change.verdicts if verdict.outcome is Outcome.REPLACES]
-    yield from dict.fromkeys([*replacing, *(code for code, sides in foretold(change).items() if side in sides)])
+    yield from dict.fromkeys([*replacing, *(code for code, sides in sides_by_code(change).items() if side in sides)])
 
 
-def narrowed(codes: Sequence[str], after: str) -> tuple[str, ...]:
+def most_exact_codes(codes: Sequence[str], after: str) -> tuple[str, ...]:
     """The codes that foretell exactly this experience, if there are any; otherwise the codes without such a sign."""
     signs = {code: SIGNS.get(stream_code(code), "") for code in codes}
     exact = [code for code, sign in signs.items() if sign and sign in after]
     return tuple(exact or [code for code, sign in signs.items() if not sign] or codes)
 
 
-def excuse(change: PlannedChange, side: Side) -> str:
+def reason_it_is_harmless(change: PlannedChange, side: Side) -> str:
     """Why a difference on this side costs nobody anything; empty if it may."""
     return next((one.sentence for _, one in gains(change) if side in one.sides), "")
 

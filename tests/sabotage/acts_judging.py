@@ -2034,7 +2034,7 @@ QUANTITIES = (
     Act(
         name="a consumer of an interest stream goes before the copy that takes over from it listens",
         file="reconciler/kinds/order/reader_handovers.py",
-        before="    for address in taken_over(change, view):\n",
+        before="    for address in replaced_readers(change, view):\n",
         after="    for address in ():\n",
         seen_by=(
             "tests/kinds/test_order_on_interest.py::"

@@ -8,7 +8,7 @@ FIELDS = (
     Act(
         name="a bucket may be copied before it is made",
         file="reconciler/kinds/buckets/bucket_kind.py",
-        before="needs=lambda resource: names(resource.config),",
+        before="needs=lambda resource: origin_names(resource.config),",
         after="",
         seen_by=("tests/core/test_order.py::test_a_bucket_is_made_before_what_copies_it_by_its_streams_name",),
     ),

@@ -14,7 +14,7 @@ from reconciler.kinds.effects import lowered_limits, pushed_out, sources_changed
 from reconciler.kinds.effects.made_again import filled_at_once
 from reconciler.kinds.fields import peers
 from reconciler.kinds.fields.known import field_infos
-from reconciler.kinds.stream_config.origins import names, reads_by_copying
+from reconciler.kinds.stream_config.origins import origin_names, reads_by_copying
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Terms
 
@@ -54,7 +54,7 @@ def bucket_kind(
         claims=partial(bucket.claims, shape),
         settle=partial(bucket.settle_bucket, shape),
         steps=partial(bucket.steps, shape),
-        needs=lambda resource: names(resource.config),
+        needs=lambda resource: origin_names(resource.config),
         reads=reads_by_copying,
         lends=partial(bucket.lends, shape),
         primary=lambda address: Raw("stream", (shape.stream(address.name),)),

@@ -21,7 +21,7 @@ from reconciler.kinds.effects.uncaptured import subject_removed
 from reconciler.kinds.effects.unprocessed import is_durable
 from reconciler.kinds.fields.versions import reserved_metadata, too_young
 from reconciler.kinds.fields.words import size, some
-from reconciler.kinds.stream_config.config_checks import Validity, stamped
+from reconciler.kinds.stream_config.config_checks import ConfigCheck, rules_of_family
 from reconciler.kinds.stream_config.fixed_fields import fixed_fields, updatability_rules
 from reconciler.kinds.stream_config.mirrors_and_sources import CHECKS as COPIES
 from reconciler.kinds.stream_config.ranges import CHECKS as RANGES
@@ -64,14 +64,14 @@ def bucket_rules(family: str, shape: BucketShape) -> tuple[Rule, ...]:
     )
 
 
-def bucket_checks(family: str, shape: BucketShape, checks: Sequence[Validity]) -> tuple[Rule, ...]:
+def bucket_checks(family: str, shape: BucketShape, checks: Sequence[ConfigCheck]) -> tuple[Rule, ...]:
     """Checks of the stream behind a bucket, under this family's codes and the bucket's own names."""
 
     def lower(change: Change) -> tuple[Config, Config]:
         desired = replace(change.desired, config=change.desired.sent) if change.desired else None
         return stream_config_of(shape, desired), stream_config_of(shape, change.live)
 
-    return stamped(family, checks, lower, shape.ours)
+    return rules_of_family(family, checks, lower, shape.ours)
 
 
 def stream_config_of(shape: BucketShape, resource: Resource | None) -> Config:

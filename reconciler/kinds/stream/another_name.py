@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 from reconciler.changes.renaming import Renaming
 from reconciler.kinds.fields.known import V2_12, V2_14, V2_15
 from reconciler.kinds.fields.words import in_words, listed
-from reconciler.kinds.stream_config.origins import FED_FOR, IDLE, PENDING, can_end, forbidding
+from reconciler.kinds.stream_config.origins import FED_FOR, IDLE, PENDING, can_remove_limit, limits_that_forbid_copying
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.written import quoted
 
@@ -53,7 +53,7 @@ def _steps_for_stream(renaming: Renaming) -> list[str]:
 
 def _steps_that_allow_copying(renaming: Renaming) -> Iterator[str]:
     """The server feeds a copy through a consumer of its own, to which the limits of the origin apply."""
-    old, parts, limits = renaming.old.name, list[str](), forbidding(renaming.live, renaming.version)
+    old, parts, limits = renaming.old.name, list[str](), limits_that_forbid_copying(renaming.live, renaming.version)
     if PENDING in limits:
         parts.append(f"Remove `{PENDING}` from the `consumer_limits` of {old}, and write it into each of its consumers")
     if IDLE in limits:
@@ -68,9 +68,9 @@ def _steps_that_allow_copying(renaming: Renaming) -> Iterator[str]:
 def _can_never_be_copied(renaming: Renaming) -> bool:
     """It has a limit with which the server copies nothing, and which cannot be removed beside consumers."""
     return (
-        PENDING in forbidding(renaming.live, renaming.version)
+        PENDING in limits_that_forbid_copying(renaming.live, renaming.version)
         and renaming.has_consumers
-        and not can_end(renaming.version)
+        and not can_remove_limit(renaming.version)
     )
 
 

@@ -13,7 +13,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.effects.dependants import consumers, consuming, streams
 from reconciler.kinds.fields.words import consent_to, few, in_words
 from reconciler.kinds.stream_config.config_checks import objection
-from reconciler.kinds.stream_config.origins import FED_FOR, can_end, fed_now, is_fed_durably
+from reconciler.kinds.stream_config.origins import FED_FOR, can_remove_limit, fed_now, is_fed_durably
 from reconciler.kinds.subjects.subjects import matches
 from reconciler.model.fields import Unit
 from reconciler.model.resource import Address, Config, Json
@@ -46,7 +46,7 @@ def consumers_above_limits(change: Change, view: View) -> Iterator[Finding]:
     Instead: lower the consumers as well, in the same file; on older servers, raise the limit instead of removing it.
     """
     was, becomes = change.was("consumer_limits") or {}, change.becomes("consumer_limits") or {}
-    strict = not can_end(view.target.version)
+    strict = not can_remove_limit(view.target.version)
     if was == becomes:
         return
     for field, unit in UNITS.items():

@@ -10,7 +10,7 @@ from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.fields.known import V2_12
-from reconciler.kinds.stream_config.config_checks import Sent, is_since, objection, validity
+from reconciler.kinds.stream_config.config_checks import Sent, config_check, is_since, objection
 from reconciler.kinds.stream_config.stream_config import FIELDS
 from reconciler.kinds.stream_config.upgrades import FORCING
 from reconciler.kinds.subjects.subjects import collide, is_valid, reserved, storable
@@ -107,7 +107,7 @@ CLASHES = (
 )  # fmt: skip
 
 
-@validity(545, "contradictory-fields", err_code=(10052, 10187))
+@config_check(545, "contradictory-fields", err_code=(10052, 10187))
 def contradictory_fields(sent: Sent) -> Iterator[Finding]:
     """Two fields exclude each other: roll-ups and `deny_purge`; counters and anything that loses count; schedules and
     sources or `discard: new`. Asynchronous persistence excludes memory, replicas and atomic batches; sealing excludes
@@ -182,7 +182,7 @@ def _check_sealing(sent: Sent) -> Iterator[Finding]:
         )
 
 
-@validity(548, "reserved-subject", err_code=10052)
+@config_check(548, "reserved-subject", err_code=10052)
 def reserved_subject(sent: Sent) -> Iterator[Finding]:
     """A subject captures subjects of the server's own: `$JS`, `$JSC`, `$NRG`, `$SYS`, or everything.
 

@@ -13,7 +13,7 @@ from reconciler.kinds.stream.another_name import recipe
 from reconciler.kinds.stream.rules import EFFECTS, RULES, questions
 from reconciler.kinds.stream_config import advisories, calls
 from reconciler.kinds.stream_config.new_copies import with_waits_for_copies
-from reconciler.kinds.stream_config.origins import names, origin_of_mirror, reads_by_copying
+from reconciler.kinds.stream_config.origins import origin_names, origin_of_mirror, reads_by_copying
 from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, STOCK, StreamConfig, canonical, lasting, settle
 from reconciler.model.resource import Address, Config, Declared, OtherOwner, Resource
 from reconciler.model.wire.snapshot import Snapshot
@@ -77,7 +77,7 @@ STREAM = Kind(
     steps=_steps,
     starts=("first_seq",),
     primary=lambda address: Raw("stream", (address.name,)),
-    needs=lambda resource: names(resource.config),
+    needs=lambda resource: origin_names(resource.config),
     reads=reads_by_copying,
     lends=_lends,
     questions=lambda change, view: (*questions(change, view), *EFFECTS.questions(change, view)),

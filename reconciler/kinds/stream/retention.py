@@ -19,7 +19,7 @@ from reconciler.kinds.effects.unprocessed import (
     unread_consumers,
 )
 from reconciler.kinds.fields.words import amount, consent_to, listed, some, verb
-from reconciler.kinds.stream_config.origins import copying_on
+from reconciler.kinds.stream_config.origins import copies_afterwards
 from reconciler.model.resource import Json
 from reconciler.model.wire.version import Version
 
@@ -81,7 +81,7 @@ def _deleted_messages(change: Change, view: View, messages: int) -> tuple[Amount
     furthest = max(sorted(takers), key=lambda name: takers[name].wants)
     wanted = min(messages, takers[furthest].wants)
     wants = "still wants" if furthest in view.snapshot.consumers.get(change.address.name, {}) else "will want"
-    is_copied = view.target.version >= DELETES_COPIED and bool(copying_on(change.address.name, view))
+    is_copied = view.target.version >= DELETES_COPIED and bool(copies_afterwards(change.address.name, view))
     given = messages if is_copied else sum(one.done for one in takers.values())
     going = Amount(0, min(messages - wanted, given))
     others = sum(one.wants > 0 for one in takers.values()) - 1

@@ -29,7 +29,7 @@ from reconciler.kinds.stream.contradictions import CHECKS as FIELDS_TOGETHER
 from reconciler.kinds.stream.contradictions import RULES as SUBJECTS
 from reconciler.kinds.stream.deletion import stream_deletion
 from reconciler.kinds.stream.retention import interest_retention, turns_to_interest
-from reconciler.kinds.stream_config.config_checks import objection, stamped
+from reconciler.kinds.stream_config.config_checks import objection, rules_of_family
 from reconciler.kinds.stream_config.fixed_fields import fixed_fields, seal_at_creation, updatability_rules
 from reconciler.kinds.stream_config.mirrors_and_sources import CHECKS as COPIES
 from reconciler.kinds.stream_config.ranges import CHECKS as RANGES
@@ -173,6 +173,6 @@ RULES = (
     too_young("ST", unknown_fields, unknown_values),
     external_with_configuration,
     reserved_metadata("ST"),
-    *stamped("ST", CHECKS, _sent_and_live),
+    *rules_of_family("ST", CHECKS, _sent_and_live),
     doomed_live("ST", CHECKS),
 )

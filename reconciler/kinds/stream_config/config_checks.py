@@ -51,7 +51,7 @@ Lower = Callable[[Change], tuple[Config, Config]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Validity:
+class ConfigCheck:
     """A check with the last digits of its code; each family stamps its own letters on it."""
 
     number: int
@@ -60,20 +60,20 @@ class Validity:
     check: Check
 
 
-def validity(number: int, name: str, *, err_code: int | tuple[int, ...] = ()) -> Callable[[Check], Validity]:
+def config_check(number: int, name: str, *, err_code: int | tuple[int, ...] = ()) -> Callable[[Check], ConfigCheck]:
     """Makes a check from a function; its docstring is the page that people read."""
     err_codes = (err_code,) if isinstance(err_code, int) else err_code
-    return lambda check: Validity(number=number, name=name, err_codes=err_codes, check=check)
+    return lambda check: ConfigCheck(number=number, name=name, err_codes=err_codes, check=check)
 
 
-def stamped(
-    family: str, checks: Sequence[Validity], lower: Lower, own: OwnName = lambda name: name
+def rules_of_family(
+    family: str, checks: Sequence[ConfigCheck], lower: Lower, own: OwnName = lambda name: name
 ) -> tuple[Rule, ...]:
     """The rules of one family; `lower` tells what a change of this kind sends."""
     return tuple(_rule_of_check(family, one, lower, own) for one in checks)
 
 
-def _rule_of_check(family: str, check: Validity, lower: Lower, own: OwnName) -> Rule:
+def _rule_of_check(family: str, check: ConfigCheck, lower: Lower, own: OwnName) -> Rule:
     def judge(change: Change, view: View) -> Found:
         if change.desired is None or change.desired.external:
             return None

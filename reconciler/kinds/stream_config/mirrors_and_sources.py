@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from reconciler.changes.verdict import Finding, Reaction
 from reconciler.kinds.fields.known import V2_12, V2_14
-from reconciler.kinds.stream_config.config_checks import Sent, objection, sources_of, validity
+from reconciler.kinds.stream_config.config_checks import Sent, config_check, objection, sources_of
 from reconciler.kinds.stream_config.stream_config import FIELDS
 from reconciler.kinds.subjects.subjects import LONGEST_NAME, is_literal, is_valid, name_problem
 from reconciler.model.resource import Json
@@ -28,7 +28,7 @@ SOURCE_HEADER = 512
 """About as many bytes a source may add to a message: it writes a header with the origin, the sequence and the subject."""
 
 
-@validity(546, "mirror-with-more", err_code=(10034, 10031, 10143, 10173, 10198, 10209, 10186, 10052))
+@config_check(546, "mirror-with-more", err_code=(10034, 10031, 10143, 10173, 10198, 10209, 10186, 10052))
 def mirror_with_more(sent: Sent) -> Iterator[Finding]:
     """A mirror has something that a mirror cannot have: subjects, sources, a first sequence, delete markers, or options
     for publishing.
@@ -56,7 +56,7 @@ def mirror_with_more(sent: Sent) -> Iterator[Finding]:
         )
 
 
-@validity(
+@config_check(
     547, "bad-source", err_code=(10141, 10142, 10144, 10150, 10049, 10140, 10216, 10213, 10215, 10021, 10024, 10052)
 )
 def bad_source(sent: Sent) -> Iterator[Finding]:
@@ -168,7 +168,7 @@ def _check_duplicates(sent: Sent) -> Iterator[Finding]:
     seen: dict[object, int] = {}
     copying: dict[object, int] = {}
     for index, source in enumerate(sent.config.get("sources", ())):
-        first = seen.setdefault(identity(source, sent.version), index)
+        first = seen.setdefault(source_identity(source, sent.version), index)
         if first != index:
             yield objection(
                 f"sources[{index}]",
@@ -185,7 +185,7 @@ def _check_duplicates(sent: Sent) -> Iterator[Finding]:
                 )
 
 
-def identity(source: Json, version: Version) -> object:
+def source_identity(source: Json, version: Version) -> object:
     """What servers treat as the same source: the origin, the way there, and what is copied under which subjects."""
     filtered = [(source.get("filter_subject", ">"), ">")]
     renamed = [(one.get("src", ">"), one.get("dest", ">")) for one in source.get("subject_transforms", ())]
@@ -193,7 +193,7 @@ def identity(source: Json, version: Version) -> object:
     return (*origin_of(source), through, tuple(renamed or filtered))
 
 
-def index_of(source: Json) -> tuple[str, str, str] | None:
+def source_index(source: Json) -> tuple[str, str, str] | None:
     """How servers name a source in the headers of its copies: by the origin, what is copied of it, and under which
     subjects. None: the origin lies elsewhere, and a hash of the way there names it."""
     if source.get("external"):
@@ -213,7 +213,7 @@ def _consumer_identity(source: Json) -> object:
     return (*origin_of(source), source["consumer"].get("name"))
 
 
-@validity(110, "source-start-change")
+@config_check(110, "source-start-change")
 def source_start_change(sent: Sent) -> Iterator[Finding]:
     """The start of an existing source changes.
 
@@ -223,9 +223,9 @@ def source_start_change(sent: Sent) -> Iterator[Finding]:
 
     Instead: leave the start as it is live; to copy again from elsewhere, declare a second stream.
     """
-    before = {identity(source, sent.version): source for source in sent.live.get("sources", ())}
+    before = {source_identity(source, sent.version): source for source in sent.live.get("sources", ())}
     for index, source in enumerate(sent.config.get("sources", ())):
-        was = before.get(identity(source, sent.version), source)
+        was = before.get(source_identity(source, sent.version), source)
         for start in ("opt_start_seq", "opt_start_time"):
             if source.get(start) != was.get(start) and (start in source or start == "opt_start_time"):
                 yield objection(

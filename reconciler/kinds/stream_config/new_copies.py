@@ -20,14 +20,14 @@ LISTENS_WITHIN = 60_000_000_000
 """How long a copy may take; servers need a fifth of a second, and try again after some seconds."""
 
 
-def begun(change: Change, view: View) -> list[str]:
+def newly_copied_streams(change: Change, view: View) -> list[str]:
     """Interest streams that this change begins to copy, and that take subjects which the copy wants in the same plan."""
     return list(
         dict.fromkeys(one.stream for one in _new_reads_of_interest_streams(change, view) if _takes_subjects(one, view))
     )
 
 
-def taken_over(change: Change, view: View) -> Iterator[Address]:
+def replaced_readers(change: Change, view: View) -> Iterator[Address]:
     """Consumers and copies that give up what this change begins to copy."""
     for read in _new_reads_of_interest_streams(change, view):
         yield from _subjects_by_giver(read, change, view)
@@ -69,7 +69,7 @@ def _new_reads_of_interest_streams(change: Change, view: View) -> list[SubjectsR
     """What it begins to copy of streams that keep only what somebody wants."""
     if not change.action.writes or view.stream_of(change.address) is None:
         return []
-    return [one for one in fresh(change, view) if _stays_interest_stream(one.stream, view)]
+    return [one for one in new_reads(change, view) if _stays_interest_stream(one.stream, view)]
 
 
 def _subjects_by_giver(read: SubjectsRead, taker: Change, view: View) -> dict[Address, Sequence[str]]:
@@ -111,7 +111,7 @@ def _stays_interest_stream(stream: str, view: View) -> bool:
     return change.becomes("retention") == "interest" and not (change.live and change.touches("retention"))
 
 
-def fresh(change: Change, view: View) -> list[SubjectsRead]:
+def new_reads(change: Change, view: View) -> list[SubjectsRead]:
     """What this change begins to read: another filter counts, too."""
     reads = view.kinds[change.address.kind].reads
     before = set(reads(change.address, change.live.config)) if change.live else set[SubjectsRead]()

@@ -18,7 +18,7 @@ from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.version import Version
 
 
-def names(copy: Config) -> list[str]:
+def origin_names(copy: Config) -> list[str]:
     """Origins of mirrors and sources in the same account. They may be created later, but then copying starts later too,
     and the copy lacks what it takes over from them."""
     origins = [copy.get("mirror"), *(copy.get("sources") or ())]
@@ -66,13 +66,13 @@ FED_FOR = 10_000_000_000
 PENDING, IDLE = "max_ack_pending", "inactive_threshold"
 
 
-def can_end(version: Version) -> bool:
+def can_remove_limit(version: Version) -> bool:
     """Does this server take a limit that is removed from `consumer_limits` for none? Older ones take it for 0, and refuse
     it beside consumers that have more."""
     return is_since(version, Version(2, 12, 12), Version(2, 14, 3))
 
 
-def forbidding(origin: Config, version: Version) -> Mapping[str, str]:
+def limits_that_forbid_copying(origin: Config, version: Version) -> Mapping[str, str]:
     """The `consumer_limits` of an origin, in words, to which the server's own consumer does not keep: it copies nothing."""
     if is_fed_durably(origin, version):
         return {}
@@ -98,23 +98,23 @@ def copiers(origin: str, view: View) -> Copiers:
     return _copies_by_origin(view).get(origin, {})
 
 
-def feeding(origin: str, view: View) -> Copiers:
+def copies_now(origin: str, view: View) -> Copiers:
     """Streams that copy it now, with the subjects they take now."""
     return _live_copies_by_origin(view).get(origin, {})
 
 
-def copying_on(origin: str, view: View) -> Copiers:
+def copies_afterwards(origin: str, view: View) -> Copiers:
     """Streams that copy it once this plan is applied."""
-    return {name: subjects for name, subjects in copiers(origin, view).items() if name not in removed(view)}
+    return {name: subjects for name, subjects in copiers(origin, view).items() if name not in deleted_streams(view)}
 
 
-def arriving(origin: str, subject: str, view: View) -> dict[str, list[str]]:
+def streams_reached_by(origin: str, subject: str, view: View) -> dict[str, list[str]]:
     """Streams that get messages of a subject then, each with what it gets of them: the origin itself, and what copies it
     directly or through others. Behind a stream that renames subjects, a copy counts as taking all."""
     by_stream, todo = {origin: [subject]}, [(origin, [subject])]
     while todo:
         through, coming = todo.pop()
-        for name, taken in copying_on(through, view).items():
+        for name, taken in copies_afterwards(through, view).items():
             passed = coming if through in _renaming_streams(view) else meets(coming, taken)
             new = [one for one in passed if not any(is_subset(one, other) for other in by_stream.get(name, ()))]
             by_stream[name] = [*by_stream.get(name, ()), *new]
@@ -135,7 +135,7 @@ def _renaming_streams(view: View) -> frozenset[str]:
 
 
 @lru_cache(maxsize=4)
-def removed(view: View) -> frozenset[str]:
+def deleted_streams(view: View) -> frozenset[str]:
     """Streams that this plan deletes, under any kind's name."""
     going = (address for address, change in view.changes.items() if change.action is Action.DELETE)
     return frozenset(name for address in going if (name := view.stream_of(address)))
@@ -172,7 +172,7 @@ def _group_by_origin(configs: Iterable[tuple[str, Config]]) -> dict[str, dict[st
     return by_origin
 
 
-def through(origin: str, consumer: str, *, view: View) -> list[str]:
+def copies_through(origin: str, consumer: str, *, view: View) -> list[str]:
     """Streams that copy their origin through this very consumer of it (`consumer: {name: …}`)."""
     return _copies_by_consumer(view).get((origin, consumer), [])
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.kinds.fields.words import in_words, some
-from reconciler.kinds.stream_config.config_checks import Sent, objection, sources_of, validity
+from reconciler.kinds.stream_config.config_checks import Sent, config_check, objection, sources_of
 from reconciler.model.units import show_bytes, show_duration
 from reconciler.model.wire.version import Version
 
@@ -28,7 +28,7 @@ TOMBSTONES = 1 << 62
 `tbit`)."""
 
 
-@validity(544, "bad-duration", err_code=10052)
+@config_check(544, "bad-duration", err_code=10052)
 def bad_duration(sent: Sent) -> Iterator[Finding]:
     """A duration is negative or too short, or a duplicate window is longer than the messages live.
 
@@ -55,7 +55,7 @@ def bad_duration(sent: Sent) -> Iterator[Finding]:
         )
 
 
-@validity(552, "out-of-range", err_code=(10052, 10133, 10025))
+@config_check(552, "out-of-range", err_code=(10052, 10133, 10025))
 def out_of_range(sent: Sent) -> Iterator[Finding]:
     """Servers do not accept this number or text: replicas beyond 0 to 5, messages of 2 GiB and more, a sequence below
     zero, a description over 4096 bytes, metadata over 128 KiB.
@@ -121,7 +121,7 @@ def _server_metadata(sent: Sent) -> Mapping[str, str]:
     return {"_nats.req.level": "0", **reported}
 
 
-@validity(511, "replicas-on-single-server", err_code=10074)
+@config_check(511, "replicas-on-single-server", err_code=10074)
 def replicas_on_single_server(sent: Sent) -> Iterator[Finding]:
     """A stream has more than one replica on a server that is not clustered.
 
@@ -143,7 +143,7 @@ def replicas_on_single_server(sent: Sent) -> Iterator[Finding]:
     )
 
 
-@validity(553, "even-replicas")
+@config_check(553, "even-replicas")
 def even_replicas(sent: Sent) -> Iterator[Finding]:
     """An even number of replicas: 2 survive no more failures than 1, and 4 no more than 3.
 
@@ -162,7 +162,7 @@ def even_replicas(sent: Sent) -> Iterator[Finding]:
         )
 
 
-@validity(551, "bad-placement", err_code=10052)
+@config_check(551, "bad-placement", err_code=10052)
 def bad_placement(sent: Sent) -> Iterator[Finding]:
     """`placement.preferred` names the server that should lead.
 

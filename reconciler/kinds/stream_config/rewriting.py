@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from reconciler.changes.verdict import Finding, Reaction
 from reconciler.kinds.fields.known import V2_12
-from reconciler.kinds.stream_config.config_checks import Sent, objection, sources_of, validity
+from reconciler.kinds.stream_config.config_checks import Sent, config_check, objection, sources_of
 from reconciler.kinds.stream_config.mirrors_and_sources import reaction_before_2_12
 from reconciler.kinds.subjects.subjects import is_subset, is_valid, overlap
 from reconciler.kinds.subjects.transforms import Problem, worst_problem
@@ -17,7 +17,7 @@ HELP = "write tokens, or whole-token functions such as {{wildcard(1)}} and {{par
 REFUSALS = (10155, 10156, 10145, 10146, 10147, 10151, 10154, 10152, 10049, 10051, 10069)
 
 
-@validity(549, "bad-transform", err_code=REFUSALS)
+@config_check(549, "bad-transform", err_code=REFUSALS)
 def bad_transform(sent: Sent) -> Iterator[Finding]:
     """A subject transform of the stream or of a source is invalid: its `src` is not a subject, or its `dest` cannot be
     made from it, or it takes the same subjects as another transform of its source.
@@ -71,7 +71,7 @@ def _lies_inside(inner: str, outer: str) -> bool:
     return bool(outer) and is_subset(inner, outer)
 
 
-@validity(550, "bad-republish", err_code=10052)
+@config_check(550, "bad-republish", err_code=10052)
 def bad_republish(sent: Sent) -> Iterator[Finding]:
     """Republishing has no destination, leads back into the stream, or cannot be made from its source.
 
