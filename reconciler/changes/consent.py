@@ -20,7 +20,7 @@ from reconciler.model.topology import Allowed
 from reconciler.model.units import show_quantity
 
 
-def entry(code: str, to: str = "", on: str = "") -> str:
+def allow_entry(code: str, to: str = "", on: str = "") -> str:
     """`allow: [{code: ST101, to: memory, reason: …}]`, ready to be pasted; `to` as files write it, `on` for an entry at
     the top of a file. A waiver of a policy has an end."""
     value, many = f"to: {to}, " if to else "", f'on: "{on}", ' if on else ""
@@ -28,8 +28,8 @@ def entry(code: str, to: str = "", on: str = "") -> str:
     return f"allow: [{{code: {code}, {value}{many}reason: …{end}}}]"
 
 
-def reaching(address: Address, labels: Mapping[str, str], allows: Iterable[Allowed]) -> Iterator[Consent]:
-    """Of the consents that the files give to many, those that reach this address."""
+def consents_reaching(address: Address, labels: Mapping[str, str], allows: Iterable[Allowed]) -> Iterator[Consent]:
+    """Consents that the files give to many and that reach this address."""
     return (one.consent for one in allows if one.reaches(address, labels))
 
 
@@ -46,7 +46,7 @@ def covers(allow: Consent, verdict: Verdict, today: date, spec: type[Terms]) -> 
 
 
 def _shortfall(allow: Consent, verdict: Verdict, today: date, spec: type[Terms]) -> str:
-    """What a consent to the right rule lacks, in words; empty if it lacks nothing."""
+    """The shortcoming of a consent to the right rule, in words; empty if it lacks nothing."""
     if is_over(allow, today):
         return f"it ended on {allow.until}"
     if allow.to is None and verdict.to is not None:
@@ -62,7 +62,7 @@ def _shortfall(allow: Consent, verdict: Verdict, today: date, spec: type[Terms])
 
 
 def is_over(allow: Consent, today: date) -> bool:
-    """Its last day has passed; a consent without `until` never ends."""
+    """Has its last day passed? A consent without `until` never ends."""
     return allow.until is not None and today > allow.until
 
 

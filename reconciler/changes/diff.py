@@ -59,7 +59,7 @@ def with_remembered_defaults(desired: Resource, applied: Owned | None) -> Resour
 
 
 def _split_path(path: str) -> list[str]:
-    """Names of metadata belong to their writers, and may contain dots."""
+    """The keys of a path. Names of metadata belong to their writers, and may contain dots."""
     return path.split(".", 1) if path.startswith("metadata.") else path.split(".")
 
 
@@ -96,7 +96,7 @@ def _merge_metadata(config: dict[str, Json], live: Config, applied: Owned | None
 
 
 def _copy_path(config: dict[str, Json], live: Config, path: list[str]) -> None:
-    """Makes one path of `config` equal to live, absence included."""
+    """Make one path of `config` equal to live, absence included."""
     head, *rest = path
     if not rest:
         if head in live:
@@ -178,7 +178,7 @@ def _is_shifted(wanted: Json, current: Json) -> bool:
 
 
 def _trim(path: tuple[str | int, ...], wanted: Json, current: Json) -> tuple[str | int, ...]:
-    """Cuts a path at the first plain list: its items mean nothing alone."""
+    """Cut a path at the first plain list: its items mean nothing alone."""
     for depth in range(len(path)):
         values = (_value_at(wanted, path[:depth]), _value_at(current, path[:depth]))
         if any(isinstance(value, list) and not _holds_objects(value) for value in values):

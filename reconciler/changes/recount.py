@@ -27,14 +27,19 @@ def losses_beyond_consent(
 ) -> Iterator[str]:
     """Losses that grew beyond what somebody agreed to: the bound that consent names, or else twice what the plan said.
     Nobody agreed to a loss that the plan did not mention. `consents`: those that the files give to this resource."""
-    planned_losses, counted = lost(change.verdicts), {(one.code, one.path) for one in change.verdicts if one.quantities}
+    planned_losses, counted = (
+        losses(change.verdicts),
+        {(one.code, one.path) for one in change.verdicts if one.quantities},
+    )
     judged = {(one.code, one.path) for one in change.verdicts}
     shown, shown_now = _losses_in_words(change), _losses_in_words(recounted)
     bounds = {(allow.code, name) for allow in consents for name in allow.upto}
-    for (code, path, name), number in lost(recounted.verdicts).items():
+    for (code, path, name), number in losses(recounted.verdicts).items():
         uncounted = (code, path) in judged - counted
         planned = planned_losses.get((code, path, name), 0)
-        if not uncounted and (code, name) not in bounds and number > most(name, planned):  # bounds: judged by consent
+        if (
+            not uncounted and (code, name) not in bounds and number > allowed_loss(name, planned)
+        ):  # bounds: judged by consent
             many = "" if name in NAMED or not planned else ", more than twice as many"
             was, now = shown.get((code, path, name), "0"), shown_now[code, path, name]
             yield f"the plan said {was} {name} ({code}), and now it is {now}{many}"
@@ -42,14 +47,14 @@ def losses_beyond_consent(
         yield from _losses_no_longer_counted(change, recounted)
 
 
-def counted_again(change: PlannedChange, recounted: PlannedChange) -> Iterator[str]:
+def changed_losses(change: PlannedChange, recounted: PlannedChange) -> Iterator[str]:
     """Losses that have become more or fewer since the plan was made, as sentences."""
     planned_losses, uncounted = (
-        lost(change.verdicts),
+        losses(change.verdicts),
         {(one.code, one.path) for one in change.verdicts if not one.quantities},
     )
     shown, shown_now = _losses_in_words(change), _losses_in_words(recounted)
-    for (code, path, name), number in lost(recounted.verdicts).items():
+    for (code, path, name), number in losses(recounted.verdicts).items():
         planned = planned_losses.get((code, path, name), 0)
         if planned != number and (code, path) not in uncounted:
             was, now = shown.get((code, path, name), "0"), shown_now[code, path, name]
@@ -70,7 +75,7 @@ def _changed_starts(change: PlannedChange, recounted: PlannedChange) -> Iterator
 
 
 def _start_quantities(change: PlannedChange) -> dict[str, str]:
-    """These numbers as a plan shows them."""
+    """The costs of a start as a plan shows them."""
     return {
         name: f"{'up to ' if name in one.bounds else ''}{one.quantities[name]:_}"
         for one in change.consequences
@@ -87,8 +92,8 @@ def _losses_no_longer_counted(change: PlannedChange, recounted: PlannedChange) -
         yield f"the plan said how many messages are lost ({code}), and now they cannot be counted"
 
 
-def lost(verdicts: Iterable[Verdict]) -> dict[tuple[str, str, str], int]:
-    """What is lost, by code, field and name: of losses, and of everything that somebody consented to."""
+def losses(verdicts: Iterable[Verdict]) -> dict[tuple[str, str, str], int]:
+    """Losses by code, field and name: of losses, and of everything that somebody consented to."""
     sums: dict[tuple[str, str, str], int] = {}
     for verdict in verdicts:
         if verdict.is_loss or verdict.consented is not None:
@@ -98,12 +103,12 @@ def lost(verdicts: Iterable[Verdict]) -> dict[tuple[str, str, str], int]:
 
 
 def _losses_in_words(change: PlannedChange) -> dict[tuple[str, str, str], str]:
-    """These numbers as a plan shows them: `up to 7` where nobody counted exactly."""
+    """Losses as a plan shows them: `up to 7` where nobody counted exactly."""
     inexact = {(one.code, one.path, name) for one in change.verdicts for name in one.bounds}
-    return {key: f"{'up to ' if key in inexact else ''}{number:_}" for key, number in lost(change.verdicts).items()}
+    return {key: f"{'up to ' if key in inexact else ''}{number:_}" for key, number in losses(change.verdicts).items()}
 
 
-def most(name: str, planned: int) -> int:
+def allowed_loss(name: str, planned: int) -> int:
     """How many of these may be lost now, if the plan said `planned` and no consent names a bound."""
     if name in NAMED:
         return planned

@@ -74,7 +74,7 @@ def rule(
     err_code: int | tuple[int, ...] = (),
     can_stand: bool | None = None,
 ) -> Callable[[Judge], Rule]:
-    """Makes a rule from a function; the function's docstring is the page that people read. A rule with an `err_code` is
+    """Make a rule from a function; the function's docstring is the page that people read. A rule with an `err_code` is
     the server's own."""
     err_codes = (err_code,) if isinstance(err_code, int) else err_code
 

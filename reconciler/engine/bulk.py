@@ -33,7 +33,7 @@ class Matched:
 def match_entries(
     topology: Topology, ledger: Ledger, owners: Collection[str], registry: Registry, today: date
 ) -> tuple[Matched, ...]:
-    """What each entry matches that still counts today. `owners` are the names by which records know this topology."""
+    """Entries with what they match, if they still count today. `owners` are the names by which records know this topology."""
     if not topology.bulk:
         return ()
     left = sorted(_undeclared_addresses(topology, ledger, owners, registry, today))
@@ -49,7 +49,7 @@ def match_entries(
 def _undeclared_addresses(
     topology: Topology, ledger: Ledger, owners: Collection[str], registry: Registry, today: date
 ) -> Iterator[Address]:
-    """What is owned, and neither declared, under whatever name, nor named by an entry of its own."""
+    """Addresses that are owned, and neither declared, under whatever name, nor named by an entry of its own."""
     named = {one.address for one in topology.resources} | {one.address for one in topology.forget}
     named |= {one.address for one in topology.removed if not (one.until and today > one.until)}
     named |= {one.origin for one in topology.moved}
@@ -94,7 +94,7 @@ def refusals_of_entries(matches: Sequence[Matched], today: date) -> Iterator[tup
 
 
 def _refusal_of_too_many(address: Address, match: Matched) -> Verdict:
-    """It names what is matched at the first object."""
+    """A refusal at one object; only that at the first names what is matched."""
     entry, number, is_first = match.entry, len(match.addresses), address == match.addresses[0]
     named = ", ".join(map(str, match.addresses[:NAMED])) + (f" and {number - NAMED:_} more" if number > NAMED else "")
     names = f": {named}" if is_first else ""

@@ -41,7 +41,7 @@ def recognised(
 def _is_own_object(
     kind: Kind, address: Address, claims: Mapping[Raw, str], elsewhere: Collection[Raw], registry: Registry
 ) -> bool:
-    """No other kind claims the raw object itself, and the stream it belongs to is not part of something else."""
+    """Is the raw object itself claimed by no other kind, and the stream that it belongs to no part of something else?"""
     raw = kind.primary(address)
     if kind.place.within:
         stream = Raw("stream", address.names[:1])
@@ -89,7 +89,7 @@ def _streams_of_buckets(
 def _with_uses(
     topology: Topology, desired: Mapping[Address, Resource], registry: Registry
 ) -> Iterator[tuple[Address, Resource]]:
-    """What reads a stream of another topology, if the files name that topology."""
+    """Resources that read a stream of another topology, if the files name that topology."""
     owners = {one.address.name: one.owner for one in topology.resources if one.owner}
     for address, resource in desired.items() if owners else ():
         streams = {one.stream for one in registry.of(address).reads(address, resource.config)}

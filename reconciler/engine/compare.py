@@ -26,7 +26,7 @@ from reconciler.policies.policies import Policies
 def compare(
     topology: Topology, snapshot: Snapshot, memory: Memory, registry: Registry, options: RunOptions = NO_OPTIONS
 ) -> View:
-    """Pairs desired, live and owned resources, and decides what happens to each address."""
+    """Pair desired, live and owned resources, and decides what happens to each address."""
     owners = handover.names_of_owner(topology, options.day)
     matches = bulk.match_entries(topology, memory.records, owners, registry, options.day)
     topology = bulk.expand_entries(topology, matches, options.day)
@@ -84,7 +84,7 @@ def compare(
     )
 
 
-def counted(view: View) -> dict[str, int]:
+def count_objects(view: View) -> dict[str, int]:
     """How many objects were read."""
     snapshot = view.snapshot
     return {
@@ -144,7 +144,7 @@ def _with_identity_checked(change: Change, registry: Registry, snapshot: Snapsho
 def _recreation_in_words(
     known_as: Address, owned: Owned, live: Resource, registry: Registry, snapshot: Snapshot, ledger: Ledger
 ) -> str:
-    """Says that somebody recreated it, or the stream that belongs to it, and when; empty if both are the recorded ones, as
+    """A sentence that somebody recreated it, or the stream that belongs to it, and when; empty if both are the recorded ones, as
     far as anybody can tell."""
     created, before = live.state.get("created"), owned.seen.get("created")
     if before and created == before:  # nearly always, and thousands of times in a plan

@@ -34,7 +34,9 @@ Unjudged = Mapping[str, Collection[Address]]
 NOTHING: Unjudged = {}
 
 
-def questions(view: View, registry: Registry, addresses: Collection[Address] | None = None) -> list[Question]:
+def unanswered_questions(
+    view: View, registry: Registry, addresses: Collection[Address] | None = None
+) -> list[Question]:
     """Reads that depend on the changes (at these `addresses`; None: all) and are not answered yet. Their answers may lead to
     more questions."""
     changes = view.changes.values() if addresses is None else (view.changes[address] for address in addresses)
@@ -46,7 +48,7 @@ def questions(view: View, registry: Registry, addresses: Collection[Address] | N
 def decide(
     view: View, registry: Registry, options: RunOptions, judged: Judged | None = None, unjudged: Unjudged = NOTHING
 ) -> Plan:
-    """Judges every change (unless that was done), blocks what must not be done, and makes the steps of the rest."""
+    """Judge every change (unless that was done), blocks what must not be done, and makes the steps of the rest."""
     findings = judged_all(view, registry) if judged is None else judged
     view = _with_allowances(view, findings)
     verdicts = {
@@ -118,7 +120,7 @@ def _without_repeated_warnings(verdicts: Sequence[Verdict]) -> Sequence[Verdict]
 
 
 def _hidden_addresses(view: View, options: RunOptions) -> set[Address]:
-    """What this run leaves out."""
+    """Addresses that this run leaves out."""
     if options.is_about_all:
         return set()
     return {a for a, change in view.changes.items() if not options.selects(a, change.labels)}
@@ -131,7 +133,7 @@ def _with_allowances(view: View, findings: Judged) -> View:
     judged = (view.changes[address] for address, verdicts in findings.items() if verdicts)
     reached = {
         change.address: replace(
-            change, allow=(*change.allow, *consent.reaching(change.address, change.labels, view.allow))
+            change, allow=(*change.allow, *consent.consents_reaching(change.address, change.labels, view.allow))
         )
         for change in judged
     }
@@ -238,7 +240,7 @@ def _planned_change(
 
 
 def record_after(change: Change, view: View, options: RunOptions) -> Owned | None:
-    """What the ledger will say once this change is applied."""
+    """The record in the ledger once this change is applied."""
     if change.action is Action.ORPHAN and change.owned and change.owned.taken_from:
         return change.owned
     if change.desired is None or change.desired.external or change.action in (Action.DELETE, Action.FORGET):

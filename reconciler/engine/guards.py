@@ -68,7 +68,7 @@ def _tally_kind(kind: Kind, view: View, owned: int, going: Sequence[Change], tod
 
 
 def _destroys_alone(change: Change, kind: Kind, view: View) -> bool:
-    """This plan, not an interrupted one, destroys something live, and destroys it on its own, not with its parent."""
+    """Does this plan, not an interrupted one, destroy something live on its own, not with its parent?"""
     if change.live is None or change.intent is not None:
         return False
     parent = _parent_address(change.address, kind)
@@ -138,7 +138,7 @@ def _refusal_of_mass_change(change: Change, tally: Tally) -> Verdict:
 
 
 def _refusal_of_child(above: Address, change: Change, tally: Tally) -> Verdict:
-    """For what would be deleted with something that may not be."""
+    """A refusal for what would be deleted with something that may not be."""
     refusal = _refusal_of_mass_change(change, tally)
     message = f"it would be deleted with {above}, which is refused"
     return replace(refusal, message=message, fix=f"see {above}", quantities={})

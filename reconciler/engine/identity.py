@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from reconciler.changes.kind import Kind, Raw
-from reconciler.engine.bindings import age_and_progress, losable_with
+from reconciler.engine.bindings import age_and_progress, possible_loss
 from reconciler.model.records import BUCKET, Owned
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.snapshot import Snapshot, Target
@@ -34,21 +34,21 @@ BEHIND = "behind"
 """In what was seen of a resource, the same of the stream that belongs to it: the queue of a group."""
 
 
-def seen_in(snapshot: Snapshot, address: Address, kind: Kind) -> Config:
-    """What tells this resource from others of its name; empty if it does not exist."""
+def identity_of_resource(snapshot: Snapshot, address: Address, kind: Kind) -> Config:
+    """The data that tells this resource from others of its name; empty if it does not exist."""
     seen, behind = _identity_of_raw(kind.primary(address), snapshot), _stream_behind(address, kind)
     seen_behind = _identity_of_raw(behind, snapshot) if seen and behind else {}
     return {**seen, BEHIND: seen_behind} if seen_behind else seen
 
 
-def seen_after(was: Config, done: Raw, seen_now: Config, address: Address, kind: Kind) -> Config:
-    """What was seen of a resource, with what a request found out about one of its objects."""
+def identity_after_request(was: Config, done: Raw, seen_now: Config, address: Address, kind: Kind) -> Config:
+    """The identity of a resource as it was seen, with what a request found out about one of its objects."""
     if done == kind.primary(address):
         return {**seen_now, BEHIND: was[BEHIND]} if BEHIND in was else seen_now
     return {**was, BEHIND: seen_now}
 
 
-def written(step: Step, address: Address, kind: Kind) -> Raw | None:
+def raw_written_by(step: Step, address: Address, kind: Kind) -> Raw | None:
     """Which of the objects that tell this resource from others the step writes."""
     raws = (kind.primary(address), _stream_behind(address, kind))
     return next((raw for raw in raws if raw and raw.on == step.on and step.call.startswith(f"{raw.type}.")), None)
@@ -62,21 +62,21 @@ def _identity_of_raw(raw: Raw, snapshot: Snapshot) -> Config:
     if raw.type == "entry":
         bucket, key = raw.on
         entry = snapshot.entries.get(bucket, {}).get(key)
-        return entry_seen(entry.revision) if entry and not entry.deleted else {}
-    info = found_in(raw.on, snapshot)
-    return echoed(info, snapshot.target) if info else {}
+        return identity_of_entry(entry.revision) if entry and not entry.deleted else {}
+    info = info_in(raw.on, snapshot)
+    return identity_in_answer(info, snapshot.target) if info else {}
 
 
-def entry_seen(revision: int) -> Config:
+def identity_of_entry(revision: int) -> Config:
     """The same for a record in a bucket: its revision goes back only with the bucket."""
     return {"at": revision}
 
 
-def echoed(echo: Mapping[str, Json], target: Target) -> Config:
+def identity_in_answer(echo: Mapping[str, Json], target: Target) -> Config:
     """The same from the answer to a create or update; empty if the answer does not tell."""
     if not echo.get("created"):
         return {}
-    return {**age_and_progress(echo), **server_identity(target), **losable_with(echo)}
+    return {**age_and_progress(echo), **server_identity(target), **possible_loss(echo)}
 
 
 def server_identity(target: Target) -> Config:
@@ -133,7 +133,7 @@ def _is_other_object(was: Config, raw: Raw, snapshot: Snapshot) -> bool:
 
 
 def _has_other_creation_time(owned: Owned, raw: Raw, snapshot: Snapshot) -> bool:
-    """Its creation time is another one."""
+    """Is its creation time another one?"""
     was, now = owned.seen.get("created"), _identity_of_raw(raw, snapshot).get("created")
     return bool(was and now and was != now)
 
@@ -162,7 +162,7 @@ Seen = Mapping[str, Mapping[str, Json]]
 """By name (`ORDERS`, `ORDERS/dispatch`): when the server says it was created, how far it had come, and which server says so."""
 
 
-def seen(steps: Iterable[Step], snapshot: Snapshot) -> dict[str, Mapping[str, Json]]:
+def identities_touched(steps: Iterable[Step], snapshot: Snapshot) -> dict[str, Mapping[str, Json]]:
     """Everything that the steps touch, as far as it is live."""
     touched = dict.fromkeys(on for step in steps for on in _objects_of_step(step))
     return {"/".join(on): seen_now for on in sorted(touched) if (seen_now := identity_of_object(on, snapshot))}
@@ -179,22 +179,22 @@ def _objects_of_step(step: Step) -> Iterator[tuple[str, ...]]:
 
 
 def identity_of_object(on: tuple[str, ...], snapshot: Snapshot) -> Mapping[str, Json] | None:
-    """What tells this stream or consumer from others of its name; None: it does not exist."""
-    info = found_in(on, snapshot)
-    return stands_on(info, snapshot.target) if info else None
+    """The data that tells this stream or consumer from others of its name; None: it does not exist."""
+    info = info_in(on, snapshot)
+    return identity_in_info(info, snapshot.target) if info else None
 
 
-def stands_on(info: Mapping[str, Json], target: Target) -> Mapping[str, Json]:
-    """When an object was created, and how far it has come, as this server says."""
+def identity_in_info(info: Mapping[str, Json], target: Target) -> Mapping[str, Json]:
+    """The time at which an object was created, and how far it has come, as this server says."""
     return {**age_and_progress(info), **server_identity(target)}
 
 
-def found_in(on: tuple[str, ...], snapshot: Snapshot) -> Mapping[str, Json] | None:
-    """What the server said of this stream or consumer; None: it does not exist."""
+def info_in(on: tuple[str, ...], snapshot: Snapshot) -> Mapping[str, Json] | None:
+    """The answer of the server about this stream or consumer; None: it does not exist."""
     return snapshot.streams.get(on[0]) if len(on) == 1 else snapshot.consumers.get(on[0], {}).get(on[1])
 
 
-def recreated(step: Step, then: Seen, now: Seen) -> str | None:
+def recreated_object(step: Step, then: Seen, now: Seen) -> str | None:
     """The object of this step that was certainly deleted and recreated since. Reconciler's own bucket is recognised by
     its id."""
     for on in _objects_of_step(step):

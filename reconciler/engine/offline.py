@@ -80,16 +80,16 @@ class Watched:
         pattern."""
         if (verdict.code, verdict.address) not in self.uncounted:
             return verdict
-        words = f"{pattern(page)} Only the account can tell what that costs here."
+        words = f"{first_paragraph(page)} Only the account can tell what that costs here."
         return replace(verdict, message=words, quantities={}, bounds={})
 
 
-def pattern(page: str) -> str:
-    """What a rule looks for: the first paragraph of its page."""
+def first_paragraph(page: str) -> str:
+    """The first paragraph of a rule's page: what it looks for."""
     return " ".join(page.partition("\n\n")[0].split())
 
 
-def unseen(view: View) -> View:
+def without_server_data(view: View) -> View:
     """The same view, without anything that only a server can tell."""
     changes = {address: replace(one, live=_without_state_if_any(one.live)) for address, one in view.changes.items()}
     live = {address: _without_state(one) for address, one in view.live.items()}

@@ -132,7 +132,7 @@ def _needed_addresses(address: Address, resource: Resource | None, registry: Reg
 
 
 def _parent_addresses(address: Address, registry: Registry) -> tuple[Address, ...]:
-    """Whatever the stream may be declared as that it hangs on."""
+    """Addresses under which the stream that it hangs on may be declared."""
     return tuple(registry.backed_by(address.stream)) if registry.of(address).place.within else ()
 
 

@@ -25,7 +25,7 @@ from reconciler.model.wire.steps import Bind, Call, Step
 
 
 def replaces(verdicts: Iterable[Verdict]) -> bool:
-    """No update makes this change: a verdict says that the object is recreated."""
+    """Does a verdict say that the object is recreated, since no update makes this change?"""
     return any(verdict.outcome is Outcome.REPLACES for verdict in verdicts)
 
 
@@ -39,7 +39,7 @@ def decide_manner(change: Change, verdicts: Sequence[Verdict]) -> Change:
 def new_intent(
     change: Change, verdicts: Sequence[Verdict], given: Iterable[Consent], record: Owned, view: View
 ) -> Intent:
-    """What is noted before anything happens, except the position."""
+    """The intent that is noted before anything happens, except the position."""
     live = change.live or view.live[change.origin or change.address]
     paths = (verdict.path for verdict in verdicts if verdict.outcome is Outcome.REPLACES)
     tops = (path.partition(".")[0] for path in paths if path)  # a name is no field
@@ -72,14 +72,14 @@ def replacement_steps(change: Change, intent: Intent, kind: Kind, view: View, re
 
 
 def finishing_steps(change: Change, kind: Kind, view: View, record: Owned | None) -> tuple[Step, ...]:
-    """What is left to do of an interrupted replacement, or to clean up if it is no longer wanted."""
+    """Steps that are left of an interrupted replacement, or to clean up if it is no longer wanted."""
     if change.intent and change.desired and record and change.live is None and kind.stands(change, view):
         wanted = replace(change.intent, wanted=change.desired.config)
         return replacement_steps(change, wanted, kind, view, record)
     own, start = without_replacement(change), change.intent.start if change.intent else {}
     if own.action is Action.CREATE and change.desired:
         start = kind.resume(change, view)
-        own = replace(own, desired=started(change.desired, start))
+        own = replace(own, desired=with_start(change.desired, start))
     creating, learned = _with_created_bound(kind.steps(own, view), change, kind)
     steps = [*_note_of_new_start(change, start, view), *creating, *kind.tidy(change, view)]
     if record and (change.action is Action.REPLACE or _starts_like(change, start, view)):
@@ -113,7 +113,7 @@ def _starts_like(change: Change, start: Config, view: View) -> bool:
 
 
 def without_replacement(change: Change) -> Change:
-    """What to do about the object itself, whatever else is left of a replacement."""
+    """The change of the object itself, whatever else is left of a replacement."""
     if change.action is Action.REPLACE and change.live is None:
         return replace(change, action=Action.CREATE)
     if change.action in (Action.REPLACE, Action.UPDATE):
@@ -122,7 +122,7 @@ def without_replacement(change: Change) -> Change:
     return change
 
 
-def started(resource: Resource, start: Config) -> Resource:
+def with_start(resource: Resource, start: Config) -> Resource:
     """The resource with this start instead of its own."""
     config = {**resource.config, **start}
     return replace(resource, config={name: value for name, value in config.items() if value is not None})

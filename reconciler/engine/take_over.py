@@ -64,7 +64,7 @@ def with_new_records(changes: Mapping[Address, Change]) -> Iterator[tuple[Addres
 
 
 def with_giver_as_reason(changes: Mapping[Address, Change], options: RunOptions) -> Iterator[tuple[Address, Change]]:
-    """Says which topology gives up a resource that this topology finds free."""
+    """Changes whose reason says which topology gives up a resource that this topology finds free."""
     for address, owner in options.given_up:
         change = changes.get(address)
         if change is not None and change.desired is not None and not change.reason:

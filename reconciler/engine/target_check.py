@@ -9,7 +9,7 @@ from reconciler.model.wire.version import Version
 
 
 def check_place(topology: Topology, target: Target) -> None:
-    """Refuses to work against the wrong account or cluster before anything is compared."""
+    """Refuse to work against the wrong account or cluster before anything is compared."""
     if wrong := unexpected_of_target(topology.expect, target):
         raise CannotContinue(
             *(

@@ -53,7 +53,7 @@ def most_exact_codes(codes: Sequence[str], after: str) -> tuple[str, ...]:
 
 
 def reason_it_is_harmless(change: PlannedChange, side: Side) -> str:
-    """Why a difference on this side costs nobody anything; empty if it may."""
+    """The reason why a difference on this side costs nobody anything; empty if it may."""
     return next((one.sentence for _, one in gains(change) if side in one.sides), "")
 
 
@@ -63,7 +63,7 @@ def gains(change: PlannedChange) -> Iterator[tuple[str, Felt]]:
 
 
 def stream_code(code: str) -> str:
-    """Buckets and object stores use the numbers of streams."""
+    """The code of the same rule for streams: buckets and object stores use the numbers of streams."""
     return f"ST{code[2:]}" if code[:2] in ("KV", "OB") else code
 
 

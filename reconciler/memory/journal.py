@@ -69,7 +69,7 @@ class Run:
 
     @property
     def outcome(self) -> str:
-        """In one word or two."""
+        """The outcome in one word or two."""
         if self.ended is None:
             return "running" if self.is_running else "cut off"
         if self.ended.get("stopped"):
@@ -231,7 +231,7 @@ def decode_steps(value: bytes) -> dict[str, Json]:
 
 
 def decode_changes(value: bytes) -> dict[str, Json]:
-    """What a run was to change, likewise."""
+    """The changes that a run was to make, likewise."""
     return {address: _decode_change(one) for address, one in decode_object(value).items() if isinstance(one, dict)}
 
 

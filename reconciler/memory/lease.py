@@ -62,7 +62,7 @@ Found = Free | Held | Ours
 
 
 def read_lease(entry: Entry | None, topology: str, run: str = "") -> Found:
-    """What `run` finds. Only the server's clock decides what has expired: an expired lease does not exist any more."""
+    """The lease as `run` finds it. Only the server's clock decides what has expired: an expired lease does not exist any more."""
     if entry is None or entry.deleted:
         return Free(entry.revision if entry else 0)
     holder = decode_holder(entry.value, topology)
@@ -91,7 +91,7 @@ def encode_holder(holder: Holder) -> bytes:
 
 
 def decode_holder(value: bytes, topology: str) -> Holder:
-    """Whatever is stored there holds the lease, even if it does not say who it is."""
+    """The holder of a lease. Whatever is stored there holds the lease, even if it does not say who it is."""
     try:
         values = json_object(value)
     except Unusable:

@@ -18,7 +18,7 @@ LONG = 8 << 10
 
 
 def changes_entry(plan: Plan) -> dict[str, Json]:
-    """What a plan changes of each resource. Created and deleted ones are only named, since the ledger holds their
+    """Changes of a plan by resource. Created and deleted ones are only named, since the ledger holds their
     configuration."""
     acting = (one for one in plan.changes if one.action.writes and not one.is_blocked)
     return {one.address: _change_entry(one) for one in acting}

@@ -229,7 +229,7 @@ def _reason(said: str) -> str:
 
 def _fix(policy: Policy, change: Change) -> str | None:
     on = "" if change.desired else str(change.address)
-    waiver = f"waive it for a time: {consent.entry(policy.code, on=on)}"
+    waiver = f"waive it for a time: {consent.allow_entry(policy.code, on=on)}"
     if policy.severity != "error":
         return policy.help
     return f"{policy.help.rstrip('.')}; or {waiver}" if policy.help else waiver
@@ -238,7 +238,7 @@ def _fix(policy: Policy, change: Change) -> str | None:
 def _ended(code: str, subject: Subject) -> str:
     """Says when the latest waiver of this ended."""
     change = subject.change
-    waivers = (*change.terms.allow, *consent.reaching(change.address, change.labels, subject.view.allow))
+    waivers = (*change.terms.allow, *consent.consents_reaching(change.address, change.labels, subject.view.allow))
     over = [one.until for one in waivers if one.code == code and one.until and consent.is_over(one, subject.today)]
     return f"; its waiver ended on {max(over)}" if over else ""
 

@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from reconciler.changes.change import Change
-from reconciler.changes.consent import reaching
+from reconciler.changes.consent import consents_reaching
 from reconciler.changes.kind import Kind, Registry
 from reconciler.changes.view import View
 from reconciler.model.fields import FieldInfo
@@ -130,7 +130,7 @@ def _consents(one: Subject) -> list[dict[str, Json]]:
     change = one.change
     if not change.terms.allow and not one.view.allow:
         return []
-    given = (*change.terms.allow, *reaching(change.address, change.labels, one.view.allow))
+    given = (*change.terms.allow, *consents_reaching(change.address, change.labels, one.view.allow))
     return [{"code": each.code, "reason": each.reason, "until": str(each.until or "")} for each in given]
 
 

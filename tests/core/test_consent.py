@@ -10,16 +10,16 @@ import pytest
 from pydantic import ValidationError
 
 from reconciler.changes.change import Action, Change
-from reconciler.changes.consent import covers as _covers
 from reconciler.changes.consent import (
-    entry,
+    allow_entry,
+    consents_reaching,
     first_covering,
     is_of_use,
     leftover_allowances,
     leftover_consents,
     options_in_vain,
-    reaching,
 )
+from reconciler.changes.consent import covers as _covers
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.model.diagnostic import Severity, SourceSpan
 from reconciler.model.resource import Address, Consent, Resource, Terms
@@ -299,7 +299,7 @@ def test_each_consent_is_looked_at_whatever_became_of_the_one_before() -> None:
     ],
 )
 def test_an_entry_is_ready_to_be_pasted(said: tuple[str, ...], text: str) -> None:
-    assert entry(*said) == text
+    assert allow_entry(*said) == text
 
 
 FOUND = (
@@ -346,7 +346,7 @@ def test_consent_to_many_reaches_whom_its_pattern_or_label_names(on: str, reache
     address = Address.of("stream", "ORDERS")
     labelled = Resource(address=address, config={}, terms=Spec(labels={"team": "a"}))
     change = Change(address=address, action=Action.UPDATE, desired=labelled)
-    assert list(reaching(change.address, change.terms.labels, [Allowed(consent=consent(), on=on)])) == (
+    assert list(consents_reaching(change.address, change.terms.labels, [Allowed(consent=consent(), on=on)])) == (
         [consent()] if reaches else []
     )
 

@@ -6,7 +6,7 @@ import pytest
 
 from reconciler.changes.change import Action
 from reconciler.changes.plan import PlannedChange
-from reconciler.changes.recount import losses_beyond_consent, lost, most
+from reconciler.changes.recount import allowed_loss, losses, losses_beyond_consent
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.model.resource import Consent
 
@@ -24,7 +24,7 @@ from reconciler.model.resource import Consent
     ],
 )
 def test_what_is_lost_may_double_and_what_passes_through_may_come_and_go(name: str, planned: int, at_most: int) -> None:
-    assert most(name, planned) == at_most
+    assert allowed_loss(name, planned) == at_most
 
 
 def planned(action: Action, **quantities: int) -> PlannedChange:
@@ -94,4 +94,4 @@ def test_what_a_consent_bounds_is_for_the_consent_to_judge() -> None:
 
 def test_losses_of_one_sort_are_added_up() -> None:
     one = planned(Action.DELETE, messages=3)
-    assert lost((*one.verdicts, *one.verdicts)) == {("ST206", "mirror", "messages"): 6}
+    assert losses((*one.verdicts, *one.verdicts)) == {("ST206", "mirror", "messages"): 6}

@@ -291,7 +291,7 @@ RULES = (
     Act(
         name="nobody notices that what a replacement made was recreated",
         file="reconciler/engine/bindings.py",
-        before='    seen = {**age_and_progress(info), **losable_with(info)} if info.get("created") else {}\n',
+        before='    seen = {**age_and_progress(info), **possible_loss(info)} if info.get("created") else {}\n',
         after="    seen: dict[str, Json] = {}\n",
         seen_by=("tests/drift/test_recreated.py",),
     ),

@@ -345,8 +345,8 @@ GROUPS = (
     Act(
         name="a group made anew begins behind what is in flight",
         file="reconciler/engine/bindings.py",
-        before='        point = sourced(lowest, origin["name"])',
-        after='        point = (sourced(lowest, origin["name"]) or 0) + 1',
+        before='        point = source_sequence(lowest, origin["name"])',
+        after='        point = (source_sequence(lowest, origin["name"]) or 0) + 1',
         seen_by=("tests/probes/test_members.py::test_a_group_made_anew_loses_nothing[2.15]",),
     ),
     Act(

@@ -72,7 +72,7 @@ class BucketShape:
 
 
 def own_keys(spec: type[Terms]) -> frozenset[str]:
-    """What a file says about a bucket, without what every resource may say."""
+    """Fields that a file states of a bucket, without what every resource may say."""
     return frozenset(spec.model_fields.keys() - Terms.model_fields.keys())
 
 
@@ -112,7 +112,7 @@ def settle_bucket(shape: BucketShape, declared: Declared, context: Context) -> R
 
 
 def _settle_in_own_names(shape: BucketShape, name: str, stated: Config, context: Context) -> Settled:
-    """What the server would echo, in the bucket's own names."""
+    """The configuration that the server would echo, in the bucket's own names."""
     body, stream = shape.full(name) | {shape.server(key): value for key, value in stated.items()}, shape.stream(name)
     if mirror := body.get("mirror"):
         del body["subjects"]
@@ -132,7 +132,7 @@ def _source_in_own_names(shape: BucketShape, source: str) -> str:
 
 
 def _stock_values(shape: BucketShape, name: str, config: Config) -> Config:
-    """What the shape gives to every bucket. A mirror has nothing but what its origin has."""
+    """Values that the shape gives to every bucket. A mirror has nothing but what its origin has."""
     return {} if "mirror" in config else {shape.ours(key): value for key, value in shape.full(name).items()}
 
 
@@ -146,7 +146,7 @@ def in_own_names(shape: BucketShape, bucket: str, config: Config) -> dict[str, J
 
 
 def _value_when_left_out(stream_field: str) -> Json:
-    """What a stream without this field has."""
+    """The value of a stream without this field."""
     entry = FIELDS[stream_field]
     return [] if entry.unit == "list" else entry.default
 

@@ -32,7 +32,7 @@ ANOTHER = "declare a second one under another name and copy what is in it"
 
 
 def bucket_effects(family: str, shape: BucketShape) -> Effects:
-    """What is foretold of a bucket: the table of stream fields, as far as its file can state them."""
+    """Effects that are foretold of a bucket: the table of stream fields, as far as its file can state them."""
     return Effects(family=family, fields=FIELDS, families=FAMILIES, own=shape.ours, keys=shape.keys)
 
 

@@ -54,7 +54,7 @@ def codes(checks: Iterable[Check]) -> tuple[int, ...]:
 def objections(
     checks: tuple[Check, ...], change: Change, view: View, fields: Mapping[str, Known], config: Config | None = None
 ) -> Iterator[Finding]:
-    """What is wrong with `config`, or else with what is desired. A server judges all of it on every write. If it
+    """Findings about what is wrong with `config`, or else with what is desired. A server judges all of it on every write. If it
     accepts something doomed, reconciler refuses it when it is new, and only mentions it when it was there before."""
     version = view.target.version
     matters = checks if change.action in WRITES else _checks_not_refused(checks, version)

@@ -19,7 +19,7 @@ class Felt(Effect):
 
     @property
     def is_gain(self) -> bool:
-        """Nobody loses anything by it, so no rule foretells it."""
+        """Does it cost clients nothing? No rule foretells such an effect."""
         return not self.rule
 
 
@@ -41,12 +41,12 @@ def felt(
 
 
 def gain(ways: frozenset[Way], sentence: str, *sides: Side) -> Felt:
-    """Clients notice it, and nobody loses anything: plans do not mention it."""
+    """An effect that clients notice and that costs them nothing: plans do not mention it."""
     return Felt(rule="", sides=frozenset(sides), ways=ways, sentence=sentence)
 
 
 def unfelt(ways: frozenset[Way], why: str) -> Felt:
-    """Nobody notices it, or only those who ask for what was refused before."""
+    """An effect that clients do not notice, unless they ask for what was refused before."""
     return Felt(rule="", sides=frozenset(), ways=ways, sentence=why)
 
 
@@ -71,7 +71,7 @@ def value_after(change: Change, path: str) -> Json:
 
 
 def effects_in_words(effects: Mapping[str, tuple[Felt, ...]]) -> list[str]:
-    """For a rule's page: which field, which way, and what happens."""
+    """Lines for a rule's page: which field, which way, and what happens."""
     return [
         f"`{name}` {_ways_in_words(one)}: {_with_small_initial(one.sentence)}"
         + (f" That matters only if {one.condition}." if one.condition else "")

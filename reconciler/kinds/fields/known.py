@@ -89,14 +89,14 @@ class Known:
     """What clients experience when it changes; None: nobody has stated it yet."""
 
     def updates(self, version: Version) -> Update:
-        """What an update may do on this version; a version newer than known counts as the newest known."""
+        """The updates that this version allows; a version newer than known counts as the newest known."""
         if isinstance(self.update, Update):
             return self.update
         return [rule for since, rule in self.update if since <= version or since == self.update[0][0]][-1]
 
     @property
     def updatability(self) -> str:
-        """What restricts updates, in words: `fixed at creation before nats-server 2.12.5; since then any change`."""
+        """Restrictions of updates, in words: `fixed at creation before nats-server 2.12.5; since then any change`."""
         if self.among:
             values = " and ".join(f"`{value}`" for value in sorted(self.among))
             return f"can change between {values}, otherwise {self.update}"
@@ -138,7 +138,7 @@ def known(model: type[BaseModel]) -> Mapping[str, Known]:
 
 @cache
 def field_infos(model: type[BaseModel]) -> Mapping[str, FieldInfo]:
-    """What reports and diffs need to know, by field."""
+    """Facts that reports and diffs need, by field."""
     nested = _nested_models(model)
     return {
         name: FieldInfo(

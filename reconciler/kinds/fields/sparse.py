@@ -45,7 +45,7 @@ class Settled:
 
 
 def followed(stated: Config, config: Config, sources: Mapping[str, str]) -> dict[str, str]:
-    """Those of these sources, by field, that apply here."""
+    """The sources, by field, that apply here."""
     return {name: sources[name] for name in sources.keys() & config.keys() if config[name] != stated.get(name)}
 
 
@@ -81,7 +81,7 @@ def limit(value: Json) -> Json:
 
 
 def lower(value: Json) -> Json:
-    """For texts that servers accept in any letter case."""
+    """A text in small letters, for texts that servers accept in any letter case."""
     return value.lower()
 
 

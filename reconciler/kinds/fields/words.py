@@ -7,7 +7,7 @@ from typing import Any
 
 from reconciler.changes.amount import Amount
 from reconciler.changes.change import FieldChange
-from reconciler.changes.consent import entry
+from reconciler.changes.consent import allow_entry
 from reconciler.model.fields import FieldInfo, Unit
 from reconciler.model.resource import Json
 from reconciler.model.units import BYTES, NANOSECONDS, show_bytes, show_duration, show_number
@@ -87,12 +87,12 @@ _BINARY, _DECIMAL = ("TiB", "GiB", "MiB", "KiB"), ("TB", "GB", "MB", "KB")
 
 
 def _short(number: float) -> str:
-    """In three digits, or in all digits of a larger number."""
+    """A number in three digits, or in all digits of a larger number."""
     return f"{number:.3g}" if number < 999.5 else f"{number:.0f}"
 
 
 def age(nanoseconds: int) -> str:
-    """In its two largest units, and in whole seconds below a minute: `7d12h`, `40s`."""
+    """A duration in its two largest units, and in whole seconds below a minute: `7d12h`, `40s`."""
     for unit, finer in (("d", "h"), ("h", "m"), ("m", "s"), ("s", "s"), ("ms", "ms")):
         if nanoseconds >= NANOSECONDS[unit]:
             return show_duration(nanoseconds - nanoseconds % NANOSECONDS[finer])
@@ -120,5 +120,5 @@ def side_in_words(change: FieldChange, value: Json) -> str:
 
 
 def consent_to(code: str, value: Any = None, unit: Unit = "text") -> str:
-    """What to paste into the file: `allow: [{code: ST301, to: 3d, reason: …}]`."""
-    return entry(code, "" if value is None else written(value, FieldInfo(unit=unit)))
+    """An entry to paste into the file: `allow: [{code: ST301, to: 3d, reason: …}]`."""
+    return allow_entry(code, "" if value is None else written(value, FieldInfo(unit=unit)))

@@ -66,7 +66,7 @@ def _steps_that_allow_copying(renaming: Renaming) -> Iterator[str]:
 
 
 def _can_never_be_copied(renaming: Renaming) -> bool:
-    """It has a limit with which the server copies nothing, and which cannot be removed beside consumers."""
+    """Does it have a limit with which the server copies nothing, and which cannot be removed beside consumers?"""
     return (
         PENDING in limits_that_forbid_copying(renaming.live, renaming.version)
         and renaming.has_consumers

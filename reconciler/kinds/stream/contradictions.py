@@ -198,7 +198,7 @@ def reserved_subject(sent: Sent) -> Iterator[Finding]:
 
 
 def _objection_to_reserved(sent: Sent, subject: str) -> tuple[str, str] | None:
-    """What is wrong with it, and what to do."""
+    """The objection and the fix in words; None: nothing is wrong with it."""
     if "no_ack" not in sent.config:
         taken = reserved(subject)
         if taken is None:

@@ -40,7 +40,7 @@ from reconciler.model.wire.questions import Question
 
 
 def questions(change: Change, view: View) -> Iterator[Question]:
-    """What the losses of a stream depend on beyond its state."""
+    """Questions on whose answers the losses of a stream depend, beyond its state."""
     yield from lowered_limits.questions(change, view)
     yield from sources_changed.questions(change, view)
     yield from pushed_out.questions(change, view)

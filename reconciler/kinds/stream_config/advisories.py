@@ -25,7 +25,7 @@ class _Captured(NamedTuple):
 
 
 def consequences(change: Change, view: View) -> Iterator[Consequence]:
-    """Who captures advisories about an object that goes, or gets another name."""
+    """Sentences about streams that capture advisories about an object that goes, or gets another name."""
     old = change.origin or change.address
     is_renamed = old != change.address
     if not (is_renamed or change.action is Action.DELETE):
@@ -61,7 +61,7 @@ def _still_captures(captured: _Captured, names: tuple[str, ...], view: View) -> 
 
 @lru_cache(maxsize=4)
 def _captured_advisories(view: View) -> tuple[_Captured, ...]:
-    """Computed once per view; few streams capture any."""
+    """Every captured advisory; computed once per view: few streams capture any."""
     return tuple(
         _Captured(name, subject, tuple(subject.split(".")[NAMES:]))
         for name, info in view.snapshot.streams.items()

@@ -23,7 +23,7 @@ REPLICAS_TIMEOUT = 600_000_000_000
 
 
 def create_stream(change: Change, name: str, config: Config) -> Step:
-    """Creates a stream with this configuration, on servers with the API level that its fields need."""
+    """Create a stream with this configuration, on servers with the API level that its fields need."""
     return Step(
         id=f"create stream/{name}",
         call=Call.STREAM_CREATE,
@@ -42,7 +42,7 @@ def update_stream(
     server_name: Rename = lambda field: field,
     repaired: Config = MappingProxyType({}),
 ) -> tuple[Step, ...]:
-    """Patches the fields that differ, after everything that must be awaited. `server_name` translates a kind's own field
+    """Patch the fields that differ, after everything that must be awaited. `server_name` translates a kind's own field
     names; `repaired` are fields that a kind never shows and needs back."""
     gates = [gate for gate in (wait_for_moving_replicas(change, name, view), wait_for_mirror(change, name)) if gate]
     set_, unset = patch(change)
@@ -65,7 +65,7 @@ def update_stream(
 
 
 def wait_for_moving_replicas(change: Change, name: str, view: View) -> Step | None:
-    """Waits until replicas that are being moved or added are current: a cluster reconfigures one thing at a time."""
+    """Wait until replicas that are being moved or added are current: a cluster reconfigures one thing at a time."""
     state = change.live.state if change.live else {}
     number = int(state.get("config", {}).get("num_replicas") or 1)
     touches = change.touches("num_replicas", "placement")
@@ -75,7 +75,7 @@ def wait_for_moving_replicas(change: Change, name: str, view: View) -> Step | No
 
 
 def wait_for_replicas(change: Change, name: str, replicas: int) -> Step:
-    """Waits until the stream has this many replicas and all of them are current, for ten minutes at most."""
+    """Wait until the stream has this many replicas and all of them are current, for ten minutes at most."""
     return Step(
         id=f"wait for replicas of stream/{name}",
         call=Call.GATE_REPLICAS_CURRENT,
@@ -87,7 +87,7 @@ def wait_for_replicas(change: Change, name: str, replicas: int) -> Step:
 
 
 def wait_for_mirror(change: Change, name: str) -> Step | None:
-    """Waits until a mirror that is to be promoted has everything. If it hears nothing from its origin, there is no
+    """Wait until a mirror that is to be promoted has everything. If it hears nothing from its origin, there is no
     wait; the plan has said so."""
     if not change.was("mirror") or change.becomes("mirror") or not copies(change.live.state if change.live else {}):
         return None
@@ -116,7 +116,7 @@ def _planned_config(change: Change) -> Mapping[str, Json] | None:
 
 
 def delete_stream(change: Change, name: str, *, after: tuple[str, ...] = ()) -> Step:
-    """Deletes a stream with its messages, if its configuration is still the planned one."""
+    """Delete a stream with its messages, if its configuration is still the planned one."""
     return Step(
         id=f"delete stream/{name}",
         call=Call.STREAM_DELETE,
@@ -129,7 +129,7 @@ def delete_stream(change: Change, name: str, *, after: tuple[str, ...] = ()) -> 
 
 
 def create_consumer(change: Change, stream: str, name: str, config: Config) -> Step:
-    """Creates a durable consumer with this configuration, on servers with the API level that its fields need."""
+    """Create a durable consumer with this configuration, on servers with the API level that its fields need."""
     return Step(
         id=f"create consumer/{stream}/{name}",
         call=Call.CONSUMER_CREATE,
@@ -149,7 +149,7 @@ def loses_its_filter(change: Change) -> bool:
 
 
 def update_consumer(change: Change, stream: str, name: str) -> Step:
-    """Patches the fields that differ, except `pause_until`, which needs a request of its own."""
+    """Patch the fields that differ, except `pause_until`, which needs a request of its own."""
     set_, unset = patch(change)
     set_.pop("pause_until", None)
     if loses_its_filter(change):
@@ -171,7 +171,7 @@ def update_consumer(change: Change, stream: str, name: str) -> Step:
 def delete_consumer(
     change: Change, stream: str, name: str, *, after: tuple[str, ...] = (), before: Config | None = None
 ) -> Step:
-    """Deletes a consumer. `before`: the raw configuration it was planned from, if it is not the change's own object."""
+    """Delete a consumer. `before`: the raw configuration it was planned from, if it is not the change's own object."""
     return Step(
         id=f"delete consumer/{stream}/{name}",
         call=Call.CONSUMER_DELETE,

@@ -32,7 +32,7 @@ class Sent:
     """The file's name for a field."""
 
     def get(self, name: str) -> Json:
-        """What is sent for a field, by the server's name; None if it is left out."""
+        """The value that is sent for a field, by the server's name; None if it is left out."""
         return self.config.get(name)
 
     @property
@@ -61,7 +61,7 @@ class ConfigCheck:
 
 
 def config_check(number: int, name: str, *, err_code: int | tuple[int, ...] = ()) -> Callable[[Check], ConfigCheck]:
-    """Makes a check from a function; its docstring is the page that people read."""
+    """Make a check from a function; its docstring is the page that people read."""
     err_codes = (err_code,) if isinstance(err_code, int) else err_code
     return lambda check: ConfigCheck(number=number, name=name, err_codes=err_codes, check=check)
 

@@ -86,7 +86,7 @@ def _rule_of_field(field: str, entry: Known, words: Fixed, of: str, manner: Mann
 
 
 def _attempt_in_words(field_change: FieldChange, entry: Known) -> str:
-    """What was asked for: adding and removing are no changes from or to nothing."""
+    """The attempted change: adding and removing are no changes from or to nothing."""
     if field_change.desired is None and entry.default is None:
         return "go back to the server's own" if entry.depends else "be removed"
     live, desired = (side_in_words(field_change, value) for value in (field_change.live, field_change.desired))

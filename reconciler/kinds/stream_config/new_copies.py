@@ -42,7 +42,7 @@ class Successor(NamedTuple):
 
 
 def successors(address: Address, view: View) -> list[Successor]:
-    """Who takes over from this consumer or copy."""
+    """Streams that take over from this consumer or copy."""
     return sorted(_successors_by_giver(view).get(address, ()))
 
 
@@ -66,14 +66,14 @@ def _starts_at_first_message(change: Change, stream: str) -> bool:
 
 
 def _new_reads_of_interest_streams(change: Change, view: View) -> list[SubjectsRead]:
-    """What it begins to copy of streams that keep only what somebody wants."""
+    """Its new reads of streams that keep only what somebody wants."""
     if not change.action.writes or view.stream_of(change.address) is None:
         return []
     return [one for one in new_reads(change, view) if _stays_interest_stream(one.stream, view)]
 
 
 def _subjects_by_giver(read: SubjectsRead, taker: Change, view: View) -> dict[Address, Sequence[str]]:
-    """Who gives up some of it, and the subjects."""
+    """The subjects that others give up of it, by their address."""
     return {
         address: subjects
         for address, subjects in _reads_given_up_by_stream(view).get(read.stream, ())
@@ -93,7 +93,7 @@ def _reads_given_up_by_stream(view: View) -> Mapping[str, Sequence[tuple[Address
 
 
 def _reads_given_up(change: Change, view: View) -> Iterator[SubjectsRead]:
-    """What it reads now, and not all of it afterwards."""
+    """Reads of which it gives up something, each with the subjects that it gives up."""
     reads = view.kinds[change.address.kind].reads
     staying = reads(change.address, change.desired.config) if change.desired else ()
     for read in reads(change.address, change.live.config) if change.live else ():
@@ -112,7 +112,7 @@ def _stays_interest_stream(stream: str, view: View) -> bool:
 
 
 def new_reads(change: Change, view: View) -> list[SubjectsRead]:
-    """What this change begins to read: another filter counts, too."""
+    """Reads that begin with this change: another filter counts, too."""
     reads = view.kinds[change.address.kind].reads
     before = set(reads(change.address, change.live.config)) if change.live else set[SubjectsRead]()
     return [one for one in reads(change.address, change.desired.config) if one not in before] if change.desired else []

@@ -52,7 +52,7 @@ def given_subjects(copied: Config) -> list[str]:
 
 
 def reads_by_copying(_address: Address, config: Config) -> Iterator[SubjectsRead]:
-    """What a stream, or a bucket, copies from streams of this account."""
+    """Reads by which a stream, or a bucket, copies from streams of this account."""
     origins = [config.get("mirror"), *(config.get("sources") or ())]
     yield from (
         SubjectsRead(one["name"], tuple(taken_subjects(one))) for one in origins if one and "external" not in one
@@ -142,7 +142,7 @@ def deleted_streams(view: View) -> frozenset[str]:
 
 
 def fed_now(origin: str, view: View) -> list[str]:
-    """What mirrors or sources this stream now; in other accounts, as far as the server lists what feeds them."""
+    """Streams that mirror or source this stream now; in other accounts, as far as the server lists what feeds them."""
     snapshot = view.snapshot
     live = (name for name in copiers(origin, view) if snapshot and name in snapshot.streams)
     listed = snapshot.copiers.get(origin, {})
@@ -156,7 +156,7 @@ def fed_stream(copier: Mapping[str, Json]) -> str:
 
 @lru_cache(maxsize=4)
 def _copies_by_origin(view: View) -> dict[str, dict[str, list[str]]]:
-    """Computed once per view, which is compared by identity."""
+    """Copies by their origin; computed once per view, which is compared by identity."""
     return _group_by_origin(_stream_configs(view))
 
 
@@ -187,7 +187,7 @@ def _copies_by_consumer(view: View) -> dict[tuple[str, str], list[str]]:
 
 
 def _copied_origins(configs: Iterable[tuple[str, Config]]) -> Iterator[tuple[str, Config]]:
-    """What each stream copies from this very account: its own name, and what it says of the origin."""
+    """Origins in this very account: the name of each copy, and its configuration of the origin."""
     for name, config in configs:
         origins = (config.get("mirror"), *(config.get("sources") or ()))
         yield from ((name, one) for one in origins if one and "external" not in one)

@@ -116,7 +116,7 @@ def _check_text_sizes(sent: Sent) -> Iterator[Finding]:
 
 
 def _server_metadata(sent: Sent) -> Mapping[str, str]:
-    """What the server adds and counts; in an update also what it reported when it was asked about the stream."""
+    """Metadata that the server adds and counts; in an update also that which it reported when it was asked about the stream."""
     reported = {} if sent.is_new else {"_nats.ver": str(sent.version), "_nats.level": "0"}
     return {"_nats.req.level": "0", **reported}
 

@@ -74,7 +74,7 @@ def lasting(echo: Config) -> dict[str, Json]:
 def settle(
     body: Config, target: Target, *, name: str, origin: Config | None = None, is_direct: bool = False
 ) -> Settled:
-    """What this server would echo for `body`. `origin` is the canonical configuration of the mirror's origin, if that
+    """The configuration that this server would echo for `body`. `origin` is the canonical configuration of the mirror's origin, if that
     is in the same account and known; `is_direct` is its stock `mirror_direct` otherwise. Fields that this version lacks
     stay as written: a rule refuses them."""
     stated = canonical(body)
@@ -91,7 +91,7 @@ def settle(
 
 
 def _value_sources(config: Config) -> dict[str, str]:
-    """Where values come from that the server sets by itself, or instead of what the file says."""
+    """The sources, in words, of values that the server sets by itself, or instead of what the file says."""
     sealed = dict.fromkeys(("discard", "deny_delete", "deny_purge", "max_age", "allow_rollup_hdrs"), "from sealed")
     forced = "from subject_delete_marker_ttl" if "subject_delete_marker_ttl" in config else "from allow_msg_schedules"
     follows = {
@@ -131,7 +131,7 @@ def _imply_republish(config: dict[str, Json]) -> None:
 
 
 def _server_defaults(config: dict[str, Json], version: Version, origin: Config | None) -> dict[str, ServerDefault]:
-    """What the server fills in for fields that the file leaves out."""
+    """Values that the server fills in for fields that the file leaves out."""
     filled: dict[str, ServerDefault] = {}
     if "duplicate_window" not in config:
         filled["duplicate_window"] = _default_window(config, version)

@@ -66,7 +66,7 @@ _CONSUMER = {
 
 
 def capped(raw: Config, consumers: int, target: Target) -> str | None:
-    """Why no further consumer can be created on a stream that has this many; existing ones stay."""
+    """The reason why no further consumer can be created on a stream that has this many; existing ones stay."""
     named = max(raw.get("max_consumers", -1), target.limits.get("max_consumers", -1))
     if target.version < CAPPED_SINCE or named > 0 or consumers < CAP:
         return None
@@ -100,7 +100,7 @@ NEWS = (
 
 
 def in_memory(snapshot: Snapshot) -> Iterator[str]:
-    """What no single server keeps through a restart, in any version."""
+    """A sentence about what no single server keeps through a restart, in any version."""
     if snapshot.target.is_clustered:
         return
     streams = [name for name, info in snapshot.streams.items() if info["config"].get("storage") == "memory"]
@@ -117,7 +117,7 @@ def in_memory(snapshot: Snapshot) -> Iterator[str]:
 
 
 def news(before: Version, after: Version) -> list[str]:
-    """What changes on the way from one version to a newer one."""
+    """Sentences about what changes on the way from one version to a newer one."""
     newest = SUPPORTED[-1]
     unknown = f"nats-server {after.short} is newer than the versions known here; this uses the rules of {newest.short}."
     beyond = [unknown] if after[:2] > newest[:2] else []
