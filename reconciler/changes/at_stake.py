@@ -25,10 +25,10 @@ def streams_at_stake(plan: Plan) -> list[str]:
         change.address for change in plan.changes if any(verdict.consented is not None for verdict in change.verdicts)
     }
     steps = (step for step in plan.steps if step.undoes is None)
-    return sorted({name for step in steps for name in _of(step, is_consented=step.address in consented)})
+    return sorted({name for step in steps for name in _streams_of_step(step, is_consented=step.address in consented)})
 
 
-def _of(step: Step, *, is_consented: bool) -> Iterator[str]:
+def _streams_of_step(step: Step, *, is_consented: bool) -> Iterator[str]:
     if step.call in REMOVES or (is_consented and step.call is Call.STREAM_UPDATE):
         yield step.on[0]
     elif is_consented and step.call is Call.CONSUMER_UPDATE:

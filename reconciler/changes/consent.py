@@ -20,7 +20,7 @@ from reconciler.model.topology import Allowed
 from reconciler.model.units import show_quantity
 
 
-def entry(code: str, to: str = "", on: str = "") -> str:
+def allow_entry(code: str, to: str = "", on: str = "") -> str:
     """`allow: [{code: ST101, to: memory, reason: …}]`, ready to be pasted; `to` as files write it, `on` for an entry at
     the top of a file. A waiver of a policy has an end."""
     value, many = f"to: {to}, " if to else "", f'on: "{on}", ' if on else ""
@@ -28,12 +28,12 @@ def entry(code: str, to: str = "", on: str = "") -> str:
     return f"allow: [{{code: {code}, {value}{many}reason: …{end}}}]"
 
 
-def reaching(address: Address, labels: Mapping[str, str], allows: Iterable[Allowed]) -> Iterator[Consent]:
-    """Of the consents that the files give to many, those that reach this address."""
+def consents_reaching(address: Address, labels: Mapping[str, str], allows: Iterable[Allowed]) -> Iterator[Consent]:
+    """Consents that the files give to many and that reach this address."""
     return (one.consent for one in allows if one.reaches(address, labels))
 
 
-def given(verdict: Verdict, allows: Iterable[Consent], today: date, spec: type[Terms]) -> Consent | None:
+def first_covering(verdict: Verdict, allows: Iterable[Consent], today: date, spec: type[Terms]) -> Consent | None:
     """The first consent that covers a verdict: same code, same value, not expired, within bounds."""
     if not verdict.consentable:
         return None
@@ -42,38 +42,38 @@ def given(verdict: Verdict, allows: Iterable[Consent], today: date, spec: type[T
 
 def covers(allow: Consent, verdict: Verdict, today: date, spec: type[Terms]) -> bool:
     """Does this consent cover what was found?"""
-    return allow.code == verdict.code and not _short_of(allow, verdict, today, spec)
+    return allow.code == verdict.code and not _shortfall(allow, verdict, today, spec)
 
 
-def _short_of(allow: Consent, verdict: Verdict, today: date, spec: type[Terms]) -> str:
-    """What a consent to the right rule lacks, in words; empty if it lacks nothing."""
+def _shortfall(allow: Consent, verdict: Verdict, today: date, spec: type[Terms]) -> str:
+    """The shortcoming of a consent to the right rule, in words; empty if it lacks nothing."""
     if is_over(allow, today):
         return f"it ended on {allow.until}"
     if allow.to is None and verdict.to is not None:
         return "it names no value (`to:`), without which an old consent could cover a new change"
-    if allow.to is not None and _raw(allow.to, verdict.path, spec) != verdict.to:
+    if allow.to is not None and _raw_value(allow.to, verdict.path, spec) != verdict.to:
         return "it is for another value"
     for quantity, most in allow.upto.items():
-        if (found := verdict.quantities.get(quantity)) is None:
+        if (lost := verdict.quantities.get(quantity)) is None:
             return f"the {quantity} lost were not counted"
-        if found > most:
-            return f"{show_quantity(quantity, found)} are lost, and it allows {show_quantity(quantity, most)}"
+        if lost > most:
+            return f"{show_quantity(quantity, lost)} are lost, and it allows {show_quantity(quantity, most)}"
     return ""
 
 
-def _raw(said: Json, path: str, spec: type[Terms]) -> Json:
+def _raw_value(value: Json, path: str, spec: type[Terms]) -> Json:
     """The raw value that the field of this path would have from a consent's value, such as `3d`."""
-    reader = _reader(spec, path)
+    reader = _field_reader(spec, path)
     if reader is None:
-        return said
+        return value
     try:
-        return reader.dump_python(reader.validate_python(said), mode="json", exclude_unset=True)
+        return reader.dump_python(reader.validate_python(value), mode="json", exclude_unset=True)
     except ValidationError:
-        return said
+        return value
 
 
 @cache
-def _reader(spec: type[Terms], path: str) -> TypeAdapter[Json] | None:
+def _field_reader(spec: type[Terms], path: str) -> TypeAdapter[Json] | None:
     """The reader of a dotted path; None if a file holds no such field."""
     model: type[BaseModel] = spec
     *outer, last = re.sub(r"\[\d+\]", "", path).split(".")
@@ -100,7 +100,9 @@ def is_of_use(option: Option, verdicts: Iterable[Verdict]) -> bool:
     return not is_policy(option[0]) and any(one.consentable and is_about(option, one) for one in verdicts)
 
 
-def in_vain(options: Iterable[Option], verdicts: Iterable[Verdict], codes: Collection[str]) -> Iterable[Diagnostic]:
+def options_in_vain(
+    options: Iterable[Option], verdicts: Iterable[Verdict], codes: Collection[str]
+) -> Iterable[Diagnostic]:
     """Warnings about options that consent to nothing here: whoever gave one believes that something is allowed."""
     by_code: dict[str, list[Verdict]] = {}
     for verdict in verdicts:
@@ -109,7 +111,7 @@ def in_vain(options: Iterable[Option], verdicts: Iterable[Verdict], codes: Colle
         option, same_rule = (code, pattern), by_code.get(code, ())
         if is_of_use(option, same_rule):
             continue
-        said = f"--allow {code}={pattern} allows nothing"
+        statement = f"--allow {code}={pattern} allows nothing"
         if (met := next((one for one in same_rule if is_about(option, one)), None)) is None:
             why = f"no verdict {code} was found at {pattern}" if code in codes else f"no rule has the code {code}"
             fix = "leave it out, or write the code and the address as the plan shows them"
@@ -120,12 +122,12 @@ def in_vain(options: Iterable[Option], verdicts: Iterable[Verdict], codes: Colle
         else:
             why, fix = f"{code} {met.name} is only a warning here and stops nothing", "leave it out"
         yield Diagnostic(
-            severity=Severity.WARNING, code="XX304", name="allowed-in-vain", message=f"{said}: {why}", fix=fix,
+            severity=Severity.WARNING, code="XX304", name="allowed-in-vain", message=f"{statement}: {why}", fix=fix,
             address=met.address if met else None,
         )  # fmt: skip
 
 
-def leftovers(
+def leftover_consents(
     resource: Resource, verdicts: Sequence[Verdict], today: date, unjudged: Collection[str] = ()
 ) -> Iterable[Diagnostic]:
     """Warnings about consent that covers nothing, and why it does not. If a rule was not judged here, nobody knows
@@ -133,48 +135,48 @@ def leftovers(
     spec = type(resource.terms)
     for index, allow in enumerate(resource.terms.allow):
         same_rule = [verdict for verdict in verdicts if verdict.code == allow.code]
-        lacking = [_short_of(allow, verdict, today, spec) for verdict in same_rule]
+        lacking = [_shortfall(allow, verdict, today, spec) for verdict in same_rule]
         where = f"allow[{index}]"
         if is_over(allow, today):
-            yield _leftover(
+            yield _warning_about_consent(
                 resource, where, "XX301", "consent-expired", f"consent to {allow.code} ended on {allow.until}"
             )
         elif not same_rule and allow.code in unjudged:
             continue
         elif not same_rule:
             message = f"consent to {allow.code} is not needed by this change"
-            yield _leftover(resource, where, "XX302", "consent-unused", message)
+            yield _warning_about_consent(resource, where, "XX302", "consent-unused", message)
         elif all(lacking):
             message = f"consent to {allow.code} does not cover this change: {lacking[0]}"
-            yield _leftover(resource, where, "XX303", "consent-falls-short", message)
+            yield _warning_about_consent(resource, where, "XX303", "consent-falls-short", message)
 
 
-def allowance_leftovers(
+def leftover_allowances(
     allowed: Allowed, verdicts: Sequence[tuple[Verdict, type[Terms]]], today: date, *, is_judged: bool
 ) -> Iterable[Diagnostic]:
     """The same for consent that is given to many: it must cover something, but need not cover the changes of others."""
-    allow, what = allowed.consent, f"consent to {allowed.consent.code} on {allowed.on}"
-    same_rule = [(one, _short_of(allow, one, today, spec)) for one, spec in verdicts if one.code == allow.code]
+    allow, statement = allowed.consent, f"consent to {allowed.consent.code} on {allowed.on}"
+    same_rule = [(one, _shortfall(allow, one, today, spec)) for one, spec in verdicts if one.code == allow.code]
     short = [(one, why) for one, why in same_rule if why and one.consented is None]
     if is_over(allow, today):
-        yield _told(allowed.where(""), "XX301", "consent-expired", f"{what} ended on {allow.until}")
+        yield _warning(allowed.where(""), "XX301", "consent-expired", f"{statement} ended on {allow.until}")
     elif short:
         (first, why), more = short[0], f" and {len(short) - 1:_} more" if short[1:] else ""
-        message = f"{what} does not cover the change of {first.address}{more}: {why}"
-        yield _told(allowed.where(""), "XX303", "consent-falls-short", message)
+        message = f"{statement} does not cover the change of {first.address}{more}: {why}"
+        yield _warning(allowed.where(""), "XX303", "consent-falls-short", message)
     elif is_judged and all(why for _, why in same_rule):
-        yield _told(allowed.where(""), "XX302", "consent-unused", f"{what} is not needed by any change")
+        yield _warning(allowed.where(""), "XX302", "consent-unused", f"{statement} is not needed by any change")
 
 
 _REMOVE = "remove it, so that it never covers a change nobody thought of"
 _RENEW = "review the change again, and write a consent for it"
 
 
-def _leftover(resource: Resource, where: str, code: str, name: str, message: str) -> Diagnostic:
-    return _told(resource.where(where), code, name, message, str(resource.address))
+def _warning_about_consent(resource: Resource, where: str, code: str, name: str, message: str) -> Diagnostic:
+    return _warning(resource.where(where), code, name, message, str(resource.address))
 
 
-def _told(span: SourceSpan | None, code: str, name: str, message: str, address: str | None = None) -> Diagnostic:
+def _warning(span: SourceSpan | None, code: str, name: str, message: str, address: str | None = None) -> Diagnostic:
     return Diagnostic(
         severity=Severity.WARNING,
         code=code,

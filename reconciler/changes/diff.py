@@ -28,19 +28,19 @@ def rebase(desired: Resource, live: Resource, applied: Owned | None, fields: Map
     for name, value in live.config.items():
         if name in config and config[name] != value:
             config[name] = keep_order(config[name], value, fields.get(name))
-    _keep_metadata(config, live.config, applied)
+    _merge_metadata(config, live.config, applied)
     for path in desired.terms.unmanaged:
-        _copy_path(config, live.config, _keys(path))
+        _copy_path(config, live.config, _split_path(path))
     return config
 
 
-def as_remembered(desired: Resource, applied: Owned | None) -> Resource:
+def with_remembered_defaults(desired: Resource, applied: Owned | None) -> Resource:
     """The desired resource, with what this server filled in at the last write in place of the stock defaults: its own
     limits show in no other way. Values that it would no longer fill in, since the file says something else now, are
     ignored. So are values that did not come from its limits, unless they stay whatever they came from."""
     if applied is None or not desired.filled:
         return desired
-    known = {
+    remembered = {
         name: replace(filled, value=applied.filled.get(name)) for name, filled in desired.filled.items() if filled.stays
     } | {
         name: replace(filled, value=value)
@@ -51,48 +51,52 @@ def as_remembered(desired: Resource, applied: Owned | None) -> Resource:
         and name not in applied.fields
         and filled.could_be(value)
     }
-    if not known:
+    if not remembered:
         return desired
-    config = {**desired.config, **{name: filled.value for name, filled in known.items()}}
+    config = {**desired.config, **{name: filled.value for name, filled in remembered.items()}}
     config = {name: value for name, value in config.items() if value is not None}
-    return replace(desired, config=config, filled={**desired.filled, **known})
+    return replace(desired, config=config, filled={**desired.filled, **remembered})
 
 
-def _keys(path: str) -> list[str]:
-    """Names of metadata belong to their writers, and may contain dots."""
+def _split_path(path: str) -> list[str]:
+    """The keys of a path. Names of metadata belong to their writers, and may contain dots."""
     return path.split(".", 1) if path.startswith("metadata.") else path.split(".")
 
 
-def keep_order(wanted: Json, found: Json, info: FieldInfo | None) -> Json:
+def keep_order(wanted: Json, live: Json, info: FieldInfo | None) -> Json:
     """Live's spelling of a list whose order means nothing, even if the list is nested in a mapping."""
-    if info is None or wanted == found:
+    if info is None or wanted == live:
         return wanted
-    if not info.ordered and isinstance(wanted, list) and isinstance(found, list):
-        return found if _same_items(wanted, found) else wanted
+    if not info.ordered and isinstance(wanted, list) and isinstance(live, list):
+        return live if _same_items(wanted, live) else wanted
     for nested in info.nested_unordered:
-        if _same_items(wanted.get(nested), found.get(nested)):
-            wanted = {**wanted, nested: found[nested]}
+        if _same_items(wanted.get(nested), live.get(nested)):
+            wanted = {**wanted, nested: live[nested]}
     return wanted
 
 
-def _same_items(one: Json, other: Json) -> bool:
-    return isinstance(one, list) and isinstance(other, list) and sorted(map(str, one)) == sorted(map(str, other))
+def _same_items(items: Json, other_items: Json) -> bool:
+    return (
+        isinstance(items, list)
+        and isinstance(other_items, list)
+        and sorted(map(str, items)) == sorted(map(str, other_items))
+    )
 
 
-def _keep_metadata(config: dict[str, Json], live: Config, applied: Owned | None) -> None:
+def _merge_metadata(config: dict[str, Json], live: Config, applied: Owned | None) -> None:
     """Metadata keys that somebody else wrote stay; keys that were applied earlier and that the file dropped are
     removed."""
-    found = live.get("metadata")
-    if not found:
+    live_metadata = live.get("metadata")
+    if not live_metadata:
         return
     ours = applied.fields.get("metadata", {}) if applied else {}
-    foreign = {key: value for key, value in found.items() if key not in ours}
+    foreign = {key: value for key, value in live_metadata.items() if key not in ours}
     if merged := {**foreign, **config.get("metadata", {})}:
         config["metadata"] = merged
 
 
 def _copy_path(config: dict[str, Json], live: Config, path: list[str]) -> None:
-    """Makes one path of `config` equal to live, absence included."""
+    """Make one path of `config` equal to live, absence included."""
     head, *rest = path
     if not rest:
         if head in live:
@@ -100,10 +104,10 @@ def _copy_path(config: dict[str, Json], live: Config, path: list[str]) -> None:
         else:
             config.pop(head, None)
         return
-    inner, found = config.get(head, {}), live.get(head, {})
-    if isinstance(inner, Mapping) and isinstance(found, Mapping):
+    inner, live_inner = config.get(head, {}), live.get(head, {})
+    if isinstance(inner, Mapping) and isinstance(live_inner, Mapping):
         copy = dict(inner)
-        _copy_path(copy, found, rest)
+        _copy_path(copy, live_inner, rest)
         config.pop(head, None)
         if copy:
             config[head] = copy
@@ -118,30 +122,30 @@ def differences(
         return ()
     changes = []
     for name in sorted(desired.keys() | live.keys()):
-        wanted, found = desired.get(name), live.get(name)
-        if wanted == found:
+        wanted, current = desired.get(name), live.get(name)
+        if wanted == current:
             continue
         info = fields.get(name, FieldInfo())
-        for path in _differing_paths(name, wanted, found):
-            one, other = _value_at(found, path), _value_at(wanted, path)
+        for path in _differing_paths(name, wanted, current):
+            live_value, wanted_value = _value_at(current, path), _value_at(wanted, path)
             changes.append(
                 FieldChange(
                     path=_dotted((name, *path)),
-                    live=one,
-                    desired=other,
-                    field_class=_classify(name, path, one, other, applied, info),
+                    live=live_value,
+                    desired=wanted_value,
+                    field_class=_classify(name, path, live_value, wanted_value, applied, info),
                     info=info.inside(path),
                 )
             )
     return tuple(changes)
 
 
-def _differing_paths(name: str, wanted: Json, found: Json) -> list[tuple[str | int, ...]]:
-    if not (_descendable(wanted) and _descendable(found)) or _is_shifted(wanted, found):
+def _differing_paths(name: str, wanted: Json, current: Json) -> list[tuple[str | int, ...]]:
+    if not (_holds_objects(wanted) and _holds_objects(current)) or _is_shifted(wanted, current):
         return [()]
-    tree = _deepdiff()({name: found}, {name: wanted}, view="tree", threshold_to_diff_deeper=0)
+    tree = _deepdiff()({name: current}, {name: wanted}, view="tree", threshold_to_diff_deeper=0)
     paths = {
-        _trim(tuple(node.path(output_format="list"))[1:], wanted, found) for nodes in tree.values() for node in nodes
+        _trim(tuple(node.path(output_format="list"))[1:], wanted, current) for nodes in tree.values() for node in nodes
     }
     return sorted(paths, key=str)
 
@@ -161,23 +165,23 @@ def _deepdiff() -> type[DeepDiff]:
     return DeepDiff
 
 
-def _descendable(value: Json) -> bool:
+def _holds_objects(value: Json) -> bool:
     return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))
 
 
-def _is_shifted(wanted: Json, found: Json) -> bool:
+def _is_shifted(wanted: Json, current: Json) -> bool:
     """Did items that stay in a list move up or down because others came or went? Then items with the same number are
     not the same."""
-    if not (isinstance(wanted, list) and isinstance(found, list)) or len(wanted) == len(found):
+    if not (isinstance(wanted, list) and isinstance(current, list)) or len(wanted) == len(current):
         return False
-    return any(one in found and (place >= len(found) or found[place] != one) for place, one in enumerate(wanted))
+    return any(one in current and (index >= len(current) or current[index] != one) for index, one in enumerate(wanted))
 
 
-def _trim(path: tuple[str | int, ...], wanted: Json, found: Json) -> tuple[str | int, ...]:
-    """Cuts a path at the first plain list: its items mean nothing alone."""
+def _trim(path: tuple[str | int, ...], wanted: Json, current: Json) -> tuple[str | int, ...]:
+    """Cut a path at the first plain list: its items mean nothing alone."""
     for depth in range(len(path)):
-        values = (_value_at(wanted, path[:depth]), _value_at(found, path[:depth]))
-        if any(isinstance(value, list) and not _descendable(value) for value in values):
+        values = (_value_at(wanted, path[:depth]), _value_at(current, path[:depth]))
+        if any(isinstance(value, list) and not _holds_objects(value) for value in values):
             return path[:depth]
     return path
 
@@ -194,19 +198,19 @@ def _value_at(value: Json, path: tuple[str | int, ...]) -> Json:
 def value_in(config: Config, path: str) -> Json:
     """The value at a dotted path, as `differences` writes them; None: nothing. Keys may contain dots themselves."""
     name, *_ = re.split(r"[.\[]", path, maxsplit=1)
-    return _walk(config.get(name), path[len(name) :])
+    return _value_below(config.get(name), path[len(name) :])
 
 
-def _walk(value: Json, rest: str) -> Json:
+def _value_below(value: Json, rest: str) -> Json:
     if not rest or value is None:
         return value
-    if found := re.match(r"\[(\d+)\]", rest):
-        inside = isinstance(value, list) and int(found[1]) < len(value)
-        return _walk(value[int(found[1])], rest[found.end() :]) if inside else None
+    if match := re.match(r"\[(\d+)\]", rest):
+        inside = isinstance(value, list) and int(match[1]) < len(value)
+        return _value_below(value[int(match[1])], rest[match.end() :]) if inside else None
     if not isinstance(value, Mapping):
         return None
     fits = [key for key in value if rest[1:].startswith(key) and rest[1 + len(key) :][:1] in ("", ".", "[")]
-    return _walk(value[best := max(fits, key=len)], rest[1 + len(best) :]) if fits else None
+    return _value_below(value[best := max(fits, key=len)], rest[1 + len(best) :]) if fits else None
 
 
 def _dotted(path: tuple[str | int, ...]) -> str:
@@ -226,20 +230,22 @@ def _classify(
     return FieldClass.CONFIG if was == live else FieldClass.BOTH
 
 
-def compare(desired: Resource, live: Resource | None, owned: Owned | None, fields: Mapping[str, FieldInfo]) -> Change:
+def compare_resource(
+    desired: Resource, live: Resource | None, owned: Owned | None, fields: Mapping[str, FieldInfo]
+) -> Change:
     """The change that makes live equal to what is declared."""
     if live is None:
         return Change(address=desired.address, action=Action.CREATE, desired=desired, owned=owned, where=desired.where)
     if desired.external:
-        return _expectation(desired, live, fields)
-    desired = as_remembered(desired, owned)
+        return _compare_external(desired, live, fields)
+    desired = with_remembered_defaults(desired, owned)
     config = rebase(desired, live, owned, fields)
-    changes = explained(differences(config, live.config, owned, fields), desired, live)
+    changes = explain_changes(differences(config, live.config, owned, fields), desired, live)
     unchanged = Action.KEEP if owned else Action.ADOPT
     return Change(
         address=desired.address,
         action=Action.UPDATE if changes else unchanged,
-        desired=_with_config(desired, config),
+        desired=desired if desired.config == config else replace(desired, config=config),
         live=live,
         fields=changes,
         owned=owned,
@@ -247,7 +253,7 @@ def compare(desired: Resource, live: Resource | None, owned: Owned | None, field
     )
 
 
-def explained(changes: Sequence[FieldChange], desired: Resource, live: Resource) -> tuple[FieldChange, ...]:
+def explain_changes(changes: Sequence[FieldChange], desired: Resource, live: Resource) -> tuple[FieldChange, ...]:
     """The changes, with what an absent side stands for, and with the source of a wanted value that the file does not
     state."""
     return tuple([_with_source(_with_stock(one, desired, live), desired) for one in changes]) if changes else ()
@@ -269,11 +275,13 @@ def _with_source(change: FieldChange, desired: Resource) -> FieldChange:
     return replace(change, filled="default") if is_default else change
 
 
-def _expectation(desired: Resource, live: Resource, fields: Mapping[str, FieldInfo]) -> Change:
+def _compare_external(desired: Resource, live: Resource, fields: Mapping[str, FieldInfo]) -> Change:
     """Someone else's resource: only what the file says about it is compared, and it is never adopted."""
-    found = {name: live.config[name] for name in desired.config if name in live.config}
-    rebased = {name: keep_order(value, found.get(name), fields.get(name)) for name, value in desired.config.items()}
-    changes = explained(differences(rebased, found, None, fields), desired, live)
+    expected_fields = {name: live.config[name] for name in desired.config if name in live.config}
+    rebased = {
+        name: keep_order(value, expected_fields.get(name), fields.get(name)) for name, value in desired.config.items()
+    }
+    changes = explain_changes(differences(rebased, expected_fields, None, fields), desired, live)
     return Change(
         address=desired.address,
         action=Action.UPDATE if changes else Action.KEEP,
@@ -281,20 +289,4 @@ def _expectation(desired: Resource, live: Resource, fields: Mapping[str, FieldIn
         live=live,
         fields=changes,
         where=desired.where,
-    )
-
-
-def _with_config(resource: Resource, config: Config) -> Resource:
-    if resource.config == config:
-        return resource
-    return Resource(
-        address=resource.address,
-        config=config,
-        filled=resource.filled,
-        follows=resource.follows,
-        stock=resource.stock,
-        terms=resource.terms,
-        where=resource.where,
-        state=resource.state,
-        uses=resource.uses,
     )

@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from typing import Literal, NamedTuple
 
 from reconciler.changes.change import Change, Consequence, FieldChange
-from reconciler.changes.renaming import Recipe, copied
+from reconciler.changes.renaming import Recipe, simple_recipe
 from reconciler.changes.rule import Rule
 from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.view import SubjectsRead, View, backed_by
@@ -107,8 +107,9 @@ class Kind:
     """The canonical form of what is written: what the server would echo for it."""
     steps: Callable[[Change, View], Sequence[Step]]
     """Primitive calls that carry out a change in the manner decided for it."""
-    render: Callable[[Resource], Mapping[str, Json]]
-    """What a file says for this live resource; the caller adds nested sections."""
+    render: Callable[[Resource], Mapping[str, Json]] = lambda resource: dict(resource.config)
+    """What a file says for this live resource; the caller adds nested sections. It includes a bucket's deviations from its
+    shape. No file can state these, so whoever writes a file leaves them unmanaged."""
     primary: Callable[[Address], Raw]
     """The raw object whose existence is this resource's existence."""
     backing: str | None = None
@@ -120,7 +121,7 @@ class Kind:
     """The kind's own name for a field of that stream."""
     reserves: str = "max_bytes"
     """The field by which it reserves room in the account."""
-    recipe: Recipe = copied
+    recipe: Recipe = simple_recipe
     """The steps that give it another name, which no server does itself."""
     bound: Bound = ANY
     reads: Callable[[Address, Config], Iterable[SubjectsRead]] = lambda _address, _config: ()
@@ -229,9 +230,10 @@ class Registry:
         return (*(rule for kind in self.kinds for rule in kind.rules), *self.across)
 
 
-def declared_config(spec: Terms, ours: frozenset[str]) -> Config:
+def declared_config(spec: Terms) -> Config:
     """The fields that a spec really states, in raw JSON values, without those of reconciler's own."""
-    return spec.model_dump(mode="json", exclude_unset=True, exclude=set(ours), warnings=False)
+    ours = {*Terms.model_fields, "external"}
+    return spec.model_dump(mode="json", exclude_unset=True, exclude=ours, warnings=False)
 
 
 def as_found(declared: Declared, live: Resource | None, kind: Kind) -> Declared:
@@ -241,9 +243,9 @@ def as_found(declared: Declared, live: Resource | None, kind: Kind) -> Declared:
     left = {name for name in spec.unmanaged if name in kind.fields and not _is_required(spec, name)}
     if not left:
         return declared
-    found = kind.render(live) if live else {}
+    rendered = kind.render(live) if live else {}
     values = {name: getattr(spec, name) for name in spec.model_fields_set - left}
-    values |= {name: found[name] for name in left if name in found}
+    values |= {name: rendered[name] for name in left if name in rendered}
     return replace(declared, spec=type(spec).model_construct(**values))
 
 

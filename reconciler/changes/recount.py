@@ -22,50 +22,60 @@ BY_DEFAULT = 1_000
 """How many messages a consumer has in flight unless configured otherwise."""
 
 
-def beyond(change: PlannedChange, found: PlannedChange, consents: Iterable[Consent]) -> Iterator[str]:
+def losses_beyond_consent(
+    change: PlannedChange, recounted: PlannedChange, consents: Iterable[Consent]
+) -> Iterator[str]:
     """Losses that grew beyond what somebody agreed to: the bound that consent names, or else twice what the plan said.
     Nobody agreed to a loss that the plan did not mention. `consents`: those that the files give to this resource."""
-    said, counted = lost(change.verdicts), {(one.code, one.path) for one in change.verdicts if one.quantities}
+    planned_losses, counted = (
+        losses(change.verdicts),
+        {(one.code, one.path) for one in change.verdicts if one.quantities},
+    )
     judged = {(one.code, one.path) for one in change.verdicts}
-    shown, shown_now = _in_words(change), _in_words(found)
+    shown, shown_now = _losses_in_words(change), _losses_in_words(recounted)
     bounds = {(allow.code, name) for allow in consents for name in allow.upto}
-    for (code, path, name), number in lost(found.verdicts).items():
+    for (code, path, name), number in losses(recounted.verdicts).items():
         uncounted = (code, path) in judged - counted
-        planned = said.get((code, path, name), 0)
-        if not uncounted and (code, name) not in bounds and number > most(name, planned):  # bounds: judged by consent
+        planned = planned_losses.get((code, path, name), 0)
+        if (
+            not uncounted and (code, name) not in bounds and number > allowed_loss(name, planned)
+        ):  # bounds: judged by consent
             many = "" if name in NAMED or not planned else ", more than twice as many"
             was, now = shown.get((code, path, name), "0"), shown_now[code, path, name]
             yield f"the plan said {was} {name} ({code}), and now it is {now}{many}"
-    if found.action is Action.UPDATE:  # if an object was half deleted before, less of it is left to count
-        yield from _uncounted(change, found)
+    if recounted.action is Action.UPDATE:  # if an object was half deleted before, less of it is left to count
+        yield from _losses_no_longer_counted(change, recounted)
 
 
-def counted_again(change: PlannedChange, found: PlannedChange) -> Iterator[str]:
+def changed_losses(change: PlannedChange, recounted: PlannedChange) -> Iterator[str]:
     """Losses that have become more or fewer since the plan was made, as sentences."""
-    said, uncounted = lost(change.verdicts), {(one.code, one.path) for one in change.verdicts if not one.quantities}
-    shown, shown_now = _in_words(change), _in_words(found)
-    for (code, path, name), number in lost(found.verdicts).items():
-        planned = said.get((code, path, name), 0)
+    planned_losses, uncounted = (
+        losses(change.verdicts),
+        {(one.code, one.path) for one in change.verdicts if not one.quantities},
+    )
+    shown, shown_now = _losses_in_words(change), _losses_in_words(recounted)
+    for (code, path, name), number in losses(recounted.verdicts).items():
+        planned = planned_losses.get((code, path, name), 0)
         if planned != number and (code, path) not in uncounted:
             was, now = shown.get((code, path, name), "0"), shown_now[code, path, name]
             yield f"{change.address}: the plan said {was} {name} ({code}), and now it is {now}."
-    yield from _started_again(change, found)
+    yield from _changed_starts(change, recounted)
 
 
 STARTING = {"skipped": "skipped", "delivered_before": "delivered before"}
 """What the start of a new consumer costs, in words."""
 
 
-def _started_again(change: PlannedChange, found: PlannedChange) -> Iterator[str]:
+def _changed_starts(change: PlannedChange, recounted: PlannedChange) -> Iterator[str]:
     """The same of a new consumer, whose start no rule judges: others have gone on since."""
-    said, now = _starts(change), _starts(found)
+    planned, now = _start_quantities(change), _start_quantities(recounted)
     for name, words in STARTING.items():
-        if said.get(name) != now.get(name):
-            yield f"{change.address}: the plan said {said.get(name, 0)} {words}, and now it is {now.get(name, 0)}."
+        if planned.get(name) != now.get(name):
+            yield f"{change.address}: the plan said {planned.get(name, 0)} {words}, and now it is {now.get(name, 0)}."
 
 
-def _starts(change: PlannedChange) -> dict[str, str]:
-    """These numbers as a plan shows them."""
+def _start_quantities(change: PlannedChange) -> dict[str, str]:
+    """The costs of a start as a plan shows them."""
     return {
         name: f"{'up to ' if name in one.bounds else ''}{one.quantities[name]:_}"
         for one in change.consequences
@@ -73,32 +83,32 @@ def _starts(change: PlannedChange) -> dict[str, str]:
     }
 
 
-def _uncounted(change: PlannedChange, found: PlannedChange) -> Iterator[str]:
+def _losses_no_longer_counted(change: PlannedChange, recounted: PlannedChange) -> Iterator[str]:
     """Messages that the plan counted, if nobody can tell any more how many are lost."""
     counted = {(one.code, one.path) for one in change.verdicts if "messages" in one.quantities}
-    losing = [one for one in found.verdicts if one.is_loss or one.consented is not None]
+    losing = [one for one in recounted.verdicts if one.is_loss or one.consented is not None]
     still_counted = {(one.code, one.path) for one in losing if one.quantities}
     for code, _path in sorted((counted & {(one.code, one.path) for one in losing}) - still_counted):
         yield f"the plan said how many messages are lost ({code}), and now they cannot be counted"
 
 
-def lost(verdicts: Iterable[Verdict]) -> dict[tuple[str, str, str], int]:
-    """What is lost, by code, field and name: of losses, and of everything that somebody consented to."""
+def losses(verdicts: Iterable[Verdict]) -> dict[tuple[str, str, str], int]:
+    """Losses by code, field and name: of losses, and of everything that somebody consented to."""
     sums: dict[tuple[str, str, str], int] = {}
-    for one in verdicts:
-        if one.is_loss or one.consented is not None:
-            for name, number in one.quantities.items():
-                sums[one.code, one.path, name] = sums.get((one.code, one.path, name), 0) + number
+    for verdict in verdicts:
+        if verdict.is_loss or verdict.consented is not None:
+            for name, number in verdict.quantities.items():
+                sums[verdict.code, verdict.path, name] = sums.get((verdict.code, verdict.path, name), 0) + number
     return sums
 
 
-def _in_words(change: PlannedChange) -> dict[tuple[str, str, str], str]:
-    """These numbers as a plan shows them: `up to 7` where nobody counted exactly."""
+def _losses_in_words(change: PlannedChange) -> dict[tuple[str, str, str], str]:
+    """Losses as a plan shows them: `up to 7` where nobody counted exactly."""
     inexact = {(one.code, one.path, name) for one in change.verdicts for name in one.bounds}
-    return {key: f"{'up to ' if key in inexact else ''}{number:_}" for key, number in lost(change.verdicts).items()}
+    return {key: f"{'up to ' if key in inexact else ''}{number:_}" for key, number in losses(change.verdicts).items()}
 
 
-def most(name: str, planned: int) -> int:
+def allowed_loss(name: str, planned: int) -> int:
     """How many of these may be lost now, if the plan said `planned` and no consent names a bound."""
     if name in NAMED:
         return planned

@@ -124,9 +124,9 @@ class Rewritten:
     """The value after, raw."""
 
     @classmethod
-    def each(cls, found: Sequence[tuple[str, FieldChange]]) -> list[Rewritten]:
+    def each(cls, fields: Sequence[tuple[str, FieldChange]]) -> list[Rewritten]:
         """Live is what it was before; wanted is what the other version has instead."""
-        return [cls(address=address, path=one.path, before=one.live, after=one.desired) for address, one in found]
+        return [cls(address=address, path=one.path, before=one.live, after=one.desired) for address, one in fields]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

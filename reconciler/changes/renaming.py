@@ -43,7 +43,7 @@ def moved_entry(old: Address | str, new: Address | str) -> str:
     return f"moved: [{{from: {old}, to: {new}, reason: …}}]"
 
 
-def copied(asked: Renaming) -> list[str]:
+def simple_recipe(renaming: Renaming) -> list[str]:
     """Steps for a kind that knows no better ones."""
-    old, new = asked.old.name, asked.new.name
+    old, new = renaming.old.name, renaming.new.name
     return [f"Declare {new} like {old}, and apply.", f"Let the clients of {old} use {new}."]

@@ -74,7 +74,7 @@ def rule(
     err_code: int | tuple[int, ...] = (),
     can_stand: bool | None = None,
 ) -> Callable[[Judge], Rule]:
-    """Makes a rule from a function; the function's docstring is the page that people read. A rule with an `err_code` is
+    """Make a rule from a function; the function's docstring is the page that people read. A rule with an `err_code` is
     the server's own."""
     err_codes = (err_code,) if isinstance(err_code, int) else err_code
 
@@ -103,31 +103,33 @@ def falling_on(who: FallsOn, rules: Iterable[Rule]) -> tuple[Rule, ...]:
     return tuple(replace(one, falls_on=who) if Action.DELETE not in one.on else one for one in rules)
 
 
-def _each(found: Finding | Iterable[Finding]) -> Iterable[Finding]:
-    return [found] if isinstance(found, Finding) else found
+def _as_findings(findings: Finding | Iterable[Finding]) -> Iterable[Finding]:
+    return [findings] if isinstance(findings, Finding) else findings
 
 
 def judged(rules: Iterable[Rule], change: Change, view: View) -> list[Verdict]:
     """Every verdict of these rules, which all concern this change, in the rules' order."""
     verdicts: list[Verdict] = []
-    for one in rules:
-        if found := one.judge(change, view):  # most rules find nothing of most objects
-            verdicts += [_stamped(one, finding, change, view) for finding in _each(found)]
+    for each_rule in rules:
+        if findings := each_rule.judge(change, view):  # most rules find nothing of most objects
+            verdicts += [_verdict_of_finding(each_rule, finding, change, view) for finding in _as_findings(findings)]
     return verdicts
 
 
-def _stamped(one: Rule, finding: Finding, change: Change, view: View) -> Verdict:
-    reaction = finding.reaction or one.reaction
+def _verdict_of_finding(by_rule: Rule, finding: Finding, change: Change, view: View) -> Verdict:
+    reaction = finding.reaction or by_rule.reaction
     hurts = change.action.writes and (reaction in HURTS or finding.outcome is Outcome.REPLACES)
     of = (view.stream_of(change.address), change.address.stream)
-    others = view.others((*finding.affects, *(one.falls_on(change, view) if one.falls_on and hurts else ())), of)
-    told = view.others((address for address in finding.tells if address not in finding.affects), of)
-    outcome = max(finding.outcome, Outcome.NEEDS_CONSENT, key=lambda one: one.rank) if others else finding.outcome
+    others = view.others(
+        (*finding.affects, *(by_rule.falls_on(change, view) if by_rule.falls_on and hurts else ())), of
+    )
+    informed = view.others((address for address in finding.tells if address not in finding.affects), of)
+    outcome = max(finding.outcome, Outcome.NEEDS_CONSENT, key=lambda each: each.rank) if others else finding.outcome
     return Verdict(
-        code=one.code,
-        name=one.name,
+        code=by_rule.code,
+        name=by_rule.name,
         outcome=outcome,
-        message="; ".join([finding.message, *_named((*others, *told), view)]),
+        message="; ".join([finding.message, *_others_in_words((*others, *informed), view)]),
         address=str(change.address),
         path=finding.path,
         span=change.where(finding.path),
@@ -137,8 +139,8 @@ def _stamped(one: Rule, finding: Finding, change: Change, view: View) -> Verdict
         quantities=mosts({**({"dependants": len(others)} if others else {}), **finding.quantities}),
         bounds=inexact(finding.quantities),
         reaction=reaction,
-        can_stand=finding.can_stand or (reaction in TAKEN if one.can_stand is None else one.can_stand),
-        others=(*others, *told),
+        can_stand=finding.can_stand or (reaction in TAKEN if by_rule.can_stand is None else by_rule.can_stand),
+        others=(*others, *informed),
     )
 
 
@@ -147,28 +149,28 @@ SUBJECTS = 3
 _PLAIN = re.compile(r"[\w.-]+")
 
 
-def _named(others: Sequence[Other], view: View) -> list[str]:
+def _others_in_words(others: Sequence[Other], view: View) -> list[str]:
     """Readers of other topologies with what they read, and then everything else that may be affected; only the first ones
     if there are many."""
     known_first = sorted(others, key=lambda one: (one.owner is None, not one.reads, one))[:NAMED]
-    reading = [_reading(one, one.owner) for one in known_first if one.owner and one.reads]
+    reading = [_reader_in_words(one, one.owner) for one in known_first if one.owner and one.reads]
     unowned = "owned by no topology" if view.ledger_known else "owner unknown"
     rest = [
         f"{one.address} ({f'owned by `{one.owner}`' if one.owner else unowned})"
         for one in known_first
         if not (one.owner and one.reads)
     ]
-    said = [", ".join(reading)] if reading else []
-    said += [f"this may affect {', '.join(rest)}"] if rest else []
+    clauses = [", ".join(reading)] if reading else []
+    clauses += [f"this may affect {', '.join(rest)}"] if rest else []
     if more := len(others) - len(known_first):
-        said[-1] += f" and {more:_} more"
-    return said
+        clauses[-1] += f" and {more:_} more"
+    return clauses
 
 
-def _reading(one: Other, owner: str) -> str:
+def _reader_in_words(reader: Other, owner: str) -> str:
     """`payments reads orders.*.eu by consumer/ORDERS/ledger`."""
-    subjects = ", ".join(one.reads[:SUBJECTS])
-    if more := len(one.reads) - SUBJECTS if len(one.reads) > SUBJECTS else 0:
+    subjects = ", ".join(reader.reads[:SUBJECTS])
+    if more := len(reader.reads) - SUBJECTS if len(reader.reads) > SUBJECTS else 0:
         subjects += f" and {more:_} more subjects"
     called = owner if _PLAIN.fullmatch(owner) else f"`{owner}`"
-    return f"{called} reads {'everything' if one.reads == ('>',) else subjects} by {one.address}"
+    return f"{called} reads {'everything' if reader.reads == ('>',) else subjects} by {reader.address}"

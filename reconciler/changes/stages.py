@@ -58,27 +58,27 @@ def is_divisible(change: Change) -> bool:
     return (is_there or change.action is Action.CREATE) and change.origin is None
 
 
-def halves(change: Change, opening: Opening, infos: Mapping[str, FieldInfo]) -> tuple[Change, Change]:
+def split_change(change: Change, opening: Opening, infos: Mapping[str, FieldInfo]) -> tuple[Change, Change]:
     """Live → in between, and in between → desired. For a kind the first is an ordinary update or creation, and the second
     an update unless it replaces."""
     if change.desired is None:
         raise ValueError(f"{change.address} is deleted, and cannot be changed in two stages")
     if change.live is None:
         config = patched(change.desired.config, opening.fields)
-        made = replace(change.desired, config=config)
-        there = replace(made, state={"config": config})
-        return _half(change, None, made, infos), _half(
-            replace(change, action=Action.UPDATE), there, change.desired, infos
+        opened = replace(change.desired, config=config)
+        existing = replace(opened, state={"config": config})
+        return _stage_of_change(change, None, opened, infos), _stage_of_change(
+            replace(change, action=Action.UPDATE), existing, change.desired, infos
         )
     config = patched(change.live.config, opening.fields)
     raw = patched(change.live.state.get("config", {}), opening.fields)
     # The rest of what the snapshot said of the object is outdated by then; a replacement reads the position again.
-    said = change.live.state if change.action is Action.REPLACE else {}
-    between = replace(change.live, config=config, state={**said, "config": raw})
+    state = change.live.state if change.action is Action.REPLACE else {}
+    between = replace(change.live, config=config, state={**state, "config": raw})
     first = replace(change, action=Action.UPDATE, intent=None)
     return (
-        _half(first, change.live, replace(change.desired, config=config, filled={}), infos),
-        _half(change, between, change.desired, infos),
+        _stage_of_change(first, change.live, replace(change.desired, config=config, filled={}), infos),
+        _stage_of_change(change, between, change.desired, infos),
     )
 
 
@@ -87,7 +87,9 @@ def patched(config: Config, fields: Mapping[str, Json]) -> dict[str, Json]:
     return {name: value for name, value in {**config, **fields}.items() if value is not None}
 
 
-def _half(change: Change, live: Resource | None, desired: Resource, infos: Mapping[str, FieldInfo]) -> Change:
+def _stage_of_change(
+    change: Change, live: Resource | None, desired: Resource, infos: Mapping[str, FieldInfo]
+) -> Change:
     fields = differences(desired.config, live.config if live else {}, change.owned, infos)
     return replace(change, live=live, desired=desired, fields=fields)
 
@@ -106,10 +108,10 @@ def first_stage(steps: Sequence[Step], opening: Opening) -> tuple[Step, ...]:
     )
 
 
-def given(ties: Iterable[Tie]) -> dict[Address, frozenset[str]]:
+def fields_given(ties: Iterable[Tie]) -> dict[Address, frozenset[str]]:
     """The fields by which each change gives something."""
-    found: dict[Address, set[str]] = {}
+    by_address: dict[Address, set[str]] = {}
     for tie in ties:
         if tie.gives:
-            found.setdefault(tie.first, set()).add(tie.gives)
-    return {address: frozenset(fields) for address, fields in found.items()}
+            by_address.setdefault(tie.first, set()).add(tie.gives)
+    return {address: frozenset(fields) for address, fields in by_address.items()}

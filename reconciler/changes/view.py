@@ -150,8 +150,8 @@ class View:
         """The subjects that a resource reads of these streams; of all, if it reads none of these."""
         kind, live, owned = self.kinds.get(address.kind), self.live.get(address), self.ledger.get(address)
         config = live.config if live else owned.applied if owned else None
-        found = list(kind.reads(address, config)) if kind and config is not None else []
-        wanted = [one for one in found if one.stream in of] or found
+        all_reads = list(kind.reads(address, config)) if kind and config is not None else []
+        wanted = [one for one in all_reads if one.stream in of] or all_reads
         return tuple(dict.fromkeys(subject for one in wanted for subject in one.subjects))
 
     def protects(self, *address: str) -> bool:

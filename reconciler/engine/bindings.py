@@ -34,16 +34,16 @@ def after_ack_floor(info: Info) -> Json:
         return delivered.get("stream_seq", 0) + 1
     if floor.get("consumer_seq") or floor.get("stream_seq"):
         return floor["stream_seq"] + 1
-    return first_asked(info["config"])
+    return start_sequence(info["config"])
 
 
-def first_asked(config: Mapping[str, Json]) -> int | None:
+def start_sequence(config: Mapping[str, Json]) -> int | None:
     """The sequence at which a consumer was created to start; None if that is no number."""
     started = {"all": 1, "by_start_sequence": config.get("opt_start_seq")}
     return started.get(config.get("deliver_policy", "all"))
 
 
-def soon(info: Info) -> Json:
+def soon_on_server(info: Info) -> Json:
     """A moment from now on the server's clock, whatever the local clock says."""
     return f"{datetime.fromisoformat(info['ts'][:19]) + PAUSE:%Y-%m-%dT%H:%M:%SZ}"
 
@@ -57,17 +57,17 @@ def resume_point(seen: Info) -> Json:
     store.
     """
     queue, source, lowest = seen["queue"], seen["source"]["state"], seen.get("lowest")
-    origin, told = queue["config"]["sources"][0], told_of_source(queue)
+    origin, progress = queue["config"]["sources"][0], source_progress(queue)
     if not same_source(seen):
         return None
     if lowest is not None:
-        point = sourced(lowest, origin["name"])
+        point = source_sequence(lowest, origin["name"])
     elif not queue["state"].get("last_seq"):
         point = origin.get("opt_start_seq") or 1
-    elif told.get("seq"):
-        point = told["seq"] + 1
+    elif progress.get("seq"):
+        point = progress["seq"] + 1
     else:
-        point = source["last_seq"] + 1 if seen["rested"] and not told.get("lag") else None
+        point = source["last_seq"] + 1 if seen["rested"] and not progress.get("lag") else None
     return point
 
 
@@ -75,37 +75,37 @@ def same_source(seen: Info) -> Json:
     """Are the copied sequence numbers still those of the source? None if the source ends before them: it is a new
     one."""
     queue, lowest = seen["queue"], seen.get("lowest")
-    origin, told = queue["config"]["sources"][0], told_of_source(queue)
-    reached = sourced(lowest, origin["name"]) if lowest else told.get("seq") or 0
+    origin, progress = queue["config"]["sources"][0], source_progress(queue)
+    reached = source_sequence(lowest, origin["name"]) if lowest else progress.get("seq") or 0
     return True if reached is not None and reached <= seen["afterwards"]["state"]["last_seq"] else None
 
 
-def passed(seen: Info) -> int:
+def count_passed(seen: Info) -> int:
     """How many of the queued messages the source no longer holds, at most: those before its first one, or all if it has
     lost its end."""
     if seen.get("rewound"):
         return int(seen["queue"]["state"]["messages"])
-    point, first = queued_at(seen), seen["afterwards"]["state"].get("first_seq", 0)
+    point, first = lowest_queued_sequence(seen), seen["afterwards"]["state"].get("first_seq", 0)
     return 0 if point is None else min(seen["queue"]["state"]["messages"], max(0, first - point))
 
 
 def is_unlike(copy: Info, origin: Info | None, stream: str, last: int) -> bool:
     """Does the source (`stream`, which ends at `last`) hold another message where it gave this copy? Then it lost its
     end and gave the numbers to other messages."""
-    number = sourced(copy, stream)
+    number = source_sequence(copy, stream)
     if number is None:
         return False
     return number > last or (origin is not None and origin.get("data") != copy.get("data"))
 
 
-def queued_at(seen: Info) -> int | None:
+def lowest_queued_sequence(seen: Info) -> int | None:
     """Which message of its source the lowest queued one is; None if nothing is queued, or nobody knows."""
     lowest, fed = seen.get("lowest"), seen["queue"]["config"].get("sources")
-    return sourced(lowest, fed[0]["name"]) if lowest and fed else None
+    return source_sequence(lowest, fed[0]["name"]) if lowest and fed else None
 
 
-def told_of_source(queue: Info) -> Info:
-    """What a server says of a queue's position in its source; empty if it lists no source at the moment."""
+def source_progress(queue: Info) -> Info:
+    """The position of a queue in its source, as the server lists it; empty if it lists no source at the moment."""
     listed: Sequence[Info] = queue.get("sources") or [{}]
     return listed[0]
 
@@ -113,10 +113,10 @@ def told_of_source(queue: Info) -> Info:
 _SOURCE = re.compile(rb"\r\nNats-Stream-Source: (\S+) (\d+) ", re.IGNORECASE)
 
 
-def sourced(message: Mapping[str, Json], stream: str) -> int | None:
+def source_sequence(message: Mapping[str, Json], stream: str) -> int | None:
     """Which message of the source this one was."""
-    found = _SOURCE.search(base64.b64decode(message.get("hdrs") or ""))
-    return int(found[2]) if found and found[1].decode() == stream else None
+    match = _SOURCE.search(base64.b64decode(message.get("hdrs") or ""))
+    return int(match[2]) if match and match[1].decode() == stream else None
 
 
 SERVERS_FILL = (
@@ -125,19 +125,19 @@ SERVERS_FILL = (
 """Fields for which a server's own limits, or another object, decide what a left-out value becomes."""
 
 
-def filled_in(info: Info) -> dict[str, Json]:
-    """What an object holds in these fields, whether or not the request named them."""
+def server_filled(info: Info) -> dict[str, Json]:
+    """The values of an object in these fields, whether or not the request named them."""
     return {name: info["config"][name] for name in SERVERS_FILL if info["config"].get(name)}
 
 
-def stands(info: Info) -> dict[str, Json]:
-    """When an object was created, and how far it had come."""
+def age_and_progress(info: Info) -> dict[str, Json]:
+    """The time at which an object was created, and how far it had come."""
     part, how_far = ("delivered", "consumer_seq") if "delivered" in info else ("state", "last_seq")
     return {"created": info.get("created"), "at": (info.get(part) or {}).get(how_far, 0)}
 
 
-def at_stake(info: Info) -> dict[str, Json]:
-    """What would be lost with the object, as far as there is something to lose."""
+def possible_loss(info: Info) -> dict[str, Json]:
+    """The position or messages that would be lost with the object, as far as there is something to lose."""
     if "delivered" in info:
         goes_on = after_ack_floor({"config": {}, **info})
         return {"next": goes_on} if goes_on and goes_on > 1 else {}
@@ -149,46 +149,46 @@ SEEN = ("created", "at", "next", "messages")
 """What the answer to a create tells of the object, for its record."""
 
 
-def made(info: Info) -> dict[str, Json]:
-    """What a record holds of an object that was just made, under the paths where it belongs."""
-    seen = {**stands(info), **at_stake(info)} if info.get("created") else {}
-    return {"filled": filled_in(info), **{f"seen.{name}": value for name, value in seen.items()}}
+def record_of_created(info: Info) -> dict[str, Json]:
+    """Values for the record of an object that was just made, under the paths where it belongs."""
+    seen = {**age_and_progress(info), **possible_loss(info)} if info.get("created") else {}
+    return {"filled": server_filled(info), **{f"seen.{name}": value for name, value in seen.items()}}
 
 
 BINDS: Mapping[Bind, Callable[[Info], Json]] = {
     Bind.AFTER_ACK_FLOOR: after_ack_floor,
-    Bind.SOON: soon,
+    Bind.SOON: soon_on_server,
     Bind.RESUME_POINT: resume_point,
     Bind.SAME_SOURCE: same_source,
-    Bind.MADE: made,
+    Bind.MADE: record_of_created,
 }
 
 
-def filled(step: Step, bound: Mapping[str, Json]) -> Step:
+def with_bound_values(step: Step, bound: Mapping[str, Json]) -> Step:
     """The step with every value it uses; the steps that bind them have already succeeded."""
     if not step.uses:
         return step
     if step.call is not Call.ENTRY_PUT:
-        return replace(step, body=_with(dict(step.body), step, bound))
-    record = _with(json.loads(step.value or "{}"), step, bound)
+        return replace(step, body=_bind_values(dict(step.body), step, bound))
+    record = _bind_values(json.loads(step.value or "{}"), step, bound)
     return replace(step, value=compact_json(record).decode())
 
 
-def _with(body: dict[str, Any], step: Step, bound: Mapping[str, Json]) -> dict[str, Any]:
+def _bind_values(body: dict[str, Any], step: Step, bound: Mapping[str, Json]) -> dict[str, Any]:
     """A step that binds several values binds each under the path where it belongs."""
     for path, source in step.uses.items():
         value = bound[source]
         if not isinstance(value, Mapping):
-            body = dict(_placed(body, path.split("."), value))
+            body = dict(_set_at_path(body, path.split("."), value))
         elif path in value:
-            body = dict(_placed(body, path.split("."), value[path]))
+            body = dict(_set_at_path(body, path.split("."), value[path]))
     return body
 
 
-def _placed(body: Any, path: list[str], value: Json) -> Any:
+def _set_at_path(body: Any, path: list[str], value: Json) -> Any:
     if not path:
         return value
     head, *rest = path
     if isinstance(body, list):
-        return [_placed(item, rest, value) if str(number) == head else item for number, item in enumerate(body)]
-    return {**(body or {}), head: _placed((body or {}).get(head), rest, value)}
+        return [_set_at_path(item, rest, value) if str(number) == head else item for number, item in enumerate(body)]
+    return {**(body or {}), head: _set_at_path((body or {}).get(head), rest, value)}

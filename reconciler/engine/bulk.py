@@ -7,18 +7,17 @@ reaches anything that is declared, or that somebody else owns. An entry for that
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 
 from reconciler.changes.kind import Registry
 from reconciler.changes.verdict import Outcome, Verdict
+from reconciler.memory.remembered import Ledger
 from reconciler.model.dataclass import dataclass
-from reconciler.model.records import Owned
 from reconciler.model.resource import Address, is_over
 from reconciler.model.topology import BulkEntry, Forgotten, Removed, Topology
 
-Ledger = Mapping[Address, Owned]
 NAMED = 5
 """How many of the matched objects a message names; the plan lists the rest."""
 
@@ -31,23 +30,26 @@ class Matched:
     addresses: tuple[Address, ...]
 
 
-def matched(
+def match_entries(
     topology: Topology, ledger: Ledger, owners: Collection[str], registry: Registry, today: date
 ) -> tuple[Matched, ...]:
-    """What each entry matches that still counts today. `owners` are the names by which records know this topology."""
+    """Entries with what they match, if they still count today. `owners` are the names by which records know this topology."""
     if not topology.bulk:
         return ()
-    left = sorted(_left(topology, ledger, owners, registry, today))
+    left = sorted(_undeclared_addresses(topology, ledger, owners, registry, today))
     return tuple(
-        Matched(entry=entry, addresses=tuple(one for one in left if entry.reaches(one, ledger[one].labels)))
+        Matched(
+            entry=entry,
+            addresses=tuple(declared for declared in left if entry.reaches(declared, ledger[declared].labels)),
+        )
         for entry in topology.bulk
     )
 
 
-def _left(
+def _undeclared_addresses(
     topology: Topology, ledger: Ledger, owners: Collection[str], registry: Registry, today: date
 ) -> Iterator[Address]:
-    """What is owned, and neither declared, under whatever name, nor named by an entry of its own."""
+    """Addresses that are owned, and neither declared, under whatever name, nor named by an entry of its own."""
     named = {one.address for one in topology.resources} | {one.address for one in topology.forget}
     named |= {one.address for one in topology.removed if not (one.until and today > one.until)}
     named |= {one.origin for one in topology.moved}
@@ -57,42 +59,44 @@ def _left(
             yield address
 
 
-def expanded(topology: Topology, matches: Sequence[Matched], today: date) -> Topology:
+def expand_entries(topology: Topology, matches: Sequence[Matched], today: date) -> Topology:
     """The topology with an entry for each object in place of entries about many. The first entry that counts and matches
     an object says what becomes of it; one that deletes goes before one that gives up, and `refusals` stops it then."""
-    taken: dict[Address, BulkEntry] = {}
-    for one in sorted(matches, key=lambda one: is_over(one.entry, today)):
-        for address in one.addresses:
-            taken.setdefault(address, one.entry)
+    entries: dict[Address, BulkEntry] = {}
+    for match in sorted(matches, key=lambda match: is_over(match.entry, today)):
+        for address in match.addresses:
+            entries.setdefault(address, match.entry)
     removed = (
         Removed(address=address, reason=entry.reason or "", until=entry.until, where=entry.where)
-        for address, entry in taken.items()
+        for address, entry in entries.items()
         if entry.key == "removed"
     )
     forget = (
-        Forgotten(address=address, where=entry.where) for address, entry in taken.items() if entry.key == "forget"
+        Forgotten(address=address, where=entry.where) for address, entry in entries.items() if entry.key == "forget"
     )
     return replace(topology, removed=(*topology.removed, *removed), forget=(*topology.forget, *forget))
 
 
-def refusals(matches: Sequence[Matched], today: date) -> Iterator[tuple[Address, Verdict]]:
+def refusals_of_entries(matches: Sequence[Matched], today: date) -> Iterator[tuple[Address, Verdict]]:
     """One for each object of an entry that matches more than it may, and for each that is to be deleted and given up at
     once."""
-    counting = [one for one in matches if not is_over(one.entry, today)]
-    for one in counting:
-        if len(one.addresses) > one.entry.upto:
-            yield from ((address, _too_many(address, one)) for address in one.addresses)
-    forgotten = {address: one.entry for one in counting if one.entry.key == "forget" for address in one.addresses}
-    for one in counting:
-        if one.entry.key == "removed":
-            both = (address for address in one.addresses if address in forgotten)
-            yield from ((address, _both(address, one.entry, forgotten[address])) for address in both)
+    counting = [match for match in matches if not is_over(match.entry, today)]
+    for match in counting:
+        if len(match.addresses) > match.entry.upto:
+            yield from ((address, _refusal_of_too_many(address, match)) for address in match.addresses)
+    forgotten = {
+        address: match.entry for match in counting if match.entry.key == "forget" for address in match.addresses
+    }
+    for match in counting:
+        if match.entry.key == "removed":
+            in_both = (address for address in match.addresses if address in forgotten)
+            yield from ((address, _refusal_of_both(address, match.entry, forgotten[address])) for address in in_both)
 
 
-def _too_many(address: Address, one: Matched) -> Verdict:
-    """It names what is matched at the first object."""
-    entry, number, is_first = one.entry, len(one.addresses), address == one.addresses[0]
-    named = ", ".join(map(str, one.addresses[:NAMED])) + (f" and {number - NAMED:_} more" if number > NAMED else "")
+def _refusal_of_too_many(address: Address, match: Matched) -> Verdict:
+    """A refusal at one object; only that at the first names what is matched."""
+    entry, number, is_first = match.entry, len(match.addresses), address == match.addresses[0]
+    named = ", ".join(map(str, match.addresses[:NAMED])) + (f" and {number - NAMED:_} more" if number > NAMED else "")
     names = f": {named}" if is_first else ""
     return Verdict(
         code="XX111", name="more-than-upto", outcome=Outcome.REFUSED, address=str(address), span=entry.where("upto"),
@@ -102,8 +106,8 @@ def _too_many(address: Address, one: Matched) -> Verdict:
     )  # fmt: skip
 
 
-def _both(address: Address, removed: BulkEntry, forgotten: BulkEntry) -> Verdict:
-    elsewhere = f" ({place})" if (place := forgotten.where("on")) else ""
+def _refusal_of_both(address: Address, removed: BulkEntry, forgotten: BulkEntry) -> Verdict:
+    elsewhere = f" ({span})" if (span := forgotten.where("on")) else ""
     return Verdict(
         code="XX112", name="removed-and-forgotten", outcome=Outcome.REFUSED, address=str(address), span=removed.where("on"),
         message=f"`{removed.on}` in `removed` matches it, and so does `{forgotten.on}` in `forget`{elsewhere}",

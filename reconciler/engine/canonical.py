@@ -17,15 +17,15 @@ def recognised(
     snapshot: Snapshot,
     registry: Registry,
     declared: Collection[Address] = (),
-    known: Collection[Address] = (),
+    known_as: Collection[Address] = (),
     external: Collection[Address] = (),
 ) -> dict[Address, Resource]:
     """Every live resource, under the one kind that owns its raw object: the kind it is declared as, else the kind it is
-    `known` as (remembered, or to be removed), else the kind that it looks like. An `external` stream also appears as
+    `known_as` (remembered, or to be removed), else the kind that it looks like. An `external` stream also appears as
     that stream, whatever it is to its owner: the stream behind a bucket has consumers of its own."""
     claims = {raw: kind.name for kind in registry.kinds for raw in kind.claims(snapshot)}
     wanted = {*declared}
-    for address in (*(one for one in known if one not in wanted), *declared):
+    for address in (*(one for one in known_as if one not in wanted), *declared):
         kind = registry.of(address)
         claims[kind.primary(address)] = kind.name
         claims.update(dict.fromkeys(kind.derived(address), kind.name))
@@ -34,14 +34,14 @@ def recognised(
         resource.address: resource
         for kind in registry.kinds
         for resource in kind.recognise(snapshot)
-        if _is_its_own(kind, resource.address, claims, elsewhere, registry)
+        if _is_own_object(kind, resource.address, claims, elsewhere, registry)
     }
 
 
-def _is_its_own(
+def _is_own_object(
     kind: Kind, address: Address, claims: Mapping[Raw, str], elsewhere: Collection[Raw], registry: Registry
 ) -> bool:
-    """No other kind claims the raw object itself, and the stream it belongs to is not part of something else."""
+    """Is the raw object itself claimed by no other kind, and the stream that it belongs to no part of something else?"""
     raw = kind.primary(address)
     if kind.place.within:
         stream = Raw("stream", address.names[:1])
@@ -51,27 +51,30 @@ def _is_its_own(
     return raw in elsewhere or claims.get(raw, kind.name) == kind.name
 
 
-def settled(
+def settle_declared(
     topology: Topology, snapshot: Snapshot, registry: Registry, live: Mapping[Address, Resource]
 ) -> dict[Address, Resource]:
     """Every declared resource in canonical form, parents first. A child is settled under its parent as that will be."""
-    kinds = [registry.of(one.address) for one in topology.resources]
-    said = [
-        (as_found(one, live.get(one.address), kind), kind) for one, kind in zip(topology.resources, kinds, strict=True)
+    kinds = [registry.of(item.address) for item in topology.resources]
+    declared = [
+        (as_found(item, live.get(item.address), kind), kind)
+        for item, kind in zip(topology.resources, kinds, strict=True)
     ]
-    lent = {stream: what for one, kind in said if kind.lends for stream, what in kind.lends(one).items()}
+    lent = {stream: lendings for item, kind in declared if kind.lends for stream, lendings in kind.lends(item).items()}
     at_the_top = Context(target=snapshot.target, snapshot=snapshot, lent=lent)
-    desired = {one.address: kind.settle(one, at_the_top) for one, kind in said if not kind.place.within}
-    parents = {address: _afterwards(one, live.get(address), registry.of(address)) for address, one in desired.items()}
-    parents |= dict(_of_buckets(desired, parents, registry))
-    below = {address: replace(at_the_top, parent=one) for address, one in parents.items()}
-    for one, kind in said:
-        if above := registry.above(one.address):
-            desired[one.address] = kind.settle(one, below.get(above, at_the_top))
-    return {one.address: desired[one.address] for one, _ in said} | dict(_using(topology, desired, registry))
+    desired = {item.address: kind.settle(item, at_the_top) for item, kind in declared if not kind.place.within}
+    parents = {
+        address: _parent_afterwards(item, live.get(address), registry.of(address)) for address, item in desired.items()
+    }
+    parents |= dict(_streams_of_buckets(desired, parents, registry))
+    below = {address: replace(at_the_top, parent=item) for address, item in parents.items()}
+    for item, kind in declared:
+        if above := registry.above(item.address):
+            desired[item.address] = kind.settle(item, below.get(above, at_the_top))
+    return {item.address: desired[item.address] for item, _ in declared} | dict(_with_uses(topology, desired, registry))
 
 
-def _of_buckets(
+def _streams_of_buckets(
     desired: Mapping[Address, Resource], parents: Mapping[Address, Resource], registry: Registry
 ) -> Iterator[tuple[Address, Resource]]:
     """Streams that buckets of the same files decide, and which stand there as `external`, for their consumers."""
@@ -82,10 +85,10 @@ def _of_buckets(
                 yield address, replace(parents[address], config=body)
 
 
-def _using(
+def _with_uses(
     topology: Topology, desired: Mapping[Address, Resource], registry: Registry
 ) -> Iterator[tuple[Address, Resource]]:
-    """What reads a stream of another topology, if the files name that topology."""
+    """Resources that read a stream of another topology, if the files name that topology."""
     owners = {one.address.name: one.owner for one in topology.resources if one.owner}
     for address, resource in desired.items() if owners else ():
         streams = {one.stream for one in registry.of(address).reads(address, resource.config)}
@@ -93,7 +96,7 @@ def _using(
             yield address, replace(resource, uses=uses)
 
 
-def _afterwards(desired: Resource, live: Resource | None, kind: Kind) -> Resource:
+def _parent_afterwards(desired: Resource, live: Resource | None, kind: Kind) -> Resource:
     """A parent that someone else manages, and fields that are left as found, stay as they are live."""
     if live is None:
         return desired

@@ -10,10 +10,10 @@ from reconciler.changes.kind import Registry
 from reconciler.changes.view import View
 from reconciler.engine import bulk, identity, moves, unfinished
 from reconciler.engine import take_over as handover
-from reconciler.engine.canonical import recognised, settled
+from reconciler.engine.canonical import recognised, settle_declared
 from reconciler.engine.misnamed import KnownNames, misnamed
-from reconciler.engine.removals import Ledger, unwanted
-from reconciler.memory.remembered import Memory
+from reconciler.engine.removals import changes_of_undeclared
+from reconciler.memory.remembered import Ledger, Memory
 from reconciler.model.intents import Intent, intents
 from reconciler.model.records import Owned, is_stale
 from reconciler.model.resource import Address, Resource
@@ -26,36 +26,38 @@ from reconciler.policies.policies import Policies
 def compare(
     topology: Topology, snapshot: Snapshot, memory: Memory, registry: Registry, options: RunOptions = NO_OPTIONS
 ) -> View:
-    """Pairs desired, live and owned resources, and decides what happens to each address."""
-    owners = handover.owners(topology, options.day)
-    matches = bulk.matched(topology, memory.records, owners, registry, options.day)
-    topology = bulk.expanded(topology, matches, options.day)
-    ledger = handover.taken_over(topology, memory.records, options)
+    """Pair desired, live and owned resources, and decides what happens to each address."""
+    owners = handover.names_of_owner(topology, options.day)
+    matches = bulk.match_entries(topology, memory.records, owners, registry, options.day)
+    topology = bulk.expand_entries(topology, matches, options.day)
+    ledger = handover.take_over_records(topology, memory.records, options)
     going = (*(one.address for one in topology.removed), *(one.address for one in topology.forget))
-    known = [*ledger, *(address for address in going if registry.holds(address))]
+    known_as = [*ledger, *(address for address in going if registry.holds(address))]
     external = [one.address for one in topology.resources if one.external]
     declared = [one.address for one in topology.resources if not one.external]
-    live = recognised(snapshot, registry, declared, known, external)
-    desired = settled(topology, snapshot, registry, live)
+    live = recognised(snapshot, registry, declared, known_as, external)
+    desired = settle_declared(topology, snapshot, registry, live)
     begun = {address: intent for address, intent in intents(snapshot).items() if registry.holds(address)}
     changes = {
-        address: _wanted(resource, live.get(address), ledger, begun.get(address), registry, snapshot)
+        address: _change_of_declared(resource, live.get(address), ledger, begun.get(address), registry, snapshot)
         for address, resource in desired.items()
     }
-    changes |= unfinished.left_by_renames(changes, begun, registry)
-    changes |= _brought_along(changes, registry)
+    changes |= unfinished.changes_left_by_renames(changes, begun, registry)
+    changes |= _streams_that_buckets_create(changes, registry)
     ours = {address for address, owned in ledger.items() if owned.topology == topology.name}
     elsewhere = [one for one in desired.values() if one.external and one.address in ours]
-    changes |= unwanted(topology, elsewhere, live, ledger, ours, begun, registry, snapshot, options.day)
-    changes |= unfinished.undeclared(topology, begun, changes)
-    changes |= moves.moved(topology, live, ledger, changes, registry, snapshot)
-    changes |= moves.left_behind(changes, registry)
-    changes = {address: _identified(change, registry, snapshot, ledger) for address, change in changes.items()}
-    changes |= handover.remembered_anew(changes)
-    changes |= handover.given_up(changes, options)
+    changes |= changes_of_undeclared(topology, elsewhere, live, ledger, ours, begun, registry, snapshot, options.day)
+    changes |= unfinished.undeclared_replacements(topology, begun, changes)
+    changes |= moves.changes_by_moves(topology, live, ledger, changes, registry, snapshot)
+    changes |= moves.orphans_with_advice(changes, registry)
+    changes = {
+        address: _with_identity_checked(change, registry, snapshot, ledger) for address, change in changes.items()
+    }
+    changes |= handover.with_new_records(changes)
+    changes |= handover.with_giver_as_reason(changes, options)
     if not memory.is_known:
-        changes = {a: _not_adopted(c) if c.action is Action.ADOPT else c for a, c in changes.items()}
-    there = KnownNames(
+        changes = {a: _keep_unrecorded(c) if c.action is Action.ADOPT else c for a, c in changes.items()}
+    names = KnownNames(
         live=live.keys(), ledger=ledger, begun=begun.keys(), snapshot=snapshot, ledger_known=memory.is_known
     )
     unmatched = [one.entry for one in matches if not one.addresses]
@@ -71,18 +73,18 @@ def compare(
         ledger=ledger,
         unmanaged=tuple(sorted(a for a in live if a not in desired and a not in ours)),
         guards=topology.guards,
-        refusals=tuple(one for one in bulk.refusals(matches, options.day) if one[0] in changes),
+        refusals=tuple(one for one in bulk.refusals_of_entries(matches, options.day) if one[0] in changes),
         allow=topology.allow,
         given_up=dict(options.given_up),
         streams_left=dict(options.streams_left),
-        diagnostics=(*memory.problems, *misnamed(topology, there, registry, options.day, unmatched)),
+        diagnostics=(*memory.problems, *misnamed(topology, names, registry, options.day, unmatched)),
         kinds=registry.by_name,
         policies=Policies(topology.policies, registry) if topology.policies else None,
         today=options.day,
     )
 
 
-def counted(view: View) -> dict[str, int]:
+def count_objects(view: View) -> dict[str, int]:
     """How many objects were read."""
     snapshot = view.snapshot
     return {
@@ -92,7 +94,7 @@ def counted(view: View) -> dict[str, int]:
     }
 
 
-def _wanted(
+def _change_of_declared(
     desired: Resource,
     live: Resource | None,
     ledger: Ledger,
@@ -109,12 +111,12 @@ def _wanted(
         )
     ours = None if desired.external else owned  # for an external resource only live matters, whoever remembers it
     begins = tuple(kind.begins(desired, live, snapshot)) if live and intent is None else ()
-    if begins and ours and live and _made_anew(desired.address, ours, live, registry, snapshot, ledger):
+    if begins and ours and live and _recreation_in_words(desired.address, ours, live, registry, snapshot, ledger):
         begins = ()  # it may have begun elsewhere than the one that was applied
-    return unfinished.compared(desired, live, ours, intent, kind.fields, begins)
+    return unfinished.compare_unfinished(desired, live, ours, intent, kind.fields, begins)
 
 
-def _brought_along(changes: Mapping[Address, Change], registry: Registry) -> dict[Address, Change]:
+def _streams_that_buckets_create(changes: Mapping[Address, Change], registry: Registry) -> dict[Address, Change]:
     """Missing external streams that a bucket of the same files will create."""
     coming = {address for address, change in changes.items() if change.desired and not change.desired.external}
     return {
@@ -125,37 +127,37 @@ def _brought_along(changes: Mapping[Address, Change], registry: Registry) -> dic
     }
 
 
-def _identified(change: Change, registry: Registry, snapshot: Snapshot, ledger: Ledger) -> Change:
+def _with_identity_checked(change: Change, registry: Registry, snapshot: Snapshot, ledger: Ledger) -> Change:
     """If somebody recreated or changed an object exactly as declared, recording it makes it this topology's own again.
     What changes after that is drift."""
     if not change.owned or not change.live or not change.desired or change.intent:
         return change
     at_rest = Action.ADOPT if change.action is Action.KEEP else change.action
     known_as = change.origin or change.address  # a renamed object is still known by its old name
-    if said := _made_anew(known_as, change.owned, change.live, registry, snapshot, ledger):
-        return replace(change, action=at_rest, made_anew=said)
+    if recreation := _recreation_in_words(known_as, change.owned, change.live, registry, snapshot, ledger):
+        return replace(change, action=at_rest, made_anew=recreation)
     if change.action is Action.KEEP and is_stale(change.owned, change.desired, registry.of(change.address).fields):
         return replace(change, action=at_rest)
     return change
 
 
-def _made_anew(
+def _recreation_in_words(
     known_as: Address, owned: Owned, live: Resource, registry: Registry, snapshot: Snapshot, ledger: Ledger
 ) -> str:
-    """Says that somebody recreated it, or the stream that belongs to it, and when; empty if both are the recorded ones, as
+    """A sentence that somebody recreated it, or the stream that belongs to it, and when; empty if both are the recorded ones, as
     far as anybody can tell."""
     created, before = live.state.get("created"), owned.seen.get("created")
     if before and created == before:  # nearly always, and thousands of times in a plan
         return ""
     kind = registry.of(known_as)
-    if identity.made_anew(owned, known_as, kind, snapshot, ledger):
+    if identity.is_recreated(owned, known_as, kind, snapshot, ledger):
         return f"it was deleted, and recreated{f' at {created}' if created else ''}"
-    if queue := identity.made_anew_behind(owned, known_as, kind, snapshot):
+    if queue := identity.recreated_stream_behind(owned, known_as, kind, snapshot):
         return f"its stream {queue} was deleted, and recreated at {snapshot.streams[queue].get('created')}"
     return ""
 
 
-def _not_adopted(change: Change) -> Change:
+def _keep_unrecorded(change: Change) -> Change:
     """An object that cannot be remembered is only as declared."""
     return Change(
         address=change.address, action=Action.KEEP, desired=change.desired, live=change.live, where=change.where

@@ -34,45 +34,50 @@ Unjudged = Mapping[str, Collection[Address]]
 NOTHING: Unjudged = {}
 
 
-def questions(view: View, registry: Registry, about: Collection[Address] | None = None) -> list[Question]:
-    """Reads that depend on the changes (`about` these; None: all) and are not answered yet. Their answers may lead to
+def unanswered_questions(
+    view: View, registry: Registry, addresses: Collection[Address] | None = None
+) -> list[Question]:
+    """Reads that depend on the changes (at these `addresses`; None: all) and are not answered yet. Their answers may lead to
     more questions."""
-    changes = view.changes.values() if about is None else (view.changes[address] for address in about)
+    changes = view.changes.values() if addresses is None else (view.changes[address] for address in addresses)
     changing = (change for change in changes if change.action.writes or change.made_anew)
-    asked = dict.fromkeys(q for change in changing for q in registry.of(change.address).questions(change, view))
-    return [question for question in asked if question not in view.facts]
+    wanted = dict.fromkeys(q for change in changing for q in registry.of(change.address).questions(change, view))
+    return [question for question in wanted if question not in view.facts]
 
 
 def decide(
     view: View, registry: Registry, options: RunOptions, judged: Judged | None = None, unjudged: Unjudged = NOTHING
 ) -> Plan:
-    """Judges every change (unless that was done), blocks what must not be done, and makes the steps of the rest."""
-    found = judged_all(view, registry) if judged is None else judged
-    view = _consented_at_once(view, found)
+    """Judge every change (unless that was done), blocks what must not be done, and makes the steps of the rest."""
+    findings = judged_all(view, registry) if judged is None else judged
+    view = _with_allowances(view, findings)
     verdicts = {
         address: tuple(
-            _consented(verdict, view.changes[address], registry.of(address), options) for verdict in _told_once(each)
+            _with_consent(verdict, view.changes[address], registry.of(address), options)
+            for verdict in _without_repeated_warnings(each)
         )
-        for address, each in found.items()
+        for address, each in findings.items()
     }
-    manner = {a: replacement.in_its_manner(change, verdicts.get(a, ())) for a, change in view.changes.items()}
+    manner = {a: replacement.decide_manner(change, verdicts.get(a, ())) for a, change in view.changes.items()}
     view = replace(view, changes=manner)
-    hidden = _hidden(view, options)
-    tallies = guards.tallies(view, registry, hidden, options.day)
+    hidden = _hidden_addresses(view, options)
+    tallies = guards.tally_kinds(view, registry, hidden, options.day)
     for address, refusal in (
-        *guards.refusals(tallies, view, registry),
+        *guards.refusals_of_mass_changes(tallies, view, registry),
         *guards.unowned_losses(view, verdicts),
         *view.refusals,
     ):
         verdicts[address] = (*verdicts.get(address, ()), refusal)
-    blocked = hidden | {a for a, found in verdicts.items() if any(v.blocks for v in found)}
+    blocked = hidden | {a for a, findings in verdicts.items() if any(v.blocks for v in findings)}
     blocked |= {a for a, change in view.changes.items() if change.action is Action.UNKNOWN}
-    edges = order.graph(view.changes, registry, view)
-    waiting = order.blocked_by(edges, view.changes, blocked, registry)
+    edges = order.build_graph(view.changes, registry, view)
+    waiting = order.find_blocked(edges, view.changes, blocked, registry)
     going = {a: c for a, c in view.changes.items() if c.action.writes and a not in blocked and a not in waiting}
-    made = dict(_made(going, edges, registry, view, verdicts, options))
+    steps = dict(_steps_by_stage(going, edges, registry, view, verdicts, options))
     planned = [
-        _planned(change, verdicts.get(address, ()), waiting.get(address), registry.of(address), view, options, edges)
+        _planned_change(
+            change, verdicts.get(address, ()), waiting.get(address), registry.of(address), view, options, edges
+        )
         for address, change in view.changes.items()
         if address not in hidden and (change.action not in SILENT or verdicts.get(address))
     ]
@@ -81,18 +86,18 @@ def decide(
         environment=view.environment,
         target=view.target,
         changes=tuple(sorted(planned, key=lambda one: one.address)),
-        steps=order.ordered_steps(edges, made),
+        steps=order.order_steps(edges, steps),
         diagnostics=(
             *view.diagnostics,
-            *_consent_leftovers(view, verdicts, registry, options, unjudged),
-            *guards.leftovers(tallies, view, options.day),
+            *_consent_warnings(view, verdicts, registry, options, unjudged),
+            *guards.unneeded_guards(tallies, view, options.day),
             *idle_patterns(view, options),
-            *consent.in_vain(
+            *consent.options_in_vain(
                 options.allow,
                 [verdict for address, each in verdicts.items() if address not in hidden for verdict in each],
                 {*(rule.code for rule in registry.rules()), *PLANNING},
             ),
-            *handover.idle(options.take_over, view.ledger),
+            *handover.unused_take_overs(options.take_over, view.ledger),
         ),
         kept=sum(change.action is Action.KEEP for change in view.changes.values())
         - sum(one.action is Action.KEEP for one in planned),
@@ -102,8 +107,8 @@ def decide(
     )
 
 
-def _told_once(verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
-    """Leave out what only tells others about a field, where a consent about that field names the same ones."""
+def _without_repeated_warnings(verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
+    """Leave out a warning about other objects if a stronger verdict on the same field names all of them."""
     named = {(one.path, other) for one in verdicts if one.outcome is not Outcome.WARNS for other in one.others}
     if not named:
         return verdicts
@@ -114,33 +119,33 @@ def _told_once(verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
     ]
 
 
-def _hidden(view: View, options: RunOptions) -> set[Address]:
-    """What this run leaves out."""
+def _hidden_addresses(view: View, options: RunOptions) -> set[Address]:
+    """Addresses that this run leaves out."""
     if options.is_about_all:
         return set()
     return {a for a, change in view.changes.items() if not options.selects(a, change.labels)}
 
 
-def _consented_at_once(view: View, found: Judged) -> View:
+def _with_allowances(view: View, findings: Judged) -> View:
     """The view with the consent that the files give to many at once, on every address that was judged."""
     if not view.allow:
         return view
-    judged = (view.changes[address] for address, verdicts in found.items() if verdicts)
+    judged = (view.changes[address] for address, verdicts in findings.items() if verdicts)
     reached = {
         change.address: replace(
-            change, allow=(*change.allow, *consent.reaching(change.address, change.labels, view.allow))
+            change, allow=(*change.allow, *consent.consents_reaching(change.address, change.labels, view.allow))
         )
         for change in judged
     }
     return replace(view, changes={**view.changes, **reached})
 
 
-def _consented(verdict: Verdict, change: Change, kind: Kind, options: RunOptions) -> Verdict:
-    found = _given(verdict, change, kind, options)
-    return replace(verdict, consented=found.reason) if found else verdict
+def _with_consent(verdict: Verdict, change: Change, kind: Kind, options: RunOptions) -> Verdict:
+    given = _consent_for(verdict, change, kind, options)
+    return replace(verdict, consented=given.reason) if given else verdict
 
 
-def _given(verdict: Verdict, change: Change, kind: Kind, options: RunOptions) -> Consent | None:
+def _consent_for(verdict: Verdict, change: Change, kind: Kind, options: RunOptions) -> Consent | None:
     """The consent to this verdict: from the command line, from the file, or from the start of an unfinished
     replacement."""
     one_run = (
@@ -149,10 +154,12 @@ def _given(verdict: Verdict, change: Change, kind: Kind, options: RunOptions) ->
         if code == verdict.code and fnmatchcase(verdict.address, pattern) and not is_policy(code)
     )
     begun_with = change.intent.allow if change.intent else ()
-    return consent.given(verdict, (*one_run, *change.terms.allow, *change.allow, *begun_with), options.day, kind.spec)
+    return consent.first_covering(
+        verdict, (*one_run, *change.terms.allow, *change.allow, *begun_with), options.day, kind.spec
+    )
 
 
-def _made(
+def _steps_by_stage(
     going: Mapping[Address, Change],
     edges: order.Graph,
     registry: Registry,
@@ -164,25 +171,27 @@ def _made(
     for address, change in going.items():
         kind, rest = registry.of(address), change
         if opening := edges.openings.get(address):
-            first, rest = stages.halves(change, opening, kind.fields)
+            first, rest = stages.split_change(change, opening, kind.fields)
             yield (address, order.ChangeStage.OPENED), stages.first_stage(kind.steps(first, view), opening)
         if _goes_with_its_parent(rest, going, registry):
             steps: tuple[Step, ...] = ()
         else:
-            steps = _steps(rest, kind, view, verdicts.get(address, ()), options)
+            steps = _steps_of_change(rest, kind, view, verdicts.get(address, ()), options)
         yield (address, order.ChangeStage.DONE), steps
 
 
-def _steps(
+def _steps_of_change(
     change: Change, kind: Kind, view: View, verdicts: Sequence[Verdict], options: RunOptions
 ) -> tuple[Step, ...]:
-    record = remembered(change, view, options)
+    record = record_after(change, view, options)
     if change.action is Action.REPLACE and replacement.replaces(verdicts) and record:
-        given = [found for verdict in verdicts if (found := _given(verdict, change, kind, options))]
-        intent = replacement.begun(change, verdicts, given, record, view)
-        return replacement.carried_out(change, intent, kind, view, record)
+        given = [
+            given_consent for verdict in verdicts if (given_consent := _consent_for(verdict, change, kind, options))
+        ]
+        intent = replacement.new_intent(change, verdicts, given, record, view)
+        return replacement.replacement_steps(change, intent, kind, view, record)
     if change.intent:
-        return replacement.finished(change, kind, view, record)
+        return replacement.finishing_steps(change, kind, view, record)
     return tuple(kind.steps(change, view))
 
 
@@ -198,7 +207,7 @@ def _goes_with_its_parent(change: Change, going: Mapping[Address, Change], regis
     )
 
 
-def _planned(
+def _planned_change(
     change: Change,
     verdicts: tuple[Verdict, ...],
     culprit: Address | None,
@@ -221,12 +230,12 @@ def _planned(
         reason="; ".join(filter(None, (change.reason, change.made_anew))),
         adopts=change.live is not None and change.owned is None and change.action in (Action.UPDATE, Action.ADOPT),
         blocked_by=str(culprit) if culprit else None,
-        record=remembered(change, view, options),
+        record=record_after(change, view, options),
     )
 
 
-def remembered(change: Change, view: View, options: RunOptions) -> Owned | None:
-    """What the ledger will say once this change is applied."""
+def record_after(change: Change, view: View, options: RunOptions) -> Owned | None:
+    """The record in the ledger once this change is applied."""
     if change.action is Action.ORPHAN and change.owned and change.owned.taken_from:
         return change.owned
     if change.desired is None or change.desired.external or change.action in (Action.DELETE, Action.FORGET):
@@ -238,24 +247,24 @@ def remembered(change: Change, view: View, options: RunOptions) -> Owned | None:
         git_revision=options.came_from.revision,
         fields=fields,
         filled=filled,
-        expected=_expected(change.address, filled, view),
+        expected=_values_without_limits(change.address, filled, view),
         left=tuple(sorted(change.desired.terms.unmanaged)),
         protected=change.desired.terms.protect,
         labels=change.desired.terms.labels,
         uses=change.desired.uses,
         knows=f"{SUPPORTED[-1].major}.{SUPPORTED[-1].minor}",
         revision=change.owned.revision if change.owned else 0,
-        start=_start(change),
+        start=_recorded_start(change),
     )
 
 
-def _expected(address: Address, filled: Config, view: View) -> Config:
+def _values_without_limits(address: Address, filled: Config, view: View) -> Config:
     """Values that are not the stock default, but need no limit of the server to explain them."""
     settled = view.desired[address].filled if address in view.desired else {}
     return {name: settled[name].value for name in filled.keys() & settled.keys() if settled[name].source != "default"}
 
 
-def _start(change: Change) -> Config:
+def _recorded_start(change: Change) -> Config:
     if change.action in (Action.CREATE, Action.REPLACE):
         return {}
     return change.began or (change.owned.start if change.owned else {})
@@ -266,7 +275,7 @@ def _known_source(owned: Owned | None, view: View) -> str | None:
     return owned.source if owned and owned.topology == view.topology else None
 
 
-def _consent_leftovers(
+def _consent_warnings(
     view: View,
     verdicts: Mapping[Address, Sequence[Verdict]],
     registry: Registry,
@@ -277,14 +286,14 @@ def _consent_leftovers(
         if not resource.terms.allow:
             continue
         left = {code for code, addresses in unjudged.items() if address in addresses}
-        yield from consent.leftovers(resource, verdicts.get(address, ()), options.day, left)
+        yield from consent.leftover_consents(resource, verdicts.get(address, ()), options.day, left)
     for allowed in view.allow:
-        yield from _allowance_leftovers(
+        yield from _allowance_warnings(
             allowed, view, verdicts, registry, options, unjudged.get(allowed.consent.code, ())
         )
 
 
-def _allowance_leftovers(
+def _allowance_warnings(
     allowed: Allowed,
     view: View,
     verdicts: Mapping[Address, Sequence[Verdict]],
@@ -295,9 +304,11 @@ def _allowance_leftovers(
     def is_reached(address: Address) -> bool:
         return allowed.reaches(address, view.changes[address].labels)
 
-    found = [(one, registry.of(address).spec) for address in filter(is_reached, verdicts) for one in verdicts[address]]
+    reached = [
+        (one, registry.of(address).spec) for address in filter(is_reached, verdicts) for one in verdicts[address]
+    ]
     is_judged = not any(map(is_reached, unjudged))
-    yield from consent.allowance_leftovers(allowed, found, options.day, is_judged=is_judged)
+    yield from consent.leftover_allowances(allowed, reached, options.day, is_judged=is_judged)
 
 
 def idle_patterns(view: View, options: RunOptions) -> Iterable[Diagnostic]:

@@ -44,17 +44,17 @@ class Tally:
         return len(self.going) > max(self.usual, self.guard.upto if self.guard else 0)
 
 
-def tallies(view: View, registry: Registry, hidden: Collection[Address], today: date) -> list[Tally]:
+def tally_kinds(view: View, registry: Registry, hidden: Collection[Address], today: date) -> list[Tally]:
     """One for each kind, even if none of it is destroyed. Changes at `hidden` addresses do not count."""
     owned = Counter(address.kind for address, one in view.ledger.items() if one.topology == view.topology)
     going = [
         change for address, change in view.changes.items()
-        if change.action in DESTROYING and address not in hidden and _goes(change, registry, view)
+        if change.action in DESTROYING and address not in hidden and _destroys_alone(change, registry, view)
     ]  # fmt: skip
-    return [_tally(kind, view, owned[kind.name], going, today) for kind in registry.kinds]
+    return [_tally_kind(kind, view, owned[kind.name], going, today) for kind in registry.kinds]
 
 
-def _tally(kind: Kind, view: View, owned: int, going: Sequence[Change], today: date) -> Tally:
+def _tally_kind(kind: Kind, view: View, owned: int, going: Sequence[Change], today: date) -> Tally:
     bound = kind.bound if view.desired else NONE
     counting = [one for one in view.guards if one.kind == kind.name and not is_over(one, today)]
     return Tally(
@@ -67,8 +67,8 @@ def _tally(kind: Kind, view: View, owned: int, going: Sequence[Change], today: d
     )
 
 
-def _goes(change: Change, registry: Registry, view: View) -> bool:
-    """This plan, not an interrupted one, destroys something live, and destroys it on its own, not with its parent."""
+def _destroys_alone(change: Change, registry: Registry, view: View) -> bool:
+    """Does this plan, not an interrupted one, destroy something live on its own, not with its parent?"""
     if change.live is None or change.intent is not None:
         return False
     parent = registry.above(change.address)
@@ -76,35 +76,35 @@ def _goes(change: Change, registry: Registry, view: View) -> bool:
     return above is None or above.action is not Action.DELETE
 
 
-def refusals(found: list[Tally], view: View, registry: Registry) -> Iterator[tuple[Address, Verdict]]:
+def refusals_of_mass_changes(counts: list[Tally], view: View, registry: Registry) -> Iterator[tuple[Address, Verdict]]:
     """One for everything that would be destroyed of a kind with too much, and for what would be deleted with it."""
-    refused = {change.address: tally for tally in found if tally.is_too_much for change in tally.going}
-    yield from ((address, _refusal(view.changes[address], tally)) for address, tally in refused.items())
+    refused = {change.address: tally for tally in counts if tally.is_too_much for change in tally.going}
+    yield from ((address, _refusal_of_mass_change(view.changes[address], tally)) for address, tally in refused.items())
     for address, change in view.changes.items():
         if change.action is Action.DELETE and address not in refused:
             above = registry.above(address)
             if above in refused:
-                yield address, _kept_with(above, change, refused[above])
+                yield address, _refusal_of_child(above, change, refused[above])
 
 
 def unowned_losses(view: View, verdicts: Mapping[Address, Sequence[Verdict]]) -> Iterator[tuple[Address, Verdict]]:
     """Refusals for lossy changes of what this topology does not own. Consent in a file covers only what the topology
     owns: a change that deletes messages or loses a position is no way to adopt something. The user hears that before
     giving any consent. If nobody can read who owns what, this holds for everything."""
-    for address, found in verdicts.items():
+    for address, judged in verdicts.items():
         change = view.changes[address]
         if change.owned or change.live is None or change.action is not Action.UPDATE:
             continue
-        lossy = next((one for one in found if one.loses), None)
+        lossy = next((one for one in judged if one.loses), None)
         if lossy:
-            yield address, _unowned(change, lossy, ledger_known=view.ledger_known)
+            yield address, _refusal_of_unowned(change, lossy, ledger_known=view.ledger_known)
 
 
 UNREADABLE = "its owner could not be read (no access to bucket reconciler)"
 READ_FIRST = "plan and apply as a user who may use bucket reconciler"
 
 
-def _unowned(change: Change, lossy: Verdict, *, ledger_known: bool) -> Verdict:
+def _refusal_of_unowned(change: Change, lossy: Verdict, *, ledger_known: bool) -> Verdict:
     why, fix = "this topology does not own it", "declare it as it is and apply once to adopt it; then change it"
     if not ledger_known:
         why, fix = UNREADABLE, READ_FIRST
@@ -115,7 +115,7 @@ def _unowned(change: Change, lossy: Verdict, *, ledger_known: bool) -> Verdict:
     )  # fmt: skip
 
 
-def _refusal(change: Change, tally: Tally) -> Verdict:
+def _refusal_of_mass_change(change: Change, tally: Tally) -> Verdict:
     number, upto = len(tally.going), tally.guard.upto if tally.guard else tally.usual
     many = f"this would delete or replace {number:_} of {tally.owned:_} owned resources of kind {tally.kind} at once"
     wrong = "check the path, the branch and the account"
@@ -133,28 +133,28 @@ def _refusal(change: Change, tally: Tally) -> Verdict:
     )  # fmt: skip
 
 
-def _kept_with(above: Address, change: Change, tally: Tally) -> Verdict:
-    """For what would be deleted with something that may not be."""
-    refusal = _refusal(change, tally)
+def _refusal_of_child(above: Address, change: Change, tally: Tally) -> Verdict:
+    """A refusal for what would be deleted with something that may not be."""
+    refusal = _refusal_of_mass_change(change, tally)
     message = f"it would be deleted with {above}, which is refused"
     return replace(refusal, message=message, fix=f"see {above}", quantities={})
 
 
-def leftovers(found: list[Tally], view: View, today: date) -> Iterator[Diagnostic]:
+def unneeded_guards(counts: list[Tally], view: View, today: date) -> Iterator[Diagnostic]:
     """Warnings about guards that have ended, and about guards without an end that nothing here needs."""
-    needed = {tally.kind for tally in found if len(tally.going) > tally.usual}
-    for one in view.guards:
-        if is_over(one, today):
-            yield _leftover(one, "XX301", "consent-expired", f"the guard of kind {one.kind} ended on {one.until}")
-        elif one.kind not in needed and one.until is None:
-            message = (
-                f"the guard of kind {one.kind} allows {one.upto:_} at once, and this plan destroys no more than usual"
+    needed = {tally.kind for tally in counts if len(tally.going) > tally.usual}
+    for guard in view.guards:
+        if is_over(guard, today):
+            yield _warning_about_guard(
+                guard, "XX301", "consent-expired", f"the guard of kind {guard.kind} ended on {guard.until}"
             )
-            yield _leftover(one, "XX302", "consent-unused", message)
+        elif guard.kind not in needed and guard.until is None:
+            message = f"the guard of kind {guard.kind} allows {guard.upto:_} at once, and this plan destroys no more than usual"
+            yield _warning_about_guard(guard, "XX302", "consent-unused", message)
 
 
-def _leftover(one: Guarded, code: str, name: str, message: str) -> Diagnostic:
+def _warning_about_guard(guard: Guarded, code: str, name: str, message: str) -> Diagnostic:
     return Diagnostic(
-        severity=Severity.WARNING, code=code, name=name, message=message, span=one.where(""),
+        severity=Severity.WARNING, code=code, name=name, message=message, span=guard.where(""),
         fix="remove it, so that it never covers a change nobody thought of",
     )  # fmt: skip

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import MappingProxyType
 
 from reconciler.changes.kind import Kind, Raw
-from reconciler.engine.bindings import at_stake, stands
+from reconciler.engine.bindings import age_and_progress, possible_loss
 from reconciler.model.records import BUCKET, Owned
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.snapshot import Snapshot, Target
@@ -34,54 +34,54 @@ BEHIND = "behind"
 """In what was seen of a resource, the same of the stream that belongs to it: the queue of a group."""
 
 
-def seen_in(snapshot: Snapshot, address: Address, kind: Kind) -> Config:
-    """What tells this resource from others of its name; empty if it does not exist."""
-    seen, behind = _found(kind.primary(address), snapshot), _behind(address, kind)
-    found = _found(behind, snapshot) if seen and behind else {}
-    return {**seen, BEHIND: found} if found else seen
+def identity_of_resource(snapshot: Snapshot, address: Address, kind: Kind) -> Config:
+    """The data that tells this resource from others of its name; empty if it does not exist."""
+    seen, behind = _identity_of_raw(kind.primary(address), snapshot), _stream_behind(address, kind)
+    seen_behind = _identity_of_raw(behind, snapshot) if seen and behind else {}
+    return {**seen, BEHIND: seen_behind} if seen_behind else seen
 
 
-def seen_after(was: Config, done: Raw, found: Config, address: Address, kind: Kind) -> Config:
-    """What was seen of a resource, with what a request found out about one of its objects."""
+def identity_after_request(was: Config, done: Raw, seen_now: Config, address: Address, kind: Kind) -> Config:
+    """The identity of a resource as it was seen, with what a request found out about one of its objects."""
     if done == kind.primary(address):
-        return {**found, BEHIND: was[BEHIND]} if BEHIND in was else found
-    return {**was, BEHIND: found}
+        return {**seen_now, BEHIND: was[BEHIND]} if BEHIND in was else seen_now
+    return {**was, BEHIND: seen_now}
 
 
-def written(step: Step, address: Address, kind: Kind) -> Raw | None:
+def raw_written_by(step: Step, address: Address, kind: Kind) -> Raw | None:
     """Which of the objects that tell this resource from others the step writes."""
-    raws = (kind.primary(address), _behind(address, kind))
+    raws = (kind.primary(address), _stream_behind(address, kind))
     return next((raw for raw in raws if raw and raw.on == step.on and step.call.startswith(f"{raw.type}.")), None)
 
 
-def _behind(address: Address, kind: Kind) -> Raw | None:
+def _stream_behind(address: Address, kind: Kind) -> Raw | None:
     return next(iter(kind.derived(address)), None)
 
 
-def _found(raw: Raw, snapshot: Snapshot) -> Config:
+def _identity_of_raw(raw: Raw, snapshot: Snapshot) -> Config:
     if raw.type == "entry":
         bucket, key = raw.on
         entry = snapshot.entries.get(bucket, {}).get(key)
-        return entry_seen(entry.revision) if entry and not entry.deleted else {}
-    info = found_in(raw.on, snapshot)
-    return echoed(info, snapshot.target) if info else {}
+        return identity_of_entry(entry.revision) if entry and not entry.deleted else {}
+    info = info_in(raw.on, snapshot)
+    return identity_in_answer(info, snapshot.target) if info else {}
 
 
-def entry_seen(revision: int) -> Config:
+def identity_of_entry(revision: int) -> Config:
     """The same for a record in a bucket: its revision goes back only with the bucket."""
     return {"at": revision}
 
 
-def echoed(echo: Mapping[str, Json], target: Target) -> Config:
+def identity_in_answer(echo: Mapping[str, Json], target: Target) -> Config:
     """The same from the answer to a create or update; empty if the answer does not tell."""
     if not echo.get("created"):
         return {}
-    return {**stands(echo), **told_by(target), **at_stake(echo)}
+    return {**age_and_progress(echo), **server_identity(target), **possible_loss(echo)}
 
 
-def told_by(target: Target) -> Config:
+def server_identity(target: Target) -> Config:
     """Which server says so, and which start of it where that matters."""
-    says_more = target.server and target.is_all and not _is_stable_on(target.version)
+    says_more = target.server and target.is_all and not _keeps_creation_times(target.version)
     return {
         "server": str(target.version),
         **({"process": target.server[-SHORT:]} if says_more and target.server else {}),
@@ -98,47 +98,47 @@ def is_another(was: Mapping[str, Json], now: Mapping[str, Json], *, keeps: bool)
         return bool(went_back)
     if was["created"] == now["created"]:
         return False
-    return (_is_stable(was) and _is_stable(now)) or _was_running(was, now) or bool(went_back and keeps)
+    return (_has_stable_time(was) and _has_stable_time(now)) or _keeps_running(was, now) or bool(went_back and keeps)
 
 
-def _was_running(was: Mapping[str, Json], now: Mapping[str, Json]) -> bool:
+def _keeps_running(was: Mapping[str, Json], now: Mapping[str, Json]) -> bool:
     """The same server process has been running since then."""
     return bool(was.get("process")) and was["process"] == now.get("process")
 
 
-def made_anew(
+def is_recreated(
     owned: Owned, address: Address, kind: Kind, snapshot: Snapshot, ledger: Mapping[Address, Owned] = nothing_known
 ) -> bool:
     """Is the live object certainly not the one the record is about? `ledger` tells about its stream."""
     raw = kind.primary(address)
-    if _is_another_in(owned.seen, raw, snapshot):
+    if _is_other_object(owned.seen, raw, snapshot):
         return True
     above = ledger.get(Address.of("stream", raw.on[0])) if raw.type == "consumer" else None
     return (
         above is not None
-        and _moved(owned, raw, snapshot)
-        and _is_another_in(above.seen, Raw("stream", raw.on[:1]), snapshot)
+        and _has_other_creation_time(owned, raw, snapshot)
+        and _is_other_object(above.seen, Raw("stream", raw.on[:1]), snapshot)
     )
 
 
-def made_anew_behind(owned: Owned, address: Address, kind: Kind, snapshot: Snapshot) -> str | None:
+def recreated_stream_behind(owned: Owned, address: Address, kind: Kind, snapshot: Snapshot) -> str | None:
     """The stream that belongs to this resource, if the live one is certainly not the one the record is about."""
-    behind = _behind(address, kind)
-    return behind.on[0] if behind and _is_another_in(owned.seen.get(BEHIND, {}), behind, snapshot) else None
+    behind = _stream_behind(address, kind)
+    return behind.on[0] if behind and _is_other_object(owned.seen.get(BEHIND, {}), behind, snapshot) else None
 
 
-def _is_another_in(was: Config, raw: Raw, snapshot: Snapshot) -> bool:
-    keeps = raw.type == "entry" or _stream_keeps(raw.on[0], snapshot)
-    return is_another(was, _found(raw, snapshot), keeps=keeps)
+def _is_other_object(was: Config, raw: Raw, snapshot: Snapshot) -> bool:
+    keeps = raw.type == "entry" or _outlives_restart(raw.on[0], snapshot)
+    return is_another(was, _identity_of_raw(raw, snapshot), keeps=keeps)
 
 
-def _moved(owned: Owned, raw: Raw, snapshot: Snapshot) -> bool:
-    """Its creation time is another one."""
-    was, now = owned.seen.get("created"), _found(raw, snapshot).get("created")
+def _has_other_creation_time(owned: Owned, raw: Raw, snapshot: Snapshot) -> bool:
+    """Is its creation time another one?"""
+    was, now = owned.seen.get("created"), _identity_of_raw(raw, snapshot).get("created")
     return bool(was and now and was != now)
 
 
-def _stream_keeps(name: str, snapshot: Snapshot) -> bool:
+def _outlives_restart(name: str, snapshot: Snapshot) -> bool:
     info = snapshot.streams.get(name) or {}
     return (info.get("config") or {}).get("storage") != "memory"
 
@@ -147,14 +147,14 @@ def _are_numbers(*values: Json) -> bool:
     return all(isinstance(value, int) for value in values)
 
 
-def _is_stable(seen: Mapping[str, Json]) -> bool:
+def _has_stable_time(seen: Mapping[str, Json]) -> bool:
     try:
-        return _is_stable_on(Version.parse(str(seen.get("server", ""))))
+        return _keeps_creation_times(Version.parse(str(seen.get("server", ""))))
     except ValueError:
         return False
 
 
-def _is_stable_on(version: Version) -> bool:
+def _keeps_creation_times(version: Version) -> bool:
     return version >= STABLE_CREATED
 
 
@@ -162,13 +162,13 @@ Seen = Mapping[str, Mapping[str, Json]]
 """By name (`ORDERS`, `ORDERS/dispatch`): when the server says it was created, how far it had come, and which server says so."""
 
 
-def seen(steps: Iterable[Step], snapshot: Snapshot) -> dict[str, Mapping[str, Json]]:
+def identities_touched(steps: Iterable[Step], snapshot: Snapshot) -> dict[str, Mapping[str, Json]]:
     """Everything that the steps touch, as far as it is live."""
-    touched = dict.fromkeys(on for step in steps for on in _objects(step))
-    return {"/".join(on): found for on in sorted(touched) if (found := standing(on, snapshot))}
+    touched = dict.fromkeys(on for step in steps for on in _objects_of_step(step))
+    return {"/".join(on): seen_now for on in sorted(touched) if (seen_now := identity_of_object(on, snapshot))}
 
 
-def _objects(step: Step) -> Iterator[tuple[str, ...]]:
+def _objects_of_step(step: Step) -> Iterator[tuple[str, ...]]:
     """The stream, and the consumer; for an entry, the stream behind its bucket."""
     if step.call.value.startswith("entry."):
         yield (f"KV_{step.on[0]}",)
@@ -178,26 +178,26 @@ def _objects(step: Step) -> Iterator[tuple[str, ...]]:
         yield step.on
 
 
-def standing(on: tuple[str, ...], snapshot: Snapshot) -> Mapping[str, Json] | None:
-    """What tells this stream or consumer from others of its name; None: it does not exist."""
-    info = found_in(on, snapshot)
-    return stands_on(info, snapshot.target) if info else None
+def identity_of_object(on: tuple[str, ...], snapshot: Snapshot) -> Mapping[str, Json] | None:
+    """The data that tells this stream or consumer from others of its name; None: it does not exist."""
+    info = info_in(on, snapshot)
+    return identity_in_info(info, snapshot.target) if info else None
 
 
-def stands_on(info: Mapping[str, Json], target: Target) -> Mapping[str, Json]:
-    """When an object was created, and how far it has come, as this server says."""
-    return {**stands(info), **told_by(target)}
+def identity_in_info(info: Mapping[str, Json], target: Target) -> Mapping[str, Json]:
+    """The time at which an object was created, and how far it has come, as this server says."""
+    return {**age_and_progress(info), **server_identity(target)}
 
 
-def found_in(on: tuple[str, ...], snapshot: Snapshot) -> Mapping[str, Json] | None:
-    """What the server said of this stream or consumer; None: it does not exist."""
+def info_in(on: tuple[str, ...], snapshot: Snapshot) -> Mapping[str, Json] | None:
+    """The answer of the server about this stream or consumer; None: it does not exist."""
     return snapshot.streams.get(on[0]) if len(on) == 1 else snapshot.consumers.get(on[0], {}).get(on[1])
 
 
-def recreated(step: Step, then: Seen, now: Seen) -> str | None:
+def recreated_object(step: Step, then: Seen, now: Seen) -> str | None:
     """The object of this step that was certainly deleted and recreated since. Reconciler's own bucket is recognised by
     its id."""
-    for on in _objects(step):
+    for on in _objects_of_step(step):
         name = "/".join(on)
         if name != f"KV_{BUCKET}" and is_another(then.get(name, {}), now.get(name, {}), keeps=True):
             return f"{'stream' if len(on) == 1 else 'consumer'} {name}"

@@ -29,11 +29,11 @@ def judged_all(
     judge: Callable[[Sequence[Rule], Change, View], list[Verdict]] = judged,
 ) -> dict[Address, list[Verdict]]:
     """Verdicts `about` these addresses (None: all), from the rules that need no more than `needing`."""
-    found = {}
+    by_address = {}
     rules = _rules_by_action(registry, view.target.version, needing)
     for address in view.changes if about is None else about:
         change = view.changes[address]
-        alone = replacement.alone(change)
+        alone = replacement.without_replacement(change)
         verdicts = judge(rules(address.kind, alone.action), alone, view)
         if change.action is Action.REPLACE or replacement.replaces(verdicts):
             further = [one for one in rules(address.kind, Action.REPLACE) if alone.action not in one.on]
@@ -46,8 +46,8 @@ def judged_all(
             final = replace(change, action=Action.REPLACE) if replaced else change
             verdicts += view.policies.judge(final, view, needing)
         if verdicts:
-            found[address] = verdicts
-    return found
+            by_address[address] = verdicts
+    return by_address
 
 
 def _rules_by_action(

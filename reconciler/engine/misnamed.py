@@ -44,83 +44,85 @@ class KnownNames:
 
 
 def misnamed(
-    topology: Topology, known: KnownNames, registry: Registry, today: date, unmatched: Sequence[BulkEntry] = ()
+    topology: Topology, names: KnownNames, registry: Registry, today: date, unmatched: Sequence[BulkEntry] = ()
 ) -> Iterator[Diagnostic]:
     """One for each entry that names nothing and resembles something; an error if that is this topology's own.
     `unmatched` are entries about many that match nothing."""
-    named = list(_named(topology, today))
-    yield from _resembling(named, topology, known, registry) if named else ()
-    yield from _matching_nothing([one for one in unmatched if not is_over(one, today)], topology, known)
-    yield from _owners(topology, known, today)
+    named = list(_named_entries(topology, today))
+    yield from _misspelt_names(named, topology, names, registry) if named else ()
+    yield from _unmatched_patterns([one for one in unmatched if not is_over(one, today)], topology, names)
+    yield from _misspelt_owners(topology, names, today)
 
 
-def _matching_nothing(entries: Sequence[BulkEntry], topology: Topology, known: KnownNames) -> Iterator[Diagnostic]:
+def _unmatched_patterns(entries: Sequence[BulkEntry], topology: Topology, names: KnownNames) -> Iterator[Diagnostic]:
     """The mark of a removed or forgotten record shows that the work of a pattern is done. A mark has no labels, so that
     a label may always be one whose work is done."""
     if not entries:
         return
-    marks = {decode_key(key) for key in known.snapshot.entries.get(BUCKET, {})} - {None}
-    gone = [address for address in marks if address and address not in known.ledger]
+    marks = {decode_key(key) for key in names.snapshot.entries.get(BUCKET, {})} - {None}
+    gone = [address for address in marks if address and address not in names.ledger]
     declared = {one.address: one.spec.labels for one in topology.resources}
-    spoken_for = {*declared, *let_go(topology)}
-    free = {one: known.ledger.get(one) for one in sorted(known.live) if one not in spoken_for}
+    spoken_for = {*declared, *addresses_let_go(topology)}
+    free = {one: names.ledger.get(one) for one in sorted(names.live) if one not in spoken_for}
     ours = {one: owned.labels for one, owned in free.items() if owned and owned.topology == topology.name}
     strange = [one for one, owned in free.items() if owned is None]
     for entry in entries:
-        said = f"`{entry.key}` names `{entry.on}`"
-        if not known.ledger_known:
-            message = f"{said}, and nobody can tell what that matches, because bucket {BUCKET} could not be read"
-            yield _bulk(entry, message, "plan and apply as a user who may use that bucket")
+        statement = f"`{entry.key}` names `{entry.on}`"
+        if not names.ledger_known:
+            message = f"{statement}, and nobody can tell what that matches, because bucket {BUCKET} could not be read"
+            yield _diagnostic_about_pattern(entry, message, "plan and apply as a user who may use that bucket")
         elif any(entry.reaches(one, {}) for one in gone):
             continue
         elif near := likely_pattern(entry.on, ours.keys(), ours.values()):
-            message = (
-                f"{said}, which matches nothing that this topology owns and no longer declares; did you mean `{near}`?"
-            )
+            message = f"{statement}, which matches nothing that this topology owns and no longer declares; did you mean `{near}`?"
             severity = Severity.WARNING if is_label(entry.on) else Severity.ERROR
-            yield _bulk(entry, message, f"write {near}, or remove the entry", severity)
+            yield _diagnostic_about_pattern(entry, message, f"write {near}, or remove the entry", severity)
         elif is_label(entry.on):
             continue
         elif alike := [str(one) for one in strange if entry.reaches(one, {})]:
             more = f" and {len(alike) - 1:_} more" if alike[1:] else ""
-            message = f"{said}, which matches nothing that this topology owns: {alike[0]}{more} may be another's"
-            yield _bulk(
+            message = f"{statement}, which matches nothing that this topology owns: {alike[0]}{more} may be another's"
+            yield _diagnostic_about_pattern(
                 entry, message, "declare what is meant as it is and apply once to adopt it; or remove the entry"
             )
-        elif there := next((one for one, labels in declared.items() if entry.reaches(one, labels)), None):
-            message = f"{said}, which matches only what the files declare, such as {there}, and leaves that alone"
-            yield _bulk(entry, message, "take out of the files what is to go, or remove the entry")
+        elif match := next((one for one, labels in declared.items() if entry.reaches(one, labels)), None):
+            message = f"{statement}, which matches only what the files declare, such as {match}, and leaves that alone"
+            yield _diagnostic_about_pattern(entry, message, "take out of the files what is to go, or remove the entry")
 
 
-def _bulk(entry: BulkEntry, message: str, fix: str, severity: Severity = Severity.WARNING) -> Diagnostic:
+def _diagnostic_about_pattern(
+    entry: BulkEntry, message: str, fix: str, severity: Severity = Severity.WARNING
+) -> Diagnostic:
     return Diagnostic(
         severity=severity, code="XX916", name="names-nothing", message=message, span=entry.where("on"), fix=fix
     )  # fmt: skip
 
 
-def _resembling(
-    named: Sequence[_Named], topology: Topology, known: KnownNames, registry: Registry
+def _misspelt_names(
+    named: Sequence[_Named], topology: Topology, names: KnownNames, registry: Registry
 ) -> Iterator[Diagnostic]:
-    spoken_for = {one.address for one in topology.resources} | let_go(topology)
-    others = {a for a, owned in known.ledger.items() if owned.topology != topology.name}
-    free = [address for address in known.live if address not in spoken_for and address not in others]
-    remembered = {decode_key(key) for key in known.snapshot.entries.get(BUCKET, {})}
-    for one in named:
-        at = one.address
-        if at in known.live or at in known.ledger or at in known.begun or at in remembered:
+    spoken_for = {entry.address for entry in topology.resources} | addresses_let_go(topology)
+    others = {a for a, owned in names.ledger.items() if owned.topology != topology.name}
+    free = [address for address in names.live if address not in spoken_for and address not in others]
+    remembered = {decode_key(key) for key in names.snapshot.entries.get(BUCKET, {})}
+    for entry in named:
+        target = entry.address
+        if target in names.live or target in names.ledger or target in names.begun or target in remembered:
             continue
-        alike = [(how, other in known.ledger, other) for other in free if (how := _likeness(at, other))]
-        if alike and not registry.of(at).unknown(at, known.snapshot):
+        alike = [
+            (how, other in names.ledger, other) for other in free if (how := _likeness_of_addresses(target, other))
+        ]
+        if alike and not registry.of(target).unknown(target, names.snapshot):
             _, is_ours, near = max(alike)
-            yield _told(one, near, is_ours=is_ours, ledger_known=known.ledger_known)
+            yield _diagnostic_about_name(entry, near, is_ours=is_ours, ledger_known=names.ledger_known)
 
 
-def let_go(topology: Topology) -> set[Address]:
-    """What its entries say is removed, forgotten or renamed."""
-    return {one.address for one in _named(topology, date.min)}
+def addresses_let_go(topology: Topology) -> set[Address]:
+    """Addresses that its entries say are removed, forgotten or renamed."""
+    return {one.address for one in _named_entries(topology, date.min)}
 
 
-def _named(topology: Topology, today: date) -> Iterator[_Named]:
+def _named_entries(topology: Topology, today: date) -> Iterator[_Named]:
     """Entries that have ended do nothing any more, whatever they name."""
     for removed in topology.removed:
         if not (removed.until and today > removed.until):
@@ -132,32 +134,36 @@ def _named(topology: Topology, today: date) -> Iterator[_Named]:
             yield _Named(moved.origin, "moved", moved.where("from"))
 
 
-def _likeness(address: Address, other: Address) -> float:
+def _likeness_of_addresses(address: Address, other: Address) -> float:
     """A typo in the names, or another kind with the same name."""
     if address.kind == other.kind:
         return likeness(address.names, other.names)
     return float(address.names == other.names)
 
 
-def _told(one: _Named, near: Address, *, is_ours: bool, ledger_known: bool) -> Diagnostic:
+def _diagnostic_about_name(entry: _Named, near: Address, *, is_ours: bool, ledger_known: bool) -> Diagnostic:
     never = "and nothing of that name was ever applied here" if ledger_known else "as far as this user may read"
     whose = "" if is_ours else ", which is live and not known to be this topology's own"
     return Diagnostic(
         severity=Severity.ERROR if is_ours else Severity.WARNING, code="XX916", name="names-nothing",
-        message=f"`{one.key}` names `{one.address}`, which does not exist, {never}; did you mean `{near}`{whose}?",
-        address=str(one.address), span=one.span, fix=f"write {near}, or remove the entry",
+        message=f"`{entry.key}` names `{entry.address}`, which does not exist, {never}; did you mean `{near}`{whose}?",
+        address=str(entry.address), span=entry.span, fix=f"write {near}, or remove the entry",
     )  # fmt: skip
 
 
-def _owners(topology: Topology, known: KnownNames, today: date) -> Iterator[Diagnostic]:
+def _misspelt_owners(topology: Topology, names: KnownNames, today: date) -> Iterator[Diagnostic]:
     """Former topology names that own nothing. They own nothing after the move either, so nobody can tell a typo from
     that."""
-    owners = {owned.topology for owned in known.ledger.values()} - {topology.name}
-    for one in topology.moved:
-        has_moved = any(owned.taken_from == one.origin.name for owned in known.ledger.values())
-        if one.is_of_topology and not (is_over(one, today) or has_moved) and (near := meant(one.origin.name, owners)):
+    owners = {owned.topology for owned in names.ledger.values()} - {topology.name}
+    for entry in topology.moved:
+        has_moved = any(owned.taken_from == entry.origin.name for owned in names.ledger.values())
+        if (
+            entry.is_of_topology
+            and not (is_over(entry, today) or has_moved)
+            and (near := meant(entry.origin.name, owners))
+        ):
             yield Diagnostic(
-                severity=Severity.WARNING, code="XX916", name="names-nothing", address=str(one.origin),
-                message=f"`moved` names topology `{one.origin.name}`, which owns nothing; did you mean `{near}`?",
-                span=one.where("from"), fix=f"write topology/{near}, or remove the entry if the move is done",
+                severity=Severity.WARNING, code="XX916", name="names-nothing", address=str(entry.origin),
+                message=f"`moved` names topology `{entry.origin.name}`, which owns nothing; did you mean `{near}`?",
+                span=entry.where("from"), fix=f"write topology/{near}, or remove the entry if the move is done",
             )  # fmt: skip

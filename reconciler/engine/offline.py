@@ -29,8 +29,8 @@ class Unseen(Exception):
 class PartlyKnown(Mapping[str, Json]):
     """A server's answer of which only part is known."""
 
-    def __init__(self, known: Mapping[str, Json]) -> None:
-        self._known = {key: value for key, value in known.items() if key not in VOLATILE}
+    def __init__(self, answer: Mapping[str, Json]) -> None:
+        self._known = {key: value for key, value in answer.items() if key not in VOLATILE}
 
     def __getitem__(self, key: Any) -> Json:
         if key not in self._known:
@@ -64,13 +64,13 @@ class Watched:
     def __call__(self, rules: Sequence[Rule], change: Change, view: View) -> list[Verdict]:
         return [verdict for one in rules for verdict in self._one(one, change, view)]
 
-    def _one(self, one: Rule, change: Change, view: View) -> list[Verdict]:
+    def _one(self, rule: Rule, change: Change, view: View) -> list[Verdict]:
         try:
-            return judged((one,), change, view)
+            return judged((rule,), change, view)
         except Unseen:
-            at_least = judged((one,), replace(change, live=self.calm.live.get(change.address)), self.calm)
+            at_least = judged((rule,), replace(change, live=self.calm.live.get(change.address)), self.calm)
             if not any(verdict.outcome.rank > Outcome.WARNS.rank for verdict in at_least):
-                self.left.setdefault(one.code, set()).add(change.address)
+                self.left.setdefault(rule.code, set()).add(change.address)
                 return []
             self.uncounted |= {(verdict.code, verdict.address) for verdict in at_least}
             return at_least
@@ -80,31 +80,31 @@ class Watched:
         pattern."""
         if (verdict.code, verdict.address) not in self.uncounted:
             return verdict
-        said = f"{pattern(page)} Only the account can tell what that costs here."
-        return replace(verdict, message=said, quantities={}, bounds={})
+        words = f"{first_paragraph(page)} Only the account can tell what that costs here."
+        return replace(verdict, message=words, quantities={}, bounds={})
 
 
-def pattern(page: str) -> str:
-    """What a rule looks for: the first paragraph of its page."""
+def first_paragraph(page: str) -> str:
+    """The first paragraph of a rule's page: what it looks for."""
     return " ".join(page.partition("\n\n")[0].split())
 
 
-def unseen(view: View) -> View:
+def without_server_data(view: View) -> View:
     """The same view, without anything that only a server can tell."""
-    changes = {address: replace(one, live=_config_only(one.live)) for address, one in view.changes.items()}
-    live = {address: _known(one) for address, one in view.live.items()}
-    return replace(view, facts=NOTHING, snapshot=_snapshot(view.snapshot), live=live, changes=changes)
+    changes = {address: replace(one, live=_without_state_if_any(one.live)) for address, one in view.changes.items()}
+    live = {address: _without_state(one) for address, one in view.live.items()}
+    return replace(view, facts=NOTHING, snapshot=_snapshot_without_state(view.snapshot), live=live, changes=changes)
 
 
-def _config_only(resource: Resource | None) -> Resource | None:
-    return _known(resource) if resource else None
+def _without_state_if_any(resource: Resource | None) -> Resource | None:
+    return _without_state(resource) if resource else None
 
 
-def _known(resource: Resource) -> Resource:
+def _without_state(resource: Resource) -> Resource:
     return replace(resource, state=PartlyKnown(resource.state))
 
 
-def _snapshot(snapshot: Snapshot) -> Snapshot:
+def _snapshot_without_state(snapshot: Snapshot) -> Snapshot:
     streams = {name: PartlyKnown(info) for name, info in snapshot.streams.items()}
     consumers = {
         stream: {name: PartlyKnown(info) for name, info in own.items()} for stream, own in snapshot.consumers.items()

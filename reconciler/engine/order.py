@@ -43,14 +43,16 @@ class Graph:
 
     def before(self) -> dict[Node, dict[Node, Tie | None]]:
         """Each stage with the stages that must be done before it, and why. None: the first stage of the same change."""
-        found: dict[Node, dict[Node, Tie | None]] = {(address, ChangeStage.DONE): {} for address in self.writing}
+        stages_before: dict[Node, dict[Node, Tie | None]] = {
+            (address, ChangeStage.DONE): {} for address in self.writing
+        }
         for address in self.openings:
-            found[address, ChangeStage.OPENED] = {}
-            found[address, ChangeStage.DONE][address, ChangeStage.OPENED] = None
+            stages_before[address, ChangeStage.OPENED] = {}
+            stages_before[address, ChangeStage.DONE][address, ChangeStage.OPENED] = None
         for tie in self.ties:
             if tie.first != tie.then:
-                found[self._taking(tie)].setdefault(self._giving(tie), tie)
-        return found
+                stages_before[self._taking(tie)].setdefault(self._giving(tie), tie)
+        return stages_before
 
     def _taking(self, tie: Tie) -> Node:
         """A new object exists from its first stage on, so that already waits for everything but interest in it, and what
@@ -69,17 +71,17 @@ class Graph:
         return {node: sorted(before) for node, before in self.before().items()}
 
 
-def graph(changes: Changes, registry: Registry, view: View) -> Graph:
+def build_graph(changes: Changes, registry: Registry, view: View) -> Graph:
     """The ties between all changes that write. To break a ring, a weak tie is dropped or a change is made in two
     stages."""
     writing = {address: change for address, change in changes.items() if change.action.writes}
     if not writing:
         return Graph(writing=(), ties=[])
-    ties = [*_existence(writing, registry), *registry.order(view)]
-    known = [tie for tie in dict.fromkeys(ties) if tie.first in writing and tie.then in writing]
+    ties = [*_existence_ties(writing, registry), *registry.order(view)]
+    writing_ties = [tie for tie in dict.fromkeys(ties) if tie.first in writing and tie.then in writing]
     creating = frozenset(address for address, change in writing.items() if change.action is Action.CREATE)
-    edges = Graph(writing=tuple(writing), ties=known, creating=creating)
-    gives = stages.given(known)
+    edges = Graph(writing=tuple(writing), ties=writing_ties, creating=creating)
+    gives = stages.fields_given(writing_ties)
 
     def opening(address: Address) -> Opening | None:
         change = writing[address]
@@ -87,27 +89,27 @@ def graph(changes: Changes, registry: Registry, view: View) -> Graph:
             return None
         return registry.opening(change, gives.get(address, frozenset()) - {stages.INTEREST}, view)
 
-    for tie in known:
-        if tie.first == tie.then and (found := opening(tie.first)):
-            edges.openings[tie.first] = found
-    while ring := _ring(edges):
+    for tie in writing_ties:
+        if tie.first == tie.then and (opened := opening(tie.first)):
+            edges.openings[tie.first] = opened
+    while ring := _find_ring(edges):
         weakest = max(ring, key=lambda tie: tie.weak)
         if weakest.weak:
             edges.ties.remove(weakest)
             continue
-        ways = [(found.cost, tie.first, found) for tie in ring if tie.gives and (found := opening(tie.first))]
+        ways = [(opened.cost, tie.first, opened) for tie in ring if tie.gives and (opened := opening(tie.first))]
         if ways:
-            _, address, found = min(ways, key=lambda way: way[:2])
-            edges.openings[address] = found
+            _, address, opened = min(ways, key=lambda way: way[:2])
+            edges.openings[address] = opened
         else:
             edges.ties.remove(ring[0])  # nobody knows a way; this must not stop everything else
     return edges
 
 
-def _existence(writing: Changes, registry: Registry) -> Iterator[Tie]:
+def _existence_ties(writing: Changes, registry: Registry) -> Iterator[Tie]:
     """Parents exist before their children and are deleted after them. Origins should exist before their copies."""
     for address, change in writing.items():
-        for parent in _parents(address, registry):
+        for parent in _parent_addresses(address, registry):
             above = writing.get(parent)
             is_there = above is not None and above.action is Action.UPDATE
             weak = stages.BETTER if is_there else stages.NEEDED
@@ -116,25 +118,25 @@ def _existence(writing: Changes, registry: Registry) -> Iterator[Tie]:
             else:
                 is_new = above is not None and above.action is Action.CREATE
                 yield Tie(parent, address, gives=stages.EXISTENCE if is_new else "", weak=weak)
-        for origin in _needed(address, change.desired, registry):
+        for origin in _needed_addresses(address, change.desired, registry):
             if origin != address:
                 is_new = origin in writing and writing[origin].action is Action.CREATE
                 gives, weak = (stages.EXISTENCE, stages.BETTER) if is_new else ("", stages.USUAL)
                 yield Tie(origin, address, gives=gives, weak=weak)
 
 
-def _needed(address: Address, resource: Resource | None, registry: Registry) -> Iterator[Address]:
+def _needed_addresses(address: Address, resource: Resource | None, registry: Registry) -> Iterator[Address]:
     """All addresses under which the streams may be declared that must exist first."""
     for stream in registry.of(address).needs(resource) if resource else ():
         yield from registry.backed_by(stream)
 
 
-def _parents(address: Address, registry: Registry) -> tuple[Address, ...]:
-    """Whatever the stream may be declared as that it hangs on."""
+def _parent_addresses(address: Address, registry: Registry) -> tuple[Address, ...]:
+    """Addresses under which the stream that it hangs on may be declared."""
     return tuple(registry.backed_by(address.stream)) if registry.of(address).place.within else ()
 
 
-def _ring(edges: Graph) -> list[Tie]:
+def _find_ring(edges: Graph) -> list[Tie]:
     """The ties of one ring, if there is one."""
     before = edges.before()
     try:
@@ -145,38 +147,42 @@ def _ring(edges: Graph) -> list[Tie]:
     return []
 
 
-def blocked_by(edges: Graph, changes: Changes, blocked: set[Address], registry: Registry) -> dict[Address, Address]:
+def find_blocked(edges: Graph, changes: Changes, blocked: set[Address], registry: Registry) -> dict[Address, Address]:
     """Changes that cannot be made because something before them is blocked → the blocked address."""
     following: dict[Address, list[Tie]] = {}
-    for tie in (*edges.ties, *_on_unknown(changes, registry)):
+    for tie in (*edges.ties, *_ties_to_unknown(changes, registry)):
         if tie.first != tie.then:
             following.setdefault(tie.first, []).append(tie)
-    found: dict[Address, Address] = {}
+    culprits: dict[Address, Address] = {}
     todo = [(address, address) for address in sorted(blocked, reverse=True)]
     while todo:
         address, culprit = todo.pop()
         for tie in following.get(address, ()):
-            if tie.then in blocked or tie.then in found or _goes_on(tie, changes, registry):
+            if tie.then in blocked or tie.then in culprits or _may_continue(tie, changes, registry):
                 continue
-            found[tie.then] = culprit
+            culprits[tie.then] = culprit
             todo.append((tie.then, culprit))
-    return found
+    return culprits
 
 
-def _on_unknown(changes: Changes, registry: Registry) -> Iterator[Tie]:
+def _ties_to_unknown(changes: Changes, registry: Registry) -> Iterator[Tie]:
     """A change cannot newly depend on, or copy, something that could not be read. Changes that already do so may
     continue."""
     for address, change in changes.items():
         if change.desired is None or not change.action.writes:
             continue
-        wanted = (*_parents(address, registry), *_needed(address, change.desired, registry))
-        there = (*_parents(address, registry), *_needed(address, change.live, registry)) if change.live else ()
+        wanted = (*_parent_addresses(address, registry), *_needed_addresses(address, change.desired, registry))
+        dependencies = (
+            (*_parent_addresses(address, registry), *_needed_addresses(address, change.live, registry))
+            if change.live
+            else ()
+        )
         for other in wanted:
-            if other not in there and other in changes and changes[other].action is Action.UNKNOWN:
+            if other not in dependencies and other in changes and changes[other].action is Action.UNKNOWN:
                 yield Tie(other, address)
 
 
-def _goes_on(tie: Tie, changes: Changes, registry: Registry) -> bool:
+def _may_continue(tie: Tie, changes: Changes, registry: Registry) -> bool:
     """A blocked update of a live resource does not stop changes that only need it to exist. A change that inherits the
     blocked fields is stopped: it would be planned again forever."""
     first, then = changes[tie.first], changes[tie.then]
@@ -189,28 +195,28 @@ def _goes_on(tie: Tie, changes: Changes, registry: Registry) -> bool:
     return not first.touches(*registry.of(then.address).inherits)
 
 
-def ordered_steps(edges: Graph, made: Mapping[Node, tuple[Step, ...]]) -> tuple[Step, ...]:
+def order_steps(edges: Graph, steps_by_node: Mapping[Node, tuple[Step, ...]]) -> tuple[Step, ...]:
     """All steps as one graph. Steps that several changes share (the bucket of the groups) have one id and appear
     once."""
-    ids = {step.id for steps in made.values() for step in steps}
+    ids = {step.id for steps in steps_by_node.values() for step in steps}
     linked: dict[str, Step] = {}
     for node in TopologicalSorter(edges.stages).static_order():
-        before = tuple(_last_ids(edges.stages[node], edges, made))
-        for step in made.get(node, ()):
+        before = tuple(_last_ids(edges.stages[node], edges, steps_by_node))
+        for step in steps_by_node.get(node, ()):
             if step.id not in linked:
-                linked[step.id] = _linked(step, before, ids)
+                linked[step.id] = _link_step(step, before, ids)
     return tuple(linked.values())
 
 
-def _last_ids(nodes: Iterable[Node], edges: Graph, made: Mapping[Node, tuple[Step, ...]]) -> Iterator[str]:
+def _last_ids(nodes: Iterable[Node], edges: Graph, steps_by_node: Mapping[Node, tuple[Step, ...]]) -> Iterator[str]:
     """Ids of the steps of these stages; for a stage without steps, those of the stages before it."""
     for node in nodes:
-        if steps := made.get(node, ()):
+        if steps := steps_by_node.get(node, ()):
             yield from (step.id for step in steps if step.undoes is None)
         else:
-            yield from _last_ids(edges.stages[node], edges, made)
+            yield from _last_ids(edges.stages[node], edges, steps_by_node)
 
 
-def _linked(step: Step, before: tuple[str, ...], ids: set[str]) -> Step:
+def _link_step(step: Step, before: tuple[str, ...], ids: set[str]) -> Step:
     after = tuple(dict.fromkeys(name for name in (*before, *step.after) if name in ids and name != step.id))
     return step if after == step.after else replace(step, after=after)

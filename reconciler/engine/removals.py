@@ -8,17 +8,17 @@ from datetime import date
 from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Registry
 from reconciler.engine import identity
+from reconciler.memory.remembered import Ledger
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Resource, nowhere
 from reconciler.model.topology import Removed, Topology
 from reconciler.model.wire.snapshot import Snapshot
 
-Ledger = Mapping[Address, Owned]
 GIVEN_UP = "no longer managed here; stays as it is"
 GONE = "already gone; an apply deletes its record"
 
 
-def unwanted(
+def changes_of_undeclared(
     topology: Topology,
     elsewhere: Iterable[Resource],
     live: Mapping[Address, Resource],
@@ -61,12 +61,12 @@ def unwanted(
     rest = sorted(ours - declared - changes.keys())
     changes |= {one: _orphan(live[one], ledger[one], ended.get(one)) for one in rest if one in live}
     gone = [one for one in rest if one not in live]
-    changes |= {one: _remaining(ledger[one], one) for one in gone if registry.of(one).remains(one, snapshot)}
-    changes |= _renamed([one for one in gone if one not in changes], topology, ledger, registry)
+    changes |= {one: _orphan_of_remains(ledger[one], one) for one in gone if registry.of(one).remains(one, snapshot)}
+    changes |= _declared_as_other_kind([one for one in gone if one not in changes], topology, ledger, registry)
     return changes
 
 
-def _renamed(
+def _declared_as_other_kind(
     gone: Collection[Address], topology: Topology, ledger: Ledger, registry: Registry
 ) -> dict[Address, Change]:
     """Owned resources that the files now declare as another kind, backed by the same stream: one object has one
@@ -97,7 +97,7 @@ def _orphan(live: Resource, owned: Owned, ended: Removed | None) -> Change:
     )
 
 
-def _remaining(owned: Owned, address: Address) -> Change:
+def _orphan_of_remains(owned: Owned, address: Address) -> Change:
     reason = "only a part is left, as of a removal that was interrupted: `removed` deletes the rest"
     return Change(address=address, action=Action.ORPHAN, owned=owned, reason=reason)
 
@@ -115,7 +115,7 @@ def _removal(
     """`is_begun`: a run that was replacing it was interrupted, so a new object may be this topology's own."""
     address, owned = removed.address, ledger.get(removed.address)
     if live and owned and owned.topology == topology.name and not is_begun:
-        owned = None if identity.made_anew(owned, address, registry.of(address), snapshot, ledger) else owned
+        owned = None if identity.is_recreated(owned, address, registry.of(address), snapshot, ledger) else owned
     action, reason = Action.DELETE, removed.reason
     if live is None:
         kind = registry.of(address)

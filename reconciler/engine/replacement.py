@@ -14,8 +14,8 @@ from reconciler.changes.kind import Kind
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View
 from reconciler.engine.bindings import SEEN
-from reconciler.engine.identity import told_by
-from reconciler.engine.unfinished import RESUMED, says
+from reconciler.engine.identity import server_identity
+from reconciler.engine.unfinished import RESUMED, has_start
 from reconciler.model.entries import compact_json
 from reconciler.model.intents import Intent, encode_intent, intent_key
 from reconciler.model.records import BUCKET, Owned, encode_key, encode_owned
@@ -25,19 +25,21 @@ from reconciler.model.wire.steps import Bind, Call, Step
 
 
 def replaces(verdicts: Iterable[Verdict]) -> bool:
-    """No update makes this change: a verdict says that the object is recreated."""
+    """Does a verdict say that the object is recreated, since no update makes this change?"""
     return any(verdict.outcome is Outcome.REPLACES for verdict in verdicts)
 
 
-def in_its_manner(change: Change, verdicts: Sequence[Verdict]) -> Change:
+def decide_manner(change: Change, verdicts: Sequence[Verdict]) -> Change:
     """An update that no server makes in place becomes a replacement."""
     if change.action is not Action.UPDATE or not replaces(verdicts):
         return change
     return replace(change, action=Action.REPLACE, reason=RESUMED if change.intent else change.reason)
 
 
-def begun(change: Change, verdicts: Sequence[Verdict], given: Iterable[Consent], record: Owned, view: View) -> Intent:
-    """What is noted before anything happens, except the position."""
+def new_intent(
+    change: Change, verdicts: Sequence[Verdict], given: Iterable[Consent], record: Owned, view: View
+) -> Intent:
+    """The intent that is noted before anything happens, except the position."""
     live = change.live or view.live[change.origin or change.address]
     paths = (verdict.path for verdict in verdicts if verdict.outcome is Outcome.REPLACES)
     tops = (path.partition(".")[0] for path in paths if path)  # a name is no field
@@ -53,65 +55,65 @@ def begun(change: Change, verdicts: Sequence[Verdict], given: Iterable[Consent],
     )
 
 
-def carried_out(change: Change, intent: Intent, kind: Kind, view: View, record: Owned) -> tuple[Step, ...]:
+def replacement_steps(change: Change, intent: Intent, kind: Kind, view: View, record: Owned) -> tuple[Step, ...]:
     """The whole replacement, one step after the other."""
     if kind.replace is None:
         raise TypeError(f"a rule of kind {kind.name} replaces, but the kind does not say how")
     how = kind.replace(change, view)
     intent = replace(intent, start=how.start, notes=how.notes, ready=not how.bound)
-    known, starts = how.bound, {path: step for path, step in how.bound.items() if path.startswith("start.")}
-    noted = (_note(change, replace(intent, ready=True), view, known, "ready"),) if known else ()
-    middle = (_note(change, intent, view, {}, "begun"), *how.before, *noted, *how.swap)
+    bound, starts = how.bound, {path: step for path, step in how.bound.items() if path.startswith("start.")}
+    noted = (_note_step(change, replace(intent, ready=True), view, bound, "ready"),) if bound else ()
+    middle = (_note_step(change, intent, view, {}, "begun"), *how.before, *noted, *how.swap)
     tidied = kind.tidy(replace(change, intent=intent), view)
-    made, learned = _learning(middle, change, kind)
-    remembered = _remember(change, replace(record, start=how.start), view, starts | learned)
-    row = _in_a_row((*made, *tidied, remembered, *_forgotten(change, view), _done(change, view)))
+    creating, learned = _with_created_bound(middle, change, kind)
+    remembered = _record_step(change, replace(record, start=how.start), view, starts | learned)
+    row = _in_sequence((*creating, *tidied, remembered, *_forget_old_name(change, view), _end_step(change, view)))
     return (*row, replace(how.back, undoes=how.swap[-1].id)) if how.back else row
 
 
-def finished(change: Change, kind: Kind, view: View, record: Owned | None) -> tuple[Step, ...]:
-    """What is left to do of an interrupted replacement, or to clean up if it is no longer wanted."""
+def finishing_steps(change: Change, kind: Kind, view: View, record: Owned | None) -> tuple[Step, ...]:
+    """Steps that are left of an interrupted replacement, or to clean up if it is no longer wanted."""
     if change.intent and change.desired and record and change.live is None and kind.stands(change, view):
         wanted = replace(change.intent, wanted=change.desired.config)
-        return carried_out(change, wanted, kind, view, record)
-    own, start = alone(change), change.intent.start if change.intent else {}
+        return replacement_steps(change, wanted, kind, view, record)
+    own, start = without_replacement(change), change.intent.start if change.intent else {}
     if own.action is Action.CREATE and change.desired:
         start = kind.resume(change, view)
-        own = replace(own, desired=started(change.desired, start))
-    made, learned = _learning(kind.steps(own, view), change, kind)
-    steps = [*_noted_anew(change, start, view), *made, *kind.tidy(change, view)]
-    if record and (change.action is Action.REPLACE or _starts(change, start, view)):
-        steps.append(_remember(change, replace(record, start=start), view, learned))
-    return _in_a_row((*steps, _done(change, view)))
+        own = replace(own, desired=with_start(change.desired, start))
+    creating, learned = _with_created_bound(kind.steps(own, view), change, kind)
+    steps = [*_note_of_new_start(change, start, view), *creating, *kind.tidy(change, view)]
+    if record and (change.action is Action.REPLACE or _starts_like(change, start, view)):
+        steps.append(_record_step(change, replace(record, start=start), view, learned))
+    return _in_sequence((*steps, _end_step(change, view)))
 
 
-def _noted_anew(change: Change, start: Config, view: View) -> Iterator[Step]:
+def _note_of_new_start(change: Change, start: Config, view: View) -> Iterator[Step]:
     """A note of the new position if it differs from the noted one, so that a run after another interruption knows
     it."""
     if change.intent and change.live is None and start and start != change.intent.start:
-        yield _note(change, replace(change.intent, start=start), view, {}, "anew")
+        yield _note_step(change, replace(change.intent, start=start), view, {}, "anew")
 
 
-def _learning(steps: Sequence[Step], change: Change, kind: Kind) -> tuple[list[Step], dict[str, str]]:
+def _with_created_bound(steps: Sequence[Step], change: Change, kind: Kind) -> tuple[list[Step], dict[str, str]]:
     """The steps, and the part of the record that only the creating step knows: what the server fills in, and which object it
     made."""
     creates = (Call.CONSUMER_CREATE, Call.STREAM_CREATE)
     itself = kind.primary(change.address).on
-    made = next((step for step in reversed(steps) if step.call in creates and step.on == itself), None)
-    if made is None or change.desired is None:
+    creating = next((step for step in reversed(steps) if step.call in creates and step.on == itself), None)
+    if creating is None or change.desired is None:
         return [*steps], {}
-    learned = {"filled": made.id, **{f"seen.{name}": made.id for name in SEEN}}
-    return [replace(step, bind=Bind.MADE) if step is made else step for step in steps], learned
+    learned = {"filled": creating.id, **{f"seen.{name}": creating.id for name in SEEN}}
+    return [replace(step, bind=Bind.MADE) if step is creating else step for step in steps], learned
 
 
-def _starts(change: Change, start: Config, view: View) -> bool:
+def _starts_like(change: Change, start: Config, view: View) -> bool:
     """The live object starts like this. So does the old object if it was recreated after the server had refused the new
     one."""
-    return bool(start) and change.address in view.live and says(view.live[change.address].config, start)
+    return bool(start) and change.address in view.live and has_start(view.live[change.address].config, start)
 
 
-def alone(change: Change) -> Change:
-    """What to do about the object itself, whatever else is left of a replacement."""
+def without_replacement(change: Change) -> Change:
+    """The change of the object itself, whatever else is left of a replacement."""
     if change.action is Action.REPLACE and change.live is None:
         return replace(change, action=Action.CREATE)
     if change.action in (Action.REPLACE, Action.UPDATE):
@@ -120,76 +122,71 @@ def alone(change: Change) -> Change:
     return change
 
 
-def started(resource: Resource, start: Config) -> Resource:
+def with_start(resource: Resource, start: Config) -> Resource:
     """The resource with this start instead of its own."""
     config = {**resource.config, **start}
     return replace(resource, config={name: value for name, value in config.items() if value is not None})
 
 
-def _in_a_row(steps: Iterable[Step]) -> tuple[Step, ...]:
+def _in_sequence(steps: Iterable[Step]) -> tuple[Step, ...]:
     row: list[Step] = []
     for step in steps:
         row.append(replace(step, after=(row[-1].id,)) if row else step)
     return tuple(row)
 
 
-def _note(change: Change, intent: Intent, view: View, uses: Mapping[str, str], reached: str) -> Step:
-    what = "its position" if uses else "the old and the new configuration, and the consent"
-    return replace(
-        _put(change, view, intent_key(change.address), encode_intent(intent), uses),
-        id=f"note {change.address} {reached}",
-        effect=f"note that {change.address} is being replaced: {what}",
-    )
+def _note_step(change: Change, intent: Intent, view: View, uses: Mapping[str, str], reached: str) -> Step:
+    content = "its position" if uses else "the old and the new configuration, and the consent"
+    return _put_step(
+        change, view, intent_key(change.address), encode_intent(intent), uses,
+        id_=f"note {change.address} {reached}", effect=f"note that {change.address} is being replaced: {content}",
+    )  # fmt: skip
 
 
-def _remember(change: Change, record: Owned, view: View, uses: Mapping[str, str]) -> Step:
-    return replace(
-        _put(
-            change,
-            view,
-            encode_key(change.address),
-            encode_owned(replace(record, seen=told_by(view.snapshot.target))),
-            uses,
-        ),
-        id=f"remember {change.address}",
-        effect=f"record {change.address} as applied, with its start",
-    )
+def _record_step(change: Change, record: Owned, view: View, uses: Mapping[str, str]) -> Step:
+    value = encode_owned(replace(record, seen=server_identity(view.snapshot.target)))
+    return _put_step(
+        change, view, encode_key(change.address), value, uses,
+        id_=f"remember {change.address}", effect=f"record {change.address} as applied, with its start",
+    )  # fmt: skip
 
 
-def _forgotten(change: Change, view: View) -> Iterator[Step]:
+def _forget_old_name(change: Change, view: View) -> Iterator[Step]:
     """The record under the old name."""
-    if change.origin and (revision := _revision(view.snapshot, key := encode_key(change.origin))):
-        yield Step(
-            id=f"forget {change.origin}",
-            call=Call.ENTRY_DELETE,
-            on=(BUCKET, key),
-            address=str(change.address),
-            revision=revision,
-            effect=f"forget {change.origin}, which is now {change.address}",
-        )
+    if change.origin and _revision(view.snapshot, key := encode_key(change.origin)):
+        effect = f"forget {change.origin}, which is now {change.address}"
+        yield _delete_step(change, view, key, id_=f"forget {change.origin}", effect=effect)
 
 
-def _put(change: Change, view: View, key: str, record: Config, uses: Mapping[str, str]) -> Step:
+def _put_step(
+    change: Change, view: View, key: str, record: Config, uses: Mapping[str, str], *, id_: str, effect: str
+) -> Step:
     return Step(
-        id="",
+        id=id_,
         call=Call.ENTRY_PUT,
         on=(BUCKET, key),
         address=str(change.address),
         value=compact_json(record).decode(),
         revision=_revision(view.snapshot, key),
         uses=uses,
+        effect=effect,
     )
 
 
-def _done(change: Change, view: View) -> Step:
-    key = intent_key(change.address)
+def _end_step(change: Change, view: View) -> Step:
+    effect = f"note that {change.address} is no longer being replaced"
+    id_ = f"end the replacement of {change.address}"
+    return _delete_step(change, view, intent_key(change.address), id_=id_, effect=effect)
+
+
+def _delete_step(change: Change, view: View, key: str, *, id_: str, effect: str) -> Step:
     return Step(
-        id=f"end the replacement of {change.address}",
+        id=id_,
         call=Call.ENTRY_DELETE,
         on=(BUCKET, key),
         address=str(change.address),
         revision=_revision(view.snapshot, key),
-        effect=f"note that {change.address} is no longer being replaced",
+        effect=effect,
     )
 
 

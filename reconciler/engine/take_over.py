@@ -13,49 +13,48 @@ from dataclasses import replace
 from datetime import date
 
 from reconciler.changes.change import Action, Change
+from reconciler.memory.remembered import Ledger
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 
-Ledger = Mapping[Address, Owned]
 
-
-def taken_over(topology: Topology, ledger: Ledger, options: RunOptions) -> dict[Address, Owned]:
+def take_over_records(topology: Topology, ledger: Ledger, options: RunOptions) -> dict[Address, Owned]:
     """The records after everything has changed owners that shall."""
     take_over, today = options.take_over, options.day
     wanted = {one.address for one in topology.resources if not one.external}
     wanted |= {one.address for one in topology.removed} | {one.origin for one in topology.moved}
-    renamed = owners(topology, today)
-    found = dict(ledger)
+    renamed = names_of_owner(topology, today)
+    records = dict(ledger)
     for address, giver in options.given_up:
-        if address in found and found[address].topology == giver:
-            del found[address]
+        if address in records and records[address].topology == giver:
+            del records[address]
     if not take_over and renamed == {topology.name}:
-        return found
-    for address, owned in [*found.items()]:
-        owner = _taken_from(owned, topology.name, take_over) if address in wanted else None
+        return records
+    for address, owned in [*records.items()]:
+        owner = _former_owner(owned, topology.name, take_over) if address in wanted else None
         if owner is not None:
-            found[address] = replace(owned, topology=topology.name, source=None, taken_from=owner)
+            records[address] = replace(owned, topology=topology.name, source=None, taken_from=owner)
         elif owned.topology in renamed - {topology.name}:
-            found[address] = replace(owned, topology=topology.name, taken_from=owned.topology)
-    return found
+            records[address] = replace(owned, topology=topology.name, taken_from=owned.topology)
+    return records
 
 
-def owners(topology: Topology, today: date) -> set[str]:
+def names_of_owner(topology: Topology, today: date) -> set[str]:
     """The topology's own name, and those that it had before."""
     moved = (one for one in topology.moved if one.is_of_topology and not (one.until and today > one.until))
     return {topology.name, *(one.origin.name for one in moved)}
 
 
-def _taken_from(owned: Owned, topology: str, take_over: Collection[str]) -> str | None:
+def _former_owner(owned: Owned, topology: str, take_over: Collection[str]) -> str | None:
     """The named owner: a topology, or, for a topology of the same name, the repository it came from."""
     owner = owned.source if owned.topology == topology else owned.topology
     return owner if owner in take_over else None
 
 
-def remembered_anew(changes: Mapping[Address, Change]) -> Iterator[tuple[Address, Change]]:
+def with_new_records(changes: Mapping[Address, Change]) -> Iterator[tuple[Address, Change]]:
     """A resource that changes owners needs a new record, even if it is already as wanted."""
     for address, change in changes.items():
         if change.owned is not None and change.owned.taken_from:
@@ -64,15 +63,15 @@ def remembered_anew(changes: Mapping[Address, Change]) -> Iterator[tuple[Address
             yield address, replace(change, action=action, reason=change.reason or reason)
 
 
-def given_up(changes: Mapping[Address, Change], options: RunOptions) -> Iterator[tuple[Address, Change]]:
-    """Says which topology gives up a resource that this topology finds free."""
+def with_giver_as_reason(changes: Mapping[Address, Change], options: RunOptions) -> Iterator[tuple[Address, Change]]:
+    """Changes whose reason says which topology gives up a resource that this topology finds free."""
     for address, owner in options.given_up:
         change = changes.get(address)
         if change is not None and change.desired is not None and not change.reason:
             yield address, replace(change, reason=f"given up by topology `{owner}` before")
 
 
-def idle(take_over: Iterable[str], ledger: Ledger) -> Iterator[Diagnostic]:
+def unused_take_overs(take_over: Iterable[str], ledger: Ledger) -> Iterator[Diagnostic]:
     """Warnings about owners that own nothing here: a misspelt owner must not pass for a plan that took something
     over."""
     taken = {owned.taken_from for owned in ledger.values()} - {""}

@@ -9,33 +9,33 @@ from reconciler.model.wire.version import Version
 
 
 def check_place(topology: Topology, target: Target) -> None:
-    """Refuses to work against the wrong account or cluster before anything is compared."""
-    if wrong := wrong_place(topology.expect, target):
+    """Refuse to work against the wrong account or cluster before anything is compared."""
+    if wrong := unexpected_of_target(topology.expect, target):
         raise CannotContinue(
             *(
                 Diagnostic(
                     severity=Severity.ERROR,
                     code="XX105",
                     name="wrong-place",
-                    message=f"{what}. Nothing was changed.",
+                    message=f"{mismatch}. Nothing was changed.",
                     span=topology.where(f"expect.{key}"),
                     fix="check the context or URL, or correct `expect`",
                 )
-                for key, what in wrong
+                for key, mismatch in wrong
             )
         )
 
 
-def wrong_place(expect: Expect, target: Target) -> list[tuple[str, str]]:
+def unexpected_of_target(expect: Expect, target: Target) -> list[tuple[str, str]]:
     """(key of `expect`, what is wrong) for everything about this target that is not as the files expect."""
     wrong = []
-    for what, wanted, found in (
+    for key, wanted, actual in (
         ("cluster", expect.cluster, target.cluster),
         ("domain", expect.domain, target.domain),
         ("account", expect.account, target.account),
     ):
-        if wanted is not None and wanted != found:
-            wrong.append((what, f"expected {what} `{wanted}`, but {f'`{found}`' if found else 'none'} answered"))
+        if wanted is not None and wanted != actual:
+            wrong.append((key, f"expected {key} `{wanted}`, but {f'`{actual}`' if actual else 'none'} answered"))
     if expect.min_server is not None and target.version < Version.parse(expect.min_server):
         wrong.append(
             ("min_server", f"expected nats-server {expect.min_server} or newer, but {target.version} answered")

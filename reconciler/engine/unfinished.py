@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from reconciler.changes.change import Action, Change, FieldChange, FieldClass
-from reconciler.changes.diff import compare
+from reconciler.changes.diff import compare_resource
 from reconciler.changes.kind import Registry
 from reconciler.model.fields import FieldInfo
 from reconciler.model.intents import Intent
@@ -24,7 +24,7 @@ UNREADABLE = "it is being replaced, but the entry about that in bucket reconcile
 Begun = Mapping[Address, Intent | str]
 
 
-def compared(
+def compare_unfinished(
     desired: Resource,
     live: Resource | None,
     owned: Owned | None,
@@ -34,107 +34,117 @@ def compared(
 ) -> Change:
     """`compare`, for objects that may have been replaced, may be half replaced, or have moved on from their start."""
     if intent is None:
-        found = _in_the_files_words(live, desired, owned.start, owned.fields) if live and owned else live
-        change = compare(desired, found, owned, fields)
-        return _moved_on(change, live, owned, fields, begins) if live else change
+        as_stated = _in_words_of_file(live, desired, owned.start, owned.fields) if live and owned else live
+        change = compare_resource(desired, as_stated, owned, fields)
+        return _accept_moved_on(change, live, owned, fields, begins) if live else change
     owned = owned or Owned(topology=intent.topology, source=intent.source)  # whoever began it owns it
     if live is None:
-        change = compare(desired, None, owned, fields)
+        change = compare_resource(desired, None, owned, fields)
         return replace(change, action=Action.REPLACE, intent=intent, reason=RESUMED)
     if intent.is_made(live.config):
-        change = compare(desired, _in_the_files_words(live, desired, intent.start, intent.wanted), owned, fields)
+        change = compare_resource(desired, _in_words_of_file(live, desired, intent.start, intent.wanted), owned, fields)
         return replace(change, action=Action.REPLACE, intent=intent, reason=RESUMED)
-    start = intent.start if says(live.config, intent.start) else owned.start  # the old one, recreated at its position
-    change = compare(desired, _in_the_files_words(live, desired, start, owned.fields), owned, fields)
+    start = (
+        intent.start if has_start(live.config, intent.start) else owned.start
+    )  # the old one, recreated at its position
+    change = compare_resource(desired, _in_words_of_file(live, desired, start, owned.fields), owned, fields)
     reason = RESUMED if change.touches(*intent.fields) else TAKEN_BACK
-    left = tuple(_as_left(one, intent, fields) for one in change.fields)
+    left = tuple(_mark_unfinished(one, intent, fields) for one in change.fields)
     return replace(change, action=Action.UPDATE, intent=intent, reason=reason, fields=left)
 
 
-def left_by_renames(changes: Mapping[Address, Change], begun: Begun, registry: Registry) -> dict[Address, Change]:
+def changes_left_by_renames(
+    changes: Mapping[Address, Change], begun: Begun, registry: Registry
+) -> dict[Address, Change]:
     """Objects that a run was about to rename when it was interrupted, and that keep their names: what the run wrote there
     for a moment is its own."""
     by_age = {one.created: one for one in begun.values() if isinstance(one, Intent) and one.created}
-    found: dict[Address, Change] = {}
+    marked: dict[Address, Change] = {}
     for address, change in changes.items() if by_age else ():
         intent = by_age.get(str(change.live.state.get("created"))) if change.live else None
         if intent and change.intent is None:
             fields = registry.of(address).fields
-            found[address] = replace(change, fields=tuple(_as_left(one, intent, fields) for one in change.fields))
-    return found
+            marked[address] = replace(
+                change, fields=tuple(_mark_unfinished(one, intent, fields) for one in change.fields)
+            )
+    return marked
 
 
-def _as_left(one: FieldChange, intent: Intent, fields: Mapping[str, FieldInfo]) -> FieldChange:
+def _mark_unfinished(field_change: FieldChange, intent: Intent, fields: Mapping[str, FieldInfo]) -> FieldChange:
     """A value that a replacement writes for a moment is its own; nobody changed it outside."""
-    is_its_own = bool(one.top in fields and fields[one.top].passing) and one.live != intent.old.get(one.top)
-    return replace(one, field_class=FieldClass.UNFINISHED) if is_its_own else one
+    is_its_own = bool(
+        field_change.top in fields and fields[field_change.top].passing
+    ) and field_change.live != intent.old.get(field_change.top)
+    return replace(field_change, field_class=FieldClass.UNFINISHED) if is_its_own else field_change
 
 
 MOVED_ON = "only where a consumer starts, and this one has moved on: apply records it and leaves the server's value"
 
 
-def _moved_on(
+def _accept_moved_on(
     change: Change, live: Resource, owned: Owned | None, fields: Mapping[str, FieldInfo], begins: Collection[str]
 ) -> Change:
     """If only the file says another start, changing it would have no effect. If the object was applied, and somebody
     else created it with another start, that is drift. `live`: as the server shows it."""
     if not begins or not change.touches(*begins) or change.live is None or change.desired is None:
         return change
-    said, is_ = change.desired.config, change.live.config
-    if owned and any(is_.get(name) != owned.applied.get(name) for name in begins):
+    desired_config, live_config = change.desired.config, change.live.config
+    if owned and any(live_config.get(name) != owned.applied.get(name) for name in begins):
         return change
-    words = {name: said[name] for name in begins if name in said}
-    config = {name: value for name, value in is_.items() if name not in begins} | words
-    rest = compare(change.desired, replace(change.live, config=config), owned, fields)
-    what = [name for name in begins if is_.get(name) != said.get(name)]
+    words = {name: desired_config[name] for name in begins if name in desired_config}
+    config = {name: value for name, value in live_config.items() if name not in begins} | words
+    rest = compare_resource(change.desired, replace(change.live, config=config), owned, fields)
+    changed = [name for name in begins if live_config.get(name) != desired_config.get(name)]
     return replace(
         rest,
         action=Action.ADOPT if rest.action is Action.KEEP else rest.action,
         began={name: live.config.get(name) for name in begins},
-        reason=f"{' and '.join(what)} {'say' if len(what) > 1 else 'says'} {MOVED_ON}",
+        reason=f"{' and '.join(changed)} {'say' if len(changed) > 1 else 'says'} {MOVED_ON}",
     )
 
 
-def _in_the_files_words(live: Resource, desired: Resource, start: Config, words: Config) -> Resource:
+def _in_words_of_file(live: Resource, desired: Resource, start: Config, words: Config) -> Resource:
     """The start that a replacement had to use counts as what the file said then, unless the file now says that very
     start."""
-    return live if says(desired.config, start) else with_words(live, start, words)
+    return live if has_start(desired.config, start) else with_stated_start(live, start, words)
 
 
-def with_words(live: Resource, start: Config, words: Config) -> Resource:
+def with_stated_start(live: Resource, start: Config, words: Config) -> Resource:
     """The live object, with what a file said of its start in place of the start that a replacement had to use."""
-    if not start or not says(live.config, start):
+    if not start or not has_start(live.config, start):
         return live
     config = {name: value for name, value in live.config.items() if name not in start}
     return replace(live, config={**config, **{name: words[name] for name in start if name in words}})
 
 
-def says(config: Config, start: Config) -> bool:
+def has_start(config: Config, start: Config) -> bool:
     """Was it created with this start?"""
     return all(config.get(name) == value for name, value in start.items())
 
 
-def undeclared(topology: Topology, begun: Begun, changes: Mapping[Address, Change]) -> dict[Address, Change]:
+def undeclared_replacements(
+    topology: Topology, begun: Begun, changes: Mapping[Address, Change]
+) -> dict[Address, Change]:
     """Resources that were being replaced and are no longer declared."""
-    found: dict[Address, Change] = {}
+    undeclared: dict[Address, Change] = {}
     for address, intent in begun.items():
         change = changes.get(address)
         if change and change.desired:
             continue
         if isinstance(intent, str):
             if change:  # nobody knows what of it is half done
-                found[address] = replace(change, action=Action.UNKNOWN, reason=f"{UNREADABLE}: {intent}")
+                undeclared[address] = replace(change, action=Action.UNKNOWN, reason=f"{UNREADABLE}: {intent}")
         elif change is None and intent.topology == topology.name:
             kept = intent.notes.get("placeholder")
             reason = "a run was interrupted while it replaced this: declare it to finish that, or remove it"
             reason += f". Until then placeholder {kept} may keep messages that nobody wants any more" if kept else ""
-            found[address] = Change(address=address, action=Action.ORPHAN, intent=intent, reason=reason)
+            undeclared[address] = Change(address=address, action=Action.ORPHAN, intent=intent, reason=reason)
         elif (
             change
             and change.action in (Action.FORGET, Action.ABSENT)
             and address in {r.address for r in topology.removed}
         ):
-            found[address] = replace(change, action=Action.DELETE, intent=intent)
+            undeclared[address] = replace(change, action=Action.DELETE, intent=intent)
         elif change:
-            found[address] = replace(change, intent=intent)
-    return found
+            undeclared[address] = replace(change, intent=intent)
+    return undeclared

@@ -26,65 +26,70 @@ SIGNS: Mapping[str, str] = {
 """How an experience ends that one of several codes about a side foretells."""
 
 
-def foretold(change: PlannedChange) -> dict[str, frozenset[Side]]:
+def sides_by_code(change: PlannedChange) -> dict[str, frozenset[Side]]:
     """Sides by code, of verdicts and of notes."""
-    said = [*(one.code for one in change.verdicts), *(one.code for one in change.consequences if one.code)]
-    found = {code: _spoken_of(change, code) for code in said}
-    found |= {
-        item.top: effect.sides for item in change.fields for effect in felt(change, item) if effect.rule in ITSELF
+    codes = [*(one.code for one in change.verdicts), *(one.code for one in change.consequences if one.code)]
+    by_code = {code: _sides_of_code(change, code) for code in codes}
+    by_code |= {
+        item.top: effect.sides
+        for item in change.fields
+        for effect in effects_of_field(change, item)
+        if effect.rule in ITSELF
     }
-    return {code: sides for code, sides in found.items() if sides}
+    return {code: sides for code, sides in by_code.items() if sides}
 
 
-def telling(change: PlannedChange, side: Side) -> Iterator[str]:
+def codes_about(change: PlannedChange, side: Side) -> Iterator[str]:
     """Codes of a change that are about this side. A replacement is about all sides."""
     replacing = [verdict.code for verdict in change.verdicts if verdict.outcome is Outcome.REPLACES]
-    yield from dict.fromkeys([*replacing, *(code for code, sides in foretold(change).items() if side in sides)])
+    yield from dict.fromkeys([*replacing, *(code for code, sides in sides_by_code(change).items() if side in sides)])
 
 
-def narrowed(codes: Sequence[str], after: str) -> tuple[str, ...]:
+def most_exact_codes(codes: Sequence[str], after: str) -> tuple[str, ...]:
     """The codes that foretell exactly this experience, if there are any; otherwise the codes without such a sign."""
     signs = {code: SIGNS.get(stream_code(code), "") for code in codes}
     exact = [code for code, sign in signs.items() if sign and sign in after]
     return tuple(exact or [code for code, sign in signs.items() if not sign] or codes)
 
 
-def excuse(change: PlannedChange, side: Side) -> str:
-    """Why a difference on this side costs nobody anything; empty if it may."""
+def reason_it_is_harmless(change: PlannedChange, side: Side) -> str:
+    """The reason why a difference on this side costs nobody anything; empty if it may."""
     return next((one.sentence for _, one in gains(change) if side in one.sides), "")
 
 
 def gains(change: PlannedChange) -> Iterator[tuple[str, Felt]]:
     """Effects that cost nobody anything, each with its field."""
-    return ((item.top, one) for item in change.fields for one in felt(change, item) if one.is_gain)
+    return ((item.top, one) for item in change.fields for one in effects_of_field(change, item) if one.is_gain)
 
 
 def stream_code(code: str) -> str:
-    """Buckets and object stores use the numbers of streams."""
+    """The code of the same rule for streams: buckets and object stores use the numbers of streams."""
     return f"ST{code[2:]}" if code[:2] in ("KV", "OB") else code
 
 
-def _spoken_of(change: PlannedChange, code: str) -> frozenset[Side]:
+def _sides_of_code(change: PlannedChange, code: str) -> frozenset[Side]:
     """Sides of the changed fields that this code is about; or else of all fields that it may be about."""
-    here = [one for item in change.fields for one in felt(change, item) if one.rule == code[2:]]
-    return _sides(here) or _sides(one for _, one in effects_of(_kind(change)) if one.rule == code[2:])
+    of_fields = [one for item in change.fields for one in effects_of_field(change, item) if one.rule == code[2:]]
+    return _sides_of_effects(of_fields) or _sides_of_effects(
+        one for _, one in effects_of_kind(_kind_of_change(change)) if one.rule == code[2:]
+    )
 
 
-def _sides(effects: Iterable[Felt]) -> frozenset[Side]:
+def _sides_of_effects(effects: Iterable[Felt]) -> frozenset[Side]:
     return frozenset(side for one in effects for side in one.sides)
 
 
-def _kind(change: PlannedChange) -> str:
+def _kind_of_change(change: PlannedChange) -> str:
     return Address.parse(change.address).kind
 
 
-def felt(change: PlannedChange, item: FieldChange) -> Iterator[Felt]:
+def effects_of_field(change: PlannedChange, item: FieldChange) -> Iterator[Felt]:
     """Effects of a field that changes in this way."""
-    moves = _way(item)
-    yield from (one for name, one in effects_of(_kind(change)) if name == item.top and moves in one.ways)
+    moves = _way_of_field(item)
+    yield from (one for name, one in effects_of_kind(_kind_of_change(change)) if name == item.top and moves in one.ways)
 
 
-def _way(item: FieldChange) -> Way:
+def _way_of_field(item: FieldChange) -> Way:
     if item.path != item.top:
         return Way.SWITCHED
     default = item.info.default
@@ -92,10 +97,14 @@ def _way(item: FieldChange) -> Way:
 
 
 @cache
-def effects_of(kind: str) -> tuple[tuple[str, Felt], ...]:
+def effects_of_kind(kind: str) -> tuple[tuple[str, Felt], ...]:
     """Effects by the name that a file gives the field."""
-    found = REGISTRY[kind]
-    is_stream = found.backing is not None
-    fields = {found.own_name(name): about for name, about in FIELDS.items()} if is_stream else known(found.spec)
-    written = ((name, about) for name, about in fields.items() if name in found.spec.model_fields)
-    return tuple((name, one) for name, about in written for one in about.felt or ())
+    resource_kind = REGISTRY[kind]
+    is_stream = resource_kind.backing is not None
+    fields = (
+        {resource_kind.own_name(name): entry for name, entry in FIELDS.items()}
+        if is_stream
+        else known(resource_kind.spec)
+    )
+    written = ((name, entry) for name, entry in fields.items() if name in resource_kind.spec.model_fields)
+    return tuple((name, one) for name, entry in written for one in entry.felt or ())

@@ -64,12 +64,12 @@ class Run:
     @property
     def later_format(self) -> int | None:
         """The format of the writer, if it is not this version's: its words may mean something else."""
-        found: int = self.begun.get("format", FORMAT)
-        return found if found != FORMAT else None
+        number: int = self.begun.get("format", FORMAT)
+        return number if number != FORMAT else None
 
     @property
     def outcome(self) -> str:
-        """In one word or two."""
+        """The outcome in one word or two."""
         if self.ended is None:
             return "running" if self.is_running else "cut off"
         if self.ended.get("stopped"):
@@ -92,26 +92,26 @@ def ended_key(number: int) -> str:
     return f"{PREFIX}.{number}.ended"
 
 
-def steps_key(number: int, at: int) -> str:
+def steps_key(number: int, chunk: int) -> str:
     """Key of one chunk of the results of a run's steps, counted from 0."""
-    return f"{PREFIX}.{number}.steps.{at}"
+    return f"{PREFIX}.{number}.steps.{chunk}"
 
 
-def changes_key(number: int, at: int) -> str:
+def changes_key(number: int, chunk: int) -> str:
     """Key of one chunk of what a run was to change, counted from 0."""
-    return f"{PREFIX}.{number}.changes.{at}"
+    return f"{PREFIX}.{number}.changes.{chunk}"
 
 
-def number_of(key: str) -> int | None:
+def run_number(key: str) -> int | None:
     """The run a key belongs to; None: it is no key of the journal."""
     prefix, _, rest = key.partition(".")
     number = rest.partition(".")[0]
     return int(number) if prefix == PREFIX and number.isdecimal() else None
 
 
-def outdated(keys: Iterable[str], topologies: Mapping[int, str], kept: int = KEPT) -> list[str]:
+def outdated_keys(keys: Iterable[str], topologies: Mapping[int, str], kept: int = KEPT) -> list[str]:
     """Keys of all runs but the newest of each topology."""
-    runs = [(number, key) for key in keys if (number := number_of(key)) is not None]
+    runs = [(number, key) for key in keys if (number := run_number(key)) is not None]
     left: Counter[str] = Counter()
     newest = set()
     for number in sorted({number for number, _ in runs}, reverse=True)[:ALL]:
@@ -121,59 +121,69 @@ def outdated(keys: Iterable[str], topologies: Mapping[int, str], kept: int = KEP
     return [key for number, key in runs if number not in newest]
 
 
-def begun(holder: Holder, plan: Plan, changes: int | None = None) -> dict[str, Json]:
+def begun_entry(holder: Holder, plan: Plan, changes: int | None = None) -> dict[str, Json]:
     """The entry written when a run starts. `changes`: how many chunks of changes are kept; None: there were too
     many."""
     counts = {name: count for name, count in plan.summary.items() if count}
-    said = {name: value for name, value in asdict(holder).items() if value}
+    holder_fields = {name: value for name, value in asdict(holder).items() if value}
     steps = sum(step.undoes is None for step in plan.steps)
     left_out = {"left_out": number} if (number := len(plan.blocked)) else {}
-    return {"format": FORMAT, **said, "counts": counts, **left_out, "steps": steps, "changes": changes}
+    return {"format": FORMAT, **holder_fields, "counts": counts, **left_out, "steps": steps, "changes": changes}
 
 
-def ended(finished: Finished, chunks: int) -> dict[str, Json]:
+def ended_entry(finished: Finished, chunks: int) -> dict[str, Json]:
     """How many steps had which result, and why the run stopped early; `chunks`: how many chunks hold its steps."""
     counts = {name: len(settled) for name in OUTCOMES if (settled := getattr(finished, name))}
     return {"format": FORMAT, "counts": counts, "stopped": finished.stopped, "chunks": chunks}
 
 
-def steps(finished: Finished) -> dict[str, Json]:
+def steps_entry(finished: Finished) -> dict[str, Json]:
     """The result of each step: names by result and call, and failures in full."""
-    told: dict[str, Json] = {
-        "done": _by_call(finished.done),
-        "failed": [_failure(one) for one in finished.failed],
-        "in_doubt": [_failure(one) for one in finished.in_doubt],
-        "skipped": {because: _by_call([one for one in finished.skipped if one.because == because])
+    results: dict[str, Json] = {
+        "done": _names_by_call(finished.done),
+        "failed": [_failure_entry(one) for one in finished.failed],
+        "in_doubt": [_failure_entry(one) for one in finished.in_doubt],
+        "skipped": {because: _names_by_call([one for one in finished.skipped if one.because == because])
                     for because in dict.fromkeys(one.because for one in finished.skipped)},
-        "not_started": _by_call(finished.not_started),
+        "not_started": _names_by_call(finished.not_started),
         "unfinished": _addresses((*finished.went_wrong, *finished.skipped, *finished.not_started)),
-        "warnings": [_diagnostic(one) for one in finished.warnings],
+        "warnings": [_diagnostic_entry(one) for one in finished.warnings],
     }  # fmt: skip
-    return {name: what for name, what in told.items() if what}
+    return {name: result for name, result in results.items() if result}
 
 
 def _addresses(settled: Iterable[Settled]) -> list[Json]:
     return list(dict.fromkeys(one.step.address for one in settled))
 
 
-def _by_call(settled: Sequence[Settled]) -> dict[str, Json]:
+def _names_by_call(settled: Sequence[Settled]) -> dict[str, Json]:
     """`{"stream.create": ["A", "B"]}`"""
     named: dict[str, Json] = {}
-    for one in islice(settled, NAMED):
-        named.setdefault(one.step.call.value, []).append("/".join(one.step.on))
+    for result in islice(settled, NAMED):
+        named.setdefault(result.step.call.value, []).append("/".join(result.step.on))
     return named | ({"not named": len(settled) - NAMED} if len(settled) > NAMED else {})
 
 
-def _failure(one: Failed | InDoubt) -> dict[str, Json]:
-    return {"step": one.step.id, "call": one.step.call.value, "on": "/".join(one.step.on)} | _diagnostic(one.reason)
+def _failure_entry(failure: Failed | InDoubt) -> dict[str, Json]:
+    return {
+        "step": failure.step.id,
+        "call": failure.step.call.value,
+        "on": "/".join(failure.step.on),
+    } | _diagnostic_entry(failure.reason)
 
 
-def _diagnostic(one: Diagnostic) -> dict[str, Json]:
-    told = {"code": one.code, "name": one.name, "address": one.address, "message": one.message, "fix": one.fix}
-    return {name: value for name, value in told.items() if value}
+def _diagnostic_entry(diagnostic: Diagnostic) -> dict[str, Json]:
+    values = {
+        "code": diagnostic.code,
+        "name": diagnostic.name,
+        "address": diagnostic.address,
+        "message": diagnostic.message,
+        "fix": diagnostic.fix,
+    }
+    return {name: value for name, value in values.items() if value}
 
 
-def chunked(value: bytes, size: int = CHUNK) -> list[bytes]:
+def split_chunks(value: bytes, size: int = CHUNK) -> list[bytes]:
     """Parts of at most `size` bytes. A character may be split between two, so only all parts together are text."""
     return [value[start : start + size] for start in range(0, len(value), size)]
 
@@ -184,59 +194,59 @@ LONGEST = 1_024
 """How many chunks are read of one run, whatever its entry says: a quarter of a gigabyte."""
 
 
-def told(value: bytes) -> dict[str, Json]:
+def decode_run_entry(value: bytes) -> dict[str, Json]:
     """A `begun` or `ended` entry, without values of the wrong type: a later format, or somebody by hand, may have
     written them."""
-    said = decoded(value)
+    values = decode_object(value)
     shapes = {"format": int, "counts": dict, **dict.fromkeys(_TEXTS, str), **dict.fromkeys(_NUMBERS, int)}
-    fits = {name: one for name, one in said.items() if isinstance(one, shapes.get(name, object))}
+    fits = {name: one for name, one in values.items() if isinstance(one, shapes.get(name, object))}
     counts = fits.get("counts")
     if isinstance(counts, dict) and not all(isinstance(number, int) for number in counts.values()):
         del fits["counts"]
     return fits
 
 
-def _failures(said: Json) -> Json:
-    return [one for one in said if isinstance(one, dict)]
+def _only_objects(values: Json) -> Json:
+    return [one for one in values if isinstance(one, dict)]
 
 
-def _calls(said: Json) -> Json:
+def _readable_calls(by_call: Json) -> Json:
     """`{"stream.create": ["A"]}`; a number replaces names that were too many."""
-    return {call: names for call, names in said.items() if are_texts(names) or is_number(names)}
+    return {call: names for call, names in by_call.items() if are_texts(names) or is_number(names)}
 
 
 _STEPS: Mapping[str, tuple[type, Callable[[Json], Json]]] = {
-    "done": (dict, _calls), "not_started": (dict, _calls),
-    "skipped": (dict, lambda said: {because: _calls(one) for because, one in said.items() if isinstance(one, dict)}),
-    "failed": (list, _failures), "in_doubt": (list, _failures), "warnings": (list, _failures),
+    "done": (dict, _readable_calls), "not_started": (dict, _readable_calls),
+    "skipped": (dict, lambda said: {because: _readable_calls(one) for because, one in said.items() if isinstance(one, dict)}),
+    "failed": (list, _only_objects), "in_doubt": (list, _only_objects), "warnings": (list, _only_objects),
     "unfinished": (list, lambda said: [one for one in said if isinstance(one, str)]),
 }  # fmt: skip
 
 
-def steps_told(value: bytes) -> dict[str, Json]:
+def decode_steps(value: bytes) -> dict[str, Json]:
     """The results of the steps, as `steps` writes them, without values of another shape."""
-    said = decoded(value)
-    fits = {name: (one, *_STEPS.get(name, (object, lambda same: same))) for name, one in said.items()}
+    results = decode_object(value)
+    fits = {name: (one, *_STEPS.get(name, (object, lambda same: same))) for name, one in results.items()}
     return {name: part(one) for name, (one, shape, part) in fits.items() if isinstance(one, shape)}
 
 
-def changes_told(value: bytes) -> dict[str, Json]:
-    """What a run was to change, likewise."""
-    return {address: _change_told(one) for address, one in decoded(value).items() if isinstance(one, dict)}
+def decode_changes(value: bytes) -> dict[str, Json]:
+    """The changes that a run was to make, likewise."""
+    return {address: _decode_change(one) for address, one in decode_object(value).items() if isinstance(one, dict)}
 
 
-def _change_told(said: Mapping[str, Json]) -> dict[str, Json]:
-    fields = said.get("fields")
+def _decode_change(change: Mapping[str, Json]) -> dict[str, Json]:
+    fields = change.get("fields")
     sides = {path: one for path, one in fields.items() if isinstance(one, dict)} if isinstance(fields, dict) else {}
-    return {"action": str(said.get("action")), "fields": sides}
+    return {"action": str(change.get("action")), "fields": sides}
 
 
-def chunks_of(said: Mapping[str, Json] | None, name: str) -> range:
+def chunks_of(entry: Mapping[str, Json] | None, name: str) -> range:
     """Numbers of the chunks that an entry counts under `name`, at most LONGEST; none if it counts none."""
-    return range(min((said or {}).get(name) or 0, LONGEST))
+    return range(min((entry or {}).get(name) or 0, LONGEST))
 
 
-def decoded(value: bytes) -> dict[str, Json]:
+def decode_object(value: bytes) -> dict[str, Json]:
     """The entry as an object; empty if it cannot be read, so that the rest of the journal still can."""
     try:
         return json_object(value)

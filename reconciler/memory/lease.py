@@ -61,8 +61,8 @@ class Ours:
 Found = Free | Held | Ours
 
 
-def found(entry: Entry | None, topology: str, run: str = "") -> Found:
-    """What `run` finds. Only the server's clock decides what has expired: an expired lease does not exist any more."""
+def read_lease(entry: Entry | None, topology: str, run: str = "") -> Found:
+    """The lease as `run` finds it. Only the server's clock decides what has expired: an expired lease does not exist any more."""
     if entry is None or entry.deleted:
         return Free(entry.revision if entry else 0)
     holder = decode_holder(entry.value, topology)
@@ -86,16 +86,16 @@ def topology_of(key: str) -> str | None:
 
 def encode_holder(holder: Holder) -> bytes:
     """The holder as it is stored, without empty values."""
-    said = {name: value for name, value in asdict(holder).items() if value}
-    return compact_json({"format": FORMAT, **said})
+    values = {name: value for name, value in asdict(holder).items() if value}
+    return compact_json({"format": FORMAT, **values})
 
 
 def decode_holder(value: bytes, topology: str) -> Holder:
-    """Whatever is stored there holds the lease, even if it does not say who it is."""
+    """The holder of a lease. Whatever is stored there holds the lease, even if it does not say who it is."""
     try:
-        said = json_object(value)
+        values = json_object(value)
     except Unusable:
         return Holder(topology=topology, run="")
-    known = {one.name: int if one.name == "pid" else str for one in fields(Holder)}
-    told = {name: said[name] for name, kind in known.items() if isinstance(said.get(name), kind)}
-    return Holder(**{"run": "", **told, "topology": topology})
+    types = {one.name: int if one.name == "pid" else str for one in fields(Holder)}
+    readable = {name: values[name] for name, kind in types.items() if isinstance(values.get(name), kind)}
+    return Holder(**{"run": "", **readable, "topology": topology})

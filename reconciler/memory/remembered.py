@@ -13,6 +13,9 @@ from reconciler.model.records import BUCKET, Owned, decode_key, decode_owned
 from reconciler.model.resource import Address
 from reconciler.model.wire.snapshot import Snapshot
 
+Ledger = Mapping[Address, Owned]
+"""Who owns what, in any topology."""
+
 _UNHEARD = "this version does not know that kind"
 
 
@@ -20,8 +23,7 @@ _UNHEARD = "this version does not know that kind"
 class Memory:
     """What is remembered of an account."""
 
-    records: Mapping[Address, Owned] = field(default_factory=dict)
-    """Who owns what, in any topology."""
+    records: Ledger = field(default_factory=dict)
     problems: tuple[Diagnostic, ...] = ()
     """Entries that cannot be understood; they are left alone."""
     is_known: bool = True
@@ -32,22 +34,22 @@ def read(snapshot: Snapshot, registry: Registry) -> Memory:
     """Every readable record by address; none if the bucket does not exist."""
     records: dict[Address, Owned] = {}
     problems = []
-    for key, one in snapshot.entries.get(BUCKET, {}).items():
-        if one.deleted or (address := decode_key(key)) is None:
+    for key, entry in snapshot.entries.get(BUCKET, {}).items():
+        if entry.deleted or (address := decode_key(key)) is None:
             continue
-        owned = decode_owned(one) if registry.holds(address) else _UNHEARD
+        owned = decode_owned(entry) if registry.holds(address) else _UNHEARD
         if isinstance(owned, Owned):
             records[address] = owned
         else:
-            problems.append(_unreadable(address, key, owned))
+            problems.append(_unreadable_record(address, key, owned))
     return Memory(
         records=records,
-        problems=(*problems, *_lost_intents(snapshot, registry)),
+        problems=(*problems, *_unreadable_intents(snapshot, registry)),
         is_known=snapshot.unknown_bucket(BUCKET) is None,
     )
 
 
-def unread(snapshot: Snapshot) -> Diagnostic | None:
+def unreadable_warning(snapshot: Snapshot) -> Diagnostic | None:
     """A warning or an error that the records could not be read. Without them, a half-made replacement looks like
     something to create, and another owner's resource looks unowned. A user who may not read them has to live with that;
     any other user must try again."""
@@ -66,7 +68,7 @@ def unread(snapshot: Snapshot) -> Diagnostic | None:
     )  # fmt: skip
 
 
-def _lost_intents(snapshot: Snapshot, registry: Registry) -> Iterator[Diagnostic]:
+def _unreadable_intents(snapshot: Snapshot, registry: Registry) -> Iterator[Diagnostic]:
     for address, intent in intents(snapshot).items():
         why = intent if isinstance(intent, str) else _UNHEARD
         if isinstance(intent, str) or not registry.holds(address):
@@ -79,7 +81,7 @@ def _lost_intents(snapshot: Snapshot, registry: Registry) -> Iterator[Diagnostic
             )  # fmt: skip
 
 
-def _unreadable(address: Address, key: str, why: str) -> Diagnostic:
+def _unreadable_record(address: Address, key: str, why: str) -> Diagnostic:
     return Diagnostic(
         severity=Severity.WARNING, code="LE101", name="record-unreadable", address=str(address),
         message=f"the record {key} in bucket {BUCKET} cannot be used: {why}. The resource counts as not recorded",

@@ -17,28 +17,28 @@ LONG = 8 << 10
 """How many characters of one value are kept; for a longer one the journal only says that it changed."""
 
 
-def changes(plan: Plan) -> dict[str, Json]:
-    """What a plan changes of each resource. Created and deleted ones are only named, since the ledger holds their
+def changes_entry(plan: Plan) -> dict[str, Json]:
+    """Changes of a plan by resource. Created and deleted ones are only named, since the ledger holds their
     configuration."""
     acting = (one for one in plan.changes if one.action.writes and not one.is_blocked)
-    return {one.address: _kept(one) for one in acting}
+    return {one.address: _change_entry(one) for one in acting}
 
 
-def _kept(change: PlannedChange) -> dict[str, Json]:
+def _change_entry(change: PlannedChange) -> dict[str, Json]:
     if change.action not in (Action.UPDATE, Action.REPLACE):
         return {"action": change.action.value}
-    return {"action": change.action.value, "fields": {one.path: _sides(one) for one in change.fields}}
+    return {"action": change.action.value, "fields": {one.path: _field_entry(one) for one in change.fields}}
 
 
-def _sides(one: FieldChange) -> dict[str, Json]:
-    if len(str(one.live)) + len(str(one.desired)) > LONG:
+def _field_entry(change: FieldChange) -> dict[str, Json]:
+    if len(str(change.live)) + len(str(change.desired)) > LONG:
         return {"long": True}
-    info = one.info
-    said = {
-        "from": one.live, "to": one.desired, "unit": info.unit, "default": info.default, "left_out": info.left_out or None,
+    info = change.info
+    values = {
+        "from": change.live, "to": change.desired, "unit": info.unit, "default": info.default, "left_out": info.left_out or None,
         "units": info.units or None,
     }  # fmt: skip
-    return {name: value for name, value in said.items() if value is not None}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,18 +90,18 @@ def difference(first: Run, last: Run, between: Iterable[Run]) -> ChangesBetween:
     runs = sorted(between, key=lambda run: run.number)
     courses: dict[str, _Course] = {}
     for run in runs:
-        for address, change in _done(run):
+        for address, change in _finished_changes(run):
             course = courses.setdefault(address, _Course(was_there=change.get("action") != Action.CREATE))
             course.follow(change)
-    found = (_differs(address, course) for address, course in sorted(courses.items()))
+    differences = (_difference_of_resource(address, course) for address, course in sorted(courses.items()))
     return ChangesBetween(
-        first=first, last=last, resources=tuple(one for one in found if one),
+        first=first, last=last, resources=tuple(one for one in differences if one),
         unsure=tuple(run.number for run in runs if run.ended is None or run.outcome == UNKNOWN),
         untold=tuple(run.number for run in runs if run.changes is None),
     )  # fmt: skip
 
 
-def _done(run: Run) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _finished_changes(run: Run) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Changes of a run, without those that it says it did not finish."""
     unfinished = set(run.steps.get("unfinished", ()))
     for address, change in (run.changes or {}).items():
@@ -109,13 +109,15 @@ def _done(run: Run) -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield address, change
 
 
-def _differs(address: str, course: _Course) -> Differs | None:
+def _difference_of_resource(address: str, course: _Course) -> Differs | None:
     if course.was_there != course.is_there:
         return Differs(address=address, became="created" if course.is_there else "deleted")
     if not course.is_there:
         return None
     sides = {path: pair for path, pair in course.fields.items() if not _is_long(*pair)}
-    fields = tuple(one for path, pair in sorted(sides.items()) if (one := _field(path, *pair)).live != one.desired)
+    fields = tuple(
+        change for path, pair in sorted(sides.items()) if (change := _field_change(path, *pair)).live != change.desired
+    )
     long = tuple(sorted(course.fields.keys() - sides.keys()))
     if not (fields or long or course.made_anew):
         return None
@@ -126,7 +128,7 @@ def _is_long(first: Mapping[str, Any], last: Mapping[str, Any]) -> bool:
     return bool(first.get("long") or last.get("long"))
 
 
-def _field(path: str, first: Mapping[str, Any], last: Mapping[str, Any]) -> FieldChange:
+def _field_change(path: str, first: Mapping[str, Any], last: Mapping[str, Any]) -> FieldChange:
     info = FieldInfo(
         unit=last.get("unit", "text"), default=last.get("default"), left_out=last.get("left_out", ""),
         nested=infos_of_units(last.get("units", {})),

@@ -238,7 +238,7 @@ def _reason_in_words(error: str) -> str:
 
 def _fix(policy: Policy, change: Change) -> str | None:
     on = "" if change.desired else str(change.address)
-    waiver = f"waive it for a time: {consent.entry(policy.code, on=on)}"
+    waiver = f"waive it for a time: {consent.allow_entry(policy.code, on=on)}"
     if policy.severity != "error":
         return policy.help
     return f"{policy.help.rstrip('.')}; or {waiver}" if policy.help else waiver
@@ -247,7 +247,7 @@ def _fix(policy: Policy, change: Change) -> str | None:
 def _ended_waiver(code: str, subject: Subject) -> str:
     """Say when the latest waiver of this ended."""
     change = subject.change
-    waivers = (*change.terms.allow, *consent.reaching(change.address, change.labels, subject.view.allow))
+    waivers = (*change.terms.allow, *consent.consents_reaching(change.address, change.labels, subject.view.allow))
     ended = [
         waiver.until for waiver in waivers if waiver.code == code and waiver.until and is_over(waiver, subject.today)
     ]

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Any
 
 from reconciler.changes.plan import Plan
-from reconciler.engine.bindings import BINDS, filled, made
+from reconciler.engine.bindings import BINDS, record_of_created, with_bound_values
 from reconciler.engine.compare import compare
 from reconciler.engine.decide import decide
-from reconciler.engine.misnamed import let_go
+from reconciler.engine.misnamed import addresses_let_go
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.consumer_config.consumer_settle import ACK_WAIT, MAX_ACK_PENDING, MAX_WAITING
@@ -135,10 +135,10 @@ def after_each(snapshot: Snapshot, steps: Iterable[Step]) -> Iterator[Snapshot]:
 
 def _take(step: Step, held: HeldObjects) -> None:
     if step.undoes is None:
-        _DO[step.call](held, filled(step, held.bound))
+        _DO[step.call](held, with_bound_values(step, held.bound))
         if step.bind == Bind.MADE:
             is_stream = len(step.on) == 1
-            held.bound[step.id] = made(
+            held.bound[step.id] = record_of_created(
                 held.streams[step.on[0]] if is_stream else held.consumers[step.on[0]][step.on[1]]
             )
 
@@ -254,7 +254,7 @@ def account(topologies: Iterable[Topology], target: Target, outside: Mapping[str
     for topology in topologies:
         plan = _unjudged(topology, snapshot)
         snapshot = remember(carry_out(snapshot, plan.steps), plan.records)
-        done = {*let_go(topology), *_matched(topology)}
+        done = {*addresses_let_go(topology), *_matched(topology)}
         snapshot = remember(snapshot, dict.fromkeys(done - revisions(snapshot).keys()))
     return snapshot
 

@@ -11,7 +11,7 @@ from reconciler.changes.verdict import Reaction, Verdict
 from reconciler.changes.view import View
 from reconciler.documents.read.load import load
 from reconciler.engine.compare import compare
-from reconciler.engine.decide import decide, questions
+from reconciler.engine.decide import decide, unanswered_questions
 from reconciler.kinds import REGISTRY
 from reconciler.memory.remembered import Memory
 from reconciler.model.diagnostic import Diagnostic
@@ -86,7 +86,7 @@ class Comparison:
 
     def questions(self, facts: Facts) -> list[Question]:
         """What these answers leave open."""
-        return questions(replace(self.view, facts=facts), REGISTRY) if self.view else []
+        return unanswered_questions(replace(self.view, facts=facts), REGISTRY) if self.view else []
 
 
 def compared(case: Case, snapshot: Snapshot, folder: Path) -> Comparison:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.engine.bindings import BINDS, after_ack_floor, filled, soon
+from reconciler.engine.bindings import BINDS, after_ack_floor, soon_on_server, with_bound_values
 from reconciler.model.wire.steps import Bind, Call, Step
 
 
@@ -37,7 +37,7 @@ def test_where_to_go_on(said: dict[str, Any], first: int | None) -> None:
 
 
 def test_soon_is_by_the_servers_clock() -> None:
-    assert soon({"ts": "2026-12-31T23:59:55.123456789Z"}) == "2027-01-01T00:00:05Z"
+    assert soon_on_server({"ts": "2026-12-31T23:59:55.123456789Z"}) == "2027-01-01T00:00:05Z"
 
 
 def test_every_name_has_its_function() -> None:
@@ -47,13 +47,13 @@ def test_every_name_has_its_function() -> None:
 def test_a_value_goes_where_a_body_wants_it() -> None:
     step = Step(id="x", call=Call.CONSUMER_CREATE, on=("S", "c"), address="consumer/S/c", body={"opt_start_seq": 1, "name": "c"},
                 uses={"opt_start_seq": "read"})  # fmt: skip
-    assert filled(step, {"read": 43}).body == {"opt_start_seq": 43, "name": "c"}
+    assert with_bound_values(step, {"read": 43}).body == {"opt_start_seq": 43, "name": "c"}
 
 
 def test_a_value_goes_into_a_record() -> None:
     step = Step(id="x", call=Call.ENTRY_PUT, on=("b", "k"), address="consumer/S/c", value='{"topology":"t","start":{"a":1}}',
                 uses={"start.opt_start_seq": "read"})  # fmt: skip
-    assert json.loads(filled(step, {"read": 43}).value or "") == {
+    assert json.loads(with_bound_values(step, {"read": 43}).value or "") == {
         "topology": "t",
         "start": {"a": 1, "opt_start_seq": 43},
     }

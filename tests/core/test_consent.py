@@ -10,7 +10,15 @@ import pytest
 from pydantic import ValidationError
 
 from reconciler.changes.change import Action, Change
-from reconciler.changes.consent import allowance_leftovers, entry, given, in_vain, is_of_use, leftovers, reaching
+from reconciler.changes.consent import (
+    allow_entry,
+    consents_reaching,
+    first_covering,
+    is_of_use,
+    leftover_allowances,
+    leftover_consents,
+    options_in_vain,
+)
 from reconciler.changes.consent import covers as _covers
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.model.diagnostic import Severity, SourceSpan
@@ -38,7 +46,7 @@ class Spec(Terms):
 
 
 def consented(verdict: Verdict, allows: list[Consent]) -> Verdict:
-    found = given(verdict, allows, TODAY, Spec)
+    found = first_covering(verdict, allows, TODAY, Spec)
     return replace(verdict, consented=found.reason) if found else verdict
 
 
@@ -49,14 +57,14 @@ def covers(allow: Consent, verdict: Verdict) -> bool:
 def left(allow: Consent, *verdicts: Verdict) -> list[str]:
     """What is said about this consent beside these verdicts."""
     resource = Resource(address=Address.of("stream", "ORDERS"), config={}, terms=Spec(allow=(allow,)))
-    return [f"{one.code} {one.message}" for one in leftovers(resource, verdicts, TODAY)]
+    return [f"{one.code} {one.message}" for one in leftover_consents(resource, verdicts, TODAY)]
 
 
 def left_at_once(allow: Consent, *verdicts: Verdict, is_judged: bool = True) -> list[str]:
     """The same of one that is given to many."""
     found = [(one, Spec) for one in verdicts]
     allowed = Allowed(consent=allow, on="stream/*")
-    return [f"{one.code} {one.message}" for one in allowance_leftovers(allowed, found, TODAY, is_judged=is_judged)]
+    return [f"{one.code} {one.message}" for one in leftover_allowances(allowed, found, TODAY, is_judged=is_judged)]
 
 
 def verdict(**said: Any) -> Verdict:
@@ -263,11 +271,11 @@ def test_what_is_left_over_is_a_warning_at_its_line_with_what_to_do(
 
     address = Address.of("stream", "ORDERS")
     resource = Resource(address=address, config={}, terms=Spec(allow=(allow,)), where=where)
-    (own,) = leftovers(resource, verdicts, TODAY)
+    (own,) = leftover_consents(resource, verdicts, TODAY)
     assert (own.code, own.name, own.fix) == said
     assert (own.severity, own.address, own.span) == (Severity.WARNING, "stream/ORDERS", where("allow[0]"))
     allowed = Allowed(consent=allow, on="stream/*", where=where)
-    (many,) = allowance_leftovers(allowed, [(one, Spec) for one in verdicts], TODAY, is_judged=True)
+    (many,) = leftover_allowances(allowed, [(one, Spec) for one in verdicts], TODAY, is_judged=True)
     assert (many.code, many.name, many.fix) == said
     assert (many.severity, many.address, many.span) == (Severity.WARNING, None, where(""))
 
@@ -275,10 +283,10 @@ def test_what_is_left_over_is_a_warning_at_its_line_with_what_to_do(
 def test_each_consent_is_looked_at_whatever_became_of_the_one_before() -> None:
     allows = (consent("ST999"), consent("ST998"), consent())
     resource = Resource(address=Address.of("stream", "ORDERS"), config={}, terms=Spec(allow=allows))
-    assert [one.message for one in leftovers(resource, (), TODAY, unjudged=["ST999"])] == [
+    assert [one.message for one in leftover_consents(resource, (), TODAY, unjudged=["ST999"])] == [
         "consent to ST998 is not needed by this change", "consent to ST101 is not needed by this change",
     ]  # fmt: skip
-    short = leftovers(resource, (verdict(to="file"),), TODAY, unjudged=["ST999", "ST101"])
+    short = leftover_consents(resource, (verdict(to="file"),), TODAY, unjudged=["ST999", "ST101"])
     assert [one.code for one in short] == ["XX302", "XX303"], "what was judged is not open"
 
 
@@ -291,7 +299,7 @@ def test_each_consent_is_looked_at_whatever_became_of_the_one_before() -> None:
     ],
 )
 def test_an_entry_is_ready_to_be_pasted(said: tuple[str, ...], text: str) -> None:
-    assert entry(*said) == text
+    assert allow_entry(*said) == text
 
 
 FOUND = (
@@ -325,7 +333,7 @@ def test_an_option_is_of_use_where_it_is_consent_to_something(option: tuple[str,
     ids=["not found", "no rule", "a warning", "refused"],
 )  # fmt: skip
 def test_an_option_in_vain_says_why(option: tuple[str, str], why: str, fix: str, address: str | None) -> None:
-    (said,) = in_vain([("ST101", "stream/ORDERS"), option], FOUND, {"ST101", "ST102"})
+    (said,) = options_in_vain([("ST101", "stream/ORDERS"), option], FOUND, {"ST101", "ST102"})
     assert said.message == f"--allow {option[0]}={option[1]} allows nothing: {why}"
     assert (said.code, said.name, said.severity) == ("XX304", "allowed-in-vain", Severity.WARNING)
     assert (said.fix, said.address) == (fix, address)
@@ -338,7 +346,7 @@ def test_consent_to_many_reaches_whom_its_pattern_or_label_names(on: str, reache
     address = Address.of("stream", "ORDERS")
     labelled = Resource(address=address, config={}, terms=Spec(labels={"team": "a"}))
     change = Change(address=address, action=Action.UPDATE, desired=labelled)
-    assert list(reaching(change.address, change.terms.labels, [Allowed(consent=consent(), on=on)])) == (
+    assert list(consents_reaching(change.address, change.terms.labels, [Allowed(consent=consent(), on=on)])) == (
         [consent()] if reaches else []
     )
 

@@ -10,7 +10,7 @@ import pytest
 from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan
 from reconciler.engine import take_over as handover
-from reconciler.engine.target_check import wrong_place
+from reconciler.engine.target_check import unexpected_of_target
 from reconciler.model.records import Owned
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Expect
@@ -142,7 +142,7 @@ def test_where_git_says_nothing_it_is_still_known_where_it_was_applied_from(comp
 
 def test_what_is_taken_over_no_longer_comes_from_where_it_did(compare: Compare) -> None:
     said = compare(EDITED, LIVE, records=FROM)
-    ledger = handover.taken_over(
+    ledger = handover.take_over_records(
         said.desired, said.ledger, RunOptions(take_over=("git.example.org/orders",), today=TODAY)
     )
     assert record(replace(said, ledger=ledger).plan()).source is None
@@ -190,9 +190,9 @@ HERE = Target(version=Version(2, 12, 3), account="ORDERS", cluster="prod-eu", do
     ],
 )
 def test_a_place_that_is_not_as_expected_is_wrong(expected: dict[str, str], wrong: list[str]) -> None:
-    assert [key for key, _ in wrong_place(Expect(**expected), HERE)] == wrong
+    assert [key for key, _ in unexpected_of_target(Expect(**expected), HERE)] == wrong
 
 
 def test_what_is_wrong_names_what_was_expected_and_what_answered() -> None:
-    ((_, message),) = wrong_place(Expect(cluster="prod-us"), HERE)
+    ((_, message),) = unexpected_of_target(Expect(cluster="prod-us"), HERE)
     assert message == "expected cluster `prod-us`, but `prod-eu` answered"

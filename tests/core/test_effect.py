@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.changes.effect import Effect, Side, Way, way
+from reconciler.changes.effect import Way, way
 
 
 @pytest.mark.parametrize(
@@ -32,10 +32,3 @@ def test_the_way_from_one_value_to_another(before: Any, after: Any, expected: Wa
 
 def test_a_field_whose_zero_is_a_value_is_raised_from_it() -> None:
     assert way(0, 5, nothing=(None,)) is Way.RAISED
-
-
-def test_an_effect_without_a_condition_always_happens() -> None:
-    always = Effect(sides=frozenset({Side.READERS}), sentence="Readers get headers only.")
-    sometimes = Effect(sides=frozenset({Side.PUBLISHERS}), condition="the stream is full", sentence="Refused.")
-    assert always.is_always
-    assert not sometimes.is_always

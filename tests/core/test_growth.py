@@ -6,7 +6,7 @@ import pytest
 
 from reconciler.changes.change import Action
 from reconciler.changes.plan import PlannedChange
-from reconciler.changes.recount import beyond, lost, most
+from reconciler.changes.recount import allowed_loss, losses, losses_beyond_consent
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.model.resource import Consent
 
@@ -24,7 +24,7 @@ from reconciler.model.resource import Consent
     ],
 )
 def test_what_is_lost_may_double_and_what_passes_through_may_come_and_go(name: str, planned: int, at_most: int) -> None:
-    assert most(name, planned) == at_most
+    assert allowed_loss(name, planned) == at_most
 
 
 def planned(action: Action, **quantities: int) -> PlannedChange:
@@ -48,7 +48,7 @@ def planned(action: Action, **quantities: int) -> PlannedChange:
 def test_messages_that_were_counted_and_cannot_be_any_more_stop_an_update(
     action: Action, then: dict[str, int], now: dict[str, int], stops: bool
 ) -> None:
-    assert bool(list(beyond(planned(action, **then), planned(action, **now), ()))) is stops
+    assert bool(list(losses_beyond_consent(planned(action, **then), planned(action, **now), ()))) is stops
 
 
 @pytest.mark.parametrize(
@@ -71,22 +71,27 @@ def test_messages_that_were_counted_and_cannot_be_any_more_stop_an_update(
 def test_what_grew_beyond_what_was_agreed_to_is_said_with_both_numbers(
     then: dict[str, int], now: dict[str, int], said: list[str]
 ) -> None:
-    assert list(beyond(planned(Action.DELETE, **then), planned(Action.DELETE, **now), ())) == said
+    assert list(losses_beyond_consent(planned(Action.DELETE, **then), planned(Action.DELETE, **now), ())) == said
 
 
 def test_what_the_plan_did_not_judge_at_all_was_agreed_to_by_nobody() -> None:
     nothing = PlannedChange(address="stream/M", action=Action.DELETE)
-    assert list(beyond(nothing, planned(Action.DELETE, messages=1), ())) == [
+    assert list(losses_beyond_consent(nothing, planned(Action.DELETE, messages=1), ())) == [
         "the plan said 0 messages (ST206), and now it is 1"
     ]
 
 
 def test_what_a_consent_bounds_is_for_the_consent_to_judge() -> None:
     allow = Consent(code="ST206", to=None, reason="r", upto={"messages": 100})
-    assert list(beyond(planned(Action.DELETE, messages=5), planned(Action.DELETE, messages=90), [allow])) == []
-    assert list(beyond(planned(Action.DELETE, readers=5), planned(Action.DELETE, readers=6), [allow])) != []
+    assert (
+        list(losses_beyond_consent(planned(Action.DELETE, messages=5), planned(Action.DELETE, messages=90), [allow]))
+        == []
+    )
+    assert (
+        list(losses_beyond_consent(planned(Action.DELETE, readers=5), planned(Action.DELETE, readers=6), [allow])) != []
+    )
 
 
 def test_losses_of_one_sort_are_added_up() -> None:
     one = planned(Action.DELETE, messages=3)
-    assert lost((*one.verdicts, *one.verdicts)) == {("ST206", "mirror", "messages"): 6}
+    assert losses((*one.verdicts, *one.verdicts)) == {("ST206", "mirror", "messages"): 6}

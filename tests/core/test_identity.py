@@ -8,7 +8,14 @@ from typing import Any
 import pytest
 
 from reconciler.changes.kind import Raw
-from reconciler.engine.identity import echoed, is_another, made_anew, made_anew_behind, seen_after, seen_in
+from reconciler.engine.identity import (
+    identity_after_request,
+    identity_in_answer,
+    identity_of_resource,
+    is_another,
+    is_recreated,
+    recreated_stream_behind,
+)
 from reconciler.kinds import REGISTRY
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address
@@ -76,7 +83,7 @@ def test_which_start_of_its_server_it_was_is_remembered_where_that_tells(
     version: str, more: dict[str, Any], process: str | None
 ) -> None:
     target = Target(version=Version.parse(version), **more)
-    assert echoed(stream(), target).get("process") == process
+    assert identity_in_answer(stream(), target).get("process") == process
 
 
 def stream(messages: int = 5, last: int = 9, created: str = "then", storage: str = "file") -> dict[str, Any]:
@@ -117,7 +124,7 @@ def consumer(delivered: int = 4, acknowledged: int = 3) -> dict[str, Any]:
 def test_an_answer_tells_which_object_it_was_and_what_would_go_with_it(
     info: dict[str, Any], told: dict[str, Any]
 ) -> None:
-    assert echoed(info, Target(version=Version.parse(OLD))) == told
+    assert identity_in_answer(info, Target(version=Version.parse(OLD))) == told
 
 
 def there(*, streams: dict[str, Any] | None = None, entry: Entry | None = None) -> Snapshot:
@@ -128,11 +135,11 @@ def there(*, streams: dict[str, Any] | None = None, entry: Entry | None = None) 
 def test_what_is_not_there_has_no_identity() -> None:
     group, of_groups = Address.of("static_group", "S", "g"), REGISTRY["static_group"]
     of_streams = Address.of("stream", "S"), REGISTRY["stream"]
-    assert seen_in(there(), *of_streams) == {}
-    assert seen_in(there(), group, of_groups) == {}
-    assert seen_in(there(entry=Entry(b"", 7, deleted=True)), group, of_groups) == {}
-    assert seen_in(there(entry=Entry(b"{}", 7)), group, of_groups) == {"at": 7}
-    assert seen_in(there(streams={"S": stream()}), *of_streams)["at"] == 9
+    assert identity_of_resource(there(), *of_streams) == {}
+    assert identity_of_resource(there(), group, of_groups) == {}
+    assert identity_of_resource(there(entry=Entry(b"", 7, deleted=True)), group, of_groups) == {}
+    assert identity_of_resource(there(entry=Entry(b"{}", 7)), group, of_groups) == {"at": 7}
+    assert identity_of_resource(there(streams={"S": stream()}), *of_streams)["at"] == 9
 
 
 def test_a_group_is_told_by_its_record_and_by_its_queue() -> None:
@@ -140,35 +147,37 @@ def test_a_group_is_told_by_its_record_and_by_its_queue() -> None:
     entries = {"elastic-consumer-groups": {"S.g": Entry(b"{}", 7)}}
     then = Snapshot(target=Target(version=Version.parse(OLD)), streams={"S-g": stream()}, entries=entries)
     now = replace(then, streams={"S-g": stream(last=3, created="later")})
-    owned = Owned(topology="t", seen=seen_in(then, group, kind))
+    owned = Owned(topology="t", seen=identity_of_resource(then, group, kind))
     assert owned.seen["behind"]["created"] == "then"
-    assert made_anew_behind(owned, group, kind, then) is None
-    assert made_anew_behind(owned, group, kind, now) == "S-g"
-    assert not made_anew(owned, group, kind, now), "its record is still the one that was written"
-    assert made_anew_behind(Owned(topology="t", seen={"at": 7}), group, kind, now) is None, "nobody had noted the queue"
+    assert recreated_stream_behind(owned, group, kind, then) is None
+    assert recreated_stream_behind(owned, group, kind, now) == "S-g"
+    assert not is_recreated(owned, group, kind, now), "its record is still the one that was written"
+    assert recreated_stream_behind(Owned(topology="t", seen={"at": 7}), group, kind, now) is None, (
+        "nobody had noted the queue"
+    )
 
 
 def test_what_a_request_tells_of_one_object_leaves_what_is_known_of_the_other() -> None:
     group, kind = Address.of("elastic_group", "S", "g"), REGISTRY["elastic_group"]
     record, queue = Raw("entry", ("elastic-consumer-groups", "S.g")), Raw("stream", ("S-g",))
-    first = seen_after({}, record, {"at": 7}, group, kind)
-    both = seen_after(first, queue, {"created": "then", "at": 0}, group, kind)
+    first = identity_after_request({}, record, {"at": 7}, group, kind)
+    both = identity_after_request(first, queue, {"created": "then", "at": 0}, group, kind)
     assert both == {"at": 7, "behind": {"created": "then", "at": 0}}
-    assert seen_after(both, record, {"at": 8}, group, kind) == {**both, "at": 8}
+    assert identity_after_request(both, record, {"at": 8}, group, kind) == {**both, "at": 8}
 
 
 @pytest.mark.parametrize(("storage", "anew"), [("file", True), ("memory", False)])
 def test_a_stream_that_is_remembered_is_told_from_the_one_in_its_place(storage: str, anew: bool) -> None:
     now = there(streams={"S": stream(last=3, created="later", storage=storage)})
     owned = Owned(topology="t", seen=seen())
-    assert made_anew(owned, Address.of("stream", "S"), REGISTRY["stream"], now) is anew
+    assert is_recreated(owned, Address.of("stream", "S"), REGISTRY["stream"], now) is anew
 
 
 def test_a_record_that_goes_back_is_another_wherever_its_stream_lives() -> None:
     address, kind = Address.of("static_group", "S", "g"), REGISTRY["static_group"]
     owned = Owned(topology="t", seen={"at": 9})
-    assert made_anew(owned, address, kind, there(entry=Entry(b"{}", 3)))
-    assert not made_anew(owned, address, kind, there(entry=Entry(b"{}", 9)))
+    assert is_recreated(owned, address, kind, there(entry=Entry(b"{}", 3)))
+    assert not is_recreated(owned, address, kind, there(entry=Entry(b"{}", 9)))
 
 
 @pytest.mark.parametrize(
@@ -190,5 +199,5 @@ def test_a_stream_that_was_made_anew_took_its_consumers_with_it(
     )
     ledger = {Address.of("stream", "S"): Owned(topology="another", seen=seen())}
     owned = Owned(topology="t", seen=seen(at=0))
-    assert made_anew(owned, address, REGISTRY["consumer"], now, ledger) is anew
-    assert not made_anew(owned, address, REGISTRY["consumer"], now), "nobody remembers the stream"
+    assert is_recreated(owned, address, REGISTRY["consumer"], now, ledger) is anew
+    assert not is_recreated(owned, address, REGISTRY["consumer"], now), "nobody remembers the stream"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.engine.target_check import check_place, wrong_place
+from reconciler.engine.target_check import check_place, unexpected_of_target
 from reconciler.model.diagnostic import CannotContinue, SourceSpan
 from reconciler.model.topology import Expect, Topology
 from reconciler.model.wire.snapshot import Target
@@ -27,11 +27,11 @@ HERE = Target(version=Version(2, 12, 3), account="ORDERS", cluster="eu", domain=
     ],
 )
 def test_each_expectation_is_compared_with_what_answers(expected: dict[str, Any], wrong: list[tuple[str, str]]) -> None:
-    assert wrong_place(Expect(**expected), HERE) == wrong
+    assert unexpected_of_target(Expect(**expected), HERE) == wrong
 
 
 def test_where_nothing_is_there_to_be_compared_it_is_another_place() -> None:
-    assert wrong_place(Expect(cluster="eu"), Target(version=Version(2, 12))) == [
+    assert unexpected_of_target(Expect(cluster="eu"), Target(version=Version(2, 12))) == [
         ("cluster", "expected cluster `eu`, but none answered")
     ]
 

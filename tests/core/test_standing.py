@@ -12,7 +12,7 @@ import pytest
 from reconciler.changes.plan import Plan
 from reconciler.engine.compare import compare
 from reconciler.engine.decide import decide
-from reconciler.engine.identity import seen
+from reconciler.engine.identity import identities_touched
 from reconciler.journeys.saved.comparison import Outlook, outlook
 from reconciler.journeys.saved.saved_plan import AccountPlace, Saved
 from reconciler.kinds import REGISTRY
@@ -82,10 +82,10 @@ class Story:
             plan=self.plan,
             place=AccountPlace.of(self.start),
             topology=self.wanted,
-            seen=seen(self.plan.steps, self.start),
+            seen=identities_touched(self.plan.steps, self.start),
         )
         again = planned(self.wanted, now)
-        return outlook(saved, again, seen((*self.plan.steps, *again.steps), now))
+        return outlook(saved, again, identities_touched((*self.plan.steps, *again.steps), now))
 
     def done(self, *addresses: str) -> Meanwhile:
         """Of this very plan, by an apply that was cut off."""

@@ -14,7 +14,7 @@ from reconciler.changes.kind import Kind, declared_config
 from reconciler.documents.write.dump import dump
 from reconciler.kinds import REGISTRY
 from reconciler.model.fields import FieldInfo, info_at
-from reconciler.model.resource import Json, Terms
+from reconciler.model.resource import Json
 from reconciler.model.units import BYTES, parse_bytes, parse_count, parse_duration, show_bytes, show_duration
 from reconciler.model.wire.version import Version
 from reconciler.model.written import in_units, written
@@ -88,7 +88,7 @@ def test_a_printed_value_of_any_field_is_the_same_in_a_file(
 def _raw(kind: Kind, body: dict[str, Any]) -> dict[str, Json]:
     """As a file that says this is taken."""
     try:
-        raw = dict(declared_config(kind.spec.model_validate(body), frozenset(Terms.model_fields)))
+        raw = dict(declared_config(kind.spec.model_validate(body)))
     except ValidationError:
         raw = {}
     assume(any(value is not None for value in raw.values()))
@@ -103,7 +103,7 @@ def _read(folder: Folder, kind: str, body: str) -> dict[str, Json]:
     loaded = folder.load(f"{HEAD}{text}\n", REGISTRY)
     assert loaded.topology, folder.lines(loaded)
     (one,) = (one for one in loaded.topology.resources if one.address.kind == kind)
-    return dict(declared_config(one.spec, frozenset({*Terms.model_fields, "external"})))
+    return dict(declared_config(one.spec))
 
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -142,7 +142,7 @@ def test_an_export_holds_nested_numbers_in_units(
     loaded = folder.load(dump("orders", {"streams": {"X": {"consumer_limits": data}}}), REGISTRY)
     assert loaded.topology, folder.lines(loaded)
     spec = loaded.topology.resources[0].spec
-    assert declared_config(spec, frozenset({*Terms.model_fields, "external"})) == {"consumer_limits": limits}
+    assert declared_config(spec) == {"consumer_limits": limits}
 
 
 def test_every_unit_lies_where_json_tells_it() -> None:

@@ -12,7 +12,7 @@ import pytest
 from nats.aio.msg import Msg
 from nats.errors import NoRespondersError
 
-from reconciler.kinds.stream_config.origins import can_end
+from reconciler.kinds.stream_config.origins import can_remove_limit
 from reconciler.model.wire.version import Version
 from reconciler.server.wire.api import JetStream
 from tests.e2e.pipeline import Pipeline
@@ -48,7 +48,7 @@ START = ", deliver_policy: by_start_sequence, opt_start_seq: %d"
 def test_a_stream_gets_another_name_and_each_message_is_processed_once(account: Account, tmp_path: Path) -> None:
     async def work(js: JetStream) -> bool:
         line = Pipeline(js, tmp_path)
-        limited = "consumer_limits: {max_ack_pending: 50}, " if can_end(Version.parse(account.version)) else ""
+        limited = "consumer_limits: {max_ack_pending: 50}, " if can_remove_limit(Version.parse(account.version)) else ""
         await line.applied(f"streams: {{OLD: {{subjects: [s.>], {limited}{C % ''}}}}}")
         await line.publish("s.a", 50)
         await line.process("OLD", "c", 20)

@@ -15,7 +15,7 @@ import pytest
 from ruamel.yaml import YAML
 
 from reconciler.changes.plan import Plan
-from reconciler.engine.compare import counted
+from reconciler.engine.compare import count_objects
 from reconciler.journeys.saved.codec import plan_from_json
 from reconciler.model.wire.questions import Question, SubjectCounts
 from reconciler.report.codec.json import plan_json
@@ -54,7 +54,7 @@ def planned(name: str, folder: Path) -> Plan:
     answers |= facts(said.get("facts", ()))
     desired = from_files(repeated(source / "desired.yaml", folder, times))
     scene = Scene(desired=desired, snapshot=snapshot, ledger=owned, facts=answers)
-    return replace(scene.plan(), read=counted(scene.view()))
+    return replace(scene.plan(), read=count_objects(scene.view()))
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.apply.backup import back_up
 from reconciler.journeys.plan.files import load
 from reconciler.journeys.plan.plan import Planned, plan
-from reconciler.memory.lease import Held, found, lease_key
+from reconciler.memory.lease import Held, lease_key, read_lease
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.records import BUCKET
 from reconciler.report.outcome import outcome_text
@@ -188,7 +188,7 @@ def test_it_is_taken_when_nobody_else_may_change_anything(someone: Someone, tmp_
     async def looks(_planned: Planned, js: JetStream) -> None:
         stored = await entry(js, BUCKET, lease_key("t"))
         assert not isinstance(stored, Refusal | NoAnswer), stored
-        seen.append(found(stored, "t"))
+        seen.append(read_lease(stored, "t"))
         raise CannotContinue
 
     async def applied(js: JetStream) -> None:

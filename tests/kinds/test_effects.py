@@ -12,7 +12,7 @@ from ruamel.yaml import YAML
 
 from reconciler.changes.effect import Way
 from reconciler.changes.kind import Kind
-from reconciler.engine.decide import questions
+from reconciler.engine.decide import unanswered_questions
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.buckets.kv_bucket import SHAPE as KV
 from reconciler.kinds.buckets.object_store import SHAPE as OB
@@ -311,7 +311,7 @@ def test_a_server_is_asked_only_where_a_change_needs_it(tmp_path: Path) -> None:
     def asked(more: str) -> list[str]:
         desired = live.replace("discard: new", f"discard: new{more}")
         made = scene(tmp_path / str(len(more)), desired, live, raw=raw)
-        return [type(one).__name__ for one in questions(made.view(), REGISTRY)]
+        return [type(one).__name__ for one in unanswered_questions(made.view(), REGISTRY)]
 
     assert asked("") == []
     assert asked(", max_msg_size: 1000") == []

@@ -11,7 +11,7 @@ import pytest
 
 from reconciler.journeys.apply.exclusive import others
 from reconciler.journeys.plan.plan import plan
-from reconciler.memory.journal import ALL, KEPT, begun_key, chunked, outdated
+from reconciler.memory.journal import ALL, KEPT, begun_key, outdated_keys, split_chunks
 from reconciler.memory.lease import lease_key
 from reconciler.server.read.observe import observe
 from reconciler.server.read.read_kv import entry, names
@@ -165,20 +165,20 @@ def test_only_the_newest_runs_are_kept(account: Account) -> None:
 
 def test_of_many_runs_the_oldest_are_outdated() -> None:
     keys = ["journal.9.begun", "journal.10.begun", "journal.10.steps.0", "journal.11.begun", "lease.t"]
-    assert outdated(keys, {}, kept=2) == ["journal.9.begun"]
+    assert outdated_keys(keys, {}, kept=2) == ["journal.9.begun"]
 
 
 def test_each_topology_keeps_runs_of_its_own_while_there_are_not_too_many() -> None:
     keys = [begun_key(number) for number in range(1, 2 * ALL)]
     many = dict.fromkeys(range(1, 2 * ALL), "busy")
-    left = {*keys} - {*outdated(keys, {**many, ALL + 1: "rare", 1: "old"})}
+    left = {*keys} - {*outdated_keys(keys, {**many, ALL + 1: "rare", 1: "old"})}
     assert (len(left), begun_key(ALL + 1) in left, keys[0] in left) == (KEPT + 1, True, False)
 
 
 def test_chunks_are_no_larger_than_they_may_be_and_whole_together() -> None:
     value = bytes(range(256)) * 5
-    assert [len(chunk) for chunk in chunked(value, 500)] == [500, 500, 280]
-    assert b"".join(chunked(value, 500)) == value
+    assert [len(chunk) for chunk in split_chunks(value, 500)] == [500, 500, 280]
+    assert b"".join(split_chunks(value, 500)) == value
 
 
 @on_every_version

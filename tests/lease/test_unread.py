@@ -62,10 +62,10 @@ def test_while_its_leader_is_silent_nothing_is_planned(account: Account, tmp_pat
 )
 def test_who_may_not_read_it_is_told_and_goes_on(denied: tuple[str, ...], severity: Severity) -> None:
     snapshot = Snapshot(target=TARGET, unknown={Scope.bucket("reconciler"): "permission denied"}, denied=denied)
-    found = remembered.unread(snapshot)
+    found = remembered.unreadable_warning(snapshot)
     assert found is not None
     assert found.severity is severity
 
 
 def test_an_account_without_the_bucket_has_nothing_unread() -> None:
-    assert remembered.unread(Snapshot(target=TARGET)) is None
+    assert remembered.unreadable_warning(Snapshot(target=TARGET)) is None

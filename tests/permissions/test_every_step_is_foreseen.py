@@ -12,7 +12,7 @@ import pytest
 
 from reconciler.changes.view import View
 from reconciler.engine.compare import compare
-from reconciler.engine.decide import decide, questions
+from reconciler.engine.decide import decide, unanswered_questions
 from reconciler.journeys.permissions.permissions import permissions
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
@@ -131,7 +131,7 @@ def view_of(wanted: Topology, snapshot: Snapshot) -> View:
 
 
 def asked(wanted: Topology, snapshot: Snapshot) -> Iterator[Need]:
-    for question in questions(view_of(wanted, snapshot), REGISTRY):
+    for question in unanswered_questions(view_of(wanted, snapshot), REGISTRY):
         if isinstance(question, QueuedFrom):
             yield from API.needs("asked", ("STREAM.INFO.{stream}", "STREAM.MSG.GET.{stream}"), stream=question.stream)
             yield from API.needs("asked", reach.MEASURE, stream=question.source)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from reconciler.changes.effect import Side
 from reconciler.changes.plan import Plan
 from reconciler.changes.verdict import Outcome
-from reconciler.kinds.predicted_effects import foretold, gains
+from reconciler.kinds.predicted_effects import gains, sides_by_code
 from reconciler.model.resource import Address
 
 
@@ -44,7 +44,7 @@ def said(plan: Plan, address: Address) -> Said:
     gained = [found for change in sent for found in gains(change)]
     spoken: dict[str, frozenset[Side]] = {}
     for change in changes:
-        for code, sides in foretold(change).items():
+        for code, sides in sides_by_code(change).items():
             spoken[code] = spoken.get(code, frozenset()) | sides
     verdicts = [verdict for change in changes for verdict in change.verdicts]
     return Said(

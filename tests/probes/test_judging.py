@@ -12,7 +12,7 @@ from reconciler.changes.effect import Side
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.predicted_effects import effects_of
+from reconciler.kinds.predicted_effects import effects_of_kind
 from reconciler.model.resource import Address
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.version import Version
@@ -190,7 +190,7 @@ def spoken() -> set[str]:
     return {
         f"{family}{one.rule}"
         for kind, family in FAMILIES.items()
-        for _, one in effects_of(kind)
+        for _, one in effects_of_kind(kind)
         if one.sides and one.rule
     }
 

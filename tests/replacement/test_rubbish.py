@@ -29,7 +29,7 @@ from reconciler.kinds import REGISTRY
 from reconciler.memory import journal, remembered
 from reconciler.memory import run_changes as changed
 from reconciler.memory.journal import Run
-from reconciler.memory.lease import found, lease_key, topology_of
+from reconciler.memory.lease import lease_key, read_lease, topology_of
 from reconciler.model.intents import Intent, encode_intent, intent_key
 from reconciler.model.records import encode_key
 from reconciler.model.resource import Address
@@ -238,8 +238,8 @@ def runs(which: str, value: bytes) -> Iterator[Run]:
     said = {"begun": text(BEGUN), "ended": text(ENDED), "steps": text(STEPS), "changes": text(CHANGES)}
     for number, entries in ((1, said), (2, {**said, which: value})):
         yield Run(
-            number=number, begun=journal.told(entries["begun"]), at="then", ended=journal.told(entries["ended"]),
-            until="now", steps=journal.steps_told(entries["steps"]), changes=journal.changes_told(entries["changes"]),
+            number=number, begun=journal.decode_run_entry(entries["begun"]), at="then", ended=journal.decode_run_entry(entries["ended"]),
+            until="now", steps=journal.decode_steps(entries["steps"]), changes=journal.decode_changes(entries["changes"]),
         )  # fmt: skip
 
 
@@ -266,14 +266,14 @@ def test_the_journal_is_told_as_far_as_it_goes(which: str, valid: dict[str, Any]
 
 @pytest.mark.parametrize("said", [10**30, 10**6, -5, True, 1.5, "x", None, [1]])
 def test_no_more_chunks_of_a_run_are_read_than_there_can_be(said: object) -> None:
-    ended = journal.told(text({**ENDED, "chunks": said}))
+    ended = journal.decode_run_entry(text({**ENDED, "chunks": said}))
     assert len(journal.chunks_of(ended, "chunks")) <= journal.LONGEST
 
 
 @rubbish
 @given(damaged({"format": 1, "run": "x", "user": "u", "pid": 4, "since": "then", "topology": "t"}))
 def test_whatever_stands_in_a_lease_holds_it(value: bytes) -> None:
-    there = found(Entry(value, 3), "t", "mine")
+    there = read_lease(Entry(value, 3), "t", "mine")
     assert str(there.holder) if hasattr(there, "holder") else False
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reconciler.engine.judging import Judged, judged_all
-from reconciler.engine.offline import PartlyKnown, Unseen, Watched, unseen
+from reconciler.engine.offline import PartlyKnown, Unseen, Watched, without_server_data
 from reconciler.kinds import REGISTRY
 from reconciler.model.wire.snapshot import SOME_CLUSTER
 from tests.rules.test_rules import FILES, cases, prepared
@@ -38,7 +38,7 @@ def offline(case: dict[str, Any], folder: Path) -> tuple[set[tuple[str, str]], W
     """As a review has it: the configurations of the case, and an account in which nothing has happened."""
     calm = prepared({name: one for name, one in case.items() if name not in HAPPENED}, folder / "calm").view()
     watched = Watched(calm)
-    return said(judged_all(unseen(prepared(case, folder).view()), REGISTRY, judge=watched)), watched
+    return said(judged_all(without_server_data(prepared(case, folder).view()), REGISTRY, judge=watched)), watched
 
 
 def online(case: dict[str, Any], folder: Path) -> set[tuple[str, str]]:
@@ -87,5 +87,5 @@ def test_whether_servers_form_a_cluster_is_known_or_named(
     wanted = live.replace("S: {subjects: [s.*]}", "S: {subjects: [s.*], num_replicas: 3}")
     view = scene(tmp_path, wanted, live, cluster=cluster).view()
     watched = Watched(view)
-    judged_all(unseen(view), REGISTRY, judge=watched)
+    judged_all(without_server_data(view), REGISTRY, judge=watched)
     assert ("ST511" in watched.left) == is_named

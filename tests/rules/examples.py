@@ -18,7 +18,7 @@ from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.documents.write.formatter import in_form
 from reconciler.documents.write.order import document_order
-from reconciler.engine.compare import counted
+from reconciler.engine.compare import count_objects
 from reconciler.kinds import REGISTRY
 from tests.rules.test_rules import cases, prepared
 from tests.support.topologies import HEADER, Scene, from_files
@@ -85,7 +85,7 @@ def _played(code: str, case: Mapping[str, Any], folder: Path) -> Example:
     scene = prepared(dict(case), folder)
     Path(FILE).write_text(in_order(case["desired"]), encoding="utf-8")
     scene = replace(scene, desired=from_files(Path(FILE)))
-    plan = replace(scene.plan(), read=counted(scene.view()))
+    plan = replace(scene.plan(), read=count_objects(scene.view()))
     return Example(code=code, case=case, scene=scene, plan=plan)
 
 

@@ -75,7 +75,7 @@ STEPS = (
     Act(
         name="a copy is said to get what its filter on the stream that takes over leaves out",
         file="reconciler/kinds/stream_config/origins.py",
-        before="passed = coming if through in _renaming(view) else meets(coming, taken)",
+        before="passed = coming if through in _renaming_streams(view) else meets(coming, taken)",
         after="passed = coming",
         seen_by=("tests/rules/test_rules.py",),
     ),
@@ -133,7 +133,7 @@ STEPS = (
     Act(
         name="a consumer renamed without an entry is not told of it",
         file="reconciler/engine/moves.py",
-        before="len(found) == 1 and not orphan.reason",
+        before="len(candidates) == 1 and not orphan.reason",
         after="not alike and orphan.reason",
         seen_by=("tests/core/test_moves.py",),
     ),
@@ -154,15 +154,15 @@ STEPS = (
     Act(
         name="before 2.15 an update changes what was made anew since the plan and has come further",
         file="reconciler/engine/identity.py",
-        before="or _was_running(was, now) or",
+        before="or _keeps_running(was, now) or",
         after="or",
         seen_by=("tests/core/test_last_look.py",),
     ),
     Act(
         name="what a new consumer delivers again by now is not told of a saved plan",
         file="reconciler/changes/recount.py",
-        before="        if said.get(name) != now.get(name):",
-        after="        if said.get(name) != said.get(name):",
+        before="        if planned.get(name) != now.get(name):",
+        after="        if planned.get(name) != planned.get(name):",
         seen_by=(
             "tests/saved/test_saved_plans.py::test_what_the_new_half_of_a_consumer_delivers_again_by_now_is_told",
         ),
@@ -259,8 +259,8 @@ ORDER = (
     Act(
         name="what depends on something refused is done all the same",
         file="reconciler/engine/order.py",
-        before="            if tie.then in blocked or tie.then in found or _goes_on(tie, changes, registry):",
-        after="            if tie.then not in blocked or tie.then in found or _goes_on(tie, changes, registry):",
+        before="            if tie.then in blocked or tie.then in culprits or _may_continue(tie, changes, registry):",
+        after="            if tie.then not in blocked or tie.then in culprits or _may_continue(tie, changes, registry):",
         seen_by=("tests/core/test_decide.py",),
         is_quick=True,
     ),
@@ -306,15 +306,15 @@ REPLACING = (
     Act(
         name="an intent is not written",
         file="reconciler/engine/replacement.py",
-        before='middle = (_note(change, intent, view, {}, "begun"), *how.before, *noted, *how.swap)',
+        before='middle = (_note_step(change, intent, view, {}, "begun"), *how.before, *noted, *how.swap)',
         after="middle = (*how.before, *noted, *how.swap)",
         seen_by=("tests/replacement/test_judging.py",),
     ),
     Act(
         name="an intent stays when the replacement is done",
         file="reconciler/engine/replacement.py",
-        before="remembered, *_forgotten(change, view), _done(change, view)))",
-        after="remembered, *_forgotten(change, view)))",
+        before="remembered, *_forget_old_name(change, view), _end_step(change, view)))",
+        after="remembered, *_forget_old_name(change, view)))",
         seen_by=("tests/replacement/test_judging.py",),
     ),
     Act(
@@ -335,8 +335,8 @@ REPLACING = (
     Act(
         name="a new queue begins one message late",
         file="reconciler/engine/bindings.py",
-        before='        point = told["seq"] + 1',
-        after='        point = told["seq"] + 2',
+        before='        point = progress["seq"] + 1',
+        after='        point = progress["seq"] + 2',
         seen_by=("tests/core/test_resume_point.py",),
     ),
     Act(
@@ -456,15 +456,15 @@ REMEMBERING = (
     Act(
         name="a bucket that was changed by hand is exported as somebody else's stream",
         file="reconciler/journeys/export/sections.py",
-        before="recognised(snapshot, registry, known=known)",
-        after="recognised(snapshot, registry, known=())",
+        before="recognised(snapshot, registry, known_as=known)",
+        after="recognised(snapshot, registry, known_as=())",
         seen_by=("tests/e2e/test_left_out_again.py",),
     ),
     Act(
         name="metadata that others wrote is removed",
         file="reconciler/changes/diff.py",
-        before="foreign = {key: value for key, value in found.items() if key not in ours}",
-        after="foreign = {key: value for key, value in found.items() if key in ours}",
+        before="foreign = {key: value for key, value in live_metadata.items() if key not in ours}",
+        after="foreign = {key: value for key, value in live_metadata.items() if key in ours}",
         seen_by=("tests/core/test_diff.py",),
     ),
     Act(
@@ -552,7 +552,7 @@ SAVED = (
     Act(
         name="a saved plan deletes what was made anew since and got as far",
         file="reconciler/engine/identity.py",
-        before="return (_is_stable(was) and _is_stable(now)) or",
+        before="return (_has_stable_time(was) and _has_stable_time(now)) or",
         after="return",
         seen_by=("tests/core/test_standing.py",),
     ),
@@ -573,8 +573,8 @@ SAVED = (
     Act(
         name="a saved plan loses more than it said",
         file="reconciler/journeys/saved/comparison.py",
-        before="    if more := next(beyond(change, found, beside.consents(change)), None):",
-        after='    if (more := next(beyond(change, found, beside.consents(change)), None)) == "":',
+        before="    if more := next(losses_beyond_consent(change, found, beside.consents(change)), None):",
+        after='    if (more := next(losses_beyond_consent(change, found, beside.consents(change)), None)) == "":',
         seen_by=("tests/core/test_standing.py",),
     ),
 )

@@ -8,16 +8,16 @@ ACTS = (
     Act(
         name="an entry about many deletes more than its `upto`",
         file="reconciler/engine/bulk.py",
-        before="        if len(one.addresses) > one.entry.upto:",
-        after="        if len(one.addresses) > 10 * one.entry.upto:",
+        before="        if len(match.addresses) > match.entry.upto:",
+        after="        if len(match.addresses) > 10 * match.entry.upto:",
         seen_by=("tests/core/test_bulk.py",),
         is_quick=True,
     ),
     Act(
         name="of an entry that matches too many, some go all the same",
         file="reconciler/engine/bulk.py",
-        before="one)) for address in one.addresses)",
-        after="one)) for address in one.addresses[one.entry.upto :])",
+        before="match)) for address in match.addresses)",
+        after="match)) for address in match.addresses[match.entry.upto :])",
         seen_by=("tests/core/test_bulk.py",),
     ),
     Act(
@@ -53,9 +53,9 @@ ACTS = (
     Act(
         name="an entry about many deletes what nobody owns",
         file="reconciler/engine/compare.py",
-        before="    matches = bulk.matched(topology, memory.records, owners",
+        before="    matches = bulk.match_entries(topology, memory.records, owners",
         after="    kept = {a: Owned(topology=topology.name) for a in recognised(snapshot, registry)}\n"
-        "    matches = bulk.matched(topology, {**kept, **memory.records}, owners",
+        "    matches = bulk.match_entries(topology, {**kept, **memory.records}, owners",
         seen_by=("tests/core/test_bulk.py",),
     ),
     Act(
@@ -75,8 +75,8 @@ ACTS = (
     Act(
         name="what is to be deleted and given up at once is deleted",
         file="reconciler/engine/bulk.py",
-        before='        if one.entry.key == "removed":\n            both',
-        after='        if one.entry.key == "forget":\n            both',
+        before='        if match.entry.key == "removed":\n            in_both',
+        after='        if match.entry.key == "forget":\n            in_both',
         seen_by=("tests/core/test_bulk.py",),
     ),
     Act(
@@ -110,8 +110,8 @@ ACTS = (
     Act(
         name="a review calls an entry misspelt that stood there before",
         file="reconciler/testbed/imagined.py",
-        before="        done = {*let_go(topology), *_matched(topology)}",
-        after="        done = let_go(topology)",
+        before="        done = {*addresses_let_go(topology), *_matched(topology)}",
+        after="        done = addresses_let_go(topology)",
         seen_by=("tests/review/test_revisions.py", "tests/core/test_bulk.py"),
     ),
     Act(

@@ -291,7 +291,7 @@ RULES = (
     Act(
         name="nobody notices that what a replacement made was recreated",
         file="reconciler/engine/bindings.py",
-        before='    seen = {**stands(info), **at_stake(info)} if info.get("created") else {}\n',
+        before='    seen = {**age_and_progress(info), **possible_loss(info)} if info.get("created") else {}\n',
         after="    seen: dict[str, Json] = {}\n",
         seen_by=("tests/drift/test_recreated.py",),
     ),
@@ -326,8 +326,8 @@ RULES = (
     Act(
         name="a verdict is turned: what a server fixes at creation is a warning",
         file="reconciler/kinds/stream_config/fixed_fields.py",
-        before="outcome=Outcome.REFUSED,\n            path=found.path,",
-        after="outcome=Outcome.WARNS,\n            path=found.path,",
+        before="outcome=Outcome.REFUSED,\n            path=field_change.path,",
+        after="outcome=Outcome.WARNS,\n            path=field_change.path,",
         seen_by=(says("CO104"),),
     ),
     Act(
@@ -362,15 +362,15 @@ RULES = (
     Act(
         name="effects on others are ignored: what falls on them takes no consent",
         file="reconciler/changes/rule.py",
-        before="key=lambda one: one.rank) if others else finding.outcome",
-        after="key=lambda one: one.rank) if False else finding.outcome",
+        before="key=lambda each: each.rank) if others else finding.outcome",
+        after="key=lambda each: each.rank) if False else finding.outcome",
         seen_by=(says("XX233"),),
     ),
     Act(
         name="streams that copy through a consumer are not named when it changes",
         file="reconciler/changes/rule.py",
-        before="if one.falls_on and hurts else ()",
-        after="if one.falls_on and not hurts else ()",
+        before="if by_rule.falls_on and hurts else ()",
+        after="if by_rule.falls_on and not hurts else ()",
         seen_by=(says("CO601"),),
     ),
     Act(
@@ -475,8 +475,8 @@ RULES = (
     Act(
         name="the pause of a replacement is taken for somebody else's",
         file="reconciler/engine/unfinished.py",
-        before="    return replace(one, field_class=FieldClass.UNFINISHED) if is_its_own else one",
-        after="    return replace(one, field_class=FieldClass.UNFINISHED) if not one.path else one",
+        before="    return replace(field_change, field_class=FieldClass.UNFINISHED) if is_its_own else field_change",
+        after="    return replace(field_change, field_class=FieldClass.UNFINISHED) if not field_change.path else field_change",
         seen_by=("tests/replacement/test_unfinished.py::test_drift_says_what_was_cut_off_and_blames_nobody_else",),
     ),
     Act(
@@ -538,8 +538,8 @@ RULES = (
     Act(
         name="a static group that goes leaves the consumers of its members to whoever made them",
         file="reconciler/kinds/stream/deletion.py",
-        before="items() if group.action is Action.DELETE}",
-        after="items() if group.action is Action.KEEP}",
+        before="items() if group.action is Action.DELETE\n    }",
+        after="items() if group.action is Action.KEEP\n    }",
         seen_by=(says("ST310"),),
     ),
     Act(
@@ -797,8 +797,8 @@ RULES = (
     Act(
         name="nothing is said of a queue that an interrupted removal left, once its entry is gone",
         file="reconciler/engine/removals.py",
-        before="    changes |= {one: _remaining(ledger[one], one) for one in gone if registry.of(one).remains(one, snapshot)}",
-        after="    changes |= {one: _remaining(ledger[one], one) for one in gone if False}",
+        before="    changes |= {one: _orphan_of_remains(ledger[one], one) for one in gone if registry.of(one).remains(one, snapshot)}",
+        after="    changes |= {one: _orphan_of_remains(ledger[one], one) for one in gone if False}",
         seen_by=("tests/core/test_reconcile.py",),
     ),
     Act(
@@ -1041,7 +1041,7 @@ RULES = (
     Act(
         name="a consumer that was renamed before is not recognised under another name",
         file="reconciler/engine/moves.py",
-        before="return unfinished.with_words(live, owned.start, owned.fields) if owned else live",
+        before="return unfinished.with_stated_start(live, owned.start, owned.fields) if owned else live",
         after="return live",
         seen_by=("tests/e2e/test_splitting.py",),
     ),
@@ -1119,8 +1119,8 @@ RULES = (
     Act(
         name="a rename that is reverted with more beside it is told of no entry",
         file="reconciler/engine/moves.py",
-        before="found = alike if len(alike) == 1 else others",
-        after="found = alike",
+        before="candidates = alike if len(alike) == 1 else others",
+        after="candidates = alike",
         seen_by=("tests/e2e/test_splitting.py",),
     ),
     Act(
@@ -1203,8 +1203,8 @@ RULES = (
     Act(
         name="a field is known one version too early",
         file="reconciler/kinds/fields/known.py",
-        before="return [said.path for said in _said(model, config) if version < said.about.since]",
-        after="return [said.path for said in _said(model, config) if version[:2] < (2, said.about.since[1] - 1)]",
+        before="return [stated.path for stated in _stated_fields(model, config) if version < stated.about.since]",
+        after="return [stated.path for stated in _stated_fields(model, config) if version[:2] < (2, stated.about.since[1] - 1)]",
         seen_by=(says("ST401"),),
     ),
     Act(
@@ -1263,14 +1263,14 @@ CONSENT = (
     Act(
         name="consent is ignored",
         file="reconciler/changes/consent.py",
-        before="return allow.code == verdict.code and not _short_of(allow, verdict, today, spec)",
-        after="return allow.code == verdict.code and bool(_short_of(allow, verdict, today, spec))",
+        before="return allow.code == verdict.code and not _shortfall(allow, verdict, today, spec)",
+        after="return allow.code == verdict.code and bool(_shortfall(allow, verdict, today, spec))",
         seen_by=("tests/core/test_consent.py",),
     ),
     Act(
         name="consent is taken for another value",
         file="reconciler/changes/consent.py",
-        before="if allow.to is not None and _raw(allow.to, verdict.path, spec) != verdict.to:",
+        before="if allow.to is not None and _raw_value(allow.to, verdict.path, spec) != verdict.to:",
         after="if allow.to is not None and verdict.to is None:",
         seen_by=("tests/core/test_consent.py",),
         is_quick=True,
@@ -1285,8 +1285,8 @@ CONSENT = (
     Act(
         name="consent to one rule covers another",
         file="reconciler/changes/consent.py",
-        before="return allow.code == verdict.code and not _short_of(",
-        after="return allow.code[:2] == verdict.code[:2] and not _short_of(",
+        before="return allow.code == verdict.code and not _shortfall(",
+        after="return allow.code[:2] == verdict.code[:2] and not _shortfall(",
         seen_by=("tests/core/test_consent.py",),
     ),
     Act(
@@ -1306,15 +1306,15 @@ CONSENT = (
     Act(
         name="`upto` of a consent is no bound",
         file="reconciler/changes/consent.py",
-        before="        if found > most:",
-        after="        if found > 2 * most:",
+        before="        if lost > most:",
+        after="        if lost > 2 * most:",
         seen_by=("tests/core/test_consent.py",),
     ),
     Act(
         name="consent covers a loss that nobody counted",
         file="reconciler/changes/consent.py",
-        before="        if (found := verdict.quantities.get(quantity)) is None:",
-        after="        if (found := verdict.quantities.get(quantity, 0)) is None:",
+        before="        if (lost := verdict.quantities.get(quantity)) is None:",
+        after="        if (lost := verdict.quantities.get(quantity, 0)) is None:",
         seen_by=("tests/core/test_consent.py",),
     ),
     Act(
@@ -1362,8 +1362,8 @@ CONSENT = (
     Act(
         name="`expect` lets the wrong cluster pass",
         file="reconciler/engine/target_check.py",
-        before="if wanted is not None and wanted != found:",
-        after="if wanted is not None and found is None:",
+        before="if wanted is not None and wanted != actual:",
+        after="if wanted is not None and actual is None:",
         seen_by=("tests/e2e/test_promises.py::test_the_wrong_place_is_refused_before_anything_is_compared[account]",),
     ),
 )
@@ -1491,14 +1491,14 @@ QUANTITIES = (
     Act(
         name="a stream that takes consumers with it is not said to take messages",
         file="reconciler/kinds/stream/deletion.py",
-        before="_as_one([*consumers[-1:], *_messages_lost(change, view)",
-        after="_as_one(consumers[-1:] or [*_messages_lost(change, view)",
+        before="_merge_findings([*consumers[-1:], *_lost_messages(change, view)",
+        after="_merge_findings(consumers[-1:] or [*_lost_messages(change, view)",
         seen_by=(says("ST310"),),
     ),
     Act(
         name="whoever removes a stream is not told that another one takes its subjects",
         file="reconciler/kinds/stream/deletion.py",
-        before=", *_subjects_taken(change, view)]",
+        before=", *_lost_subjects(change, view)]",
         after="]",
         seen_by=(says("ST310"),),
     ),
@@ -1658,7 +1658,7 @@ QUANTITIES = (
         name="where a recreated consumer really began is forgotten when its file names another start",
         file="reconciler/engine/unfinished.py",
         before="        began={name: live.config.get(name) for name in begins},",
-        after="        began={name: is_.get(name) for name in begins},",
+        after="        began={name: live_config.get(name) for name in begins},",
         seen_by=("tests/replacement/test_moved_on.py",),
     ),
     Act(
@@ -1723,8 +1723,8 @@ QUANTITIES = (
     Act(
         name="a source that is taken off is shown as changes of all behind it",
         file="reconciler/changes/diff.py",
-        before="or _is_shifted(wanted, found)",
-        after="or not isinstance(found, object)",
+        before="or _is_shifted(wanted, current)",
+        after="or not isinstance(current, object)",
         seen_by=("tests/core/test_diff.py",),
     ),
     Act(
@@ -1787,14 +1787,14 @@ QUANTITIES = (
     Act(
         name="a request that writes the record of a group forgets which queue it had",
         file="reconciler/engine/identity.py",
-        before="return {**found, BEHIND: was[BEHIND]} if BEHIND in was else found",
-        after="return found",
+        before="return {**seen_now, BEHIND: was[BEHIND]} if BEHIND in was else seen_now",
+        after="return seen_now",
         seen_by=("tests/core/test_identity.py",),
     ),
     Act(
         name="nobody looks whether the queue of a group is the one on record",
         file="reconciler/engine/compare.py",
-        before="    if queue := identity.made_anew_behind(owned, known_as, kind, snapshot):",
+        before="    if queue := identity.recreated_stream_behind(owned, known_as, kind, snapshot):",
         after="    if queue := None:",
         seen_by=("tests/rules/test_rules.py",),
     ),
@@ -1986,8 +1986,8 @@ QUANTITIES = (
     Act(
         name="a renamed stream whose limits forbid it is said to be copied",
         file="reconciler/kinds/stream/another_name.py",
-        before="return _queue(asked) if stays or _is_never_fed(asked) else _stream(asked)",
-        after="return _queue(asked) if stays else _stream(asked)",
+        before="return _steps_for_queue(renaming) if stays or _can_never_be_copied(renaming) else _steps_for_stream(renaming)",
+        after="return _steps_for_queue(renaming) if stays else _steps_for_stream(renaming)",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
@@ -2034,7 +2034,7 @@ QUANTITIES = (
     Act(
         name="a consumer of an interest stream goes before the copy that takes over from it listens",
         file="reconciler/kinds/order/reader_handovers.py",
-        before="    for address in taken_over(change, view):\n",
+        before="    for address in replaced_readers(change, view):\n",
         after="    for address in ():\n",
         seen_by=(
             "tests/kinds/test_order_on_interest.py::"
@@ -2044,8 +2044,8 @@ QUANTITIES = (
     Act(
         name="a copy that others wait for is not waited for",
         file="reconciler/kinds/stream_config/new_copies.py",
-        before="if _takes(one, view) or _givers(one, change, view)]",
-        after="if _takes(one, view)]",
+        before="if _takes_subjects(one, view) or _subjects_by_giver(one, change, view)\n",
+        after="if _takes_subjects(one, view)\n",
         seen_by=(
             "tests/kinds/test_order_on_interest.py::test_a_copy_is_let_go_when_the_one_that_takes_over_from_it_listens",
         ),
@@ -2105,8 +2105,8 @@ QUANTITIES = (
     Act(
         name="what is recorded of a consumer that somebody deleted is forgotten with its old name",
         file="reconciler/engine/moves.py",
-        before="yield entry.address, replace(change, former=owned, made_anew=made)",
-        after="yield entry.address, replace(change, made_anew=made)",
+        before="yield entry.address, replace(change, former=owned, made_anew=recreation)",
+        after="yield entry.address, replace(change, made_anew=recreation)",
         seen_by=("tests/quantities/test_another_name.py",),
     ),
     Act(
@@ -2189,7 +2189,7 @@ QUANTITIES = (
     Act(
         name="what sources a renamed stream gets nothing of it for a while",
         file="reconciler/kinds/stream/another_name.py",
-        before="N + 1{_sourced_beside(asked)}; apply.",
+        before="N + 1{_clause_about_sourcing_both(renaming)}; apply.",
         after="N + 1; apply.",
         seen_by=("tests/rules/test_rules.py",),
     ),
@@ -2203,7 +2203,7 @@ QUANTITIES = (
     Act(
         name="a consumer renamed by hand passes for the old one",
         file="reconciler/engine/moves.py",
-        before="yield entry.address, replace(change, former=owned, made_anew=made)",
+        before="yield entry.address, replace(change, former=owned, made_anew=recreation)",
         after="yield entry.address, replace(change, former=owned)",
         seen_by=("tests/quantities/test_another_name.py",),
     ),

@@ -8,7 +8,7 @@ FIELDS = (
     Act(
         name="a bucket may be copied before it is made",
         file="reconciler/kinds/buckets/bucket_kind.py",
-        before="needs=lambda resource: names(resource.config),",
+        before="needs=lambda resource: origin_names(resource.config),",
         after="",
         seen_by=("tests/core/test_order.py::test_a_bucket_is_made_before_what_copies_it_by_its_streams_name",),
     ),
@@ -145,8 +145,8 @@ FILES = (
     Act(
         name="an entry of `removed:` that names nothing passes for work that is done",
         file="reconciler/engine/misnamed.py",
-        before="        if at in known.live or at in known.ledger or at in known.begun or at in remembered:",
-        after="        if at not in known.live or at in known.ledger or at in known.begun or at in remembered:",
+        before="        if target in names.live or target in names.ledger or target in names.begun or target in remembered:",
+        after="        if target not in names.live or target in names.ledger or target in names.begun or target in remembered:",
         seen_by=("tests/core/test_misnamed.py",),
     ),
     Act(
@@ -285,7 +285,7 @@ FILES = (
     Act(
         name="consumers of a bucket's stream are read as somebody has made it, not as the bucket will be",
         file="reconciler/engine/canonical.py",
-        before="    parents |= dict(_of_buckets(desired, parents, registry))\n",
+        before="    parents |= dict(_streams_of_buckets(desired, parents, registry))\n",
         after="",
         seen_by=("tests/e2e/test_consumers_of_buckets.py",),
     ),
@@ -345,8 +345,8 @@ GROUPS = (
     Act(
         name="a group made anew begins behind what is in flight",
         file="reconciler/engine/bindings.py",
-        before='        point = sourced(lowest, origin["name"])',
-        after='        point = (sourced(lowest, origin["name"]) or 0) + 1',
+        before='        point = source_sequence(lowest, origin["name"])',
+        after='        point = (source_sequence(lowest, origin["name"]) or 0) + 1',
         seen_by=("tests/probes/test_members.py::test_a_group_made_anew_loses_nothing[2.15]",),
     ),
     Act(
@@ -436,8 +436,8 @@ GROUPS = (
     Act(
         name="a dead-letter queue that gets the new name in the same plan is told to add it",
         file="reconciler/kinds/stream_config/advisories.py",
-        before="        if is_renamed and _captures(",
-        after="        if not is_renamed and _captures(",
+        before="        if is_renamed and _still_captures(",
+        after="        if not is_renamed and _still_captures(",
         seen_by=("tests/kinds/test_advisories.py::test_where_the_same_plan_adds_the_new_name_nothing_is_told",),
     ),
     Act(

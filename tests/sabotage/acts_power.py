@@ -67,7 +67,7 @@ ACTS = (
     Act(
         name="what somebody made anew is deleted for what was removed before",
         file="reconciler/engine/identity.py",
-        before="    return (_is_stable(was) and _is_stable(now)) or _was_running(was, now) or bool(went_back and keeps)",
+        before="    return (_has_stable_time(was) and _has_stable_time(now)) or _keeps_running(was, now) or bool(went_back and keeps)",
         after="    return False",
         seen_by=(OLDER + "test_what_somebody_made_anew_is_not_deleted_for_what_was_removed_before[2.15]",),
     ),

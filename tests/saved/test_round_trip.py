@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reconciler.changes.plan import Plan
-from reconciler.engine.identity import seen
+from reconciler.engine.identity import identities_touched
 from reconciler.journeys.saved.codec import saved_from_json, saved_json
 from reconciler.journeys.saved.comparison import Outlook, outlook
 from reconciler.journeys.saved.saved_plan import AccountPlace, Saved
@@ -30,7 +30,7 @@ def read_back(plan: Plan, wanted: Topology, snapshot: Snapshot) -> Saved:
         plan=plan,
         place=AccountPlace.of(snapshot),
         topology=wanted,
-        seen=seen(plan.steps, snapshot),
+        seen=identities_touched(plan.steps, snapshot),
         options=RunOptions(allow=CONSENTED, origin=Origin()),
         made_by="0",
     )
@@ -43,17 +43,17 @@ def fits(wanted: Topology, before: Snapshot) -> Snapshot:
     saved = read_back(plan, wanted, before)
     again = plan_offline(saved.topology, before)
     assert plan_json(saved.plan) == plan_json(plan) == plan_json(again)
-    to_do = outlook(saved, again, seen(plan.steps, before))
+    to_do = outlook(saved, again, identities_touched(plan.steps, before))
     assert (to_do.plan.steps, to_do.plan.records, to_do.stopped_changes) == (plan.steps, plan.records, ())
     after = apply_offline(to_do.plan, before)
-    then = outlook(saved, plan_offline(saved.topology, after), seen(plan.steps, after))
+    then = outlook(saved, plan_offline(saved.topology, after), identities_touched(plan.steps, after))
     assert then.is_done, (then.stopped_changes, then.plan.changes)
     return after
 
 
 def again(saved: Saved, live: Snapshot) -> Outlook:
     now = plan_offline(saved.topology, live)
-    return outlook(saved, now, seen((*saved.plan.steps, *now.steps), live), intents(live))
+    return outlook(saved, now, identities_touched((*saved.plan.steps, *now.steps), live), intents(live))
 
 
 def goes_on(wanted: Topology, before: Snapshot, cut: float) -> bool:

@@ -18,12 +18,11 @@ from reconciler.changes.plan import Plan
 from reconciler.changes.view import View
 from reconciler.documents.read.load import load
 from reconciler.engine.compare import compare
-from reconciler.engine.decide import decide, remembered
-from reconciler.engine.removals import Ledger
+from reconciler.engine.decide import decide, record_after
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.stream_config import stream_config
-from reconciler.memory.remembered import Memory
+from reconciler.memory.remembered import Ledger, Memory
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address
 from reconciler.model.run_options import NO_OPTIONS, Origin, RunOptions
@@ -178,7 +177,7 @@ def ledger_of(live: Topology | None, snapshot: Snapshot) -> dict[Address, Owned]
     if live is None:
         return {}
     view = compare(live, snapshot, Memory(), REGISTRY)
-    records = {address: remembered(change, view, NO_OPTIONS) for address, change in view.changes.items()}
+    records = {address: record_after(change, view, NO_OPTIONS) for address, change in view.changes.items()}
     return {address: record for address, record in records.items() if record}
 
 

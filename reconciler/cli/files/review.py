@@ -161,6 +161,6 @@ async def _ledger(js: JetStream) -> Mapping[str, Entry]:
     from reconciler.server.read.observe import observe  # noqa: PLC0415 - only who connects pays for it
 
     snapshot = await observe(js, buckets=(BUCKET,), consumers_of=frozenset())
-    if unread := remembered.unread(snapshot):
+    if unread := remembered.unreadable_warning(snapshot):
         raise CannotContinue(replace(unread, severity=Severity.ERROR))
     return snapshot.entries.get(BUCKET, {})

@@ -12,7 +12,7 @@ from reconciler.changes.change import Action
 from reconciler.changes.events import Done, Event, Finished
 from reconciler.changes.plan import Plan
 from reconciler.engine import identity
-from reconciler.engine.bindings import filled_in
+from reconciler.engine.bindings import server_filled
 from reconciler.journeys.apply.backup import to_back_up
 from reconciler.journeys.apply.exclusive import Tell, Turn, turn
 from reconciler.journeys.apply.last_look import LastLook
@@ -212,11 +212,15 @@ class _Book:
         """Record the identity of the object that was created or written, with the values that the server filled in."""
         address = Address.parse(done.step.address)
         record, kind = self.records.get(address), REGISTRY.of(address)
-        written = identity.written(done.step, address, kind)
+        written = identity.raw_written_by(done.step, address, kind)
         if record is None or written is None:
             return
-        if found := identity.entry_seen(done.revision) if done.revision else identity.echoed(done.echo, self.target):
-            seen = identity.seen_after(record.seen, written, found, address, kind)
+        if (
+            found := identity.identity_of_entry(done.revision)
+            if done.revision
+            else identity.identity_in_answer(done.echo, self.target)
+        ):
+            seen = identity.identity_after_request(record.seen, written, found, address, kind)
             filled = _with_filled(record, done) if written == kind.primary(address) else record
             self.records[address] = replace(filled, seen=seen)
 
@@ -229,7 +233,7 @@ def _with_filled(record: Owned, done: Done) -> Owned:
     """Add the values that the server filled in for left-out fields: a server's own limits show nowhere else."""
     if "config" not in done.echo:
         return record
-    filled = {name: value for name, value in filled_in(done.echo).items() if name not in record.fields}
+    filled = {name: value for name, value in server_filled(done.echo).items() if name not in record.fields}
     return replace(record, filled=filled)
 
 
@@ -243,7 +247,7 @@ def _steps_of(plan: Plan, records: Collection[Address]) -> dict[Address, list[St
 
 
 def _as_seen(record: ledger.Record, address: Address, snapshot: Snapshot) -> ledger.Record:
-    seen = identity.seen_in(snapshot, address, REGISTRY.of(address))
+    seen = identity.identity_of_resource(snapshot, address, REGISTRY.of(address))
     return replace(record, seen=seen) if record and seen else record
 
 

@@ -23,7 +23,7 @@ from reconciler.journeys.plan.preflight import forgetful, needs_memory
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide
-from reconciler.memory.lease import Free, Holder, found, lease_key
+from reconciler.memory.lease import Free, Holder, lease_key, read_lease
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.model.records import BUCKET, Owned, decode_owned, encode_key
@@ -185,7 +185,7 @@ def is_undisturbed(snapshot: Snapshot, topologies: Iterable[str], number: int) -
     """Was nobody at work on these topologies when the account was read, nor since? Every run takes a lease, which is an
     entry of the bucket; so the run is undisturbed if its number is the very next revision."""
     entries = snapshot.entries.get(BUCKET, {})
-    leases = (found(entries.get(lease_key(topology)), topology) for topology in topologies)
+    leases = (read_lease(entries.get(lease_key(topology)), topology) for topology in topologies)
     return all(isinstance(one, Free) for one in leases) and number == ledger.next_revision(snapshot)
 
 

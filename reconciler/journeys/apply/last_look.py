@@ -11,8 +11,8 @@ from dataclasses import replace
 
 from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan, PlannedChange
-from reconciler.changes.recount import lost, most
-from reconciler.engine.identity import Seen, recreated, seen, stands_on
+from reconciler.changes.recount import allowed_loss, losses
+from reconciler.engine.identity import Seen, identities_touched, identity_in_info, recreated_object
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Json
@@ -40,24 +40,24 @@ class LastLook:
             for one in plan.changes
             if one.action is Action.DELETE and not one.address.partition("/")[0].endswith("_group")
         }
-        return cls(seen=seen(plan.steps, snapshot), target=snapshot.target, messages=going)
+        return cls(seen=identities_touched(plan.steps, snapshot), target=snapshot.target, messages=going)
 
     def at(self, step: Step, info: Mapping[str, Json], server: str | None) -> Diagnostic | None:
         """Return why this object must be left alone after all. `info` is what the server says of it now, and `server`
         the id of this server."""
-        now = {"/".join(step.on): stands_on(info, replace(self.target, server=server))}
-        if what := recreated(step, self.seen, now):
+        now = {"/".join(step.on): identity_in_info(info, replace(self.target, server=server))}
+        if what := recreated_object(step, self.seen, now):
             why = f"{what} was deleted and recreated after the plan was made; it was left alone"
             return _because(step, "AP201", "recreated", why)
         said, holds = self.messages.get(step.address), (info.get("state") or {}).get("messages", 0)
-        if step.call is Call.STREAM_DELETE and said is not None and holds > most("messages", said):
+        if step.call is Call.STREAM_DELETE and said is not None and holds > allowed_loss("messages", said):
             why = f"the plan said that {said:_} messages go with it, but now it holds {holds:_}; it was left alone"
             return _because(step, "AP202", "more-than-consented", why)
         return None
 
 
 def _messages(change: PlannedChange) -> int:
-    return sum(number for (_, _, name), number in lost(change.verdicts).items() if name == "messages")
+    return sum(number for (_, _, name), number in losses(change.verdicts).items() if name == "messages")
 
 
 def _because(step: Step, code: str, name: str, message: str) -> Diagnostic:

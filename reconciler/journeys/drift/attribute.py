@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 
 from reconciler.changes.diff import value_in
 from reconciler.changes.kind import Kind, Raw
-from reconciler.engine.identity import found_in
+from reconciler.engine.identity import info_in
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
 from reconciler.journeys.drift.look import Looked
 from reconciler.kinds import REGISTRY
@@ -182,7 +182,7 @@ def _named(item: Item, trail: Trail, snapshot: Snapshot) -> Item:
         return _by(item, of, KV_WRITES)
     if item.standing is not Standing.RECREATED:
         return _by(item, of, audit.who_deleted(trail.events, whole))
-    created = str((found_in(whole.on, snapshot) or {}).get("created") or "")
+    created = str((info_in(whole.on, snapshot) or {}).get("created") or "")
     made = _by(item, of, audit.who_made(trail.events, whole, created))
     return replace(made, deleted_by=audit.who_deleted_before(trail.events, whole, created))
 

@@ -19,8 +19,8 @@ from reconciler.changes.diff import value_in
 from reconciler.changes.kind import Registry
 from reconciler.changes.verdict import Verdict
 from reconciler.changes.view import View
-from reconciler.engine.compare import compare, counted
-from reconciler.engine.decide import idle_patterns, questions
+from reconciler.engine.compare import compare, count_objects
+from reconciler.engine.decide import idle_patterns, unanswered_questions
 from reconciler.engine.judging import judged_all
 from reconciler.engine.target_check import check_place
 from reconciler.journeys.drift.drift import AT_REST, Coverage, Drift, FieldDrift, Item, Standing
@@ -115,7 +115,7 @@ def look(
         found,
         items=tuple(_with(item, verdicts) for item in found.items) if verdicts else found.items,
         diagnostics=(*found.diagnostics, *idle_patterns(view, options)),
-        read=counted(view),
+        read=count_objects(view),
     )
     return Looked(drift=shown, view=view, topology=topology, options=options, verdicts=verdicts)
 
@@ -123,7 +123,7 @@ def look(
 def _judged(found: Drift, view: View, registry: Registry) -> dict[Address, list[Verdict]]:
     """Judge only what differs from its declaration: there is nothing to judge about the rest."""
     addresses = [Address.parse(item.address) for item in found.items]
-    open_ = dict.fromkeys(questions(view, registry, addresses), Unanswered(NOBODY_ASKED))
+    open_ = dict.fromkeys(unanswered_questions(view, registry, addresses), Unanswered(NOBODY_ASKED))
     judged = judged_all(replace(view, facts=open_), registry, about=addresses)
     below = {one: above for one in addresses if (above := missing_streams(one, view, registry))}
     return {**judged, **{one: [*judged.get(one, ()), *_said_of(above, judged)] for one, above in below.items()}}

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from reconciler.changes.change import Action, Change
-from reconciler.changes.diff import differences, explained
+from reconciler.changes.diff import differences, explain_changes
 from reconciler.changes.kind import Registry
 from reconciler.changes.plan import Plan
 from reconciler.changes.view import View
@@ -120,7 +120,9 @@ def _back(change: Change, item: Item, registry: Registry) -> Change:
         config = _started(config, change.desired.config, kind.starts)
     infos = kind.fields
     desired = replace(change.desired, config=config)
-    fields = explained(differences(config, change.live.config, owned, infos), _as_filled(desired, change), change.live)
+    fields = explain_changes(
+        differences(config, change.live.config, owned, infos), _as_filled(desired, change), change.live
+    )
     action = Action.UPDATE if fields else Action.ADOPT
     return replace(change, action=action, desired=desired, fields=fields, intent=None)
 

@@ -95,7 +95,7 @@ def _expected(target: Target) -> dict[str, Json]:
 
 def _in_the_way(snapshot: Snapshot, held: ExportedAccount, part: Part) -> CannotContinue | None:
     """What is another's must not be written as if it were free, nor an unread account be taken for an empty one."""
-    memory = remembered.unread(snapshot)
+    memory = remembered.unreadable_warning(snapshot)
     if memory and memory.is_error:
         return CannotContinue(memory)
     if not held.chosen and (wrong := [one for one in held.left_out if one.is_error]):

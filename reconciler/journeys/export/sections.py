@@ -28,7 +28,7 @@ class Writer:
     ) -> None:
         """Prepare a snapshot. `known` maps objects to the kind they are recorded as: a bucket that was changed by hand
         is still the bucket that its owner declares."""
-        self.live = recognised(snapshot, registry, known=known)
+        self.live = recognised(snapshot, registry, known_as=known)
         self._snapshot, self._registry, self._beside = snapshot, registry, beside or {}
 
     @property

@@ -11,8 +11,8 @@ from reconciler.changes.kind import Registry
 from reconciler.changes.plan import Plan
 from reconciler.changes.view import View
 from reconciler.documents.find.revision import origin
-from reconciler.engine.compare import compare, counted
-from reconciler.engine.decide import decide, questions
+from reconciler.engine.compare import compare, count_objects
+from reconciler.engine.decide import decide, unanswered_questions
 from reconciler.engine.target_check import check_place
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer.beyond_end import ahead
@@ -89,7 +89,7 @@ def compared(
     """Compare the topology with the snapshot. Raises CannotContinue where the account is not the one the files expect,
     or where the server did not tell who owns what."""
     check_place(topology, snapshot.target)
-    unread = remembered.unread(snapshot) if is_looked_at else None
+    unread = remembered.unreadable_warning(snapshot) if is_looked_at else None
     if unread and unread.severity is Severity.ERROR:
         raise CannotContinue(unread)
     view = compare(topology, snapshot, remembered.read(snapshot, registry), registry, options)
@@ -100,12 +100,12 @@ def compared(
 async def decided(view: View, js: JetStream | None, options: RunOptions, registry: Registry = REGISTRY) -> Plan:
     """Ask the server what the changes need to know, and decide the plan."""
     made = decide(replace(view, facts=await _answers(js, view, registry)), registry, options)
-    return replace(made, read=counted(view))
+    return replace(made, read=count_objects(view))
 
 
 async def _answers(js: JetStream | None, view: View, registry: Registry) -> Facts:
     """Ask until no answer leads to another question."""
     facts: dict[Question, Json | Unanswered] = {}
-    while asked := questions(replace(view, facts=facts), registry):
+    while asked := unanswered_questions(replace(view, facts=facts), registry):
         facts |= await ask(js, asked) if js else dict.fromkeys(asked, Unanswered("no server was asked"))
     return facts

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from reconciler.changes.change import Change
-from reconciler.changes.consent import given, reaching
+from reconciler.changes.consent import consents_reaching, first_covering
 from reconciler.changes.kind import Registry
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View
@@ -151,8 +151,8 @@ def _is_waived(verdict: Verdict, change: Change, view: View) -> bool:
     """Of the rules, only policies are waived by the files alone; others depend on what is live."""
     if not is_policy(verdict.code):
         return False
-    waivers = (*change.terms.allow, *reaching(change.address, change.labels, view.allow))
-    return given(verdict, waivers, view.today, type(change.terms)) is not None
+    waivers = (*change.terms.allow, *consents_reaching(change.address, change.labels, view.allow))
+    return first_covering(verdict, waivers, view.today, type(change.terms)) is not None
 
 
 def _streams(topology: Topology, registry: Registry) -> Iterator[str]:

@@ -21,8 +21,8 @@ from reconciler.journeys.plan.plan import planned
 from reconciler.journeys.rehearse.probe_scenes import GOES, MESSAGES, address_of, casting, narrowed, streams_of
 from reconciler.journeys.rehearse.rehearse import Program, cast_for, seen
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.predicted_effects import excuse, foretold, telling
-from reconciler.kinds.predicted_effects import narrowed as narrowed_codes
+from reconciler.kinds.predicted_effects import codes_about, reason_it_is_harmless, sides_by_code
+from reconciler.kinds.predicted_effects import most_exact_codes as narrowed_codes
 from reconciler.model.code_pages import PLANNING
 from reconciler.model.dataclass import dataclass
 from reconciler.model.run_options import RunOptions
@@ -281,7 +281,7 @@ def _judged(scene: Scene, before: Record, after: Record, changes: Sequence[Plann
 
 def _foretold(change: PlannedChange) -> Iterator[Unshown]:
     """The effects on clients that the plan foretells."""
-    spoken = foretold(change)
+    spoken = sides_by_code(change)
     for one in change.verdicts:
         if one.code in spoken:
             yield Unshown(address=change.address, code=one.code, message=one.message)
@@ -293,10 +293,14 @@ def _foretold(change: PlannedChange) -> Iterator[Unshown]:
 def _felt(one: Difference, scene: Scene, changes: Sequence[PlannedChange]) -> Experience:
     address, operation = _of(one.operation, scene)
     near = sorted(changes, key=lambda change: change.address != address)
-    told = {change.address: [*telling(change, one.side)] for change in near}
+    told = {change.address: [*codes_about(change, one.side)] for change in near}
     speaking = told.get(address) or [code for each in told.values() for code in each]
     codes = narrowed_codes(list(dict.fromkeys(speaking)), one.after)
-    reason = BETTER if is_relief(one) else next((said for change in near if (said := excuse(change, one.side))), "")
+    reason = (
+        BETTER
+        if is_relief(one)
+        else next((said for change in near if (said := reason_it_is_harmless(change, one.side))), "")
+    )
     return Experience(
         address=address, operation=operation, side=one.side, before=one.before, after=one.after, codes=codes,
         foresight=_foresight(one, codes, reason), reason=reason,

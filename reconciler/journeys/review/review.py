@@ -11,14 +11,14 @@ from dataclasses import field, replace
 from datetime import date
 
 from reconciler.changes.change import Action, Consequence
-from reconciler.changes.consent import reaching
+from reconciler.changes.consent import consents_reaching
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.renaming import moved_entry
 from reconciler.changes.view import View
 from reconciler.engine.compare import compare
-from reconciler.engine.decide import decide, questions
+from reconciler.engine.decide import decide, unanswered_questions
 from reconciler.engine.judging import judged_all
-from reconciler.engine.offline import Watched, pattern, unseen
+from reconciler.engine.offline import Watched, first_paragraph, without_server_data
 from reconciler.journeys.plan.validate import able_to_stand, nowhere, unless_live, versions
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
@@ -129,9 +129,9 @@ def _outside(topologies: Iterable[Topology]) -> Iterator[tuple[str, Config]]:
 def _planned(head: Topology, snapshot: Snapshot, today: date) -> tuple[Plan, dict[str, int]]:
     options = RunOptions(today=today)
     view = compare(head, snapshot, remembered.read(snapshot, REGISTRY), REGISTRY, options)
-    view = replace(view, facts=dict.fromkeys(questions(view, REGISTRY), Unanswered(NOBODY_ASKED)))
+    view = replace(view, facts=dict.fromkeys(unanswered_questions(view, REGISTRY), Unanswered(NOBODY_ASKED)))
     watched = Watched(view)
-    found = judged_all(unseen(view), REGISTRY, judge=watched)
+    found = judged_all(without_server_data(view), REGISTRY, judge=watched)
     older = able_to_stand(head, snapshot.target.version, REGISTRY)
     for address, verdicts in found.items():
         if view.changes[address].action is Action.CREATE:
@@ -163,14 +163,14 @@ def _as_far_as_known(change: PlannedChange, watched: Watched, today: date) -> Pl
 def _not_judged(code: str) -> Consequence:
     rule = RULES[code]
     return Consequence(
-        message=f"Not judged offline: {code} {rule.name}, “{pattern(rule.doc).removesuffix('.')}”", code=code
+        message=f"Not judged offline: {code} {rule.name}, “{first_paragraph(rule.doc).removesuffix('.')}”", code=code
     )
 
 
 def _consents(view: View, address: Address, codes: Sequence[str], today: date) -> Iterator[Consequence]:
     """What the files allow here already: a plan may ask for nothing more."""
     terms = view.changes[address].terms
-    for one in (*terms.allow, *reaching(address, terms.labels, view.allow)):
+    for one in (*terms.allow, *consents_reaching(address, terms.labels, view.allow)):
         if one.code in codes and not is_over(one, today):
             value = "" if one.to is None else f" to {one.to}"
             yield Consequence(message=f"The files consent to {one.code}{value}: {one.reason}", code=one.code)

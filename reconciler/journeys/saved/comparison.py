@@ -12,12 +12,12 @@ from enum import StrEnum
 
 from reconciler.changes.at_stake import removes
 from reconciler.changes.change import Action, FieldChange
-from reconciler.changes.consent import reaching
+from reconciler.changes.consent import consents_reaching
 from reconciler.changes.events import Failed, Settled, Skipped, Strayed
 from reconciler.changes.plan import Plan, PlannedChange
-from reconciler.changes.recount import beyond, counted_again
+from reconciler.changes.recount import changed_losses, losses_beyond_consent
 from reconciler.changes.verdict import Outcome, Verdict
-from reconciler.engine.identity import Seen, recreated
+from reconciler.engine.identity import Seen, recreated_object
 from reconciler.journeys.plan.predict import fields_of
 from reconciler.journeys.saved.interrupted import (
     Begun,
@@ -111,7 +111,7 @@ class _Beside:
     def consents(self, change: PlannedChange) -> tuple[Consent, ...]:
         """Return the consents that the saved declarations give to this resource."""
         terms = self.declared.get(change.address, no_terms())
-        at_once = reaching(Address.parse(change.address), terms.labels, self.saved.topology.allow)
+        at_once = consents_reaching(Address.parse(change.address), terms.labels, self.saved.topology.allow)
         return (*terms.allow, *at_once)
 
 
@@ -223,7 +223,7 @@ def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> J
     strayed = tuple(_strayed(change, found, mine, beside.steps))
     if strayed or found.action is not change.action:
         return replace(_stopped(change, "AP103", "changed-since-plan", _changed(change, found)), strayed=strayed)
-    if more := next(beyond(change, found, beside.consents(change)), None):
+    if more := next(losses_beyond_consent(change, found, beside.consents(change)), None):
         return _stopped(change, "AP202", "more-than-consented", more)
     if _is_otherwise(_acting(mine), _acting(needed), beside.steps):
         why = "other steps are needed now than the plan holds; nothing was done to it"
@@ -232,7 +232,7 @@ def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> J
         change=change,
         standing=SavedStanding.TO_DO,
         rest=tuple(needed) if _gates(mine) != _gates(needed) else None,
-        counted_again=tuple(counted_again(change, found)),
+        counted_again=tuple(changed_losses(change, found)),
     )
 
 
@@ -269,7 +269,7 @@ def _above_upto(verdict: Verdict, consents: Iterable[Consent]) -> Iterator[str]:
 def _recreated(change: PlannedChange, beside: _Beside) -> str | None:
     """The first object of its steps that was recreated since the plan was made."""
     mine = beside.planned_steps.get(change.address, [])
-    return next((what for step in mine if (what := recreated(step, beside.saved.seen, beside.seen))), None)
+    return next((what for step in mine if (what := recreated_object(step, beside.saved.seen, beside.seen))), None)
 
 
 def _is_under_way(change: PlannedChange, beside: _Beside) -> bool:
@@ -283,13 +283,13 @@ def _resumed(change: PlannedChange, found: PlannedChange, beside: _Beside) -> Ju
     mine = [step for step in beside.planned_steps[change.address] if removes(step)]
     left = [step for step in mine if step.id in beside.steps]
     start = kept_start(change, beside.begun)
-    anew = (recreated(step, beside.saved.seen, beside.seen) for step in left)
+    anew = (recreated_object(step, beside.saved.seen, beside.seen) for step in left)
     if start is None and (what := next(filter(None, anew), None)):
         return _made_anew(change, what)
     raw = [one for step in left for one in _raw(step, beside.steps[step.id])]
     if strayed := tuple(one for one in raw if not (start and one.now == start.get(one.path, one))):
         return replace(_stopped(change, "AP103", "changed-since-plan", _changed(change, change)), strayed=strayed)
-    if left == mine and (more := next(beyond(change, found, beside.consents(change)), None)):
+    if left == mine and (more := next(losses_beyond_consent(change, found, beside.consents(change)), None)):
         return _stopped(change, "AP202", "more-than-consented", more)
     return Judged(change=change, standing=SavedStanding.TO_DO, rest=tuple(beside.needed.get(change.address, [])))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import reconciler
 from reconciler.changes.plan import Plan
 from reconciler.documents.write.atomic import write_whole
-from reconciler.engine.identity import seen
+from reconciler.engine.identity import identities_touched
 from reconciler.journeys.adopt import adoption
 from reconciler.journeys.drift.look import look
 from reconciler.journeys.drift.restore import restore
@@ -62,7 +62,7 @@ def keep(made: Planned, paths: Sequence[str] = ()) -> Saved:
         plan=made.plan,
         place=AccountPlace.of(made.snapshot),
         topology=made.topology,
-        seen=seen(made.plan.steps, made.snapshot),
+        seen=identities_touched(made.plan.steps, made.snapshot),
         state=state(made.snapshot),
         options=replace(made.options, today=None),
         paths=tuple(paths),
@@ -121,7 +121,9 @@ async def looked_again(what: Planned | SavedReview, js: JetStream) -> SavedRevie
 def _reviewed(saved: Saved, now: Plan, snapshot: Snapshot) -> SavedReview:
     steps = (*saved.plan.steps, *now.steps)
     return SavedReview(
-        saved=saved, outlook=outlook(saved, now, seen(steps, snapshot), intents(snapshot)), snapshot=snapshot
+        saved=saved,
+        outlook=outlook(saved, now, identities_touched(steps, snapshot), intents(snapshot)),
+        snapshot=snapshot,
     )
 
 

@@ -116,7 +116,7 @@ def _names(snapshot: Snapshot, registry: Registry) -> dict[str, str]:
     """People know `stream/KV_CONFIG` as `kv_bucket/CONFIG`."""
     return {
         str(Address.of("stream", raw.on[0])): str(address)
-        for address in recognised(snapshot, registry, known=remembered.read(snapshot, registry).records)
+        for address in recognised(snapshot, registry, known_as=remembered.read(snapshot, registry).records)
         if (raw := registry.of(address).primary(address)) == Raw("stream", raw.on)
     }
 

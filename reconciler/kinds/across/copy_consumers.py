@@ -13,7 +13,7 @@ from reconciler.kinds.afterwards.readers import consuming
 from reconciler.kinds.afterwards.streams import afterwards, config_of, copies
 from reconciler.kinds.fields.known import V2_15
 from reconciler.kinds.fields.words import in_words, listed, some
-from reconciler.kinds.stream_config.origins import FED_FOR, IDLE, PENDING, can_end, forbidding
+from reconciler.kinds.stream_config.origins import FED_FOR, IDLE, PENDING, can_remove_limit, limits_that_forbid_copying
 
 WAYS_OUT = {
     PENDING: f"remove {PENDING} from these consumer_limits, and write it into each consumer",
@@ -52,7 +52,7 @@ def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
         return
     streams = afterwards(view).streams
     for copy in copies(view.stream_of(change.address) or "", config_of(change, view)):
-        for field, value in forbidding(streams.get(copy.origin, {}), view.target.version).items():
+        for field, value in limits_that_forbid_copying(streams.get(copy.origin, {}), view.target.version).items():
             yield Finding(
                 outcome=Outcome.WARNS,
                 path="" if change.address.kind == "elastic_group" else copy.path,
@@ -71,7 +71,7 @@ def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
 
 def _caveat_about_consumers(field: str, origin: str, view: View) -> str:
     """An older server takes a removed limit for 0."""
-    if field != PENDING or can_end(view.target.version) or not list(consuming(origin, view)):
+    if field != PENDING or can_remove_limit(view.target.version) or not list(consuming(origin, view)):
         return ""
     return f"; this server refuses that beside consumers that acknowledge (10069), so only while {origin} has none"
 

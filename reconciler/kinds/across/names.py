@@ -9,7 +9,7 @@ from reconciler.changes.verdict import Finding, Outcome, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.readers import elastic_groups
 from reconciler.kinds.buckets import kv_bucket, object_store
-from reconciler.kinds.buckets.bucket import RESERVED, BucketShape, is_ordinary, own
+from reconciler.kinds.buckets.bucket import RESERVED, BucketShape, in_own_names, is_ordinary
 from reconciler.kinds.subjects.subjects import name_problem
 
 SECTIONS = {"kv_buckets": kv_bucket.SHAPE, "object_stores": object_store.SHAPE}
@@ -55,7 +55,7 @@ def _refuse_reserved(change: Change) -> Finding:
 
 def _bucket_finding(change: Change, section: str, shape: BucketShape, context: Context) -> Finding | None:
     name = shape.bucket(change.address.name)
-    settings = own(shape, name, change.desired.config if change.desired else {})
+    settings = in_own_names(shape, name, change.desired.config if change.desired else {})
     if is_ordinary(shape, name, settings, context):
         return refusal(
             "",

@@ -79,7 +79,7 @@ def too_few_servers(change: Change, view: View) -> Found:
                 fix=f"let this user publish to {ALL_SERVERS}, or see `nats server list` as an administrator",
                 reaction=Reaction.DOES,
             )
-        if (servers := peers.most(answer["servers"], question)) < wanted:
+        if (servers := peers.servers_in_best_cluster(answer["servers"], question)) < wanted:
             cluster, tags = question.placement
             tagged = f" with tags {', '.join(tags)}" if tags else ""
             where = f"cluster {cluster or view.target.cluster}{tagged}"

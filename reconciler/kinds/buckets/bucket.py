@@ -11,7 +11,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Context, Raw, declared_config
 from reconciler.changes.view import View
 from reconciler.kinds.stream_config import calls
-from reconciler.kinds.stream_config.new_copies import then_listens
+from reconciler.kinds.stream_config.new_copies import with_waits_for_copies
 from reconciler.kinds.stream_config.origins import origin_of_mirror
 from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, FIELDS, Settled, lasting, settle
 from reconciler.model.dataclass import dataclass
@@ -20,7 +20,6 @@ from reconciler.model.resource import Address, Config, Declared, Json, Resource,
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.steps import Step
 
-OURS = frozenset(Terms.model_fields)
 NAME = re.compile(r"[A-Za-z0-9_-]{1,250}")
 RESERVED = frozenset({"reconciler", "static-consumer-groups", "elastic-consumer-groups"})
 """Buckets that belong to reconciler or to groups; never listed, never declared."""
@@ -73,8 +72,8 @@ class BucketShape:
 
 
 def own_keys(spec: type[Terms]) -> frozenset[str]:
-    """What a file says about a bucket, without what every resource may say."""
-    return frozenset(spec.model_fields) - OURS
+    """Fields that a file states of a bucket, without what every resource may say."""
+    return frozenset(spec.model_fields.keys() - Terms.model_fields.keys())
 
 
 def recognise(shape: BucketShape, snapshot: Snapshot) -> Iterable[Resource]:
@@ -83,8 +82,8 @@ def recognise(shape: BucketShape, snapshot: Snapshot) -> Iterable[Resource]:
     for name, info in snapshot.streams.items():
         if shape.is_named_so(name):
             bucket = shape.bucket(name)
-            config = own(shape, bucket, lasting(info["config"]))
-            stock = _stock(shape, bucket, config)
+            config = in_own_names(shape, bucket, lasting(info["config"]))
+            stock = _stock_values(shape, bucket, config)
             yield Resource(address=Address.of(shape.kind, bucket), config=config, stock=stock, state=info)
 
 
@@ -99,30 +98,22 @@ def claims(shape: BucketShape, snapshot: Snapshot) -> Iterable[Raw]:
 
 def is_ordinary(shape: BucketShape, name: str, config: Config, context: Context) -> bool:
     """Can a file describe such a bucket completely, and will the server accept it?"""
-    said = {key: value for key, value in config.items() if key in shape.keys}
+    stated = {key: value for key, value in config.items() if key in shape.keys}
     if not NAME.fullmatch(name) or not shape.is_possible(config):
         return False
-    return _settled(shape, name, said, context).config == config
+    return _settle_in_own_names(shape, name, stated, context).config == config
 
 
 def settle_bucket(shape: BucketShape, declared: Declared, context: Context) -> Resource:
     """The declared bucket in canonical form, under its own names and without what its shape fixes."""
-    said = declared_config(declared.spec, OURS)
-    settled = _settled(shape, declared.address.name, said, context)
-    return Resource(
-        address=declared.address,
-        config=settled.config,
-        filled=settled.filled,
-        follows=settled.follows,
-        stock=_stock(shape, declared.address.name, settled.config),
-        terms=declared.spec,
-        where=declared.where,
-    )
+    stated = declared_config(declared.spec)
+    settled = _settle_in_own_names(shape, declared.address.name, stated, context)
+    return settled.resource(declared, _stock_values(shape, declared.address.name, settled.config))
 
 
-def _settled(shape: BucketShape, name: str, said: Config, context: Context) -> Settled:
-    """What the server would echo, in the bucket's own names."""
-    body, stream = shape.full(name) | {shape.server(key): value for key, value in said.items()}, shape.stream(name)
+def _settle_in_own_names(shape: BucketShape, name: str, stated: Config, context: Context) -> Settled:
+    """The configuration that the server would echo, in the bucket's own names."""
+    body, stream = shape.full(name) | {shape.server(key): value for key, value in stated.items()}, shape.stream(name)
     if mirror := body.get("mirror"):
         del body["subjects"]
         is_there = context.snapshot is not None and stream in context.snapshot.streams
@@ -130,34 +121,34 @@ def _settled(shape: BucketShape, name: str, said: Config, context: Context) -> S
             body["mirror_direct"] = True
     origin = origin_of_mirror(body, context)
     settled = settle(body, context.target, name=stream, origin=origin, is_direct=shape.is_direct)
-    filled = {shape.ours(key): one for key, one in settled.filled.items()}
-    follows = {shape.ours(key): _in_own_names(shape, source) for key, source in settled.follows.items()}
-    return Settled(config=own(shape, name, settled.config), filled=filled, follows=follows)
+    filled = {shape.ours(key): default for key, default in settled.filled.items()}
+    follows = {shape.ours(key): _source_in_own_names(shape, source) for key, source in settled.follows.items()}
+    return Settled(config=in_own_names(shape, name, settled.config), filled=filled, follows=follows)
 
 
-def _in_own_names(shape: BucketShape, source: str) -> str:
+def _source_in_own_names(shape: BucketShape, source: str) -> str:
     """`from limit_marker_ttl`"""
     return " ".join(map(shape.ours, source.split()))
 
 
-def _stock(shape: BucketShape, name: str, config: Config) -> Config:
-    """What the shape gives to every bucket. A mirror has nothing but what its origin has."""
+def _stock_values(shape: BucketShape, name: str, config: Config) -> Config:
+    """Values that the shape gives to every bucket. A mirror has nothing but what its origin has."""
     return {} if "mirror" in config else {shape.ours(key): value for key, value in shape.full(name).items()}
 
 
-def own(shape: BucketShape, bucket: str, config: Config) -> dict[str, Json]:
+def in_own_names(shape: BucketShape, bucket: str, config: Config) -> dict[str, Json]:
     """The configuration in the bucket's own names, without what every bucket of this shape has. Deviations from the
     shape stay visible."""
     full = shape.full(bucket)
     own = {shape.ours(key): value for key, value in config.items() if full.get(key) != value}
     lacking = [*shape.defaults, *(() if "mirror" in config else ("subjects", *shape.fixed))]
-    return own | {shape.ours(key): _left_out(key) for key in lacking if key not in config}
+    return own | {shape.ours(key): _value_when_left_out(key) for key in lacking if key not in config}
 
 
-def _left_out(stream_field: str) -> Json:
-    """What a stream without this field has."""
-    about = FIELDS[stream_field]
-    return [] if about.unit == "list" else about.default
+def _value_when_left_out(stream_field: str) -> Json:
+    """The value of a stream without this field."""
+    entry = FIELDS[stream_field]
+    return [] if entry.unit == "list" else entry.default
 
 
 def steps(shape: BucketShape, change: Change, view: View) -> Sequence[Step]:
@@ -165,10 +156,10 @@ def steps(shape: BucketShape, change: Change, view: View) -> Sequence[Step]:
     stream = shape.stream(change.address.name)
     if change.action is Action.CREATE and change.desired:
         sent = replace(change.desired, config=change.desired.sent)
-        return then_listens((calls.create_stream(change, stream, stream_body(shape, sent)),), change, view)
+        return with_waits_for_copies((calls.create_stream(change, stream, stream_body(shape, sent)),), change, view)
     if change.action is Action.UPDATE:
-        updated = calls.update_streams(change, stream, view, shape.server, repaired=_repairs(shape, change))
-        return then_listens(updated, change, view)
+        updated = calls.update_stream(change, stream, view, shape.server, repaired=_repaired_fields(shape, change))
+        return with_waits_for_copies(updated, change, view)
     return (calls.delete_stream(change, stream),) if change.action is Action.DELETE else ()
 
 
@@ -180,7 +171,7 @@ def stream_body(shape: BucketShape, resource: Resource) -> dict[str, Json]:
     return shaped | {shape.server(key): value for key, value in resource.config.items()}
 
 
-def of_its_stream(shape: BucketShape, change: Change) -> Change:
+def change_of_stream(shape: BucketShape, change: Change) -> Change:
     """The same change of the stream behind the bucket, by the server's names; without its fields one by one."""
     behind = Address.of("stream", shape.stream(change.address.name))
     desired, live = (
@@ -190,7 +181,7 @@ def of_its_stream(shape: BucketShape, change: Change) -> Change:
     return replace(change, address=behind, desired=desired, live=live, fields=())
 
 
-def _repairs(shape: BucketShape, change: Change) -> dict[str, Json]:
+def _repaired_fields(shape: BucketShape, change: Change) -> dict[str, Json]:
     """Fields of the shape that are wrong, set back to what every bucket has. A promoted mirror has none of its own
     yet."""
     full = shape.full(change.address.name)
@@ -200,17 +191,11 @@ def _repairs(shape: BucketShape, change: Change) -> dict[str, Json]:
     return {key: full[key] for key in touched if key in full}
 
 
-def render(_shape: BucketShape, resource: Resource) -> Mapping[str, Json]:
-    """The resource with deviations from the shape. No file can state these, so whoever writes a file leaves them
-    unmanaged."""
-    return dict(resource.config)
-
-
 def lends(shape: BucketShape, declared: Declared) -> Mapping[str, Config]:
     """A mirror answers direct reads where its origin does."""
-    said = getattr(declared.spec, "allow_direct", None)
+    stated = getattr(declared.spec, "allow_direct", None)
     by_default = shape.defaults.get("allow_direct", False)
-    return {shape.stream(declared.address.name): {"allow_direct": by_default if said is None else said}}
+    return {shape.stream(declared.address.name): {"allow_direct": by_default if stated is None else stated}}
 
 
 AS_NEEDED = "as the bucket needs it"

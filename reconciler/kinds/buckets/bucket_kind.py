@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from reconciler.changes.kind import Bound, FilePlace, Kind, Raw
-from reconciler.changes.renaming import Recipe, copied
+from reconciler.changes.renaming import Recipe, simple_recipe
 from reconciler.changes.rule import Rule
 from reconciler.kinds.buckets import bucket
 from reconciler.kinds.buckets.bucket_rules import bucket_effects, bucket_rules
@@ -14,7 +14,7 @@ from reconciler.kinds.effects import lowered_limits, pushed_out, sources_changed
 from reconciler.kinds.effects.made_again import filled_at_once
 from reconciler.kinds.fields import peers
 from reconciler.kinds.fields.known import field_infos
-from reconciler.kinds.stream_config.origins import names, readings
+from reconciler.kinds.stream_config.origins import origin_names, reads_by_copying
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Terms
 
@@ -32,7 +32,7 @@ def bucket_kind(
     title: str,
     bound: Bound,
     section: str,
-    recipe: Recipe = copied,
+    recipe: Recipe = simple_recipe,
     spec: type[Terms],
     rules: tuple[Rule, ...] = (),
 ) -> Kind:
@@ -54,9 +54,8 @@ def bucket_kind(
         claims=partial(bucket.claims, shape),
         settle=partial(bucket.settle_bucket, shape),
         steps=partial(bucket.steps, shape),
-        render=partial(bucket.render, shape),
-        needs=lambda resource: names(resource.config),
-        reads=readings,
+        needs=lambda resource: origin_names(resource.config),
+        reads=reads_by_copying,
         lends=partial(bucket.lends, shape),
         primary=lambda address: Raw("stream", (shape.stream(address.name),)),
         questions=lambda change, view: (
@@ -64,7 +63,7 @@ def bucket_kind(
             *sources_changed.questions(change, view),
             *pushed_out.questions(change, view, shape.ours),
             *peers.questions(change),
-            *uncaptured.questions(bucket.of_its_stream(shape, change)),
+            *uncaptured.questions(bucket.change_of_stream(shape, change)),
             *effects.questions(change, view),
         ),
         consequences=lambda change, view: (

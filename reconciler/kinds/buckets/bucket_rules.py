@@ -9,7 +9,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.buckets.bucket import NAME, RESERVED, BucketShape, of_its_stream, stream_body
+from reconciler.kinds.buckets.bucket import NAME, RESERVED, BucketShape, change_of_stream, stream_body
 from reconciler.kinds.effects.effect_rules import Effects
 from reconciler.kinds.effects.fewer_copies import replicas_lowered
 from reconciler.kinds.effects.lowered_limits import limit_lowered
@@ -21,7 +21,7 @@ from reconciler.kinds.effects.uncaptured import subject_removed
 from reconciler.kinds.effects.unprocessed import is_durable
 from reconciler.kinds.fields.versions import reserved_metadata, too_young
 from reconciler.kinds.fields.words import size, some
-from reconciler.kinds.stream_config.config_checks import Validity, stamped
+from reconciler.kinds.stream_config.config_checks import ConfigCheck, rules_of_family
 from reconciler.kinds.stream_config.fixed_fields import fixed_fields, updatability_rules
 from reconciler.kinds.stream_config.mirrors_and_sources import CHECKS as COPIES
 from reconciler.kinds.stream_config.ranges import CHECKS as RANGES
@@ -32,7 +32,7 @@ ANOTHER = "declare a second one under another name and copy what is in it"
 
 
 def bucket_effects(family: str, shape: BucketShape) -> Effects:
-    """What is foretold of a bucket: the table of stream fields, as far as its file can state them."""
+    """Effects that are foretold of a bucket: the table of stream fields, as far as its file can state them."""
     return Effects(family=family, fields=FIELDS, families=FAMILIES, own=shape.ours, keys=shape.keys)
 
 
@@ -52,11 +52,11 @@ def bucket_rules(family: str, shape: BucketShape) -> tuple[Rule, ...]:
         one_way_change(family, lower),
         limit_lowered(family, shape.ours, counts=is_durable),
         replicas_lowered(family, shape.ours, counts=is_durable),
-        _deletion(family),
-        _subject_removed(family, shape),
+        _rule_about_deletion(family),
+        _rule_about_subjects(family, shape),
         made_again(family, shape.ours, shape.stream),
         too_young(family, unknown_fields, unknown_values),
-        _bad_name(family),
+        _rule_about_name(family),
         reserved_metadata(family),
         *bucket_effects(family, shape).rules(),
         *bucket_checks(family, shape, RANGES),
@@ -64,14 +64,14 @@ def bucket_rules(family: str, shape: BucketShape) -> tuple[Rule, ...]:
     )
 
 
-def bucket_checks(family: str, shape: BucketShape, checks: Sequence[Validity]) -> tuple[Rule, ...]:
+def bucket_checks(family: str, shape: BucketShape, checks: Sequence[ConfigCheck]) -> tuple[Rule, ...]:
     """Checks of the stream behind a bucket, under this family's codes and the bucket's own names."""
 
     def lower(change: Change) -> tuple[Config, Config]:
         desired = replace(change.desired, config=change.desired.sent) if change.desired else None
         return stream_config_of(shape, desired), stream_config_of(shape, change.live)
 
-    return stamped(family, checks, lower, shape.ours)
+    return rules_of_family(family, checks, lower, shape.ours)
 
 
 def stream_config_of(shape: BucketShape, resource: Resource | None) -> Config:
@@ -79,7 +79,7 @@ def stream_config_of(shape: BucketShape, resource: Resource | None) -> Config:
     return stream_body(shape, resource) if resource else {}
 
 
-def _subject_removed(family: str, shape: BucketShape) -> Rule:
+def _rule_about_subjects(family: str, shape: BucketShape) -> Rule:
     def judge(change: Change, view: View) -> Found:
         """Somebody gave the bucket's stream another subject, and apply takes it away: its publishers get "no responders" from
         then on.
@@ -89,14 +89,14 @@ def _subject_removed(family: str, shape: BucketShape) -> Rule:
 
         Instead: move the publishers to a stream first.
         """
-        return subject_removed.judge(of_its_stream(shape, change), view) if change.touches("subjects") else None
+        return subject_removed.judge(change_of_stream(shape, change), view) if change.touches("subjects") else None
 
     return rule(
         f"{family}303", "subject-removed", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS
     )(judge)
 
 
-def _deletion(family: str) -> Rule:
+def _rule_about_deletion(family: str) -> Rule:
     def judge(change: Change, _view: View) -> Found:
         """A bucket is deleted with everything in it.
 
@@ -116,7 +116,7 @@ def _deletion(family: str) -> Rule:
     return rule(f"{family}310", "bucket-deletion", on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)(judge)
 
 
-def _bad_name(family: str) -> Rule:
+def _rule_about_name(family: str) -> Rule:
     def judge(change: Change, _view: View) -> Found:
         """Client libraries refuse the name of a bucket, or the name is reserved.
 

@@ -3,7 +3,7 @@ ones."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.view import SubjectsRead
@@ -24,10 +24,8 @@ from reconciler.kinds.consumer_position import (
 from reconciler.kinds.fields.texts import NAME
 from reconciler.kinds.stream_config import advisories
 from reconciler.kinds.subjects.filters import filters_of
-from reconciler.model.resource import Address, Declared, Json, Resource, Terms
+from reconciler.model.resource import Address, Declared, Resource
 from reconciler.model.wire.snapshot import Snapshot
-
-OURS = frozenset(Terms.model_fields)
 
 
 class ConsumerSpec(ConsumerConfig):
@@ -47,20 +45,8 @@ def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
 
 def _settle(declared: Declared, context: Context) -> Resource:
     parent = context.parent.config if context.parent else None
-    settled = settle(declared_config(declared.spec, OURS), context.target, parent=parent)
-    return Resource(
-        address=declared.address,
-        config=settled.config,
-        filled=settled.filled,
-        follows=settled.follows,
-        stock=stock(settled.config),
-        terms=declared.spec,
-        where=declared.where,
-    )
-
-
-def _render(resource: Resource) -> Mapping[str, Json]:
-    return dict(resource.config)
+    settled = settle(declared_config(declared.spec), context.target, parent=parent)
+    return settled.resource(declared, stock(settled.config))
 
 
 CONSUMER = Kind(
@@ -76,7 +62,6 @@ CONSUMER = Kind(
     claims=lambda _snapshot: (),
     settle=_settle,
     steps=steps,
-    render=_render,
     primary=lambda address: Raw("consumer", address.names),
     reads=lambda address, config: (SubjectsRead(address.stream, filters_of(config)),),
     inherits=("consumer_limits", "retention"),

@@ -13,7 +13,7 @@ from dataclasses import replace
 from reconciler.changes.change import Change
 from reconciler.changes.kind import Replacement
 from reconciler.changes.view import View
-from reconciler.engine.replacement import started
+from reconciler.engine.replacement import with_start
 from reconciler.kinds.consumer.handovers import everywhere, staying
 from reconciler.kinds.consumer_position import position, retention
 from reconciler.kinds.effects import lost_tail
@@ -106,7 +106,7 @@ def _deleted(change: Change) -> Step:
 def _made(change: Change, start: Config, bound: Mapping[str, str]) -> Step:
     assert change.desired
     stream, name = change.address.names
-    made = calls.create_consumer(change, stream, name, started(change.desired, start).sent)
+    made = calls.create_consumer(change, stream, name, with_start(change.desired, start).sent)
     again = f"in place of {change.origin.name}" if change.origin else "again"
     where = f"at sequence {start['opt_start_seq']}" if start else "with everything that is left in the work queue"
     starts = f"starting {'after the noted ack floor' if bound else where}"
@@ -116,7 +116,7 @@ def _made(change: Change, start: Config, bound: Mapping[str, str]) -> Step:
 def _made_again(change: Change, view: View, start: Config, bound: Mapping[str, str]) -> Step:
     stream, name = _old(change)
     live = change.live or view.live[change.origin or change.address]
-    old = calls.create_consumer(change, stream, name, started(live, start).config)
+    old = calls.create_consumer(change, stream, name, with_start(live, start).config)
     effect = f"recreate consumer {name} as it was, at its position"
     return replace(old, id=f"make consumer/{stream}/{name} again", uses=bound, effect=effect)
 

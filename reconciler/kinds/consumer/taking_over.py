@@ -13,7 +13,7 @@ from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.effects.over_limit import MANY_SUBJECTS
 from reconciler.kinds.effects.unprocessed import consumers_afterwards
 from reconciler.kinds.fields.words import few, listed
-from reconciler.kinds.stream_config.origins import copying_on
+from reconciler.kinds.stream_config.origins import copies_afterwards
 from reconciler.kinds.subjects.filters import filters_of, wanted
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
 from reconciler.model.wire.questions import MessagesFrom, SubjectCounts
@@ -125,4 +125,4 @@ def _takers(change: Change, view: View) -> Iterator[tuple[str, Sequence[str]]]:
     yield from (
         (other, filters_of(config)) for other, config in consumers_afterwards(stream, view).items() if other != name
     )
-    yield from ((f"stream {copy}", subjects) for copy, subjects in sorted(copying_on(stream, view).items()))
+    yield from ((f"stream {copy}", subjects) for copy, subjects in sorted(copies_afterwards(stream, view).items()))

@@ -18,7 +18,7 @@ from reconciler.kinds.consumer_checks.neighbours import (
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.fields.checks import ALL, WRITES, Check, codes, is_new, objections
 from reconciler.kinds.fields.known import V2_14
-from reconciler.kinds.stream_config.origins import Copiers, copying_on, feeding
+from reconciler.kinds.stream_config.origins import Copiers, copies_afterwards, copies_now
 from reconciler.kinds.subjects.filters import FILTERS, named_filters
 from reconciler.kinds.subjects.subjects import collide
 
@@ -176,7 +176,7 @@ def work_queue_copied(change: Change, view: View) -> Found:
     path = next((path for path in FILTERS if change.becomes(path)), "")
     fix = "give the consumer filters that overlap with none of the copy's, or remove the copy"
     is_written = is_new(change, *FILTERS) or (change.action is Action.UPDATE and bool(filters))
-    if is_written and (found := _meeting(filters, feeding(stream, view))):
+    if is_written and (found := _meeting(filters, copies_now(stream, view))):
         copy, what = found
         return Finding(
             outcome=Outcome.REFUSED,
@@ -207,10 +207,10 @@ def _meeting(filters: Sequence[str], copiers: Copiers) -> tuple[str, str] | None
 
 def _beginning(stream: str, view: View) -> Copiers:
     """What copies of this stream this plan begins."""
-    now = feeding(stream, view)
+    now = copies_now(stream, view)
     begun = {
         copy: [one for one in subjects if one not in now.get(copy, ())]
-        for copy, subjects in copying_on(stream, view).items()
+        for copy, subjects in copies_afterwards(stream, view).items()
     }
     return {copy: subjects for copy, subjects in begun.items() if subjects}
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.engine.bindings import after_ack_floor, first_asked
+from reconciler.engine.bindings import after_ack_floor, start_sequence
 from reconciler.kinds.consumer_position.counts import number_of
 from reconciler.kinds.effects.unprocessed import undelivered
 from reconciler.kinds.fields.times import before, moment
@@ -159,7 +159,7 @@ def compared(change: Change, view: View) -> LostPosition | None:
 
 def _began(live: Mapping[str, Json], reached: int | None, change: Change, view: View) -> int:
     """Where the live consumer began, or before."""
-    began = first_asked(live["config"])
+    began = start_sequence(live["config"])
     end = reached or int((live.get("delivered") or {}).get("stream_seq", 0))  # it began there or before
     return min(end, began or _began_by(change, view) or end)  # what it has delivered since is not skipped
 

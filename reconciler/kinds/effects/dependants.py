@@ -61,7 +61,7 @@ def _is_durable_of_bucket(stream: str, consumer: str, view: View) -> bool:
 
 def copies(stream: str, view: View) -> list[Address]:
     """Its mirrors, streams that source it, and groups whose queues do."""
-    return streams(origins.copying_on(stream, view), view)
+    return streams(origins.copies_afterwards(stream, view), view)
 
 
 def consuming(stream: str, view: View) -> list[Address]:
@@ -78,7 +78,7 @@ def readers_of(subjects: Sequence[str], stream: str, view: View) -> list[Address
     """What consumes or copies some of these subjects of it now."""
     consumers_now = view.snapshot.consumers.get(stream, {})
     reading = [name for name, info in consumers_now.items() if meets(filters_of(info["config"]), subjects)]
-    copying = [name for name, taken in origins.copying_on(stream, view).items() if meets(taken, subjects)]
+    copying = [name for name, taken in origins.copies_afterwards(stream, view).items() if meets(taken, subjects)]
     return [*consumers(stream, reading, view), *streams(copying, view)]
 
 
@@ -89,4 +89,4 @@ def groups(stream: str, view: View) -> list[Address]:
 
 def copying_through(change: Change, view: View) -> list[Address]:
     """Streams that copy their origin through the consumer that changes."""
-    return streams(origins.through(*(change.origin or change.address).names, view=view), view)
+    return streams(origins.copies_through(*(change.origin or change.address).names, view=view), view)

@@ -16,7 +16,7 @@ from reconciler.changes.rule import Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.effects.over_limit import OwnName, as_named
-from reconciler.kinds.fields.field_effects import Felt, in_words, way_of
+from reconciler.kinds.fields.field_effects import Felt, effects_in_words, way_of
 from reconciler.kinds.fields.known import Known
 from reconciler.model.dataclass import dataclass
 from reconciler.model.wire.questions import Question
@@ -132,7 +132,7 @@ class Effects:
                 yield from (finding for finding in one.tell(moved) if finding.outcome is not Outcome.ALLOWED)
 
         *page, instead = inspect.cleandoc(one.tell.__doc__ or "").split("\n\n")
-        judge.__doc__ = "\n\n".join([*page, *in_words(self.tables[one.number]), instead])
+        judge.__doc__ = "\n\n".join([*page, *effects_in_words(self.tables[one.number]), instead])
         make = rule(
             f"{self.family}{one.number}", one.name, on=(Action.UPDATE,), needs=("live", "facts"),
             reaction=Reaction.HARMS,

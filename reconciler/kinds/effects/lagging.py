@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from reconciler.changes.view import View
 from reconciler.kinds.fields.words import listed, some
-from reconciler.kinds.stream_config.origins import removed
+from reconciler.kinds.stream_config.origins import deleted_streams
 from reconciler.model.resource import Json
 from reconciler.model.wire.info import hears
 
@@ -21,7 +21,7 @@ NAMED = 3
 
 def lagging(origin: str, view: View) -> list[str]:
     """Streams that have not yet copied everything from this one, and that exist once this plan is applied."""
-    return [name for name in _lagging_by_origin(view).get(origin, []) if name not in removed(view)]
+    return [name for name in _lagging_by_origin(view).get(origin, []) if name not in deleted_streams(view)]
 
 
 def taking_in(origin: str, view: View) -> list[str]:

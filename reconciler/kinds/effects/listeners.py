@@ -224,7 +224,7 @@ def copies_stop(moved: MovedField) -> Iterable[Finding]:
         (value(moved.path) or {}).get("max_ack_pending") or 0 for value in (moved.change.was, moved.change.becomes)
     )
     live, fed = moved.change.live, origins.fed_now(stream_of(moved.change), moved.view)
-    at_work = [name for name in fed if name not in origins.removed(moved.view)]
+    at_work = [name for name in fed if name not in origins.deleted_streams(moved.view)]
     is_limited = before <= 0 < after
     if not (is_limited and at_work and live) or origins.is_fed_durably(live.config, moved.view.target.version):
         return

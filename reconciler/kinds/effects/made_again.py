@@ -20,7 +20,7 @@ from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.over_limit import OwnName, as_named
 from reconciler.kinds.fields.known import V2_15
 from reconciler.kinds.fields.words import consent_to, few, listed, some
-from reconciler.kinds.stream_config.origins import names
+from reconciler.kinds.stream_config.origins import origin_names
 from reconciler.model.resource import Config, Json
 
 
@@ -53,7 +53,7 @@ def copies_behind(origin: str, change: Change, view: View, own: OwnName, *, is_k
     config = {name: change.becomes(own(name)) for name in ("mirror", "sources")}
     mirrors, sourced = _copies_that_stay(origin, view)
     first, is_new_server = change.becomes(own("first_seq")) or 1, view.target.version >= V2_15
-    filled = sum(_stored_messages(name, view) for name in names(config))
+    filled = sum(_stored_messages(name, view) for name in origin_names(config))
     counts_as_before = is_known and _counts_as_before(change, config, max(mirrors.values(), default=0), view, own)
     late = (
         {}

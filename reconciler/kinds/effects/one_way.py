@@ -15,7 +15,7 @@ from reconciler.kinds.effects.over_limit import state_of, stream_of
 from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import consent_to, listed, size, some, verb
 from reconciler.kinds.stream_config.config_checks import Lower
-from reconciler.kinds.stream_config.origins import removed, taken_subjects
+from reconciler.kinds.stream_config.origins import deleted_streams, taken_subjects
 from reconciler.model.units import show_duration
 from reconciler.model.wire.info import mirror_hears
 from reconciler.model.wire.questions import MessagesFrom
@@ -85,7 +85,7 @@ def _promotion_text(change: Change, view: View) -> tuple[str, int | None]:
 def _refuse_removed_origin(change: Change, view: View) -> Iterator[Finding]:
     """A removed origin gives its subjects up before the mirror takes them, so it would be gone while the mirror still copies."""
     origin = (change.was("mirror") or {}).get("name", "")
-    if origin in removed(view) and change.live and mirror_hears(change.live.state):
+    if origin in deleted_streams(view) and change.live and mirror_hears(change.live.state):
         yield refusal(
             "mirror",
             f"{origin} is removed in the same plan, and would be gone before this mirror has copied all of it",

@@ -11,7 +11,7 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.fields.checks import STANDING
 from reconciler.kinds.fields.words import size, some
-from reconciler.kinds.stream_config.config_checks import OwnName, Sent, Validity
+from reconciler.kinds.stream_config.config_checks import ConfigCheck, OwnName, Sent
 from reconciler.kinds.stream_config.stream_config import canonical
 from reconciler.model.resource import Json
 
@@ -20,7 +20,7 @@ FOR_LIFE = frozenset({"sealed", "allow_msg_counter"})
 COPY = "create a second stream that sources this one, and read from that once it has everything"
 
 
-def doomed_live(family: str, checks: Sequence[Validity], own: OwnName = lambda name: name) -> Rule:
+def doomed_live(family: str, checks: Sequence[ConfigCheck], own: OwnName = lambda name: name) -> Rule:
     """The 320 of a family: the checks that servers make at every start, applied to what is live."""
     refusing = [one for one in checks if one.err_codes]
 

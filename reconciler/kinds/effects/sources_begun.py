@@ -18,7 +18,7 @@ from reconciler.kinds.effects.over_limit import state_of, stream_of
 from reconciler.kinds.effects.shrinking import going, gone
 from reconciler.kinds.fields.known import V2_14, V2_15
 from reconciler.kinds.fields.times import ZERO, moment
-from reconciler.kinds.stream_config.mirrors_and_sources import identity, index_of, origin_of
+from reconciler.kinds.stream_config.mirrors_and_sources import origin_of, source_identity, source_index
 from reconciler.kinds.stream_config.origins import fed_stream, given_subjects, is_fed_durably, taken_subjects
 from reconciler.kinds.subjects.filters import filters_of
 from reconciler.kinds.subjects.subjects import meets, widest
@@ -308,7 +308,7 @@ class Begun:
     @property
     def copied_so_far(self) -> CopiedUpTo | None:
         """The question for its last copy. Nothing to ask if nothing is stored."""
-        named = index_of(self.source)
+        named = source_index(self.source)
         if not named or not state_of(self.change).get("messages"):
             return None
         kept = tuple(widest(self.lands_on))
@@ -375,9 +375,9 @@ def awaiting(change: Change, view: View) -> Iterator[Begun]:
 def _added_sources(change: Change, view: View) -> Iterator[Begun]:
     if change.action is not Action.UPDATE or not change.touches("sources"):
         return
-    before = {identity(one, view.target.version) for one in change.was("sources") or ()}
+    before = {source_identity(one, view.target.version) for one in change.was("sources") or ()}
     for one in _local_sources(None, change.becomes("sources"), change, view):
-        if identity(one.source, view.target.version) not in before:
+        if source_identity(one.source, view.target.version) not in before:
             yield one
 
 

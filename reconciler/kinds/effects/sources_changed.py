@@ -19,7 +19,7 @@ from reconciler.kinds.effects.over_limit import OwnName, as_named, state_of, str
 from reconciler.kinds.effects.sources_begun import Begun, LastCopy, awaiting, begun
 from reconciler.kinds.fields.times import moment
 from reconciler.kinds.fields.words import amount, consent_to, few, some, verb
-from reconciler.kinds.stream_config.mirrors_and_sources import identity, origin_of
+from reconciler.kinds.stream_config.mirrors_and_sources import origin_of, source_identity
 from reconciler.kinds.stream_config.origins import given_subjects, taken_subjects
 from reconciler.kinds.subjects.subjects import collide, meets
 from reconciler.model.resource import Address, Json
@@ -75,7 +75,7 @@ def _start_taken_out(change: Change, view: View) -> Iterator[Finding]:
         return
     before = _by_identity(change.was("sources"), view)
     for index, source in enumerate(change.becomes("sources") or ()):
-        was = before.get(identity(source, view.target.version), source)
+        was = before.get(source_identity(source, view.target.version), source)
         if "opt_start_seq" in was and "opt_start_seq" not in source:
             yield Finding(
                 outcome=Outcome.WARNS,
@@ -127,7 +127,7 @@ def _copied_once_more(source: Source, change: Change, view: View) -> Amount | No
 
 def _is_another(source: Source, before: Mapping[object, Source], view: View) -> bool:
     """It did not exist before, and has no start."""
-    return identity(source, view.target.version) not in before and not any(start in source for start in STARTS)
+    return source_identity(source, view.target.version) not in before and not any(start in source for start in STARTS)
 
 
 def _copied_again_finding(code: str, index: int, source: Source, stored: Amount | None, goes_on: int | None) -> Finding:
@@ -153,7 +153,7 @@ def _copied_again_finding(code: str, index: int, source: Source, stored: Amount 
 
 
 def _by_identity(sources: Sequence[Source] | None, view: View) -> dict[object, Source]:
-    return {identity(source, view.target.version): source for source in sources or ()}
+    return {source_identity(source, view.target.version): source for source in sources or ()}
 
 
 def _may_have_copied_same(source: Source, other: Source) -> bool:
@@ -221,7 +221,7 @@ def _start_before_newest(change: Change, view: View) -> Iterator[Finding]:
         start = source.get("opt_start_time")
         if source["name"] in goes_on:
             continue
-        if start and moment(start) < moment(newest) and identity(source, view.target.version) not in before:
+        if start and moment(start) < moment(newest) and source_identity(source, view.target.version) not in before:
             yield Finding(
                 outcome=Outcome.WARNS,
                 path=f"sources[{index}].opt_start_time",

@@ -24,7 +24,7 @@ from reconciler.kinds.effects.unprocessed import (
 )
 from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import amount, few, in_words, listed, outside, some, verb
-from reconciler.kinds.stream_config.origins import arriving, copying_on
+from reconciler.kinds.stream_config.origins import copies_afterwards, streams_reached_by
 from reconciler.kinds.stream_config.stream_settle import DUPLICATE_WINDOW
 from reconciler.kinds.subjects.filters import filters_of, keeping
 from reconciler.kinds.subjects.subject_index import SubjectIndex
@@ -146,7 +146,7 @@ def _caveat_about_interest(subject: str, taker: str, view: View) -> str:
     if declared.get("retention") != "interest" or declared.get("subject_transform"):
         return ""
     wanted = [one for config in consumers_afterwards(stream, view).values() for one in filters_of(config)]
-    wanted += [one for subjects in copying_on(stream, view).values() for one in subjects]
+    wanted += [one for subjects in copies_afterwards(stream, view).values() for one in subjects]
     if any(collide(one, subject) for one in wanted):
         return ""
     return f", an interest stream, which keeps none of them: no consumer of it wants {subject}"
@@ -178,7 +178,7 @@ def _caveat_about_readers(change: Change, subject: str, taker: str, view: View) 
     the streams that they read."""
     if change.action is Action.DELETE:
         return ""  # its readers are deleted too, and each is named for itself
-    arrived, stream = arriving(taker.removeprefix("stream/"), subject, view), change.address.name
+    arrived, stream = streams_reached_by(taker.removeprefix("stream/"), subject, view), change.address.name
     nothing, less = list[str](), list[str]()
     for name, wanted, where in reading(stream, view):
         got = meets(meets(wanted, [subject]), arrived.get(where, ()))
@@ -203,7 +203,7 @@ def reading(stream: str, view: View) -> Iterator[tuple[str, Sequence[str], str]]
                 filters_of(change.desired.config if change and change.desired else info["config"]),
                 stream,
             )
-    copies = sorted(copying_on(stream, view).items())
+    copies = sorted(copies_afterwards(stream, view).items())
     yield from ((name, subjects, name) for name, subjects in copies if name in view.snapshot.streams)
 
 

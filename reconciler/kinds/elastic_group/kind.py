@@ -30,7 +30,6 @@ from reconciler.kinds.fields.known import Known, Update, field_infos
 from reconciler.kinds.group_records import group_record, group_steps
 from reconciler.kinds.group_records.another_name import recipe
 from reconciler.kinds.group_records.group_spec import (
-    OURS,
     GroupSpec,
     Member,
     MemberMapping,
@@ -39,7 +38,7 @@ from reconciler.kinds.group_records.group_spec import (
 )
 from reconciler.kinds.group_records.group_start import beginning
 from reconciler.kinds.stream_config import calls
-from reconciler.kinds.stream_config.new_copies import then_listens
+from reconciler.kinds.stream_config.new_copies import with_waits_for_copies
 from reconciler.model.fields import FieldInfo
 from reconciler.model.intents import intents
 from reconciler.model.resource import Declared, Resource, Spec, text_like
@@ -123,7 +122,7 @@ FOLLOWS = {QUEUE: AS_NEEDED, replicas.REPLICAS: "from its stream"}
 
 
 def _settle(declared: Declared, context: Context) -> Resource:
-    said = dict(declared_config(declared.spec, OURS))
+    said = dict(declared_config(declared.spec))
     filters = said.get("partitioning_filters") or []
     said["partitioning_filters"] = [{"partitioning_wildcards": [], **item} for item in filters]
     return Resource(
@@ -139,7 +138,7 @@ def _steps(change: Change, view: View) -> Sequence[Step]:
     if change.action is Action.CREATE and change.intent:
         return recreation_steps.rest(change, view)
     if change.action is Action.CREATE:
-        return then_listens((*group_steps.bucket(change, BUCKET, view), *_create(change, view)), change, view)
+        return with_waits_for_copies((*group_steps.bucket(change, BUCKET, view), *_create(change, view)), change, view)
     if change.action is Action.UPDATE:
         return _refilled(change, view, tuple(_update(change, view)))
     if change.action is Action.KEEP:  # the rest of a replacement, whose queue may not have everything yet

@@ -9,7 +9,7 @@ from reconciler.changes.amount import Amount
 from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.renaming import Renaming
 from reconciler.changes.view import View
-from reconciler.engine.bindings import told_of_source
+from reconciler.engine.bindings import source_progress
 from reconciler.kinds.elastic_group import recreation_steps, still_stored
 from reconciler.kinds.elastic_group.immutable import QUEUE
 from reconciler.kinds.elastic_group.unmatched import takes_more, unmatched
@@ -82,7 +82,7 @@ def _from_the_note(name: str, stream: str, point: int | None, last: int) -> Obst
 
 def _behind(name: str, stream: str, queue: Info) -> Obstacle | None:
     """From 2.15 on, an empty queue tells its position. Before, only a queue that has copied everything tells it."""
-    told, state = told_of_source(queue), queue["state"]
+    told, state = source_progress(queue), queue["state"]
     if state.get("messages") or not state.get("last_seq") or told.get("seq") or not told.get("lag"):
         return None
     return Obstacle(
@@ -284,7 +284,7 @@ def _room(change: Change, view: View, source: Info) -> tuple[float, str] | None:
     reached first; None: it has no limit."""
     there: Info = recreation_steps.queue(change, view) or {}
     queue: Info = there.get("state") or {}
-    queued, outside = queue.get("messages", 0), int(told_of_source(there).get("lag") or 0) if there else 0
+    queued, outside = queue.get("messages", 0), int(source_progress(there).get("lag") or 0) if there else 0
     staying = queued - unmatched(change, queued, view).most
     size = source.get("bytes", 0) / max(1, source.get("messages", 0))
     found = []

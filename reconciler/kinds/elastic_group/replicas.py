@@ -16,7 +16,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.elastic_group.queue_stream import stream_name
 from reconciler.kinds.fields.words import size, some
 from reconciler.kinds.group_records import group_record
-from reconciler.kinds.stream_config.calls import replicas_current
+from reconciler.kinds.stream_config.calls import wait_for_replicas
 from reconciler.kinds.stream_config.stream_config import required_level
 from reconciler.model.resource import Address, Config
 from reconciler.model.wire.info import is_moving
@@ -64,7 +64,7 @@ def steps(change: Change, view: View) -> Iterator[Step]:
     name = stream_name(*change.address.names)
     info, number = view.snapshot.streams[name], change.becomes(REPLICAS)
     own = int(info["config"].get("num_replicas", 1))
-    gate = replicas_current(change, name, own)
+    gate = wait_for_replicas(change, name, own)
     waits = view.target.is_clustered and is_moving(info, own)
     if waits:
         yield gate

@@ -19,7 +19,7 @@ class Felt(Effect):
 
     @property
     def is_gain(self) -> bool:
-        """Nobody loses anything by it, so no rule foretells it."""
+        """Does it cost clients nothing? No rule foretells such an effect."""
         return not self.rule
 
 
@@ -41,12 +41,12 @@ def felt(
 
 
 def gain(ways: frozenset[Way], sentence: str, *sides: Side) -> Felt:
-    """Clients notice it, and nobody loses anything: plans do not mention it."""
+    """An effect that clients notice and that costs them nothing: plans do not mention it."""
     return Felt(rule="", sides=frozenset(sides), ways=ways, sentence=sentence)
 
 
 def unfelt(ways: frozenset[Way], why: str) -> Felt:
-    """Nobody notices it, or only those who ask for what was refused before."""
+    """An effect that clients do not notice, unless they ask for what was refused before."""
     return Felt(rule="", sides=frozenset(), ways=ways, sentence=why)
 
 
@@ -57,34 +57,34 @@ def fixed(rule: int, sentence: str = "It is recreated, or the change is refused.
 
 def way_of(change: Change, path: str) -> Way | None:
     """How a top-level field moves; None: it stays. A left-out value stands for the default."""
-    if (found := change.field(path)) is None:
+    if (field_change := change.field(path)) is None:
         return None
-    default = found.info.default if found.path == path else None
+    default = field_change.info.default if field_change.path == path else None
     before, after = (default if value is None else value for value in (change.was(path), change.becomes(path)))
     return None if before == after else way(before, after)
 
 
 def value_after(change: Change, path: str) -> Json:
     """The new value, even if the file leaves it to the default."""
-    found, value = change.field(path), change.becomes(path)
-    return found.info.default if value is None and found and found.path == path else value
+    field_change, value = change.field(path), change.becomes(path)
+    return field_change.info.default if value is None and field_change and field_change.path == path else value
 
 
-def in_words(effects: Mapping[str, tuple[Felt, ...]]) -> list[str]:
-    """For a rule's page: which field, which way, and what happens."""
+def effects_in_words(effects: Mapping[str, tuple[Felt, ...]]) -> list[str]:
+    """Lines for a rule's page: which field, which way, and what happens."""
     return [
-        f"`{name}` {_ways(one)}: {_lower(one.sentence)}"
+        f"`{name}` {_ways_in_words(one)}: {_with_small_initial(one.sentence)}"
         + (f" That matters only if {one.condition}." if one.condition else "")
         for name, many in effects.items()
         for one in many
     ]
 
 
-def _ways(effect: Felt) -> str:
+def _ways_in_words(effect: Felt) -> str:
     if effect.ways == EVERY:
         return "changed"
     return " or ".join(str(one) for one in Way if one in effect.ways)
 
 
-def _lower(sentence: str) -> str:
+def _with_small_initial(sentence: str) -> str:
     return sentence[0].lower() + sentence[1:]

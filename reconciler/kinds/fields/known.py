@@ -89,14 +89,14 @@ class Known:
     """What clients experience when it changes; None: nobody has stated it yet."""
 
     def updates(self, version: Version) -> Update:
-        """What an update may do on this version; a version newer than known counts as the newest known."""
+        """The updates that this version allows; a version newer than known counts as the newest known."""
         if isinstance(self.update, Update):
             return self.update
         return [rule for since, rule in self.update if since <= version or since == self.update[0][0]][-1]
 
     @property
     def updatability(self) -> str:
-        """What restricts updates, in words: `fixed at creation before nats-server 2.12.5; since then any change`."""
+        """Restrictions of updates, in words: `fixed at creation before nats-server 2.12.5; since then any change`."""
         if self.among:
             values = " and ".join(f"`{value}`" for value in sorted(self.among))
             return f"can change between {values}, otherwise {self.update}"
@@ -132,33 +132,33 @@ def _or_default(value: Json, default: Json) -> Json:
 def known(model: type[BaseModel]) -> Mapping[str, Known]:
     """Every field of a configuration that the server has, with what is known about it."""
     return {
-        name: about for name, info in model.model_fields.items() for about in info.metadata if isinstance(about, Known)
+        name: entry for name, info in model.model_fields.items() for entry in info.metadata if isinstance(entry, Known)
     }
 
 
 @cache
 def field_infos(model: type[BaseModel]) -> Mapping[str, FieldInfo]:
-    """What reports and diffs need to know, by field."""
-    nested = _nested(model)
+    """Facts that reports and diffs need, by field."""
+    nested = _nested_models(model)
     return {
         name: FieldInfo(
             unit=k.unit, default=k.default, ordered=k.ordered, nested_unordered=k.nested_unordered, since=k.since,
             left_out=k.left_out, nested=field_infos(nested[name]) if name in nested else {},
-            updatability=k.updatability, rules=_foretelling(k), values_since=k.values_since,
+            updatability=k.updatability, rules=_rule_numbers(k), values_since=k.values_since,
             passing=k.passing,
         )
         for name, k in known(model).items()
     }  # fmt: skip
 
 
-def _foretelling(about: Known) -> tuple[str, ...]:
+def _rule_numbers(entry: Known) -> tuple[str, ...]:
     """Numbers of the rules that say what a change costs, each once."""
-    return tuple(sorted({one.rule for one in about.felt or () if one.rule}))
+    return tuple(sorted({one.rule for one in entry.felt or () if one.rule}))
 
 
 def unknown_fields(model: type[BaseModel], config: Config, version: Version) -> list[str]:
     """Dotted paths of fields in `config` that this version does not know."""
-    return [said.path for said in _said(model, config) if version < said.about.since]
+    return [stated.path for stated in _stated_fields(model, config) if version < stated.about.since]
 
 
 class YoungValue(NamedTuple):
@@ -172,42 +172,42 @@ class YoungValue(NamedTuple):
 def unknown_values(model: type[BaseModel], config: Config, version: Version) -> list[YoungValue]:
     """Values that this version does not know (it answers 10025), such as `priority_policy: prioritized` before 2.12."""
     return [
-        YoungValue(said.path, said.value, said.about.values_since[said.value])
-        for said in _said(model, config)
-        if said.about.values_since and said.about.values_since.get(said.value, version) > version
+        YoungValue(stated.path, stated.value, stated.about.values_since[stated.value])
+        for stated in _stated_fields(model, config)
+        if stated.about.values_since and stated.about.values_since.get(stated.value, version) > version
     ]
 
 
 def required_level(model: type[BaseModel], config: Config) -> int:
     """The JetStream API level that a server needs to understand this configuration: `Nats-Required-Api-Level`."""
-    return max((_level(said) for said in _said(model, config)), default=0)
+    return max((_level_of_field(stated) for stated in _stated_fields(model, config)), default=0)
 
 
-class _Said(NamedTuple):
+class _StatedField(NamedTuple):
     path: str
     value: Json
     about: Known
 
 
-def _level(said: _Said) -> int:
-    if not said.value or said.value == said.about.default:
+def _level_of_field(stated: _StatedField) -> int:
+    if not stated.value or stated.value == stated.about.default:
         return 0
-    by_value = said.about.value_levels.get(said.value, 0) if said.about.value_levels else 0
-    return max(said.about.level, by_value)
+    by_value = stated.about.value_levels.get(stated.value, 0) if stated.about.value_levels else 0
+    return max(stated.about.level, by_value)
 
 
-def _said(model: type[BaseModel], config: Config, prefix: str = "") -> Iterator[_Said]:
+def _stated_fields(model: type[BaseModel], config: Config, prefix: str = "") -> Iterator[_StatedField]:
     """Every known field that `config` sets, fields of nested objects included."""
-    table, nested = known(model), _nested(model)
+    table, nested = known(model), _nested_models(model)
     for name, value in config.items():
         if name not in table or value is None:
             continue
-        yield _Said(prefix + name, value, table[name])
-        for path, item in _objects(prefix + name, value) if name in nested else ():
-            yield from _said(nested[name], item, path + ".")
+        yield _StatedField(prefix + name, value, table[name])
+        for path, item in _nested_objects(prefix + name, value) if name in nested else ():
+            yield from _stated_fields(nested[name], item, path + ".")
 
 
-def _objects(path: str, value: Json) -> Iterator[tuple[str, Config]]:
+def _nested_objects(path: str, value: Json) -> Iterator[tuple[str, Config]]:
     if isinstance(value, Mapping):
         yield path, value
     elif isinstance(value, list | tuple):
@@ -215,7 +215,7 @@ def _objects(path: str, value: Json) -> Iterator[tuple[str, Config]]:
 
 
 @cache
-def _nested(model: type[BaseModel]) -> Mapping[str, type[BaseModel]]:
+def _nested_models(model: type[BaseModel]) -> Mapping[str, type[BaseModel]]:
     """Fields that hold objects, with their models."""
     inner = {name: model_in(model.model_fields[name].annotation) for name in known(model)}
-    return {name: found for name, found in inner.items() if found is not BaseModel}
+    return {name: inner_model for name, inner_model in inner.items() if inner_model is not BaseModel}

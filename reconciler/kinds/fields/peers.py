@@ -44,20 +44,20 @@ def is_placed(change: Change) -> bool:
 
 def _placement(change: Change) -> tuple[str, tuple[str, ...]]:
     """The cluster, if the file names one, and the tags."""
-    said: Config = change.becomes("placement") or {}
-    return said.get("cluster") or "", tuple(sorted(said.get("tags") or ()))
+    placement: Config = change.becomes("placement") or {}
+    return placement.get("cluster") or "", tuple(sorted(placement.get("tags") or ()))
 
 
-def most(servers: Json, question: Peers) -> int:
+def servers_in_best_cluster(servers: Json, question: Peers) -> int:
     """How many fitting servers the best cluster has; a server chooses all peers from one cluster."""
     cluster, tags = question.placement
     fit = [
-        one["cluster"]
-        for one in servers
-        if cluster in ("", one["cluster"]) and all(_has(tag, one["tags"]) for tag in tags)
+        server["cluster"]
+        for server in servers
+        if cluster in ("", server["cluster"]) and all(_fits_tag(tag, server["tags"]) for tag in tags)
     ]
     return max((fit.count(name) for name in fit), default=0)
 
 
-def _has(tag: str, tags: list[str]) -> bool:
+def _fits_tag(tag: str, tags: list[str]) -> bool:
     return tag[1:] not in tags if tag.startswith("!") else tag in tags

@@ -12,7 +12,7 @@ from dataclasses import field
 
 from reconciler.kinds.fields.times import ZERO, utc
 from reconciler.model.dataclass import dataclass
-from reconciler.model.resource import Config, Json, ServerDefault
+from reconciler.model.resource import Config, Declared, Json, Resource, ServerDefault
 
 Clean = Callable[[Json], Json]
 """Brings one field's value into its canonical spelling; a falsy result is absence."""
@@ -31,10 +31,22 @@ class Settled:
     follows: Mapping[str, str] = field(default_factory=dict)
     """Other fields of `config` that differ from what the file said, and where their values come from, in words."""
 
+    def resource(self, declared: Declared, stock: Config) -> Resource:
+        """The declared resource in this form; `stock` stands for fields that are left out."""
+        return Resource(
+            address=declared.address,
+            config=self.config,
+            filled=self.filled,
+            follows=self.follows,
+            stock=stock,
+            terms=declared.spec,
+            where=declared.where,
+        )
 
-def followed(said: Config, config: Config, sources: Mapping[str, str]) -> dict[str, str]:
-    """Those of these sources, by field, that apply here."""
-    return {name: sources[name] for name in sources.keys() & config.keys() if config[name] != said.get(name)}
+
+def followed(stated: Config, config: Config, sources: Mapping[str, str]) -> dict[str, str]:
+    """The sources, by field, that apply here."""
+    return {name: sources[name] for name in sources.keys() & config.keys() if config[name] != stated.get(name)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +81,7 @@ def limit(value: Json) -> Json:
 
 
 def lower(value: Json) -> Json:
-    """For texts that servers accept in any letter case."""
+    """A text in small letters, for texts that servers accept in any letter case."""
     return value.lower()
 
 

@@ -29,8 +29,8 @@ def utc(text: str) -> str:
 
 def moment(text: str) -> datetime:
     """A time of the server's, as precise as a datetime can be: to the microsecond."""
-    whole, _, fraction = text.removesuffix("Z").partition(".")
-    return datetime.fromisoformat(f"{whole}.{fraction[:6]:0<6}+00:00")
+    seconds, _, fraction = text.removesuffix("Z").partition(".")
+    return datetime.fromisoformat(f"{seconds}.{fraction[:6]:0<6}+00:00")
 
 
 def before(text: str, nanoseconds: int) -> str:

@@ -23,12 +23,14 @@ def reserved_metadata(family: str) -> Rule:
 
         Instead: choose another key.
         """
-        return [_reserved(key) for key in getattr(change.terms, "metadata", None) or {} if key.startswith("_nats.")]
+        return [
+            _finding_about_key(key) for key in getattr(change.terms, "metadata", None) or {} if key.startswith("_nats.")
+        ]
 
     return rule(f"{family}508", "reserved-metadata", reaction=Reaction.DROPS)(judge)
 
 
-def _reserved(key: str) -> Finding:
+def _finding_about_key(key: str) -> Finding:
     return Finding(
         outcome=Outcome.REFUSED,
         path=f"metadata.{key}",
@@ -60,10 +62,10 @@ def too_young(family: str, unknown_fields: UnknownFields, unknown_values: Unknow
 
     def _findings(config: Config, version: Version) -> Iterator[Finding]:
         for path in unknown_fields(config, version):
-            message = f"nats-server {version.short} does not know {path}, and {_does(version)}"
-            yield replace(_finding(path, message), reaction=None if version >= STRICT else Reaction.DROPS)
+            message = f"nats-server {version.short} does not know {path}, and {_reaction_in_words(version)}"
+            yield replace(_finding_about_version(path, message), reaction=None if version >= STRICT else Reaction.DROPS)
         for young in unknown_values(config, version):
-            yield _finding(
+            yield _finding_about_version(
                 young.path,
                 f"{young.path} `{young.value}` needs nats-server {young.since.major}.{young.since.minor}, and this server is "
                 f"{version.short}",
@@ -72,11 +74,11 @@ def too_young(family: str, unknown_fields: UnknownFields, unknown_values: Unknow
     return rule(f"{family}401", "field-too-young", err_code=10025)(judge)
 
 
-def _does(version: Version) -> str:
+def _reaction_in_words(version: Version) -> str:
     return "would silently drop it" if version < STRICT else "would refuse it"
 
 
-def _finding(path: str, message: str) -> Finding:
+def _finding_about_version(path: str, message: str) -> Finding:
     return Finding(
         outcome=Outcome.REFUSED, path=path, message=message, fix="upgrade the servers first, or leave the field out"
     )

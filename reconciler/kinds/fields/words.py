@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from reconciler.changes.amount import Amount
-from reconciler.changes.consent import entry
+from reconciler.changes.change import FieldChange
+from reconciler.changes.consent import allow_entry
 from reconciler.model.fields import FieldInfo, Unit
+from reconciler.model.resource import Json
 from reconciler.model.units import BYTES, NANOSECONDS, show_bytes, show_duration, show_number
 from reconciler.model.written import written
 
@@ -23,22 +25,22 @@ def some(number: int, noun: str = "") -> str:
     return f"{shown} {noun}{'' if number == 1 else 's'}" if noun else shown
 
 
-def amount(known: Amount, noun: str = "") -> str:
+def amount(quantity: Amount, noun: str = "") -> str:
     """`80 k messages`, `up to 80 messages`, `at least 3 and at most 80 messages`, `about 40, at most 80 messages`."""
-    shown = some(known.most, noun)
-    if known.is_exact:
+    shown = some(quantity.most, noun)
+    if quantity.is_exact:
         return shown
-    if known.about is not None:
-        return f"about {some(known.about)}, {_between(some(known.least) if known.least else '', shown)}"
-    return _between(some(known.least), shown) if known.least else f"up to {shown}"
+    if quantity.about is not None:
+        return f"about {some(quantity.about)}, {_between(some(quantity.least) if quantity.least else '', shown)}"
+    return _between(some(quantity.least), shown) if quantity.least else f"up to {shown}"
 
 
-def average(known: Amount) -> str:
+def average(quantity: Amount) -> str:
     """`about 2.8 GiB by their average size, at least 30 MiB and at most 8 GiB`; or only the size, if that is known."""
-    least, most = size(known.least), size(known.most)
-    if known.about is None or least == most:
+    least, most = size(quantity.least), size(quantity.most)
+    if quantity.about is None or least == most:
         return most
-    return f"about {size(known.about)} by their average size, {_between(least, most)}"
+    return f"about {size(quantity.about)} by their average size, {_between(least, most)}"
 
 
 def _between(least: str, most: str) -> str:
@@ -85,12 +87,12 @@ _BINARY, _DECIMAL = ("TiB", "GiB", "MiB", "KiB"), ("TB", "GB", "MB", "KB")
 
 
 def _short(number: float) -> str:
-    """In three digits, or in all digits of a larger number."""
+    """A number in three digits, or in all digits of a larger number."""
     return f"{number:.3g}" if number < 999.5 else f"{number:.0f}"
 
 
 def age(nanoseconds: int) -> str:
-    """In its two largest units, and in whole seconds below a minute: `7d12h`, `40s`."""
+    """A duration in its two largest units, and in whole seconds below a minute: `7d12h`, `40s`."""
     for unit, finer in (("d", "h"), ("h", "m"), ("m", "s"), ("s", "s"), ("ms", "ms")):
         if nanoseconds >= NANOSECONDS[unit]:
             return show_duration(nanoseconds - nanoseconds % NANOSECONDS[finer])
@@ -112,6 +114,11 @@ def in_words(value: Any, unit: str = "text") -> str:
     return str(value) if isinstance(value, int | str) else "what it is" if value else "nothing"
 
 
+def side_in_words(change: FieldChange, value: Json) -> str:
+    """One side of a change as a file would write it; the default where the value is left out."""
+    return in_words(change.info.default if value is None else value, change.info.unit)
+
+
 def consent_to(code: str, value: Any = None, unit: Unit = "text") -> str:
-    """What to paste into the file: `allow: [{code: ST301, to: 3d, reason: …}]`."""
-    return entry(code, "" if value is None else written(value, FieldInfo(unit=unit)))
+    """An entry to paste into the file: `allow: [{code: ST301, to: 3d, reason: …}]`."""
+    return allow_entry(code, "" if value is None else written(value, FieldInfo(unit=unit)))

@@ -43,9 +43,6 @@ class GroupSpec(Terms):
     says."""
 
 
-OURS = frozenset(Terms.model_fields)
-
-
 def with_membership_left(spec: Terms) -> Terms:
     """A membership that nobody declared belongs to an autoscaler or an operator: it is unmanaged, even if the file does
     not say so."""

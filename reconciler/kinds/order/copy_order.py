@@ -22,7 +22,7 @@ from reconciler.kinds.effects.sources_begun import deletes_copied
 from reconciler.kinds.elastic_group import refilling
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.order.subject_handovers import parked
-from reconciler.kinds.stream_config.new_copies import fresh
+from reconciler.kinds.stream_config.new_copies import new_reads
 from reconciler.kinds.stream_config.stream_settle import window_then
 from reconciler.kinds.subjects.filters import filters_of
 from reconciler.kinds.subjects.subjects import meets
@@ -111,7 +111,7 @@ def _after_their_consumers(view: View) -> Iterator[Tie]:
     for change in view.changes.values():
         if not change.action.writes or change.action is Action.DELETE or view.stream_of(change.address) is None:
             continue
-        for read in fresh(change, view):
+        for read in new_reads(change, view):
             for consumer in view.children(read.stream, "consumer") if deletes_copied(read.stream, view) else ():
                 is_written = consumer.action.writes and consumer.desired is not None
                 if is_written and consumer.desired and meets(filters_of(consumer.desired.config), read.subjects):

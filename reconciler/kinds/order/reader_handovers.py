@@ -19,7 +19,7 @@ from reconciler.kinds.consumer_position.retention import is_interest
 from reconciler.kinds.fields.known import OVERLAPPING_FILTERS
 from reconciler.kinds.order import subject_handovers
 from reconciler.kinds.order.subject_handovers import parked, subjects_after, subjects_before
-from reconciler.kinds.stream_config.new_copies import begun, taken_over
+from reconciler.kinds.stream_config.new_copies import newly_copied_streams, replaced_readers
 from reconciler.kinds.subjects.filters import gained, held, is_work_queue, let_go, wanted, written
 from reconciler.kinds.subjects.subject_moves import passed_on
 from reconciler.kinds.subjects.subjects import collide, widest
@@ -50,9 +50,9 @@ def ties(view: View) -> Iterator[Tie]:
 def _under_new_copies(change: Change, givers: Mapping[Address, Iterable[Address]], view: View) -> Iterator[Tie]:
     """An interest stream takes no subjects before its new copies listen; until then, those that give them keep them, and so do
     consumers and copies that read them now."""
-    for address in taken_over(change, view):
+    for address in replaced_readers(change, view):
         yield Tie(change.address, address, weak=BETTER)
-    for name in begun(change, view):
+    for name in newly_copied_streams(change, view):
         origin = Address.of("stream", name)
         is_new = view.changes[origin].action is Action.CREATE
         if is_new:

@@ -25,7 +25,7 @@ from reconciler.kinds.group_records import group_record, group_steps
 from reconciler.kinds.group_records import group_rules as shared
 from reconciler.kinds.group_records import membership_rules as membership
 from reconciler.kinds.group_records.another_name import recipe
-from reconciler.kinds.group_records.group_spec import OURS, GroupSpec, render_mappings, with_membership_left
+from reconciler.kinds.group_records.group_spec import GroupSpec, render_mappings, with_membership_left
 from reconciler.kinds.group_records.group_start import beginning, held
 from reconciler.kinds.stream_config import calls
 from reconciler.model.resource import Declared, Json, Resource
@@ -70,7 +70,7 @@ def _members(config: Mapping[str, Json]) -> list[str]:
 
 
 def _settle(declared: Declared, _context: Context) -> Resource:
-    config = group_record.canonical(declared_config(declared.spec, OURS))
+    config = group_record.canonical(declared_config(declared.spec))
     return Resource(
         address=declared.address,
         config=config,

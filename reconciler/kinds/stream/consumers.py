@@ -12,7 +12,8 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.effects.dependants import consumers, consuming, streams
 from reconciler.kinds.fields.words import consent_to, few, in_words
-from reconciler.kinds.stream_config.origins import FED_FOR, can_end, fed_now, is_fed_durably
+from reconciler.kinds.stream_config.config_checks import objection
+from reconciler.kinds.stream_config.origins import FED_FOR, can_remove_limit, fed_now, is_fed_durably
 from reconciler.kinds.subjects.subjects import matches
 from reconciler.model.fields import Unit
 from reconciler.model.resource import Address, Config, Json
@@ -21,7 +22,7 @@ from reconciler.model.wire.version import Version
 UNITS: Mapping[str, Unit] = {"max_ack_pending": "count", "inactive_threshold": "duration"}
 
 
-def _staying(change: Change, view: View) -> Iterator[tuple[str, Config, Change | None]]:
+def _consumers_that_stay(change: Change, view: View) -> Iterator[tuple[str, Config, Change | None]]:
     """Live consumers that the plan does not delete: name, raw configuration, and the plan's update of them, if any."""
     stream = change.address.name
     for name, info in view.snapshot.consumers.get(stream, {}).items():
@@ -45,58 +46,60 @@ def consumers_above_limits(change: Change, view: View) -> Iterator[Finding]:
     Instead: lower the consumers as well, in the same file; on older servers, raise the limit instead of removing it.
     """
     was, becomes = change.was("consumer_limits") or {}, change.becomes("consumer_limits") or {}
-    strict = not can_end(view.target.version)
+    strict = not can_remove_limit(view.target.version)
     if was == becomes:
         return
     for field, unit in UNITS.items():
         limit = becomes.get(field, 0)
         if limit <= 0 and not strict:
             continue
-        above = [name for name, raw, theirs in _staying(change, view) if _value(field, raw, theirs, limit) > limit]
-        copies = fed_now(change.address.name, view) if COPIERS_HAVE[field](change, view.target.version) > limit else []
+        path = f"consumer_limits.{field}" if field in becomes else "consumer_limits"
+        above = [
+            name
+            for name, raw, theirs in _consumers_that_stay(change, view)
+            if _future_value(field, raw, theirs, limit) > limit
+        ]
+        of_copiers = COPIERS_HAVE[field](change, view.target.version)
+        copies = fed_now(change.address.name, view) if of_copiers > limit else []
         if copies:
-            least = in_words(COPIERS_HAVE[field](change, view.target.version), unit)
-            yield Finding(
-                outcome=Outcome.REFUSED,
-                path=f"consumer_limits.{field}" if field in becomes else "consumer_limits",
-                message=f"{_streams(copies)} cop{'ies' if len(copies) == 1 else 'y'} this stream through a consumer of the server's "
+            least = in_words(of_copiers, unit)
+            yield objection(
+                path,
+                f"{_stream_names(copies)} cop{'ies' if len(copies) == 1 else 'y'} this stream through a consumer of the server's "
                 f"own, which has {field} {least}: the server refuses a lower limit",
+                f"write {field}: {least} or more into consumer_limits",
                 affects=streams(copies, view),
-                fix=f"write {field}: {least} or more into consumer_limits",
             )
         elif above:
-            yield Finding(
-                outcome=Outcome.REFUSED,
-                path=f"consumer_limits.{field}" if field in becomes else "consumer_limits",
-                message=f"{_named(above)} {'has' if len(above) == 1 else 'have'} a {field} above "
-                + (f"{in_words(limit, unit)}" if limit else f"0, which is how this server reads a removed {field}"),
+            yield objection(
+                path,
+                f"{_consumer_names(above)} {'has' if len(above) == 1 else 'have'} a {field} above "
+                + (in_words(limit, unit) if limit else f"0, which is how this server reads a removed {field}"),
+                f"lower their {field} as well, in the same file" if limit else "keep a limit that none of them exceeds",
                 affects=consumers(change.address.name, above, view),
-                fix=f"lower their {field} as well, in the same file"
-                if limit
-                else "keep a limit that none of them exceeds",
             )
 
 
-def _idle_of_copiers(change: Change, version: Version) -> int:
-    return 0 if _is_fed_durably(change, version) else FED_FOR
+def _inactive_threshold_of_copiers(change: Change, version: Version) -> int:
+    return 0 if _feeds_copies_durably(change, version) else FED_FOR
 
 
-def _pending_of_copiers(change: Change, version: Version) -> int:
-    return 1000 if _is_fed_durably(change, version) else 0
+def _max_ack_pending_of_copiers(change: Change, version: Version) -> int:
+    return 1000 if _feeds_copies_durably(change, version) else 0
 
 
-def _is_fed_durably(change: Change, version: Version) -> bool:
+def _feeds_copies_durably(change: Change, version: Version) -> bool:
     return change.live is not None and is_fed_durably(change.live.config, version)
 
 
-COPIERS_HAVE = {"max_ack_pending": _pending_of_copiers, "inactive_threshold": _idle_of_copiers}
+COPIERS_HAVE = {"max_ack_pending": _max_ack_pending_of_copiers, "inactive_threshold": _inactive_threshold_of_copiers}
 
 
-def _streams(names: list[str]) -> str:
+def _stream_names(names: list[str]) -> str:
     return f"stream{'' if len(names) == 1 else 's'} {few(sorted(names))}"
 
 
-def _value(field: str, raw: Config, theirs: Change | None, limit: int) -> int:
+def _future_value(field: str, raw: Config, theirs: Change | None, limit: int) -> int:
     """The value the consumer will have when the stream changes. A consumer that is updated and leaves the field out
     gets the limit."""
     if theirs and (wanted := theirs.becomes(field)) is not None:
@@ -104,7 +107,7 @@ def _value(field: str, raw: Config, theirs: Change | None, limit: int) -> int:
     return limit if theirs and limit else int(raw.get(field) or 0)
 
 
-def _named(names: list[str]) -> str:
+def _consumer_names(names: list[str]) -> str:
     return f"consumer{'' if len(names) == 1 else 's'} {few(sorted(names))}"
 
 
@@ -120,17 +123,16 @@ def deliver_subject_taken_in(change: Change, view: View) -> Iterator[Finding]:
     if not change.touches("subjects"):
         return
     subjects = change.becomes("subjects") or ()
-    for name, raw, theirs in _staying(change, view):
+    for name, raw, theirs in _consumers_that_stay(change, view):
         deliver: Json = theirs.becomes("deliver_subject") if theirs else raw.get("deliver_subject")
         taken = next((index for index, subject in enumerate(subjects) if deliver and matches(deliver, subject)), None)
         if taken is not None:
-            yield Finding(
-                outcome=Outcome.REFUSED,
-                path=f"subjects[{taken}]",
-                message=f"`{subjects[taken]}` captures `{deliver}`, where consumer {name} delivers: the stream would store its own "
+            yield objection(
+                f"subjects[{taken}]",
+                f"`{subjects[taken]}` captures `{deliver}`, where consumer {name} delivers: the stream would store its own "
                 "deliveries, and the server loses the consumer at its next restart",
+                f"write narrower subjects, or give {name} another deliver_subject",
                 affects=consumers(change.address.name, [name], view),
-                fix=f"write narrower subjects, or give {name} another deliver_subject",
             )
 
 
@@ -151,33 +153,34 @@ def limits_given_at_restart(change: Change, view: View) -> Iterator[Finding]:
             continue
         silent = [
             (name, raw)
-            for name, raw, theirs in _staying(change, view)
-            if not raw.get(field) and (not theirs or _is_left_out(theirs, field))
+            for name, raw, theirs in _consumers_that_stay(change, view)
+            if not raw.get(field) and (not theirs or _leaves_field_out(theirs, field))
         ]
         if field == "inactive_threshold" and silent:
             names = [name for name, _ in silent]
-            yield replace(_given(field, limit, names), affects=consumers(change.address.name, names, view))
+            yield replace(
+                _expiry_needs_consent(field, limit, names), affects=consumers(change.address.name, names, view)
+            )
         elif lost := [name for name, raw in silent if raw.get("deliver_subject") and raw.get("ack_policy") == "none"]:
-            yield Finding(
-                outcome=Outcome.REFUSED,
-                path=f"consumer_limits.{field}",
-                message=f"the server would lose {_named(lost)} at its next restart: it then gives them {field} "
+            yield objection(
+                f"consumer_limits.{field}",
+                f"the server would lose {_consumer_names(lost)} at its next restart: it then gives them {field} "
                 f"{in_words(limit, unit)}, which a push consumer without acknowledgements cannot have",
+                f"write {field}: -1 into each of them, in the same file, or leave the limit out",
                 affects=consumers(change.address.name, lost, view),
-                fix=f"write {field}: -1 into each of them, in the same file, or leave the limit out",
             )
 
 
-def _is_left_out(change: Change, field: str) -> bool:
+def _leaves_field_out(change: Change, field: str) -> bool:
     return change.desired is not None and change.desired.leaves_to_server(field)
 
 
-def _given(field: str, limit: int, names: list[str]) -> Finding:
+def _expiry_needs_consent(field: str, limit: int, names: list[str]) -> Finding:
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=f"consumer_limits.{field}",
         to=limit,
-        message=f"{_named(names)} {'has' if len(names) == 1 else 'have'} no {field}: from its next restart on, the server "
+        message=f"{_consumer_names(names)} {'has' if len(names) == 1 else 'have'} no {field}: from its next restart on, the server "
         f"deletes {'it' if len(names) == 1 else 'each of them'} after {in_words(limit, UNITS[field])} without use",
         fix=f"write {field} into {'it' if len(names) == 1 else 'each of them'}, in the same file, or consent here: "
         f"{consent_to('ST556', limit, UNITS[field])}",
@@ -200,16 +203,15 @@ def fewer_than_there_are(change: Change, view: View) -> Found:
     Instead: write as many as there are, or remove some in the same plan.
     """
     most = change.becomes("max_consumers") or -1
-    staying = sum(1 for _ in _staying(change, view))
+    staying = sum(1 for _ in _consumers_that_stay(change, view))
     if not change.touches("max_consumers") or not 0 < most < staying:
         return None
-    return Finding(
-        outcome=Outcome.REFUSED,
-        path="max_consumers",
+    return objection(
+        "max_consumers",
+        f"{staying:_} consumers stay: with max_consumers {most:_} the server recreates none of them after it is lost",
+        f"write max_consumers: {staying} or more, or remove consumers in the same plan",
         quantities={"consumers": staying},
         affects=consuming(change.address.name, view),
-        message=f"{staying:_} consumers stay: with max_consumers {most:_} the server recreates none of them after it is lost",
-        fix=f"write max_consumers: {staying} or more, or remove consumers in the same plan",
     )
 
 

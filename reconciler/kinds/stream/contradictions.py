@@ -10,8 +10,9 @@ from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.fields.known import V2_12
-from reconciler.kinds.stream_config.config_checks import Sent, is_since, objection, validity
+from reconciler.kinds.stream_config.config_checks import Sent, config_check, is_since, objection
 from reconciler.kinds.stream_config.stream_config import FIELDS
+from reconciler.kinds.stream_config.upgrades import FORCING
 from reconciler.kinds.subjects.subjects import collide, is_valid, reserved, storable
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config
@@ -28,11 +29,10 @@ def invalid_subject(change: Change, _view: View) -> Iterator[Finding]:
     """
     for index, subject in enumerate(change.becomes("subjects") or ()):
         if not is_valid(subject):
-            yield Finding(
-                outcome=Outcome.REFUSED,
-                path=f"subjects[{index}]",
-                message=f"`{subject}` is not a valid subject",
-                fix="write tokens between single dots, without white space, `>` only at the end",
+            yield objection(
+                f"subjects[{index}]",
+                f"`{subject}` is not a valid subject",
+                "write tokens between single dots, without white space, `>` only at the end",
             )
 
 
@@ -44,14 +44,12 @@ def own_subjects_overlap(change: Change, _view: View) -> Iterator[Finding]:
     """
     subjects = storable(change.desired.config if change.desired else {})
     for index, subject in subjects.items():
-        earlier = next((other for at, other in subjects.items() if at < index and collide(subject, other)), None)
+        earlier = next(
+            (other for position, other in subjects.items() if position < index and collide(subject, other)), None
+        )
         if earlier is not None:
-            yield Finding(
-                outcome=Outcome.REFUSED,
-                path=f"subjects[{index}]",
-                message=f"`{subject}` overlaps with `{earlier}` of the same stream",
-                fix="keep the wider one of the two",
-            )
+            message = f"`{subject}` overlaps with `{earlier}` of the same stream"
+            yield objection(f"subjects[{index}]", message, "keep the wider one of the two")
 
 
 RULES = (invalid_subject, own_subjects_overlap)
@@ -74,42 +72,42 @@ class Clash:
     server does not know clashes with nothing."""
 
 
-def _has(name: str) -> Callable[[Config], bool]:
+def _has_field(name: str) -> Callable[[Config], bool]:
     return lambda config: name in config
 
 
-def _is(name: str, value: str) -> Callable[[Config], bool]:
+def _has_value(name: str, value: str) -> Callable[[Config], bool]:
     return lambda config: config.get(name) == value
 
 
 ALWAYS = (Version(0, 0),)
 CLASHES = (
-    Clash(one="deny_purge", other="allow_rollup_hdrs", when=_has("allow_rollup_hdrs"), since=ALWAYS,
+    Clash(one="deny_purge", other="allow_rollup_hdrs", when=_has_field("allow_rollup_hdrs"), since=ALWAYS,
           why="a roll-up purges what came before"),
-    Clash(one="allow_msg_counter", other="discard: new", when=_is("discard", "new"),
+    Clash(one="allow_msg_counter", other="discard: new", when=_has_value("discard", "new"),
           why="a counter that refuses messages loses count"),
-    Clash(one="allow_msg_counter", other="message TTLs", when=_has("allow_msg_ttl"),
+    Clash(one="allow_msg_counter", other="message TTLs", when=_has_field("allow_msg_ttl"),
           why="a counter whose messages expire loses count"),
-    Clash(one="allow_msg_counter", other="a retention other than limits", when=_has("retention"),
+    Clash(one="allow_msg_counter", other="a retention other than limits", when=_has_field("retention"),
           why="a counter whose messages go when read loses count"),
-    Clash(one="allow_msg_counter", other="allow_msg_schedules", when=_has("allow_msg_schedules"), since=SCHEDULES_SETTLED,
+    Clash(one="allow_msg_counter", other="allow_msg_schedules", when=_has_field("allow_msg_schedules"), since=SCHEDULES_SETTLED,
           why="servers count or schedule, not both"),
-    Clash(one="allow_msg_schedules", other="discard: new", when=_is("discard", "new"), since=SCHEDULES_SETTLED,
+    Clash(one="allow_msg_schedules", other="discard: new", when=_has_value("discard", "new"), since=SCHEDULES_SETTLED,
           why="a message could be due and refused"),
-    Clash(one="allow_msg_schedules", other="sources", when=_has("sources"),
+    Clash(one="allow_msg_schedules", other="sources", when=_has_field("sources"),
           why="schedules would be copied and run twice"),
     Clash(one="discard_new_per_subject", other="discard: old", when=lambda config: "discard" not in config, since=ALWAYS,
           why="it refuses new messages per subject, so it needs discard: new"),
     Clash(one="discard_new_per_subject", other="unlimited messages per subject", since=ALWAYS,
           when=lambda config: "max_msgs_per_subject" not in config, why="it needs max_msgs_per_subject"),
-    Clash(one="persist_mode", other="storage: memory", when=_is("storage", "memory"), why="memory has no disk to wait for"),
+    Clash(one="persist_mode", other="storage: memory", when=_has_value("storage", "memory"), why="memory has no disk to wait for"),
     Clash(one="persist_mode", other="replicas", when=lambda config: config.get("num_replicas", 1) > 1,
           why="replicas write together"),
-    Clash(one="persist_mode", other="allow_atomic", when=_has("allow_atomic"), why="a batch must be on disk as a whole"),
+    Clash(one="persist_mode", other="allow_atomic", when=_has_field("allow_atomic"), why="a batch must be on disk as a whole"),
 )  # fmt: skip
 
 
-@validity(545, "contradictory-fields", err_code=(10052, 10187))
+@config_check(545, "contradictory-fields", err_code=(10052, 10187))
 def contradictory_fields(sent: Sent) -> Iterator[Finding]:
     """Two fields exclude each other: roll-ups and `deny_purge`; counters and anything that loses count; schedules and
     sources or `discard: new`. Asynchronous persistence excludes memory, replicas and atomic batches; sealing excludes
@@ -123,12 +121,12 @@ def contradictory_fields(sent: Sent) -> Iterator[Finding]:
     """
     for clash in CLASHES:
         if clash.one in sent.config and clash.when(sent.config) and FIELDS[clash.one].since <= sent.version:
-            yield _clashing(sent, clash)
-    yield from _direct_without_mirror(sent)
-    yield from _sealed_for_good(sent)
+            yield _finding_about_clash(sent, clash)
+    yield from _check_mirror_direct(sent)
+    yield from _check_sealing(sent)
 
 
-def _clashing(sent: Sent, clash: Clash) -> Finding:
+def _finding_about_clash(sent: Sent, clash: Clash) -> Finding:
     sealing = clash.other == "discard: new" and "sealed" in sent.config
     path = "sealed" if sealing else clash.one
     if sealing:
@@ -148,7 +146,7 @@ def _clashing(sent: Sent, clash: Clash) -> Finding:
     )
 
 
-def _direct_without_mirror(sent: Sent) -> Iterator[Finding]:
+def _check_mirror_direct(sent: Sent) -> Iterator[Finding]:
     if "mirror_direct" in sent.config and "mirror" not in sent.config:
         yield objection(
             "mirror_direct",
@@ -161,12 +159,7 @@ def _direct_without_mirror(sent: Sent) -> Iterator[Finding]:
         )
 
 
-FORCING = ("subject_delete_marker_ttl", "allow_msg_schedules")
-"""These turn roll-ups on and `deny_purge` off, and sealing does the opposite. Such a stream contradicts itself until a
-restart reverses both."""
-
-
-def _sealed_for_good(sent: Sent) -> Iterator[Finding]:
+def _check_sealing(sent: Sent) -> Iterator[Finding]:
     forcing = [name for name in FORCING if name in sent.config and FIELDS[name].since <= sent.version]
     if not forcing or "sealed" not in sent.config:
         return
@@ -189,7 +182,7 @@ def _sealed_for_good(sent: Sent) -> Iterator[Finding]:
         )
 
 
-@validity(548, "reserved-subject", err_code=10052)
+@config_check(548, "reserved-subject", err_code=10052)
 def reserved_subject(sent: Sent) -> Iterator[Finding]:
     """A subject captures subjects of the server's own: `$JS`, `$JSC`, `$NRG`, `$SYS`, or everything.
 
@@ -200,12 +193,12 @@ def reserved_subject(sent: Sent) -> Iterator[Finding]:
     Instead: name the subjects you want, or write `no_ack: true`.
     """
     for index, subject in enumerate(sent.config.get("subjects", ())):
-        if reason := _reserved(sent, subject):
+        if reason := _objection_to_reserved(sent, subject):
             yield objection(f"subjects[{index}]", reason[0], reason[1])
 
 
-def _reserved(sent: Sent, subject: str) -> tuple[str, str] | None:
-    """What is wrong with it, and what to do."""
+def _objection_to_reserved(sent: Sent, subject: str) -> tuple[str, str] | None:
+    """The objection and the fix in words; None: nothing is wrong with it."""
     if "no_ack" not in sent.config:
         taken = reserved(subject)
         if taken is None:

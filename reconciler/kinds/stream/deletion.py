@@ -36,21 +36,21 @@ def stream_deletion(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: `forget:` the stream, which leaves it as it is, or empty it first.
     """
-    consumers = list(_consumers_lost(change, view))
+    consumers = list(_lost_consumers(change, view))
     yield from consumers[:-1]
-    yield from _as_one([*consumers[-1:], *_messages_lost(change, view), *_subjects_taken(change, view)])
+    yield from _merge_findings([*consumers[-1:], *_lost_messages(change, view), *_lost_subjects(change, view)])
 
 
-def _as_one(parts: Sequence[Finding]) -> Iterator[Finding]:
+def _merge_findings(parts: Sequence[Finding]) -> Iterator[Finding]:
     """One finding made of all: the first one's outcome and fix, with the words and numbers of each."""
     words = "; ".join(one.message for one in parts)
     quantities = {name: number for one in parts for name, number in one.quantities.items()}
     yield from (replace(first, message=words, quantities=quantities) for first in parts[:1])
 
 
-def _consumers_lost(change: Change, view: View) -> Iterator[Finding]:
+def _lost_consumers(change: Change, view: View) -> Iterator[Finding]:
     name = change.address.name
-    losing = list(_lose_consumers(name, view))
+    losing = list(_names_of_lost_consumers(name, view))
     foreign = [one for one in losing if view.owner_of("consumer", name, one)]
     protected = [one for one in losing if one not in foreign and view.protects("consumer", name, one)]
     if unread := going_unread(name, over_limit.state_of(change), view):
@@ -78,13 +78,13 @@ def _consumers_lost(change: Change, view: View) -> Iterator[Finding]:
             quantities={"consumers": len(losing)},
             affects=dependants.consumers(name, losing, view),
             message=f"consumers that the files do not remove are deleted with it: {few(losing)}",
-            fix=f"{_let_go_first(change, losing, view)}, or allow it for this run: --allow ST310={change.address}",
+            fix=f"{_fix_for_lost_consumers(change, losing, view)}, or allow it for this run: --allow ST310={change.address}",
         )
 
 
-def _let_go_first(change: Change, losing: Sequence[str], view: View) -> str:
+def _fix_for_lost_consumers(change: Change, losing: Sequence[str], view: View) -> str:
     """A topology can remove only what it owns; the consumers of members go with their group."""
-    stream, groups = change.address.name, _of_groups(change.address.name, view)
+    stream, groups = change.address.name, _groups_by_consumer(change.address.name, view)
     addresses = dict.fromkeys(
         groups[one].address if one in groups else Address.of("consumer", stream, one) for one in losing
     )
@@ -94,7 +94,7 @@ def _let_go_first(change: Change, losing: Sequence[str], view: View) -> str:
     return f"write removed: [{entries}] as well"
 
 
-def _of_groups(stream: str, view: View) -> dict[str, Change]:
+def _groups_by_consumer(stream: str, view: View) -> dict[str, Change]:
     """By the name of a consumer that a member of a static group has: what becomes of the group."""
     return {
         name: one
@@ -103,7 +103,7 @@ def _of_groups(stream: str, view: View) -> dict[str, Change]:
     }
 
 
-def _messages_lost(change: Change, view: View) -> Iterator[Finding]:
+def _lost_messages(change: Change, view: View) -> Iterator[Finding]:
     state, name = over_limit.state_of(change), change.address.name
     if messages := state.get("messages", 0):
         everything = Going(messages=exactly(messages), before=exactly(state.get("last_seq", messages) + 1))
@@ -116,15 +116,17 @@ def _messages_lost(change: Change, view: View) -> Iterator[Finding]:
         )
 
 
-def _subjects_taken(change: Change, view: View) -> Iterator[Finding]:
+def _lost_subjects(change: Change, view: View) -> Iterator[Finding]:
     if words := takeover_text(change, view):
         yield Finding(outcome=Outcome.WARNS, message=words)
 
 
-def _lose_consumers(name: str, view: View) -> Iterator[str]:
+def _names_of_lost_consumers(name: str, view: View) -> Iterator[str]:
     """Consumers that are there, and those of other topologies that could not be read and may be there."""
     removed = {c.address.name for c in view.children(name, "consumer") if c.action is Action.DELETE}
-    removed |= {consumer for consumer, group in _of_groups(name, view).items() if group.action is Action.DELETE}
+    removed |= {
+        consumer for consumer, group in _groups_by_consumer(name, view).items() if group.action is Action.DELETE
+    }
     yield from (one for one in view.snapshot.consumers.get(name, {}) if one not in removed)
     recorded = [a for a in view.ledger if a.kind == "consumer" and a.stream == name] if view.snapshot.unknown else ()
     for address in sorted(recorded):

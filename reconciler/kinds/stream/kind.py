@@ -12,10 +12,10 @@ from reconciler.kinds.fields.texts import NAME
 from reconciler.kinds.stream.another_name import recipe
 from reconciler.kinds.stream.rules import EFFECTS, RULES, questions
 from reconciler.kinds.stream_config import advisories, calls
-from reconciler.kinds.stream_config.new_copies import then_listens
-from reconciler.kinds.stream_config.origins import names, origin_of_mirror, readings
+from reconciler.kinds.stream_config.new_copies import with_waits_for_copies
+from reconciler.kinds.stream_config.origins import origin_names, origin_of_mirror, reads_by_copying
 from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, STOCK, StreamConfig, canonical, lasting, settle
-from reconciler.model.resource import Address, Config, Declared, Json, OtherOwner, Resource, Terms
+from reconciler.model.resource import Address, Config, Declared, OtherOwner, Resource
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.steps import Step
 
@@ -29,9 +29,6 @@ class StreamSpec(StreamConfig):
     is sent to a server. Left out: false."""
 
 
-OURS = frozenset({*Terms.model_fields, "external"})
-
-
 def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
     for name, info in snapshot.streams.items():
         yield Resource(address=Address.of("stream", name), config=lasting(info["config"]), stock=STOCK, state=info)
@@ -39,24 +36,21 @@ def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
 
 def _settle(declared: Declared, context: Context) -> Resource:
     spec, name = declared.spec, declared.address.name
-    body = declared_config(spec, OURS)
+    body = declared_config(spec)
     if isinstance(spec, StreamSpec) and spec.external:
         return Resource(
             address=declared.address, config=canonical(body), terms=spec, where=declared.where, external=True
         )
     settled = settle(body, context.target, name=name, origin=origin_of_mirror(body, context))
-    return Resource(
-        address=declared.address, config=settled.config, filled=settled.filled, follows=settled.follows, stock=STOCK,
-        terms=spec, where=declared.where,
-    )  # fmt: skip
+    return settled.resource(declared, STOCK)
 
 
 def _steps(change: Change, view: View) -> Sequence[Step]:
     name = change.address.name
     if change.action is Action.CREATE and change.desired:
-        return then_listens((calls.create_stream(change, name, change.desired.sent),), change, view)
+        return with_waits_for_copies((calls.create_stream(change, name, change.desired.sent),), change, view)
     if change.action is Action.UPDATE:
-        return then_listens(calls.update_streams(change, name, view), change, view)
+        return with_waits_for_copies(calls.update_stream(change, name, view), change, view)
     return (calls.delete_stream(change, name),) if change.action is Action.DELETE else ()
 
 
@@ -65,10 +59,6 @@ def _lends(declared: Declared) -> Mapping[str, Config]:
     spec = declared.spec
     assert isinstance(spec, StreamSpec)
     return {} if spec.external else {declared.address.name: {"allow_direct": bool(spec.allow_direct)}}
-
-
-def _render(resource: Resource) -> Mapping[str, Json]:
-    return dict(resource.config)
 
 
 STREAM = Kind(
@@ -86,10 +76,9 @@ STREAM = Kind(
     settle=_settle,
     steps=_steps,
     starts=("first_seq",),
-    render=_render,
     primary=lambda address: Raw("stream", (address.name,)),
-    needs=lambda resource: names(resource.config),
-    reads=readings,
+    needs=lambda resource: origin_names(resource.config),
+    reads=reads_by_copying,
     lends=_lends,
     questions=lambda change, view: (*questions(change, view), *EFFECTS.questions(change, view)),
     consequences=lambda change, view: (

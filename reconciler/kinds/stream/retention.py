@@ -19,7 +19,7 @@ from reconciler.kinds.effects.unprocessed import (
     unread_consumers,
 )
 from reconciler.kinds.fields.words import amount, consent_to, listed, some, verb
-from reconciler.kinds.stream_config.origins import copying_on
+from reconciler.kinds.stream_config.origins import copies_afterwards
 from reconciler.model.resource import Json
 from reconciler.model.wire.version import Version
 
@@ -47,7 +47,7 @@ def interest_retention(change: Change, view: View) -> Found:
     """
     if not turns_to_interest(change):
         return None
-    going, words = _without_interest(change, view, over_limit.state_of(change)["messages"])
+    going, words = _deleted_messages(change, view, over_limit.state_of(change)["messages"])
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path="retention",
@@ -65,11 +65,11 @@ def turns_to_interest(change: Change) -> bool:
     return turns and over_limit.state_of(change).get("messages", 0) > 0
 
 
-def _without_interest(change: Change, view: View, messages: int) -> tuple[Amount, str]:
+def _deleted_messages(change: Change, view: View, messages: int) -> tuple[Amount, str]:
     """How many messages are deleted, and why. The plan's own consumers are created and deleted before."""
-    stored, takers = some(messages, "stored message"), _takers(change, messages, view)
+    stored, takers = some(messages, "stored message"), _takers_by_name(change, messages, view)
     if not takers and (copies := taking_in(change.address.name, view)):
-        return exactly(0), _only_copied(change.address.name, stored, copies, view)
+        return exactly(0), _sentence_about_copies(change.address.name, stored, copies, view)
     if not takers:
         if view.target.version >= EMPTIES:
             return exactly(
@@ -81,7 +81,7 @@ def _without_interest(change: Change, view: View, messages: int) -> tuple[Amount
     furthest = max(sorted(takers), key=lambda name: takers[name].wants)
     wanted = min(messages, takers[furthest].wants)
     wants = "still wants" if furthest in view.snapshot.consumers.get(change.address.name, {}) else "will want"
-    is_copied = view.target.version >= DELETES_COPIED and bool(copying_on(change.address.name, view))
+    is_copied = view.target.version >= DELETES_COPIED and bool(copies_afterwards(change.address.name, view))
     given = messages if is_copied else sum(one.done for one in takers.values())
     going = Amount(0, min(messages - wanted, given))
     others = sum(one.wants > 0 for one in takers.values()) - 1
@@ -93,11 +93,13 @@ def _without_interest(change: Change, view: View, messages: int) -> tuple[Amount
     return going, words + (f"; {still}" if still else "")
 
 
-def _only_copied(stream: str, stored: str, copies: list[str], view: View) -> str:
+def _sentence_about_copies(stream: str, stored: str, copies: list[str], view: View) -> str:
     """The server does not count what copies have taken until it recreates their consumers."""
-    one = len(copies) == 1
-    who = f"only {listed(copies)}, which cop{'ies' if one else 'y'} this stream, read{'s' if one else ''} it"
-    again = f"until {'it begins' if one else 'they begin'} to copy again, as after a restart of the server"
+    is_single = len(copies) == 1
+    who = (
+        f"only {listed(copies)}, which cop{'ies' if is_single else 'y'} this stream, read{'s' if is_single else ''} it"
+    )
+    again = f"until {'it begins' if is_single else 'they begin'} to copy again, as after a restart of the server"
     old = "deletes what is copied, and " if view.target.version >= DELETES_COPIED else ""
     return (
         f"{who}: {stored} and new ones stay {again}; then {stream} {old}keeps new messages only until they are copied"
@@ -114,52 +116,55 @@ class _Taker(NamedTuple):
     matches."""
 
 
-def _takers(above: Change, messages: int, view: View) -> dict[str, _Taker]:
+def _takers_by_name(above: Change, messages: int, view: View) -> dict[str, _Taker]:
     """All consumers that exist when retention changes. Nobody knows yet what a new filter matches."""
     stream, unknown = above.address.name, _Taker(0, messages)
-    found = {
-        name: _taker(above, info, messages, view) for name, info in view.snapshot.consumers.get(stream, {}).items()
+    takers = {
+        name: _taker_of_consumer(above, info, messages, view)
+        for name, info in view.snapshot.consumers.get(stream, {}).items()
     }
-    found |= dict.fromkeys(unread_consumers(stream, view), unknown)
+    takers |= dict.fromkeys(unread_consumers(stream, view), unknown)
     copying = len(view.snapshot.copiers.get(stream, {}))
-    if over_limit.state_of(above).get("consumer_count", 0) > len(found) + copying:
-        found[SOME] = unknown
+    if over_limit.state_of(above).get("consumer_count", 0) > len(takers) + copying:
+        takers[SOME] = unknown
     for change in view.children(stream, "consumer"):
         name = change.address.name
         if change.action is Action.DELETE:
-            found.pop(name, None)
+            takers.pop(name, None)
         elif change.action is Action.CREATE:
-            found[name] = _Taker(messages if _wants_all(change) else 0, _up_to(_skipped(change), above))
+            takers[name] = _Taker(messages if _wants_all(change) else 0, _stored_up_to(_last_skipped(change), above))
         elif change.touches("filter_subject", "filter_subjects"):
-            found[name] = _Taker(0, _up_to(_given(view.snapshot.consumers.get(stream, {}).get(name, {})), above))
-    return found
+            takers[name] = _Taker(
+                0, _stored_up_to(_last_delivered(view.snapshot.consumers.get(stream, {}).get(name, {})), above)
+            )
+    return takers
 
 
-def _taker(above: Change, info: Mapping[str, Json], messages: int, view: View) -> _Taker:
+def _taker_of_consumer(above: Change, info: Mapping[str, Json], messages: int, view: View) -> _Taker:
     wants = behind(above.address.name, info, view)
     got = taking(above.address.name, info, messages, view) - wants.least
-    return _Taker(wants.least, max(0, min(got, _up_to(_given(info), above))))
+    return _Taker(wants.least, max(0, min(got, _stored_up_to(_last_delivered(info), above))))
 
 
-def _up_to(sequence: int | None, above: Change) -> int:
+def _stored_up_to(sequence: int | None, above: Change) -> int:
     """How many messages are stored up to this sequence, at most; None: the last."""
     state = over_limit.state_of(above)
     messages: int = state["messages"]
     return messages if sequence is None else max(0, min(messages, sequence - state.get("first_seq", 1) + 1))
 
 
-def _given(info: Mapping[str, Json]) -> int | None:
+def _last_delivered(info: Mapping[str, Json]) -> int | None:
     """The sequence up to which a consumer was given messages."""
-    found: int | None = info.get("delivered", {}).get("stream_seq")
-    return found
+    sequence: int | None = info.get("delivered", {}).get("stream_seq")
+    return sequence
 
 
-def _skipped(change: Change) -> int | None:
+def _last_skipped(change: Change) -> int | None:
     """The sequence after which a new consumer starts; None: nobody knows."""
     starts: dict[str, int | None] = {"all": 0, "by_start_sequence": (change.becomes("opt_start_seq") or 1) - 1}
     return starts.get(change.becomes("deliver_policy") or "all")
 
 
 def _wants_all(change: Change) -> bool:
-    said = [change.becomes(field) for field in ("filter_subject", "filter_subjects", "deliver_policy")]
-    return said in ([None, None, None], [None, None, "all"])
+    values = [change.becomes(field) for field in ("filter_subject", "filter_subjects", "deliver_policy")]
+    return values in ([None, None, None], [None, None, "all"])

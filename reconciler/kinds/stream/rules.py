@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.changes.change import Action, Change, FieldChange
+from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
-from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.verdict import Finding, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.effects import lowered_limits, pushed_out, sources_changed, uncaptured
 from reconciler.kinds.effects.effect_rules import Effects
@@ -23,30 +23,30 @@ from reconciler.kinds.effects.uncaptured import subject_removed
 from reconciler.kinds.effects.unprocessed import later_questions, taking_questions
 from reconciler.kinds.fields import peers
 from reconciler.kinds.fields.versions import reserved_metadata, too_young
-from reconciler.kinds.fields.words import in_words
+from reconciler.kinds.fields.words import side_in_words
 from reconciler.kinds.stream.consumers import RULES as CONSUMERS
 from reconciler.kinds.stream.contradictions import CHECKS as FIELDS_TOGETHER
 from reconciler.kinds.stream.contradictions import RULES as SUBJECTS
 from reconciler.kinds.stream.deletion import stream_deletion
 from reconciler.kinds.stream.retention import interest_retention, turns_to_interest
-from reconciler.kinds.stream_config.config_checks import stamped
+from reconciler.kinds.stream_config.config_checks import objection, rules_of_family
 from reconciler.kinds.stream_config.fixed_fields import fixed_fields, seal_at_creation, updatability_rules
 from reconciler.kinds.stream_config.mirrors_and_sources import CHECKS as COPIES
 from reconciler.kinds.stream_config.ranges import CHECKS as RANGES
 from reconciler.kinds.stream_config.rewriting import CHECKS as REWRITING
 from reconciler.kinds.stream_config.stream_config import FIELDS, unknown_fields, unknown_values
-from reconciler.model.resource import Config, Json, OtherOwner, Resource, owner_in
+from reconciler.model.resource import Config, OtherOwner, Resource, owner_in
 from reconciler.model.wire.questions import Question
 
 
 def questions(change: Change, view: View) -> Iterator[Question]:
-    """What the losses of a stream depend on beyond its state."""
+    """Questions on whose answers the losses of a stream depend, beyond its state."""
     yield from lowered_limits.questions(change, view)
     yield from sources_changed.questions(change, view)
     yield from pushed_out.questions(change, view)
     yield from peers.questions(change)
-    if asked := to_copy(change):
-        yield asked
+    if question := to_copy(change):
+        yield question
     if turns_to_interest(change):
         yield from taking_questions(change.address.name, view)
     if change.action is Action.DELETE:
@@ -81,14 +81,13 @@ def first_sequence_change(change: Change, _view: View) -> Found:
 
     Instead: leave `first_seq` as it is live, or declare a new stream.
     """
-    if (found := change.field("first_seq")) is None:
+    if (field_change := change.field("first_seq")) is None:
         return None
-    return Finding(
-        outcome=Outcome.REFUSED,
-        path="first_seq",
-        message="first_seq has no effect on an existing stream: the server would answer ok and do nothing",
-        fix=f"write first_seq: {found.live or 0}, as it is live, or declare a new stream",
-        to=found.desired,
+    return objection(
+        "first_seq",
+        "first_seq has no effect on an existing stream: the server would answer ok and do nothing",
+        f"write first_seq: {field_change.live or 0}, as it is live, or declare a new stream",
+        to=field_change.desired,
     )
 
 
@@ -103,29 +102,23 @@ def external_mismatch(change: Change, _view: View) -> Iterator[Finding]:
     if not (change.desired and change.desired.external):
         return
     if change.action is Action.CREATE:
-        yield Finding(
-            outcome=Outcome.REFUSED,
-            path="external",
-            message="this external stream does not exist here, and reconciler does not create what someone else manages",
-            fix=f"{_first(change.desired)}, or check that this is the right account",
+        yield objection(
+            "external",
+            "this external stream does not exist here, and reconciler does not create what someone else manages",
+            f"{_advice_about_owner(change.desired)}, or check that this is the right account",
         )
     for item in change.fields:
-        yield Finding(
-            outcome=Outcome.REFUSED,
-            path=item.path,
-            fix="talk to its owner, or correct what this file expects",
-            message=f"this external stream has {item.path} {_shown(item, item.live)}, "
-            f"and the file expects {_shown(item, item.desired)}",
+        live, expected = side_in_words(item, item.live), side_in_words(item, item.desired)
+        yield objection(
+            item.path,
+            f"this external stream has {item.path} {live}, and the file expects {expected}",
+            "talk to its owner, or correct what this file expects",
         )
 
 
-def _first(desired: Resource) -> str:
+def _advice_about_owner(desired: Resource) -> str:
     owner = owner_in(desired.terms)
     return f"apply `{owner}` first, with this stream declared" if owner else "ask its owner to create it"
-
-
-def _shown(item: FieldChange, value: Json) -> str:
-    return in_words(item.info.default if value is None else value, item.info.unit)
 
 
 @rule("ST507", "external-with-configuration")
@@ -139,29 +132,27 @@ def external_with_configuration(change: Change, _view: View) -> Iterator[Finding
     Instead: remove the other fields, or remove `external` and manage the stream here.
     """
     if change.desired and change.desired.external:
-        yield from _other_name(change.desired)
+        yield from _check_stated_name(change.desired)
         for path in sorted(change.desired.config.keys() - {"subjects", "retention"}):
-            yield Finding(
-                outcome=Outcome.REFUSED,
-                path=path,
-                fix="remove this field, or manage the stream here",
-                message=f"an external stream cannot have {path} in the file: only subjects and retention can be expected",
+            yield objection(
+                path,
+                f"an external stream cannot have {path} in the file: only subjects and retention can be expected",
+                "remove this field, or manage the stream here",
             )
 
 
-def _other_name(desired: Resource) -> Iterator[Finding]:
+def _check_stated_name(desired: Resource) -> Iterator[Finding]:
     external, name = vars(desired.terms).get("external"), desired.address.name
-    said = external.stream if isinstance(external, OtherOwner) else None
-    if said not in (None, name):
-        yield Finding(
-            outcome=Outcome.REFUSED,
-            path="external.stream",
-            message=f"the stream is {said} here and {name} above: it has one name, under which files declare it",
-            fix=f"write `{said}:` in place of `{name}:`, or remove `stream`",
+    stated = external.stream if isinstance(external, OtherOwner) else None
+    if stated not in (None, name):
+        yield objection(
+            "external.stream",
+            f"the stream is {stated} here and {name} above: it has one name, under which files declare it",
+            f"write `{stated}:` in place of `{name}:`, or remove `stream`",
         )
 
 
-def _configurations(change: Change) -> tuple[Config, Config]:
+def _sent_and_live(change: Change) -> tuple[Config, Config]:
     return change.desired.sent if change.desired else {}, change.live.config if change.live else {}
 
 
@@ -174,7 +165,7 @@ RULES = (
     first_sequence_change,
     seal_at_creation("ST"),
     external_mismatch,
-    one_way_change("ST", _configurations),
+    one_way_change("ST", _sent_and_live),
     *LOSSES,
     *SUBJECTS,
     *CONSUMERS,
@@ -182,6 +173,6 @@ RULES = (
     too_young("ST", unknown_fields, unknown_values),
     external_with_configuration,
     reserved_metadata("ST"),
-    *stamped("ST", CHECKS, _configurations),
+    *rules_of_family("ST", CHECKS, _sent_and_live),
     doomed_live("ST", CHECKS),
 )

@@ -25,19 +25,19 @@ class _Captured(NamedTuple):
 
 
 def consequences(change: Change, view: View) -> Iterator[Consequence]:
-    """Who captures advisories about an object that goes, or gets another name."""
+    """Sentences about streams that capture advisories about an object that goes, or gets another name."""
     old = change.origin or change.address
     is_renamed = old != change.address
     if not (is_renamed or change.action is Action.DELETE):
         return
-    for one in _captured(view):
+    for captured in _captured_advisories(view):
         if (
-            len(one.names) < len(old.names)
-            or one.names[len(old.names) - 1] != old.name
-            or one.names[0] not in (old.stream, "*")
+            len(captured.names) < len(old.names)
+            or captured.names[len(old.names) - 1] != old.name
+            or captured.names[0] not in (old.stream, "*")
         ):
             continue
-        if is_renamed and _captures(one, change.address.names, view):
+        if is_renamed and _still_captures(captured, change.address.names, view):
             continue
         then = (
             f"and gets none about {change.address.name}: add their subject first"
@@ -45,23 +45,23 @@ def consequences(change: Change, view: View) -> Iterator[Consequence]:
             else "and gets no more of them"
         )
         yield Consequence(
-            message=f"Stream {one.stream} captures advisories about {old.kind} {old.name} by its name (`{one.subject}`), {then}"
+            message=f"Stream {captured.stream} captures advisories about {old.kind} {old.name} by its name (`{captured.subject}`), {then}"
         )
 
 
-def _captures(one: _Captured, names: tuple[str, ...], view: View) -> bool:
+def _still_captures(captured: _Captured, names: tuple[str, ...], view: View) -> bool:
     """Does it capture the same advisories about the new name as well, once this plan is applied?"""
-    wanted = view.desired.get(Address.of("stream", one.stream))
+    wanted = view.desired.get(Address.of("stream", captured.stream))
     if wanted is None or wanted.external:
         return False
-    head = one.subject.split(".")[:NAMES]
-    about = ".".join([*head, *names, *one.names[len(names) :]])
-    return any(is_subset(about, subject) for subject in wanted.config.get("subjects") or ())
+    head = captured.subject.split(".")[:NAMES]
+    advisory = ".".join([*head, *names, *captured.names[len(names) :]])
+    return any(is_subset(advisory, subject) for subject in wanted.config.get("subjects") or ())
 
 
 @lru_cache(maxsize=4)
-def _captured(view: View) -> tuple[_Captured, ...]:
-    """Computed once per view; few streams capture any."""
+def _captured_advisories(view: View) -> tuple[_Captured, ...]:
+    """Every captured advisory; computed once per view: few streams capture any."""
     return tuple(
         _Captured(name, subject, tuple(subject.split(".")[NAMES:]))
         for name, info in view.snapshot.streams.items()

@@ -23,7 +23,7 @@ REPLICAS_TIMEOUT = 600_000_000_000
 
 
 def create_stream(change: Change, name: str, config: Config) -> Step:
-    """Creates a stream with this configuration, on servers with the API level that its fields need."""
+    """Create a stream with this configuration, on servers with the API level that its fields need."""
     return Step(
         id=f"create stream/{name}",
         call=Call.STREAM_CREATE,
@@ -38,40 +38,44 @@ def create_stream(change: Change, name: str, config: Config) -> Step:
 def update_stream(
     change: Change,
     name: str,
+    view: View,
     server_name: Rename = lambda field: field,
     repaired: Config = MappingProxyType({}),
-    after: tuple[str, ...] = (),
-) -> Step:
-    """Patches the fields that differ. `server_name` translates a kind's own field names; `repaired` are fields that a
-    kind never shows and needs back."""
+) -> tuple[Step, ...]:
+    """Patch the fields that differ, after everything that must be awaited. `server_name` translates a kind's own field
+    names; `repaired` are fields that a kind never shows and needs back."""
+    gates = [gate for gate in (wait_for_moving_replicas(change, name, view), wait_for_mirror(change, name)) if gate]
     set_, unset = patch(change)
     renamed = {server_name(field): value for field, value in set_.items()} | dict(repaired)
-    return Step(
+    update = Step(
         id=f"update stream/{name}",
         call=Call.STREAM_UPDATE,
         on=(name,),
         address=str(change.address),
         set=renamed,
-        unset=tuple(path for path in (_renamed(field, server_name) for field in unset) if path not in repaired),
-        before=_before(change, server_name),
+        unset=tuple(
+            path for path in (_with_server_name(field, server_name) for field in unset) if path not in repaired
+        ),
+        before=_planned_values(change, server_name),
         level=stream_config.required_level(renamed),
-        after=after,
-        effect=f"update {_listed(change)} of stream {name}",
+        after=tuple(gate.id for gate in gates),
+        effect=f"update {_field_names(change)} of stream {name}",
     )
+    return (*gates, update)
 
 
-def still(change: Change, name: str, view: View) -> Step | None:
-    """Waits until replicas that are being moved or added are current: a cluster reconfigures one thing at a time."""
+def wait_for_moving_replicas(change: Change, name: str, view: View) -> Step | None:
+    """Wait until replicas that are being moved or added are current: a cluster reconfigures one thing at a time."""
     state = change.live.state if change.live else {}
     number = int(state.get("config", {}).get("num_replicas") or 1)
     touches = change.touches("num_replicas", "placement")
     if not view.target.is_clustered or not touches or not is_moving(state, number):
         return None
-    return replicas_current(change, name, number)
+    return wait_for_replicas(change, name, number)
 
 
-def replicas_current(change: Change, name: str, replicas: int) -> Step:
-    """Waits until the stream has this many replicas and all of them are current, for ten minutes at most."""
+def wait_for_replicas(change: Change, name: str, replicas: int) -> Step:
+    """Wait until the stream has this many replicas and all of them are current, for ten minutes at most."""
     return Step(
         id=f"wait for replicas of stream/{name}",
         call=Call.GATE_REPLICAS_CURRENT,
@@ -82,8 +86,8 @@ def replicas_current(change: Change, name: str, replicas: int) -> Step:
     )
 
 
-def caught_up(change: Change, name: str) -> Step | None:
-    """Waits until a mirror that is to be promoted has everything. If it hears nothing from its origin, there is no
+def wait_for_mirror(change: Change, name: str) -> Step | None:
+    """Wait until a mirror that is to be promoted has everything. If it hears nothing from its origin, there is no
     wait; the plan has said so."""
     if (
         not change.was("mirror")
@@ -96,12 +100,12 @@ def caught_up(change: Change, name: str) -> Step | None:
         call=Call.GATE_MIRROR_CAUGHT_UP,
         on=(name,),
         address=str(change.address),
-        body={"timeout": REPLICAS_TIMEOUT, **_origin_to_ask(change.was("mirror"))},
+        body={"timeout": REPLICAS_TIMEOUT, **_origin_request(change.was("mirror"))},
         effect=f"wait until mirror {name} has everything that its origin has",
     )
 
 
-def _origin_to_ask(mirror: Config) -> Config:
+def _origin_request(mirror: Config) -> Config:
     """The origin, if this account can ask it what the mirror lacks: a lag of 0 may also mean that copying has not
     begun. A mirror that starts at a time has no sequence to ask for."""
     if "external" in mirror or "opt_start_time" in mirror:
@@ -109,27 +113,27 @@ def _origin_to_ask(mirror: Config) -> Config:
     return {"from": mirror["name"], "first": mirror.get("opt_start_seq", 1), "subjects": taken_subjects(mirror)}
 
 
-def _as_planned(change: Change) -> Mapping[str, Json] | None:
+def _planned_config(change: Change) -> Mapping[str, Json] | None:
     """The whole raw configuration that a deletion was planned from: if anything has changed since, the deletion must be
     planned again."""
     return change.live.state.get("config") if change.live else None
 
 
 def delete_stream(change: Change, name: str, *, after: tuple[str, ...] = ()) -> Step:
-    """Deletes a stream with its messages, if its configuration is still the planned one."""
+    """Delete a stream with its messages, if its configuration is still the planned one."""
     return Step(
         id=f"delete stream/{name}",
         call=Call.STREAM_DELETE,
         on=(name,),
         address=str(change.address),
-        before=_as_planned(change),
+        before=_planned_config(change),
         after=after,
         effect=f"delete stream {name} and everything in it",
     )
 
 
 def create_consumer(change: Change, stream: str, name: str, config: Config) -> Step:
-    """Creates a durable consumer with this configuration, on servers with the API level that its fields need."""
+    """Create a durable consumer with this configuration, on servers with the API level that its fields need."""
     return Step(
         id=f"create consumer/{stream}/{name}",
         call=Call.CONSUMER_CREATE,
@@ -141,18 +145,6 @@ def create_consumer(change: Change, stream: str, name: str, config: Config) -> S
     )
 
 
-def update_streams(
-    change: Change,
-    name: str,
-    view: View,
-    server_name: Rename = lambda field: field,
-    repaired: Config = MappingProxyType({}),
-) -> tuple[Step, ...]:
-    """An update, after everything that it must wait for."""
-    gates = [gate for gate in (still(change, name, view), caught_up(change, name)) if gate]
-    return (*gates, update_stream(change, name, server_name, repaired, after=tuple(gate.id for gate in gates)))
-
-
 def loses_its_filter(change: Change) -> bool:
     """Does it take everything afterwards, and only a part before?"""
     set_, unset = patch(change)
@@ -161,7 +153,7 @@ def loses_its_filter(change: Change) -> bool:
 
 
 def update_consumer(change: Change, stream: str, name: str) -> Step:
-    """Patches the fields that differ, except `pause_until`, which needs a request of its own."""
+    """Patch the fields that differ, except `pause_until`, which needs a request of its own."""
     set_, unset = patch(change)
     set_.pop("pause_until", None)
     if loses_its_filter(change):
@@ -174,38 +166,38 @@ def update_consumer(change: Change, stream: str, name: str) -> Step:
         address=str(change.address),
         set=set_,
         unset=tuple(path for path in unset if path not in ("pause_until", *set_)),
-        before={field: value for field, value in _before(change).items() if field != "pause_until"},
+        before={field: value for field, value in _planned_values(change).items() if field != "pause_until"},
         level=consumer_config.required_level(set_),
-        effect=f"update {_listed(change)} of consumer {name} on {stream}",
+        effect=f"update {_field_names(change)} of consumer {name} on {stream}",
     )
 
 
 def delete_consumer(
     change: Change, stream: str, name: str, *, after: tuple[str, ...] = (), before: Config | None = None
 ) -> Step:
-    """Deletes a consumer. `before`: the raw configuration it was planned from, if it is not the change's own object."""
+    """Delete a consumer. `before`: the raw configuration it was planned from, if it is not the change's own object."""
     return Step(
         id=f"delete consumer/{stream}/{name}",
         call=Call.CONSUMER_DELETE,
         on=(stream, name),
         address=str(change.address),
-        before=_as_planned(change) if change.address.kind == "consumer" else before,
+        before=_planned_config(change) if change.address.kind == "consumer" else before,
         after=after,
         effect=f"delete consumer {name} of {stream}",
     )
 
 
-def _renamed(path: str, server_name: Rename) -> str:
+def _with_server_name(path: str, server_name: Rename) -> str:
     head, dot, rest = path.partition(".")
     return server_name(head) + dot + rest
 
 
-def _before(change: Change, server_name: Rename = lambda field: field) -> Mapping[str, Json]:
+def _planned_values(change: Change, server_name: Rename = lambda field: field) -> Mapping[str, Json]:
     """The raw values of the touched fields that the plan was made from. A change in between is noticed before it is
     overwritten."""
     raw = change.live.state.get("config", {}) if change.live else {}
     return {field: raw.get(field) for field in dict.fromkeys(server_name(item.top) for item in change.fields)}
 
 
-def _listed(change: Change) -> str:
+def _field_names(change: Change) -> str:
     return ", ".join(dict.fromkeys(item.top for item in change.fields))

@@ -32,7 +32,7 @@ class Sent:
     """The file's name for a field."""
 
     def get(self, name: str) -> Json:
-        """What is sent for a field, by the server's name; None if it is left out."""
+        """The value that is sent for a field, by the server's name; None if it is left out."""
         return self.config.get(name)
 
     @property
@@ -51,7 +51,7 @@ Lower = Callable[[Change], tuple[Config, Config]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Validity:
+class ConfigCheck:
     """A check with the last digits of its code; each family stamps its own letters on it."""
 
     number: int
@@ -60,29 +60,29 @@ class Validity:
     check: Check
 
 
-def validity(number: int, name: str, *, err_code: int | tuple[int, ...] = ()) -> Callable[[Check], Validity]:
-    """Makes a check from a function; its docstring is the page that people read."""
+def config_check(number: int, name: str, *, err_code: int | tuple[int, ...] = ()) -> Callable[[Check], ConfigCheck]:
+    """Make a check from a function; its docstring is the page that people read."""
     err_codes = (err_code,) if isinstance(err_code, int) else err_code
-    return lambda check: Validity(number=number, name=name, err_codes=err_codes, check=check)
+    return lambda check: ConfigCheck(number=number, name=name, err_codes=err_codes, check=check)
 
 
-def stamped(
-    family: str, checks: Sequence[Validity], lower: Lower, own: OwnName = lambda name: name
+def rules_of_family(
+    family: str, checks: Sequence[ConfigCheck], lower: Lower, own: OwnName = lambda name: name
 ) -> tuple[Rule, ...]:
     """The rules of one family; `lower` tells what a change of this kind sends."""
-    return tuple(_rule(family, one, lower, own) for one in checks)
+    return tuple(_rule_of_check(family, one, lower, own) for one in checks)
 
 
-def _rule(family: str, one: Validity, lower: Lower, own: OwnName) -> Rule:
+def _rule_of_check(family: str, check: ConfigCheck, lower: Lower, own: OwnName) -> Rule:
     def judge(change: Change, view: View) -> Found:
         if change.desired is None or change.desired.external:
             return None
         config, live = lower(change)
         is_new = change.action is Action.CREATE
-        return one.check(Sent(config=config, live=live, target=view.target, is_new=is_new, own=own))
+        return check.check(Sent(config=config, live=live, target=view.target, is_new=is_new, own=own))
 
-    judge.__doc__ = one.check.__doc__
-    return rule(f"{family}{one.number}", one.name, err_code=one.err_codes)(judge)
+    judge.__doc__ = check.check.__doc__
+    return rule(f"{family}{check.number}", check.name, err_code=check.err_codes)(judge)
 
 
 def objection(path: str, message: str, fix: str, **more: Any) -> Finding:

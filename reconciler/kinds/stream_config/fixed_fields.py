@@ -9,10 +9,10 @@ from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.fields.known import Known
-from reconciler.kinds.fields.words import in_words
-from reconciler.kinds.stream_config.config_checks import Lower
+from reconciler.kinds.fields.words import side_in_words
+from reconciler.kinds.stream_config.config_checks import Lower, objection
 from reconciler.model.dataclass import dataclass
-from reconciler.model.resource import Config, Json
+from reconciler.model.resource import Config
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ Manner = Callable[[Change, View, Finding], Finding | None]
 """What becomes of a refusal if the kind knows another way."""
 
 
-def _configurations(change: Change) -> tuple[Config, Config]:
+def _wanted_and_live(change: Change) -> tuple[Config, Config]:
     return change.desired.config if change.desired else {}, change.live.config if change.live else {}
 
 
@@ -46,59 +46,55 @@ def updatability_rules(
     *,
     of: str,
     manner: Manner = lambda _change, _view, refusal: refusal,
-    lower: Lower = _configurations,
+    lower: Lower = _wanted_and_live,
 ) -> tuple[Rule, ...]:
     """One rule per entry; the versions and the server's answer come from the field's own table. `lower` gives the
     configurations that the server compares."""
-    return tuple(_rule(field, fields[field], words, of, manner, lower) for field, words in fixed.items())
+    return tuple(_rule_of_field(field, fields[field], words, of, manner, lower) for field, words in fixed.items())
 
 
-def _rule(field: str, about: Known, words: Fixed, of: str, manner: Manner, lower: Lower) -> Rule:
+def _rule_of_field(field: str, entry: Known, words: Fixed, of: str, manner: Manner, lower: Lower) -> Rule:
     def judge(change: Change, view: View) -> Found:
-        if (found := change.field(field)) is None:
+        if (field_change := change.field(field)) is None:
             return None
         desired, before = lower(change)
         wanted, live = desired.get(field), before.get(field)
         if before.get(words.part_of) and not desired.get(words.part_of):
             return None
-        if about.may_become(live, wanted, view.target.version):
+        if entry.may_become(live, wanted, view.target.version):
             return None
         refusal = Finding(
             outcome=Outcome.REFUSED,
-            path=found.path,
-            message=f"{found.path} cannot {_turn(found, about)}. {words.why}",
+            path=field_change.path,
+            message=f"{field_change.path} cannot {_attempt_in_words(field_change, entry)}. {words.why}",
             fix=words.instead,
-            to=found.desired,
+            to=field_change.desired,
             consentable=words.consentable,
         )
         return manner(change, view, refusal)
 
-    what = f"`{field}` of an existing {of} changes. Updates: {about.updatability}."
-    judge.__doc__ = "\n\n".join((what, words.why, f"Instead: {words.instead}{words.with_consent}."))
+    summary = f"`{field}` of an existing {of} changes. Updates: {entry.updatability}."
+    judge.__doc__ = "\n\n".join((summary, words.why, f"Instead: {words.instead}{words.with_consent}."))
     return rule(
         words.code,
         words.name,
         on=(Action.UPDATE,),
         needs=("live",),
-        since=about.since,  # a server that does not know the field refuses no change of it
-        err_code=(*((about.err_code,) if about.err_code else ()), *words.also),
+        since=entry.since,  # a server that does not know the field refuses no change of it
+        err_code=(*((entry.err_code,) if entry.err_code else ()), *words.also),
     )(judge)
 
 
-def _turn(found: FieldChange, about: Known) -> str:
-    """What was asked for: adding and removing are no changes from or to nothing."""
-    if found.desired is None and about.default is None:
-        return "go back to the server's own" if about.depends else "be removed"
-    live, desired = (_shown(value, found) for value in (found.live, found.desired))
-    if found.live is None and about.default is None:
-        if about.depends:
+def _attempt_in_words(field_change: FieldChange, entry: Known) -> str:
+    """The attempted change: adding and removing are no changes from or to nothing."""
+    if field_change.desired is None and entry.default is None:
+        return "go back to the server's own" if entry.depends else "be removed"
+    live, desired = (side_in_words(field_change, value) for value in (field_change.live, field_change.desired))
+    if field_change.live is None and entry.default is None:
+        if entry.depends:
             return f"change to {desired}"
-        return f"be added ({desired})" if isinstance(found.desired, str | int) else "be added"
+        return f"be added ({desired})" if isinstance(field_change.desired, str | int) else "be added"
     return f"change from {live} to {desired}"
-
-
-def _shown(value: Json, found: FieldChange) -> str:
-    return in_words(found.info.default if value is None else value, found.info.unit)
 
 
 SUBJECTS_OF_ITS_OWN = 10034
@@ -158,11 +154,10 @@ def seal_at_creation(family: str) -> Rule:
         """
         if not change.becomes("sealed"):
             return None
-        return Finding(
-            outcome=Outcome.REFUSED,
-            path="sealed",
-            message="a new stream cannot be sealed: the server refuses it, since nothing could ever be stored in it",
-            fix="create and fill it first, then declare sealed: true",
+        return objection(
+            "sealed",
+            "a new stream cannot be sealed: the server refuses it, since nothing could ever be stored in it",
+            "create and fill it first, then declare sealed: true",
         )
 
     return rule(f"{family}108", "seal-at-creation", on=(Action.CREATE,), err_code=10052, can_stand=True)(judge)

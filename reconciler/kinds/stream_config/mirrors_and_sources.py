@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from reconciler.changes.verdict import Finding, Reaction
 from reconciler.kinds.fields.known import V2_12, V2_14
-from reconciler.kinds.stream_config.config_checks import Sent, objection, sources_of, validity
+from reconciler.kinds.stream_config.config_checks import Sent, config_check, objection, sources_of
 from reconciler.kinds.stream_config.stream_config import FIELDS
 from reconciler.kinds.subjects.subjects import LONGEST_NAME, is_literal, is_valid, name_problem
 from reconciler.model.resource import Json
@@ -28,7 +28,7 @@ SOURCE_HEADER = 512
 """About as many bytes a source may add to a message: it writes a header with the origin, the sequence and the subject."""
 
 
-@validity(546, "mirror-with-more", err_code=(10034, 10031, 10143, 10173, 10198, 10209, 10186, 10052))
+@config_check(546, "mirror-with-more", err_code=(10034, 10031, 10143, 10173, 10198, 10209, 10186, 10052))
 def mirror_with_more(sent: Sent) -> Iterator[Finding]:
     """A mirror has something that a mirror cannot have: subjects, sources, a first sequence, delete markers, or options
     for publishing.
@@ -56,7 +56,7 @@ def mirror_with_more(sent: Sent) -> Iterator[Finding]:
         )
 
 
-@validity(
+@config_check(
     547, "bad-source", err_code=(10141, 10142, 10144, 10150, 10049, 10140, 10216, 10213, 10215, 10021, 10024, 10052)
 )
 def bad_source(sent: Sent) -> Iterator[Finding]:
@@ -70,15 +70,15 @@ def bad_source(sent: Sent) -> Iterator[Finding]:
     Instead: correct it as the message says.
     """
     for path, source in sources_of(sent.config):
-        yield from _bad_name(sent, path, source)
-        yield from _bad_filter(sent, path, source)
-        yield from _bad_external(path, source.get("external") or {})
+        yield from _check_origin_name(sent, path, source)
+        yield from _check_filter(sent, path, source)
+        yield from _check_prefixes(path, source.get("external") or {})
         if "consumer" in source and sent.version >= V2_14:
-            yield from _bad_consumer(path, source)
-    yield from _twice(sent)
+            yield from _check_consumer_block(path, source)
+    yield from _check_duplicates(sent)
 
 
-def _bad_name(sent: Sent, path: str, source: Json) -> Iterator[Finding]:
+def _check_origin_name(sent: Sent, path: str, source: Json) -> Iterator[Finding]:
     name = source.get("name", "")
     if (problem := name_problem(name)) is None:
         return
@@ -92,14 +92,14 @@ def _bad_name(sent: Sent, path: str, source: Json) -> Iterator[Finding]:
     )
 
 
-def _bad_filter(sent: Sent, path: str, source: Json) -> Iterator[Finding]:
+def _check_filter(sent: Sent, path: str, source: Json) -> Iterator[Finding]:
     subject = source.get("filter_subject", "")
     if subject and source.get("subject_transforms"):
         yield objection(
             f"{path}.filter_subject",
             f"{path} has both filter_subject and subject_transforms",
             "keep one: a transform's src filters as well",
-            reaction=only_from_2_12(sent, path, source),
+            reaction=reaction_before_2_12(sent, path, source),
         )
     if subject and not is_valid(subject):
         doomed = not sent.is_new and path != "mirror"
@@ -113,13 +113,13 @@ def _bad_filter(sent: Sent, path: str, source: Json) -> Iterator[Finding]:
         )
 
 
-def only_from_2_12(sent: Sent, path: str, source: Json) -> Reaction | None:
+def reaction_before_2_12(sent: Sent, path: str, source: Json) -> Reaction | None:
     """2.11 ignores the filters and transforms of external sources; a later server that finds them in its store checks
     them."""
     return Reaction.DOOMS if sent.version < V2_12 and path != "mirror" and "external" in source else None
 
 
-def _bad_external(path: str, external: Mapping[str, str]) -> Iterator[Finding]:
+def _check_prefixes(path: str, external: Mapping[str, str]) -> Iterator[Finding]:
     for name in ("api", "deliver"):
         prefix = external.get(name, "")
         if prefix and not (is_valid(prefix) and is_literal(prefix)):
@@ -136,7 +136,7 @@ def _bad_external(path: str, external: Mapping[str, str]) -> Iterator[Finding]:
         )
 
 
-def _bad_consumer(path: str, source: Json) -> Iterator[Finding]:
+def _check_consumer_block(path: str, source: Json) -> Iterator[Finding]:
     consumer = source["consumer"]
     name, deliver = consumer.get("name", ""), consumer.get("deliver_subject", "")
     if problem := name_problem(name):
@@ -164,11 +164,11 @@ def _bad_consumer(path: str, source: Json) -> Iterator[Finding]:
             )
 
 
-def _twice(sent: Sent) -> Iterator[Finding]:
+def _check_duplicates(sent: Sent) -> Iterator[Finding]:
     seen: dict[object, int] = {}
     copying: dict[object, int] = {}
     for index, source in enumerate(sent.config.get("sources", ())):
-        first = seen.setdefault(identity(source, sent.version), index)
+        first = seen.setdefault(source_identity(source, sent.version), index)
         if first != index:
             yield objection(
                 f"sources[{index}]",
@@ -176,7 +176,7 @@ def _twice(sent: Sent) -> Iterator[Finding]:
                 "remove one of them, or give them different filters",
             )
         elif "consumer" in source and sent.version >= V2_14:
-            other = copying.setdefault(_consumer(source), index)
+            other = copying.setdefault(_consumer_identity(source), index)
             if other != index:
                 yield objection(
                     f"sources[{index}].consumer",
@@ -185,15 +185,15 @@ def _twice(sent: Sent) -> Iterator[Finding]:
                 )
 
 
-def identity(source: Json, version: Version) -> object:
-    """What servers treat as the same source: the origin, the way there, and what is copied under which subjects."""
+def source_identity(source: Json, version: Version) -> object:
+    """A key that is equal for what servers treat as the same source: the origin, the way there, and what is copied under which subjects."""
     filtered = [(source.get("filter_subject", ">"), ">")]
     renamed = [(one.get("src", ">"), one.get("dest", ">")) for one in source.get("subject_transforms", ())]
     through = source.get("consumer", {}).get("name") if version >= V2_14 else None
     return (*origin_of(source), through, tuple(renamed or filtered))
 
 
-def index_of(source: Json) -> tuple[str, str, str] | None:
+def source_index(source: Json) -> tuple[str, str, str] | None:
     """How servers name a source in the headers of its copies: by the origin, what is copied of it, and under which
     subjects. None: the origin lies elsewhere, and a hash of the way there names it."""
     if source.get("external"):
@@ -209,11 +209,11 @@ def origin_of(source: Json) -> tuple[Json, Json]:
     return source.get("name"), external.get("api", "") if external else None
 
 
-def _consumer(source: Json) -> object:
+def _consumer_identity(source: Json) -> object:
     return (*origin_of(source), source["consumer"].get("name"))
 
 
-@validity(110, "source-start-change")
+@config_check(110, "source-start-change")
 def source_start_change(sent: Sent) -> Iterator[Finding]:
     """The start of an existing source changes.
 
@@ -223,9 +223,9 @@ def source_start_change(sent: Sent) -> Iterator[Finding]:
 
     Instead: leave the start as it is live; to copy again from elsewhere, declare a second stream.
     """
-    before = {identity(source, sent.version): source for source in sent.live.get("sources", ())}
+    before = {source_identity(source, sent.version): source for source in sent.live.get("sources", ())}
     for index, source in enumerate(sent.config.get("sources", ())):
-        was = before.get(identity(source, sent.version), source)
+        was = before.get(source_identity(source, sent.version), source)
         for start in ("opt_start_seq", "opt_start_time"):
             if source.get(start) != was.get(start) and (start in source or start == "opt_start_time"):
                 yield objection(

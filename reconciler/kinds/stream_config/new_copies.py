@@ -20,15 +20,17 @@ LISTENS_WITHIN = 60_000_000_000
 """How long a copy may take; servers need a fifth of a second, and try again after some seconds."""
 
 
-def begun(change: Change, view: View) -> list[str]:
+def newly_copied_streams(change: Change, view: View) -> list[str]:
     """Interest streams that this change begins to copy, and that take subjects which the copy wants in the same plan."""
-    return list(dict.fromkeys(one.stream for one in _copying(change, view) if _takes(one, view)))
+    return list(
+        dict.fromkeys(one.stream for one in _new_reads_of_interest_streams(change, view) if _takes_subjects(one, view))
+    )
 
 
-def taken_over(change: Change, view: View) -> Iterator[Address]:
+def replaced_readers(change: Change, view: View) -> Iterator[Address]:
     """Consumers and copies that give up what this change begins to copy."""
-    for one in _copying(change, view):
-        yield from _givers(one, change, view)
+    for read in _new_reads_of_interest_streams(change, view):
+        yield from _subjects_by_giver(read, change, view)
 
 
 class Successor(NamedTuple):
@@ -40,67 +42,67 @@ class Successor(NamedTuple):
 
 
 def successors(address: Address, view: View) -> list[Successor]:
-    """Who takes over from this consumer or copy."""
-    return sorted(_successors(view).get(address, ()))
+    """Streams that take over from this consumer or copy."""
+    return sorted(_successors_by_giver(view).get(address, ()))
 
 
 @lru_cache(maxsize=4)
-def _successors(view: View) -> Mapping[Address, set[Successor]]:
-    found: dict[Address, set[Successor]] = {}
+def _successors_by_giver(view: View) -> Mapping[Address, set[Successor]]:
+    by_giver: dict[Address, set[Successor]] = {}
     for change in view.changes.values():
-        for one in _copying(change, view):
-            is_from_the_first = change.action is Action.CREATE and _is_from_the_first(change, one.stream)
-            for address, subjects in _givers(one, change, view).items():
-                takes_all = all(any(is_subset(mine, wider) for wider in one.subjects) for mine in subjects)
+        for read in _new_reads_of_interest_streams(change, view):
+            is_from_the_first = change.action is Action.CREATE and _starts_at_first_message(change, read.stream)
+            for address, subjects in _subjects_by_giver(read, change, view).items():
+                takes_all = all(any(is_subset(mine, wider) for wider in read.subjects) for mine in subjects)
                 successor = Successor(view.stream_of(change.address) or "", is_from_the_first and takes_all)
-                found.setdefault(address, set()).add(successor)
-    return found
+                by_giver.setdefault(address, set()).add(successor)
+    return by_giver
 
 
-def _is_from_the_first(change: Change, stream: str) -> bool:
+def _starts_at_first_message(change: Change, stream: str) -> bool:
     config = change.desired.config if change.desired else {}
     copying = [one for one in (config.get("mirror"), *(config.get("sources") or ())) if one and one["name"] == stream]
     return not any(one.get("opt_start_seq") or one.get("opt_start_time") for one in copying)
 
 
-def _copying(change: Change, view: View) -> list[SubjectsRead]:
-    """What it begins to copy of streams that keep only what somebody wants."""
+def _new_reads_of_interest_streams(change: Change, view: View) -> list[SubjectsRead]:
+    """Its new reads of streams that keep only what somebody wants."""
     if not change.action.writes or view.stream_of(change.address) is None:
         return []
-    return [one for one in fresh(change, view) if _drops_unwanted(one.stream, view)]
+    return [one for one in new_reads(change, view) if _stays_interest_stream(one.stream, view)]
 
 
-def _givers(one: SubjectsRead, taker: Change, view: View) -> dict[Address, Sequence[str]]:
-    """Who gives up some of it, and the subjects."""
+def _subjects_by_giver(read: SubjectsRead, taker: Change, view: View) -> dict[Address, Sequence[str]]:
+    """The subjects that others give up of it, by their address."""
     return {
         address: subjects
-        for address, subjects in _given(view).get(one.stream, ())
-        if address != taker.address and any(collide(mine, theirs) for mine in one.subjects for theirs in subjects)
+        for address, subjects in _reads_given_up_by_stream(view).get(read.stream, ())
+        if address != taker.address and any(collide(mine, theirs) for mine in read.subjects for theirs in subjects)
     }
 
 
 @lru_cache(maxsize=4)
-def _given(view: View) -> Mapping[str, Sequence[tuple[Address, Sequence[str]]]]:
+def _reads_given_up_by_stream(view: View) -> Mapping[str, Sequence[tuple[Address, Sequence[str]]]]:
     """By stream: who reads less of it once this plan is applied, and the subjects."""
-    found: dict[str, list[tuple[Address, Sequence[str]]]] = {}
+    by_stream: dict[str, list[tuple[Address, Sequence[str]]]] = {}
     for change in view.changes.values():
         if change.live and change.action.writes:
-            for one in _stopped(change, view):
-                found.setdefault(one.stream, []).append((change.address, one.subjects))
-    return found
+            for read in _reads_given_up(change, view):
+                by_stream.setdefault(read.stream, []).append((change.address, read.subjects))
+    return by_stream
 
 
-def _stopped(change: Change, view: View) -> Iterator[SubjectsRead]:
-    """What it reads now, and not all of it afterwards."""
+def _reads_given_up(change: Change, view: View) -> Iterator[SubjectsRead]:
+    """Reads of which it gives up something, each with the subjects that it gives up."""
     reads = view.kinds[change.address.kind].reads
     staying = reads(change.address, change.desired.config) if change.desired else ()
-    for one in reads(change.address, change.live.config) if change.live else ():
-        kept = [subject for other in staying if other.stream == one.stream for subject in other.subjects]
-        if less := tuple(mine for mine in one.subjects if not any(is_subset(mine, wider) for wider in kept)):
-            yield SubjectsRead(one.stream, less)
+    for read in reads(change.address, change.live.config) if change.live else ():
+        kept = [subject for other in staying if other.stream == read.stream for subject in other.subjects]
+        if less := tuple(mine for mine in read.subjects if not any(is_subset(mine, wider) for wider in kept)):
+            yield SubjectsRead(read.stream, less)
 
 
-def _drops_unwanted(stream: str, view: View) -> bool:
+def _stays_interest_stream(stream: str, view: View) -> bool:
     """Is it an interest stream, before this plan and afterwards?"""
     live = view.snapshot.streams.get(stream, {}).get("config") or {}
     change = view.changes.get(Address.of("stream", stream))
@@ -109,21 +111,25 @@ def _drops_unwanted(stream: str, view: View) -> bool:
     return change.becomes("retention") == "interest" and not (change.live and change.touches("retention"))
 
 
-def fresh(change: Change, view: View) -> list[SubjectsRead]:
-    """What this change begins to read: another filter counts, too."""
+def new_reads(change: Change, view: View) -> list[SubjectsRead]:
+    """Reads that begin with this change: another filter counts, too."""
     reads = view.kinds[change.address.kind].reads
     before = set(reads(change.address, change.live.config)) if change.live else set[SubjectsRead]()
     return [one for one in reads(change.address, change.desired.config) if one not in before] if change.desired else []
 
 
-def then_listens(steps: Sequence[Step], change: Change, view: View) -> Sequence[Step]:
+def with_waits_for_copies(steps: Sequence[Step], change: Change, view: View) -> Sequence[Step]:
     """These steps, and then a wait until the copy listens to each of these streams."""
-    return (*steps, *_gates(change, view, tuple(step.id for step in steps if step.undoes is None)))
+    return (*steps, *_waits_for_copies(change, view, tuple(step.id for step in steps if step.undoes is None)))
 
 
-def _gates(change: Change, view: View, after: tuple[str, ...]) -> Iterator[Step]:
+def _waits_for_copies(change: Change, view: View, after: tuple[str, ...]) -> Iterator[Step]:
     name = view.stream_of(change.address) or ""
-    awaited = [one.stream for one in _copying(change, view) if _takes(one, view) or _givers(one, change, view)]
+    awaited = [
+        one.stream
+        for one in _new_reads_of_interest_streams(change, view)
+        if _takes_subjects(one, view) or _subjects_by_giver(one, change, view)
+    ]
     for origin in dict.fromkeys(awaited):
         yield Step(
             id=f"wait until stream/{name} listens to {origin}",
@@ -136,10 +142,10 @@ def _gates(change: Change, view: View, after: tuple[str, ...]) -> Iterator[Step]
         )
 
 
-def _takes(one: SubjectsRead, view: View) -> bool:
+def _takes_subjects(read: SubjectsRead, view: View) -> bool:
     """Does the stream take some of these subjects with this plan?"""
-    change = view.changes.get(Address.of("stream", one.stream))
+    change = view.changes.get(Address.of("stream", read.stream))
     if change is None or change.action not in (Action.CREATE, Action.UPDATE):
         return False
     taken = set(change.becomes("subjects") or ()) - set(change.was("subjects") or ())
-    return any(collide(mine, theirs) for mine in one.subjects for theirs in taken)
+    return any(collide(mine, theirs) for mine in read.subjects for theirs in taken)

@@ -18,7 +18,7 @@ from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.version import Version
 
 
-def names(copy: Config) -> list[str]:
+def origin_names(copy: Config) -> list[str]:
     """Origins of mirrors and sources in the same account. They may be created later, but then copying starts later too,
     and the copy lacks what it takes over from them."""
     origins = [copy.get("mirror"), *(copy.get("sources") or ())]
@@ -51,8 +51,8 @@ def given_subjects(copied: Config) -> list[str]:
     )
 
 
-def readings(_address: Address, config: Config) -> Iterator[SubjectsRead]:
-    """What a stream, or a bucket, copies from streams of this account."""
+def reads_by_copying(_address: Address, config: Config) -> Iterator[SubjectsRead]:
+    """Reads by which a stream, or a bucket, copies from streams of this account."""
     origins = [config.get("mirror"), *(config.get("sources") or ())]
     yield from (
         SubjectsRead(one["name"], tuple(taken_subjects(one))) for one in origins if one and "external" not in one
@@ -66,13 +66,13 @@ FED_FOR = 10_000_000_000
 PENDING, IDLE = "max_ack_pending", "inactive_threshold"
 
 
-def can_end(version: Version) -> bool:
+def can_remove_limit(version: Version) -> bool:
     """Does this server take a limit that is removed from `consumer_limits` for none? Older ones take it for 0, and refuse
     it beside consumers that have more."""
     return is_since(version, Version(2, 12, 12), Version(2, 14, 3))
 
 
-def forbidding(origin: Config, version: Version) -> Mapping[str, str]:
+def limits_that_forbid_copying(origin: Config, version: Version) -> Mapping[str, str]:
     """The `consumer_limits` of an origin, in words, to which the server's own consumer does not keep: it copies nothing."""
     if is_fed_durably(origin, version):
         return {}
@@ -95,54 +95,54 @@ Copiers = Mapping[str, list[str]]
 
 def copiers(origin: str, view: View) -> Copiers:
     """Live copies, and copies that this plan creates."""
-    return _by_origin(view).get(origin, {})
+    return _copies_by_origin(view).get(origin, {})
 
 
-def feeding(origin: str, view: View) -> Copiers:
+def copies_now(origin: str, view: View) -> Copiers:
     """Streams that copy it now, with the subjects they take now."""
-    return _live(view).get(origin, {})
+    return _live_copies_by_origin(view).get(origin, {})
 
 
-def copying_on(origin: str, view: View) -> Copiers:
+def copies_afterwards(origin: str, view: View) -> Copiers:
     """Streams that copy it once this plan is applied."""
-    return {name: subjects for name, subjects in copiers(origin, view).items() if name not in removed(view)}
+    return {name: subjects for name, subjects in copiers(origin, view).items() if name not in deleted_streams(view)}
 
 
-def arriving(origin: str, subject: str, view: View) -> dict[str, list[str]]:
+def streams_reached_by(origin: str, subject: str, view: View) -> dict[str, list[str]]:
     """Streams that get messages of a subject then, each with what it gets of them: the origin itself, and what copies it
     directly or through others. Behind a stream that renames subjects, a copy counts as taking all."""
-    found, todo = {origin: [subject]}, [(origin, [subject])]
+    by_stream, todo = {origin: [subject]}, [(origin, [subject])]
     while todo:
         through, coming = todo.pop()
-        for name, taken in copying_on(through, view).items():
-            passed = coming if through in _renaming(view) else meets(coming, taken)
-            new = [one for one in passed if not any(is_subset(one, other) for other in found.get(name, ()))]
-            found[name] = [*found.get(name, ()), *new]
+        for name, taken in copies_afterwards(through, view).items():
+            passed = coming if through in _renaming_streams(view) else meets(coming, taken)
+            new = [one for one in passed if not any(is_subset(one, other) for other in by_stream.get(name, ()))]
+            by_stream[name] = [*by_stream.get(name, ()), *new]
             todo += [(name, new)] if new else []
-    return found
+    return by_stream
 
 
 @lru_cache(maxsize=4)
-def _renaming(view: View) -> frozenset[str]:
+def _renaming_streams(view: View) -> frozenset[str]:
     """Streams that store messages under other subjects than they get them."""
-    own = {name for name, config in _configs(view) if (config.get("subject_transform") or {}).get("dest")}
+    own = {name for name, config in _stream_configs(view) if (config.get("subject_transform") or {}).get("dest")}
     copying = {
         name
-        for name, one in _copied(_configs(view))
+        for name, one in _copied_origins(_stream_configs(view))
         if any(each.get("dest") for each in one.get("subject_transforms") or ())
     }
     return frozenset(own | copying)
 
 
 @lru_cache(maxsize=4)
-def removed(view: View) -> frozenset[str]:
+def deleted_streams(view: View) -> frozenset[str]:
     """Streams that this plan deletes, under any kind's name."""
     going = (address for address, change in view.changes.items() if change.action is Action.DELETE)
     return frozenset(name for address in going if (name := view.stream_of(address)))
 
 
 def fed_now(origin: str, view: View) -> list[str]:
-    """What mirrors or sources this stream now; in other accounts, as far as the server lists what feeds them."""
+    """Streams that mirror or source this stream now; in other accounts, as far as the server lists what feeds them."""
     snapshot = view.snapshot
     live = (name for name in copiers(origin, view) if snapshot and name in snapshot.streams)
     listed = snapshot.copiers.get(origin, {})
@@ -155,45 +155,45 @@ def fed_stream(copier: Mapping[str, Json]) -> str:
 
 
 @lru_cache(maxsize=4)
-def _by_origin(view: View) -> dict[str, dict[str, list[str]]]:
-    """Computed once per view, which is compared by identity."""
-    return _sorted_by_origin(_configs(view))
+def _copies_by_origin(view: View) -> dict[str, dict[str, list[str]]]:
+    """Copies by their origin; computed once per view, which is compared by identity."""
+    return _group_by_origin(_stream_configs(view))
 
 
 @lru_cache(maxsize=4)
-def _live(view: View) -> dict[str, dict[str, list[str]]]:
-    return _sorted_by_origin((name, info["config"]) for name, info in view.snapshot.streams.items())
+def _live_copies_by_origin(view: View) -> dict[str, dict[str, list[str]]]:
+    return _group_by_origin((name, info["config"]) for name, info in view.snapshot.streams.items())
 
 
-def _sorted_by_origin(configs: Iterable[tuple[str, Config]]) -> dict[str, dict[str, list[str]]]:
-    found: dict[str, dict[str, list[str]]] = {}
-    for name, copied in _copied(configs):
-        found.setdefault(copied["name"], {}).setdefault(name, []).extend(taken_subjects(copied))
-    return found
+def _group_by_origin(configs: Iterable[tuple[str, Config]]) -> dict[str, dict[str, list[str]]]:
+    by_origin: dict[str, dict[str, list[str]]] = {}
+    for name, copied in _copied_origins(configs):
+        by_origin.setdefault(copied["name"], {}).setdefault(name, []).extend(taken_subjects(copied))
+    return by_origin
 
 
-def through(origin: str, consumer: str, *, view: View) -> list[str]:
+def copies_through(origin: str, consumer: str, *, view: View) -> list[str]:
     """Streams that copy their origin through this very consumer of it (`consumer: {name: …}`)."""
-    return _by_consumer(view).get((origin, consumer), [])
+    return _copies_by_consumer(view).get((origin, consumer), [])
 
 
 @lru_cache(maxsize=4)
-def _by_consumer(view: View) -> dict[tuple[str, str], list[str]]:
-    found: dict[tuple[str, str], list[str]] = {}
-    for name, copied in _copied(_configs(view)):
+def _copies_by_consumer(view: View) -> dict[tuple[str, str], list[str]]:
+    by_consumer: dict[tuple[str, str], list[str]] = {}
+    for name, copied in _copied_origins(_stream_configs(view)):
         if consumer := (copied.get("consumer") or {}).get("name"):
-            found.setdefault((copied["name"], consumer), []).append(name)
-    return found
+            by_consumer.setdefault((copied["name"], consumer), []).append(name)
+    return by_consumer
 
 
-def _copied(configs: Iterable[tuple[str, Config]]) -> Iterator[tuple[str, Config]]:
-    """What each stream copies from this very account: its own name, and what it says of the origin."""
+def _copied_origins(configs: Iterable[tuple[str, Config]]) -> Iterator[tuple[str, Config]]:
+    """Origins in this very account: the name of each copy, and its configuration of the origin."""
     for name, config in configs:
-        said = (config.get("mirror"), *(config.get("sources") or ()))
-        yield from ((name, one) for one in said if one and "external" not in one)
+        origins = (config.get("mirror"), *(config.get("sources") or ()))
+        yield from ((name, one) for one in origins if one and "external" not in one)
 
 
-def _configs(view: View) -> Iterator[tuple[str, Config]]:
-    made = {a.name: one.config for a, one in view.desired.items() if a.kind == "stream" and not one.external}
-    yield from made.items()
-    yield from ((name, info["config"]) for name, info in view.snapshot.streams.items() if name not in made)
+def _stream_configs(view: View) -> Iterator[tuple[str, Config]]:
+    declared = {a.name: one.config for a, one in view.desired.items() if a.kind == "stream" and not one.external}
+    yield from declared.items()
+    yield from ((name, info["config"]) for name, info in view.snapshot.streams.items() if name not in declared)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.kinds.fields.words import in_words, some
-from reconciler.kinds.stream_config.config_checks import Sent, objection, sources_of, validity
+from reconciler.kinds.stream_config.config_checks import Sent, config_check, objection, sources_of
 from reconciler.model.units import show_bytes, show_duration
 from reconciler.model.wire.version import Version
 
@@ -28,7 +28,7 @@ TOMBSTONES = 1 << 62
 `tbit`)."""
 
 
-@validity(544, "bad-duration", err_code=10052)
+@config_check(544, "bad-duration", err_code=10052)
 def bad_duration(sent: Sent) -> Iterator[Finding]:
     """A duration is negative or too short, or a duplicate window is longer than the messages live.
 
@@ -55,7 +55,7 @@ def bad_duration(sent: Sent) -> Iterator[Finding]:
         )
 
 
-@validity(552, "out-of-range", err_code=(10052, 10133, 10025))
+@config_check(552, "out-of-range", err_code=(10052, 10133, 10025))
 def out_of_range(sent: Sent) -> Iterator[Finding]:
     """Servers do not accept this number or text: replicas beyond 0 to 5, messages of 2 GiB and more, a sequence below
     zero, a description over 4096 bytes, metadata over 128 KiB.
@@ -77,11 +77,11 @@ def out_of_range(sent: Sent) -> Iterator[Finding]:
             f"{path} {show_bytes(size)} is more than servers can count",
             f"write at most {LARGEST_MESSAGE}, or leave it out for no limit",
         )
-    yield from _negative_sequences(sent)
-    yield from _too_much_text(sent)
+    yield from _check_sequences(sent)
+    yield from _check_text_sizes(sent)
 
 
-def _negative_sequences(sent: Sent) -> Iterator[Finding]:
+def _check_sequences(sent: Sent) -> Iterator[Finding]:
     starts = {f"{path}.opt_start_seq": source.get("opt_start_seq") for path, source in sources_of(sent.config)}
     for path, sequence in {"first_seq": sent.get("first_seq"), **starts}.items():
         if (sequence or 0) < 0:
@@ -97,7 +97,7 @@ def _negative_sequences(sent: Sent) -> Iterator[Finding]:
         )
 
 
-def _too_much_text(sent: Sent) -> Iterator[Finding]:
+def _check_text_sizes(sent: Sent) -> Iterator[Finding]:
     description = len((sent.get("description") or "").encode())
     if description > LONGEST_DESCRIPTION:
         yield objection(
@@ -105,7 +105,7 @@ def _too_much_text(sent: Sent) -> Iterator[Finding]:
             f"the description has {some(description, 'byte')}, and servers accept {LONGEST_DESCRIPTION}",
             "shorten it",
         )
-    everything = {**(sent.get("metadata") or {}), **_own_metadata(sent)}
+    everything = {**(sent.get("metadata") or {}), **_server_metadata(sent)}
     metadata = sum(len(text.encode()) for pair in everything.items() for text in pair)
     if metadata > MOST_METADATA:
         yield objection(
@@ -115,13 +115,13 @@ def _too_much_text(sent: Sent) -> Iterator[Finding]:
         )
 
 
-def _own_metadata(sent: Sent) -> Mapping[str, str]:
-    """What the server adds and counts; in an update also what it reported when it was asked about the stream."""
-    told = {} if sent.is_new else {"_nats.ver": str(sent.version), "_nats.level": "0"}
-    return {"_nats.req.level": "0", **told}
+def _server_metadata(sent: Sent) -> Mapping[str, str]:
+    """Metadata that the server adds and counts; in an update also that which it reported when it was asked about the stream."""
+    reported = {} if sent.is_new else {"_nats.ver": str(sent.version), "_nats.level": "0"}
+    return {"_nats.req.level": "0", **reported}
 
 
-@validity(511, "replicas-on-single-server", err_code=10074)
+@config_check(511, "replicas-on-single-server", err_code=10074)
 def replicas_on_single_server(sent: Sent) -> Iterator[Finding]:
     """A stream has more than one replica on a server that is not clustered.
 
@@ -143,7 +143,7 @@ def replicas_on_single_server(sent: Sent) -> Iterator[Finding]:
     )
 
 
-@validity(553, "even-replicas")
+@config_check(553, "even-replicas")
 def even_replicas(sent: Sent) -> Iterator[Finding]:
     """An even number of replicas: 2 survive no more failures than 1, and 4 no more than 3.
 
@@ -162,7 +162,7 @@ def even_replicas(sent: Sent) -> Iterator[Finding]:
         )
 
 
-@validity(551, "bad-placement", err_code=10052)
+@config_check(551, "bad-placement", err_code=10052)
 def bad_placement(sent: Sent) -> Iterator[Finding]:
     """`placement.preferred` names the server that should lead.
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from reconciler.changes.verdict import Finding, Reaction
 from reconciler.kinds.fields.known import V2_12
-from reconciler.kinds.stream_config.config_checks import Sent, objection, sources_of, validity
-from reconciler.kinds.stream_config.mirrors_and_sources import only_from_2_12
+from reconciler.kinds.stream_config.config_checks import Sent, config_check, objection, sources_of
+from reconciler.kinds.stream_config.mirrors_and_sources import reaction_before_2_12
 from reconciler.kinds.subjects.subjects import is_subset, is_valid, overlap
 from reconciler.kinds.subjects.transforms import Problem, worst_problem
 from reconciler.model.resource import Json
@@ -17,7 +17,7 @@ HELP = "write tokens, or whole-token functions such as {{wildcard(1)}} and {{par
 REFUSALS = (10155, 10156, 10145, 10146, 10147, 10151, 10154, 10152, 10049, 10051, 10069)
 
 
-@validity(549, "bad-transform", err_code=REFUSALS)
+@config_check(549, "bad-transform", err_code=REFUSALS)
 def bad_transform(sent: Sent) -> Iterator[Finding]:
     """A subject transform of the stream or of a source is invalid: its `src` is not a subject, or its `dest` cannot be
     made from it, or it takes the same subjects as another transform of its source.
@@ -29,49 +29,49 @@ def bad_transform(sent: Sent) -> Iterator[Finding]:
     neither.
     """
     if transform := sent.get("subject_transform"):
-        yield from _one("subject_transform", transform, sent.version)
+        yield from _check_transform("subject_transform", transform, sent.version)
     for path, source in sources_of(sent.config):
         transforms = source.get("subject_transforms", ())
         for index, transform in enumerate(transforms):
-            yield from _one(f"{path}.subject_transforms[{index}]", transform, sent.version)
-        yield from _same_subjects(sent, path, source, transforms)
+            yield from _check_transform(f"{path}.subject_transforms[{index}]", transform, sent.version)
+        yield from _check_overlaps(sent, path, source, transforms)
 
 
-def _one(path: str, transform: Json, version: Version) -> Iterator[Finding]:
+def _check_transform(path: str, transform: Json, version: Version) -> Iterator[Finding]:
     problem = worst_problem(transform.get("src", ""), transform.get("dest", ""), version)
     if problem:
-        yield _objection(path, problem, version)
+        yield _objection_to_transform(path, problem, version)
 
 
-def _objection(path: str, problem: Problem, version: Version) -> Finding:
+def _objection_to_transform(path: str, problem: Problem, version: Version) -> Finding:
     taken = Reaction.HARMS if version < V2_12 else Reaction.DOES
     reaction = None if problem.refused else taken
     return objection(path, problem.words, HELP, reaction=reaction, can_stand=not problem.refused)
 
 
-def _same_subjects(sent: Sent, path: str, source: Json, transforms: Sequence[Json]) -> Iterator[Finding]:
+def _check_overlaps(sent: Sent, path: str, source: Json, transforms: Sequence[Json]) -> Iterator[Finding]:
     """No two transforms of a mirror may overlap. No transform of a source may lie inside another."""
     for index, transform in enumerate(transforms):
         for other in transforms[:index]:
-            one, two = transform.get("src", ""), other.get("src", "")
-            if not all(src == "" or is_valid(src) for src in (one, two)):
+            mine, theirs = transform.get("src", ""), other.get("src", "")
+            if not all(src == "" or is_valid(src) for src in (mine, theirs)):
                 continue
-            if overlap(one, two) if path == "mirror" else _inside(one, two) or _inside(two, one):
+            if overlap(mine, theirs) if path == "mirror" else _lies_inside(mine, theirs) or _lies_inside(theirs, mine):
                 yield objection(
                     f"{path}.subject_transforms[{index}]",
-                    f"`{one or '>'}` overlaps with `{two or '>'}` of the same {'mirror' if path == 'mirror' else 'source'}",
+                    f"`{mine or '>'}` overlaps with `{theirs or '>'}` of the same {'mirror' if path == 'mirror' else 'source'}",
                     "keep the wider one of the two, or make them exclude each other",
-                    reaction=only_from_2_12(sent, path, source),
+                    reaction=reaction_before_2_12(sent, path, source),
                 )
                 break
 
 
-def _inside(inner: str, outer: str) -> bool:
+def _lies_inside(inner: str, outer: str) -> bool:
     """As servers check it: nothing lies inside an empty subject, not even itself."""
     return bool(outer) and is_subset(inner, outer)
 
 
-@validity(550, "bad-republish", err_code=10052)
+@config_check(550, "bad-republish", err_code=10052)
 def bad_republish(sent: Sent) -> Iterator[Finding]:
     """Republishing has no destination, leads back into the stream, or cannot be made from its source.
 
@@ -102,7 +102,7 @@ def bad_republish(sent: Sent) -> Iterator[Finding]:
             "republish to subjects this stream does not store",
         )
     if problem := worst_problem(republish.get("src", ""), dest, sent.version, republishing=True):
-        yield _objection("republish", problem, sent.version)
+        yield _objection_to_transform("republish", problem, sent.version)
 
 
 CHECKS = (bad_transform, bad_republish)

@@ -1,6 +1,6 @@
 """Stream configurations: what people write, what is known about each field, and both sides of a comparison.
 
->>> config = declared_config(spec, ours)                 # what the file says
+>>> config = declared_config(spec)                       # what the file says
 >>> settled = settle(config, target, name="ORDERS")      # what the server would echo for it
 >>> live = canonical(info["config"])                     # what the server echoes
 """

@@ -26,14 +26,14 @@ DUPLICATE_WINDOW = 2 * MINUTE
 """What the server fills in unless max_age or its own limit is shorter."""
 
 
-def _source(value: Json) -> Json:
+def _canonical_source(value: Json) -> Json:
     source = mapping(value)
     if "opt_start_time" in source:
         source["opt_start_time"] = time(source["opt_start_time"])
     return source
 
 
-def _republish(value: Json) -> Json:
+def _canonical_republish(value: Json) -> Json:
     return {"src": ">", **mapping(value)}
 
 
@@ -46,10 +46,10 @@ _canon = Canon(
         "metadata": metadata,
         "placement": mapping,
         "consumer_limits": mapping,
-        "mirror": _source,
-        "sources": lambda sources: [_source(source) for source in sources],
+        "mirror": _canonical_source,
+        "sources": lambda sources: [_canonical_source(source) for source in sources],
         "subject_transform": mapping,
-        "republish": _republish,
+        "republish": _canonical_republish,
     },
 )
 
@@ -74,24 +74,24 @@ def lasting(echo: Config) -> dict[str, Json]:
 def settle(
     body: Config, target: Target, *, name: str, origin: Config | None = None, is_direct: bool = False
 ) -> Settled:
-    """What this server would echo for `body`. `origin` is the canonical configuration of the mirror's origin, if that
+    """The configuration that this server would echo for `body`. `origin` is the canonical configuration of the mirror's origin, if that
     is in the same account and known; `is_direct` is its stock `mirror_direct` otherwise. Fields that this version lacks
     stay as written: a rule refuses them."""
-    said = canonical(body)
-    config = dict(said)
-    _name_as_subject(config, name)
-    _forced_by_markers_and_schedules(config, target.version)
-    _implied_republish(config)
-    filled = _filled(config, target.version, origin)
+    stated = canonical(body)
+    config = dict(stated)
+    _add_name_as_subject(config, name)
+    _force_rollups(config, target.version)
+    _imply_republish(config)
+    filled = _server_defaults(config, target.version, origin)
     if "mirror" in config and "external" not in config["mirror"] and "mirror_direct" not in {**body, **filled}:
         filled["mirror_direct"] = ServerDefault(is_direct or None, stays=True)
-    _sealed(config)
-    config |= {field: one.value for field, one in filled.items() if one.value is not None}
-    return Settled(config=config, filled=filled, follows=followed(said, config, _sources(config)))
+    _apply_sealing(config)
+    config |= {field: default.value for field, default in filled.items() if default.value is not None}
+    return Settled(config=config, filled=filled, follows=followed(stated, config, _value_sources(config)))
 
 
-def _sources(config: Config) -> dict[str, str]:
-    """Where values come from that the server sets by itself, or instead of what the file says."""
+def _value_sources(config: Config) -> dict[str, str]:
+    """The sources, in words, of values that the server sets by itself, or instead of what the file says."""
     sealed = dict.fromkeys(("discard", "deny_delete", "deny_purge", "max_age", "allow_rollup_hdrs"), "from sealed")
     forced = "from subject_delete_marker_ttl" if "subject_delete_marker_ttl" in config else "from allow_msg_schedules"
     follows = {
@@ -105,12 +105,12 @@ STOCK: Config = {"first_seq": 1}
 """Left-out fields whose defaults a server shows, so stating the default makes no difference."""
 
 
-def _name_as_subject(config: dict[str, Json], name: str) -> None:
+def _add_name_as_subject(config: dict[str, Json], name: str) -> None:
     if not config.keys() & {"subjects", "mirror", "sources"}:
         config["subjects"] = [name]
 
 
-def _forced_by_markers_and_schedules(config: dict[str, Json], version: Version) -> None:
+def _force_rollups(config: dict[str, Json], version: Version) -> None:
     markers = "subject_delete_marker_ttl" in config
     schedules = "allow_msg_schedules" in config and version >= V2_12
     if markers:
@@ -120,7 +120,7 @@ def _forced_by_markers_and_schedules(config: dict[str, Json], version: Version) 
         config.pop("deny_purge", None)
 
 
-def _implied_republish(config: dict[str, Json]) -> None:
+def _imply_republish(config: dict[str, Json]) -> None:
     """Everything to everything would be a cycle, unless all subjects are transformed: then it means the transformed
     ones."""
     transform, republish = config.get("subject_transform"), config.get("republish")
@@ -130,11 +130,11 @@ def _implied_republish(config: dict[str, Json]) -> None:
         config["republish"] = {**republish, "src": transform["dest"], "dest": transform["dest"]}
 
 
-def _filled(config: dict[str, Json], version: Version, origin: Config | None) -> dict[str, ServerDefault]:
-    """What the server fills in for fields that the file leaves out."""
+def _server_defaults(config: dict[str, Json], version: Version, origin: Config | None) -> dict[str, ServerDefault]:
+    """Values that the server fills in for fields that the file leaves out."""
     filled: dict[str, ServerDefault] = {}
     if "duplicate_window" not in config:
-        filled["duplicate_window"] = _window(config, version)
+        filled["duplicate_window"] = _default_window(config, version)
     if "mirror" in config and origin is not None and "external" not in config["mirror"]:
         # The server overwrites this with the allow_direct of an origin that it can see, whatever the request says.
         config.pop("mirror_direct", None)
@@ -143,10 +143,10 @@ def _filled(config: dict[str, Json], version: Version, origin: Config | None) ->
     return filled
 
 
-def _window(config: Config, version: Version) -> ServerDefault:
+def _default_window(config: Config, version: Version) -> ServerDefault:
     if "mirror" in config:
         return ServerDefault(None)
-    longest = _max_age(config)
+    longest = _age_bound_on_window(config)
     if "sources" in config and version >= V2_14:  # earlier servers filled one in, and an upgrade leaves it
         return ServerDefault(None, most=min(longest, DUPLICATE_WINDOW))
     if longest < DUPLICATE_WINDOW:
@@ -154,12 +154,12 @@ def _window(config: Config, version: Version) -> ServerDefault:
     return ServerDefault(DUPLICATE_WINDOW, most=DUPLICATE_WINDOW)
 
 
-def _max_age(config: Config) -> int:
+def _age_bound_on_window(config: Config) -> int:
     """The bound that max_age puts on the window: none without max_age, or if sealing has lifted it."""
     return DUPLICATE_WINDOW if "sealed" in config else config.get("max_age", DUPLICATE_WINDOW)
 
 
-def _sealed(config: dict[str, Json]) -> None:
+def _apply_sealing(config: dict[str, Json]) -> None:
     """Sealing comes after all other checks and overrides them."""
     if "sealed" in config:
         config.update(discard="new", deny_delete=True, deny_purge=True)

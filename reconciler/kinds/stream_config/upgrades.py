@@ -33,7 +33,7 @@ class Rewrite(NamedTuple):
 def rewrites(kind: str, raw: Config, version: Version) -> Iterator[Rewrite]:
     """Fields whose stored value such a server replaces when it starts; `raw` as 2.11 kept it."""
     if version >= V2_12:
-        yield from _positive(_STREAM if kind == "stream" else _CONSUMER, raw)
+        yield from _rewrites_of_negatives(_STREAM if kind == "stream" else _CONSUMER, raw)
     if (
         version < V2_14
         and kind == "stream"
@@ -47,7 +47,7 @@ def rewrites(kind: str, raw: Config, version: Version) -> Iterator[Rewrite]:
         )
 
 
-def _positive(becomes: Mapping[str, Json], raw: Config) -> Iterator[Rewrite]:
+def _rewrites_of_negatives(becomes: Mapping[str, Json], raw: Config) -> Iterator[Rewrite]:
     for path, after in becomes.items():
         value = raw.get(path)
         if isinstance(value, int) and value < (-1 if after == -1 else 0):
@@ -56,7 +56,7 @@ def _positive(becomes: Mapping[str, Json], raw: Config) -> Iterator[Rewrite]:
 
 FORCING = ("subject_delete_marker_ttl", "allow_msg_schedules")
 """These turn roll-ups on and `deny_purge` off whenever the server reads the configuration, even that of a sealed
-stream."""
+stream. Sealing does the opposite, so such a stream contradicts itself until a restart reverses both."""
 _UNSEALED = {"deny_purge": False, "allow_rollup_hdrs": True}
 _STREAM = dict.fromkeys(LIMITS, -1)
 _CONSUMER = {
@@ -66,7 +66,7 @@ _CONSUMER = {
 
 
 def capped(raw: Config, consumers: int, target: Target) -> str | None:
-    """Why no further consumer can be created on a stream that has this many; existing ones stay."""
+    """The reason why no further consumer can be created on a stream that has this many; existing ones stay."""
     named = max(raw.get("max_consumers", -1), target.limits.get("max_consumers", -1))
     if target.version < CAPPED_SINCE or named > 0 or consumers < CAP:
         return None
@@ -100,7 +100,7 @@ NEWS = (
 
 
 def in_memory(snapshot: Snapshot) -> Iterator[str]:
-    """What no single server keeps through a restart, in any version."""
+    """A sentence about what no single server keeps through a restart, in any version."""
     if snapshot.target.is_clustered:
         return
     streams = [name for name, info in snapshot.streams.items() if info["config"].get("storage") == "memory"]
@@ -111,13 +111,13 @@ def in_memory(snapshot: Snapshot) -> Iterator[str]:
         if info["config"].get("mem_storage") and info["config"].get("durable_name") and stream not in streams
     ]
     if streams or consumers:
-        what = [*(f"stream/{name}" for name in streams), *(f"consumer/{name}" for name in consumers)]
-        rest = f" and {len(what) - SHOWN:_} more" if len(what) > SHOWN else ""
-        yield f"A single server keeps these in memory and loses them at every restart: {', '.join(what[:SHOWN])}{rest}."
+        addresses = [*(f"stream/{name}" for name in streams), *(f"consumer/{name}" for name in consumers)]
+        rest = f" and {len(addresses) - SHOWN:_} more" if len(addresses) > SHOWN else ""
+        yield f"A single server keeps these in memory and loses them at every restart: {', '.join(addresses[:SHOWN])}{rest}."
 
 
 def news(before: Version, after: Version) -> list[str]:
-    """What changes on the way from one version to a newer one."""
+    """Sentences about what changes on the way from one version to a newer one."""
     newest = SUPPORTED[-1]
     unknown = f"nats-server {after.short} is newer than the versions known here; this uses the rules of {newest.short}."
     beyond = [unknown] if after[:2] > newest[:2] else []

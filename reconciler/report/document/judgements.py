@@ -178,7 +178,7 @@ def consent_entry(verdict: Verdict, change: PlannedChange) -> str:
     """Return `allow: [{code: ST101, to: memory, reason: …}]`, ready to paste; where no file can hold it, the option."""
     if not is_declared(change):
         return f"--allow {shlex.quote(f'{verdict.code}={verdict.address}')}"
-    return consent.entry(verdict.code, _value(verdict, change))
+    return consent.allow_entry(verdict.code, _value(verdict, change))
 
 
 def _value(verdict: Verdict, change: PlannedChange) -> str:
@@ -199,7 +199,7 @@ def shared_consents(changes: Iterable[PlannedChange]) -> Iterator[tuple[str, str
             everywhere = {address for (other, _), there in lacking.items() if other == code for address in there}
             some_of = f"the {len(addresses):_} of {len(everywhere):_} {'with this value' if to else 'without a value'}"
             whom = some_of if len(addresses) < len(everywhere) else f"all {len(addresses):_} of them"
-            yield code, whom, consent.entry(code, to, on)
+            yield code, whom, consent.allow_entry(code, to, on)
 
 
 def _info(path: str, change: PlannedChange) -> FieldInfo:

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from reconciler.engine.bindings import is_unlike, passed, queued_at, sourced
+from reconciler.engine.bindings import count_passed, is_unlike, lowest_queued_sequence, source_sequence
 from reconciler.model.wire.questions import CopiedUpTo, MessagesFrom, QueuedFrom
 from reconciler.server.read.counting import messages_from
 from reconciler.server.read.messages import Message, Problem, at, last, next_after
@@ -132,9 +132,9 @@ async def is_rewound(js: JetStream, seen: Mapping[str, Any], origin: str) -> boo
     name, state, last = seen["queue"]["config"]["name"], seen["queue"]["state"], seen["afterwards"]["state"]["last_seq"]
     newest = range(max(state["first_seq"], state["last_seq"] + 1 - COMPARED), state["last_seq"] + 1)
     copies = await _there(js, name, newest if state["messages"] else ())
-    numbers = [number for one in copies.values() if (number := sourced(one, origin))]
+    numbers = [number for one in copies.values() if (number := source_sequence(one, origin))]
     given = await _there(js, origin, numbers)
-    return any(is_unlike(one, given.get(sourced(one, origin) or 0), origin, last) for one in copies.values())
+    return any(is_unlike(one, given.get(source_sequence(one, origin) or 0), origin, last) for one in copies.values())
 
 
 async def _there(js: JetStream, stream: str, sequences: Iterable[int]) -> dict[int, Mapping[str, Any]]:
@@ -159,8 +159,10 @@ async def queued_from(js: JetStream, question: QueuedFrom) -> dict[str, Any] | R
     if not isinstance(seen, dict):
         return {"gone": 0} if is_gone(seen) else seen
     seen["rewound"] = await is_rewound(js, seen, question.source)
-    queued, point = seen["queue"]["state"]["messages"], queued_at(seen)
-    return {"gone": queued if point is None else min(queued, passed(seen) + await _holes(js, question, seen, point))}
+    queued, point = seen["queue"]["state"]["messages"], lowest_queued_sequence(seen)
+    return {
+        "gone": queued if point is None else min(queued, count_passed(seen) + await _holes(js, question, seen, point))
+    }
 
 
 async def _holes(js: JetStream, question: QueuedFrom, seen: Mapping[str, Any], point: int) -> int:

@@ -62,8 +62,8 @@ async def prune(js: JetStream) -> None:
     kept = journal.KEPT
     while (info := await _info(js)) is not None:
         is_short, keys = _is_short(info), _keys(info)
-        if is_short or len({*map(journal.number_of, keys)}) > kept:
-            await _drop(js, journal.outdated(keys, await _topologies(js, info), kept))
+        if is_short or len({*map(journal.run_number, keys)}) > kept:
+            await _drop(js, journal.outdated_keys(keys, await _topologies(js, info), kept))
         if not is_short or kept == 1:
             return
         kept //= 2
@@ -89,7 +89,9 @@ async def _topologies(js: JetStream, info: Mapping[str, Json]) -> dict[int, str]
     found = await entries(js, BUCKET, info, (journal.EVERY_BEGUN,))
     if not isinstance(found, dict):
         return {}
-    begun = {number: journal.told(one.value) for key, one in found.items() if (number := journal.number_of(key))}
+    begun = {
+        number: journal.decode_run_entry(one.value) for key, one in found.items() if (number := journal.run_number(key))
+    }
     return {number: str(said.get("topology", "")) for number, said in begun.items()}
 
 

@@ -11,7 +11,7 @@ from reconciler.changes.plan import Plan
 from reconciler.memory import journal
 from reconciler.memory import run_changes as changed
 from reconciler.memory.journal import Run
-from reconciler.memory.lease import Held, Holder, found, lease_key
+from reconciler.memory.lease import Held, Holder, lease_key, read_lease
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.entries import compact_json
 from reconciler.model.records import BUCKET
@@ -30,20 +30,20 @@ HEADROOM = 1 << 10
 
 async def begin(js: JetStream, number: int, holder: Holder, plan: Plan) -> Diagnostic | None:
     """Write the beginning before the first step, so that a run that is cut off can be seen."""
-    chunks = _chunked(js, changed.changes(plan))
+    chunks = _chunked(js, changed.changes_entry(plan))
     kept = chunks if len(chunks) <= journal.MOST else []
-    begun = journal.begun(holder, plan, len(kept) or None)
+    begun = journal.begun_entry(holder, plan, len(kept) or None)
     puts = [_put(js, journal.changes_key(number, at), chunk) for at, chunk in enumerate(kept)]
     return _first_not_written(await asyncio.gather(_put(js, journal.begun_key(number), compact_json(begun)), *puts))
 
 
 async def end(js: JetStream, number: int, finished: Finished) -> Diagnostic | None:
     """Write the end last: a journal with an end has all of its steps, or says that it has none."""
-    steps = journal.steps(finished)
+    steps = journal.steps_entry(finished)
     chunks = _chunked(js, steps) if steps else []
     written = [_put(js, journal.steps_key(number, at), chunk) for at, chunk in enumerate(chunks)]
     unwritten = _first_not_written(await asyncio.gather(*written))
-    ended = journal.ended(finished, 0 if unwritten else len(chunks))
+    ended = journal.ended_entry(finished, 0 if unwritten else len(chunks))
     unwritten = _first_not_written([await _put(js, journal.ended_key(number), compact_json(ended))]) or unwritten
     await room.prune(js)
     return unwritten
@@ -52,7 +52,7 @@ async def end(js: JetStream, number: int, finished: Finished) -> Diagnostic | No
 def _chunked(js: JetStream, said: Mapping[str, Json]) -> list[bytes]:
     """Split into chunks of the journal's size, or smaller where the server takes less at once."""
     most = max(js.pipeline.nc.max_payload - HEADROOM, HEADROOM)
-    return journal.chunked(compact_json(said), min(journal.CHUNK, most))
+    return journal.split_chunks(compact_json(said), min(journal.CHUNK, most))
 
 
 def _first_not_written(answers: Iterable[Put]) -> Diagnostic | None:
@@ -77,7 +77,7 @@ async def runs(js: JetStream) -> list[Run] | Refusal | NoAnswer:
     keys = await names(js, BUCKET, f"$KV.{BUCKET}.{journal.PREFIX}.>")
     if not isinstance(keys, list):
         return keys
-    numbers = sorted({number for key in keys if (number := journal.number_of(key)) is not None}, reverse=True)
+    numbers = sorted({number for key in keys if (number := journal.run_number(key)) is not None}, reverse=True)
     return await _read(js, numbers)
 
 
@@ -99,8 +99,8 @@ async def in_full(js: JetStream, run: Run) -> Run:
     )
     return replace(
         run,
-        steps=journal.steps_told(steps) if steps else {},
-        changes=journal.changes_told(changes) if changes else None,
+        steps=journal.decode_steps(steps) if steps else {},
+        changes=journal.decode_changes(changes) if changes else None,
     )
 
 
@@ -131,10 +131,12 @@ async def _one(js: JetStream, number: int) -> Run | Refusal | NoAnswer | None:
         return ended
     if begun.deleted:
         return None
-    said = journal.told(begun.value)
+    said = journal.decode_run_entry(begun.value)
     if ended is None:
         return Run(number=number, begun=said, at=begun.stored, is_running=await _is_running(js, said))
-    return Run(number=number, begun=said, at=begun.stored, ended=journal.told(ended.value), until=ended.stored)
+    return Run(
+        number=number, begun=said, at=begun.stored, ended=journal.decode_run_entry(ended.value), until=ended.stored
+    )
 
 
 async def _is_running(js: JetStream, begun: dict[str, object]) -> bool:
@@ -142,5 +144,5 @@ async def _is_running(js: JetStream, begun: dict[str, object]) -> bool:
     there = await entry(js, BUCKET, lease_key(topology))
     if isinstance(there, Refusal | NoAnswer):
         return False
-    holder = found(there, topology)
+    holder = read_lease(there, topology)
     return isinstance(holder, Held) and holder.holder.run == begun.get("run")

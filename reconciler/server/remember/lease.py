@@ -21,8 +21,8 @@ from reconciler.memory.lease import (
     Holder,
     Ours,
     encode_holder,
-    found,
     lease_key,
+    read_lease,
     topology_of,
 )
 from reconciler.model.dataclass import dataclass
@@ -62,7 +62,7 @@ async def look(js: JetStream, topology: str) -> Free | Held | Refusal | NoAnswer
     there = await entry(js, BUCKET, lease_key(topology))
     if isinstance(there, Refusal | NoAnswer):
         return there
-    seen = found(there, topology)
+    seen = read_lease(there, topology)
     return seen if isinstance(seen, Held) else Free(seen.revision)
 
 
@@ -293,7 +293,7 @@ class Leases:
         there = await entry(self._js, BUCKET, lease_key(topology))
         if isinstance(there, Refusal | NoAnswer):
             return there
-        return found(there, topology, self._holders[topology].run)
+        return read_lease(there, topology, self._holders[topology].run)
 
     async def _put(
         self, topology: str, revision: int, value: bytes | None = None, headers: Mapping[str, str] | None = None

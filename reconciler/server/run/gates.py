@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-from reconciler.engine.bindings import first_asked
+from reconciler.engine.bindings import start_sequence
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.model.waits import waiting
@@ -124,7 +124,7 @@ async def _begun(run: RunContext, step: Step, seen: Mapping[str, Json]) -> Resul
     messages, the consumer starts after them, and the other copies would drop them too. A consumer that found no match
     on the way proves nothing."""
     config, delivered = seen["config"], seen.get("delivered") or {}
-    start = first_asked(config)
+    start = start_sequence(config)
     if start is None or delivered.get("consumer_seq") or delivered.get("stream_seq", 0) < start:
         return Succeeded()
     for subjects in config.get("filter_subjects") or [config.get("filter_subject") or ">"]:

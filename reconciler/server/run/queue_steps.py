@@ -11,8 +11,8 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-from reconciler.changes.recount import most
-from reconciler.engine.bindings import BINDS, passed, sourced, told_of_source
+from reconciler.changes.recount import allowed_loss
+from reconciler.engine.bindings import BINDS, count_passed, source_progress, source_sequence
 from reconciler.model.resource import Json
 from reconciler.model.waits import waiting
 from reconciler.model.wire.steps import Bind, Step
@@ -54,7 +54,7 @@ async def _read(run: RunContext, step: Step) -> Result:
         if rewound is None:
             rewound = await is_rewound(run.js, seen, step.body["from"])
         seen["rewound"] = rewound
-        if (gone := passed(seen)) > most("messages", step.body["gone"]):
+        if (gone := count_passed(seen)) > allowed_loss("messages", step.body["gone"]):
             return problems.outlived(step, gone)
         if _stand(seen) != stood:
             stood, since = _stand(seen), loop.time()
@@ -70,7 +70,7 @@ def _stand(seen: Mapping[str, Any]) -> tuple[Json, ...]:
 
 def _is_fed(seen: Mapping[str, Any]) -> bool:
     """Has the queue heard from its source since it came to rest? A negative number means not yet."""
-    return 0 <= float(told_of_source(seen["queue"]).get("active", -1)) < REST * 1e9
+    return 0 <= float(source_progress(seen["queue"]).get("active", -1)) < REST * 1e9
 
 
 async def caught_up(run: RunContext, step: Step) -> Result:
@@ -108,9 +108,9 @@ async def _caught_up(run: RunContext, step: Step) -> Result:
 async def _reached(run: RunContext, step: Step, live: Mapping[str, Any]) -> int:
     """The message of its source up to which the queue has everything; 0: unknown. It copies them in order."""
     before = (_start(live) or 1) - 1
-    told = int(told_of_source(live).get("seq") or 0)
+    told = int(source_progress(live).get("seq") or 0)
     newest = await run.js.read(f"STREAM.MSG.GET.{step.on[0]}", {"last_by_subj": ">"})
-    copied = sourced(newest["message"], step.body["from"]) if isinstance(newest, Mapping) else None
+    copied = source_sequence(newest["message"], step.body["from"]) if isinstance(newest, Mapping) else None
     return max(before, told, copied or 0)
 
 
@@ -120,7 +120,7 @@ def _has_come_to_rest(live: Mapping[str, Any], still: float) -> bool:
     is_full = live["state"]["messages"] and any(
         live["config"].get(limit, -1) > 0 for limit in ("max_msgs", "max_bytes")
     )
-    return still >= REST and _is_fed({"queue": live}) and not told_of_source(live).get("lag") and not is_full
+    return still >= REST and _is_fed({"queue": live}) and not source_progress(live).get("lag") and not is_full
 
 
 async def settle(run: RunContext, step: Step) -> Result:
@@ -174,7 +174,7 @@ async def _settled(run: RunContext, step: Step, live: Mapping[str, Any]) -> Resu
 async def _first(run: RunContext, step: Step, live: Mapping[str, Any]) -> int | None:
     """The source sequence of the lowest message queued; None when nothing is queued."""
     said = await message(run.js, step.on[0], live["state"]["first_seq"])
-    return sourced(said["message"], step.body["from"]) if isinstance(said, Mapping) else None
+    return source_sequence(said["message"], step.body["from"]) if isinstance(said, Mapping) else None
 
 
 def _start(info: Mapping[str, Any]) -> int | None:

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 
-from reconciler.engine.bindings import BINDS, filled
+from reconciler.engine.bindings import BINDS, with_bound_values
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.steps import Bind, Call, Step
@@ -37,7 +37,7 @@ lost."""
 
 async def carry_out(run: RunContext, step: Step) -> Result:
     """Carry out one step with the values that earlier steps bound, and bind what later steps need."""
-    result = await _HANDLERS[step.call](run, filled(step, run.bound))
+    result = await _HANDLERS[step.call](run, with_bound_values(step, run.bound))
     if step.bind is None or not isinstance(result, Succeeded):
         return result
     run.bound[step.id] = BINDS[Bind(step.bind)](result.echo)
