@@ -14,8 +14,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from reconciler.fleet.skew.candidates import Choice
+from reconciler.fleet.tables.tables import FALLS
 from reconciler.kinds.subjects.partitions import FNV_OFFSET, FNV_PRIME
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -129,19 +131,7 @@ LARGEST_MULTIPLE = 1 << 12
 MOST_COUNTS = 1 << 22
 """Counts held (32 MB of them) before they are handed on; Spark adds them up."""
 
-FALLS = pa.schema(
-    [
-        ("target", pa.string()),
-        ("stream", pa.string()),
-        ("choice", pa.string()),
-        ("since", pa.string()),
-        ("partitions", pa.int32()),
-        ("partition", pa.int32()),
-        ("subjects", pa.int64()),
-        ("messages", pa.int64()),
-        ("error", pa.string()),
-    ]
-)
+ARROW = to_arrow_schema(FALLS)
 
 
 def falling(choices: tuple[Choice, ...], partitions: tuple[int, ...]) -> Callable[[Batches], Batches]:
@@ -202,7 +192,7 @@ def _read(piece: pa.Table) -> pa.Table | None:
 def _errors(piece: pa.Table) -> Batches:
     failed = piece.filter(piece["error"].is_valid()).select(["place", "error"]).to_pylist()
     rows = [{**dict.fromkeys(FALLS.names), **_place(one["place"]), "error": one["error"]} for one in failed]
-    yield from pa.Table.from_pylist(rows, schema=FALLS).to_batches()
+    yield from pa.Table.from_pylist(rows, schema=ARROW).to_batches()
 
 
 def _place(text: str) -> dict[str, str | None]:
@@ -277,4 +267,4 @@ def _batch(place: str, choice: Choice, partitions: int, counts: Counts) -> pa.Re
     same = {**_place(place), "choice": str(choice), "since": choice.since, "partitions": partitions, "error": None}
     differs = {"partition": [None, *range(len(subjects) - 1)], "subjects": subjects, "messages": messages}
     columns = {**{name: [value] * len(subjects) for name, value in same.items()}, **differs}
-    return pa.RecordBatch.from_pydict({name: columns[name] for name in FALLS.names}, schema=FALLS)
+    return pa.RecordBatch.from_pydict({name: columns[name] for name in FALLS.names}, schema=ARROW)
