@@ -6,28 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reconciler.fleet.formats import charts
-from reconciler.fleet.formats.elements import (
-    Bars,
-    Cell,
-    Columns,
-    Fold,
-    Folds,
-    Grid,
-    Heat,
-    Piece,
-    Prose,
-    Report,
-    ReportPart,
-    Tiles,
-)
+from reconciler.fleet.formats import charts, elements
 from reconciler.report.html.html import Chip, asset, controls, page
 from reconciler.report.html.markup import Markup, element, page_link, prose, together
 
 _SHADES = 5
 
 
-def render(report: Report) -> str:
+def render(report: elements.Report) -> str:
     """Render the page. The filter works on the list of drift, wherever that is."""
     main = element("main", *(_part(one, number) for number, one in enumerate(report.parts)))
     title = f"{report.command}: {report.heading}: {report.totals}"
@@ -35,11 +21,11 @@ def render(report: Report) -> str:
     return page(title, together(_skip(report), _header(report), main), style)
 
 
-def _skip(report: Report) -> Markup | None:
+def _skip(report: elements.Report) -> Markup | None:
     return element("a", "Skip to the first part", href="#part-0", class_="skip") if report.parts else None
 
 
-def _header(report: Report) -> Markup:
+def _header(report: elements.Report) -> Markup:
     contents = [element("a", one.title, href=f"#part-{number}") for number, one in enumerate(report.parts) if one.title]
     return element(
         "header",
@@ -52,7 +38,7 @@ def _header(report: Report) -> Markup:
     )
 
 
-def _part(part: ReportPart, number: int) -> Markup:
+def _part(part: elements.ReportPart, number: int) -> Markup:
     return element(
         "section",
         element("h2", part.title) if part.title else None,
@@ -62,18 +48,18 @@ def _part(part: ReportPart, number: int) -> Markup:
     )
 
 
-def _piece(piece: Piece) -> Markup:
+def _piece(piece: elements.Piece) -> Markup:
     return _SHOWN[type(piece)](piece)
 
 
-def _prose(piece: Prose) -> Markup:
+def _prose(piece: elements.Prose) -> Markup:
     if piece.is_list:
         return element("ul", *(element("li", prose(line)) for line in piece.lines), class_="attention")
     style = f"tone-{piece.tone}" if piece.tone else None
     return together(*(element("p", prose(line), class_=style) for line in piece.lines))
 
 
-def _tiles(piece: Tiles) -> Markup:
+def _tiles(piece: elements.Tiles) -> Markup:
     shown = (
         element(
             "div", element("dt", one.label), element("dd", one.value),
@@ -85,7 +71,7 @@ def _tiles(piece: Tiles) -> Markup:
     return element("dl", *shown, class_="tiles")
 
 
-def _grid(piece: Grid) -> Markup:
+def _grid(piece: elements.Grid) -> Markup:
     head = element(
         "tr", *(element("th", one, scope="col", class_=_side(piece, at)) for at, one in enumerate(piece.head))
     )
@@ -95,11 +81,11 @@ def _grid(piece: Grid) -> Markup:
     return together(element("div", table, class_="wide", tabindex=0, role="region", aria_label=piece.head[0]), more)
 
 
-def _side(piece: Grid, at: int) -> str | None:
+def _side(piece: elements.Grid, at: int) -> str | None:
     return "right" if at in piece.right else None
 
 
-def _cell(cell: Cell, is_first: bool, side: str | None) -> Markup:
+def _cell(cell: elements.Cell, is_first: bool, side: str | None) -> Markup:
     text = element("code", cell.text) if cell.is_code and cell.text else prose(cell.text)
     drawn = (
         charts.share(cell.share)
@@ -112,7 +98,7 @@ def _cell(cell: Cell, is_first: bool, side: str | None) -> Markup:
     return element("th" if is_first else "td", drawn, text, class_=style or None, scope="row" if is_first else None)
 
 
-def _heat(piece: Heat) -> Markup:
+def _heat(piece: elements.Heat) -> Markup:
     most = max((one for row in piece.values for one in row if one), default=1)
     head = element("tr", element("th", ""), *(element("th", one, scope="col") for one in piece.columns))
     rows = (
@@ -130,16 +116,16 @@ def _warm(value: int | None, most: int) -> Markup:
     return element("td", f"{value:_}" if value else "·", class_=f"h{shade}")
 
 
-def _columns(piece: Columns) -> Markup:
+def _columns(piece: elements.Columns) -> Markup:
     return element("figure", charts.columns(piece))
 
 
-def _bars(piece: Bars) -> Markup:
+def _bars(piece: elements.Bars) -> Markup:
     caption = element("figcaption", prose(f"{piece.title}: {charts.told(piece)}"))
     return element("figure", caption, charts.bars(piece), class_="half")
 
 
-def _folds(piece: Folds) -> Markup:
+def _folds(piece: elements.Folds) -> Markup:
     counts = Counter((one.mark, one.word) for one in piece.folds)
     chips = [Chip(key=word, mark=mark, word=word, count=count) for (mark, word), count in counts.items()]
     listed = [_fold(one, f"c{number}") for number, one in enumerate(piece.folds)]
@@ -147,7 +133,7 @@ def _folds(piece: Folds) -> Markup:
     return together(controls(chips), element("div", *listed, class_="changes"), more)
 
 
-def _fold(one: Fold, anchor: str) -> Markup:
+def _fold(one: elements.Fold, anchor: str) -> Markup:
     summary = element(
         "summary",
         element("span", one.mark, class_="mark", aria_hidden="true"),
@@ -164,5 +150,6 @@ def _fold(one: Fold, anchor: str) -> Markup:
 
 
 _SHOWN: Mapping[type[Any], Callable[[Any], Markup]] = {
-    Prose: _prose, Tiles: _tiles, Grid: _grid, Heat: _heat, Columns: _columns, Bars: _bars, Folds: _folds,
+    elements.Prose: _prose, elements.Tiles: _tiles, elements.Grid: _grid,
+    elements.Heat: _heat, elements.Columns: _columns, elements.Bars: _bars, elements.Folds: _folds,
 }  # fmt: skip
