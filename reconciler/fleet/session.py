@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reconciler.fleet import java
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -48,7 +48,7 @@ def _needs_packages() -> None:
     missing = [name for name in ("pyspark", "pyarrow", "pandas") if importlib.util.find_spec(name) is None]
     if missing:
         message = f"Fleet commands run on Spark, and {' and '.join(missing)} are not installed."
-        raise CannotContinue(_failure("FL102", "no-spark", message, "Install `nats-reconciler[fleet]`."))
+        raise CannotContinue.because("FL102", "no-spark", message, fix="Install `nats-reconciler[fleet]`.")
 
 
 @contextmanager
@@ -115,7 +115,7 @@ def _started(settings: Mapping[str, str]) -> SparkSession:
         why = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
         message = f"Spark did not start: {why.splitlines()[0]}"
         fix = "See what Spark wrote above; less memory (spark.driver.memory) or another Java (JAVA_HOME) may help."
-        raise CannotContinue(_failure("FL103", "spark-failed", message, fix)) from error
+        raise CannotContinue.because("FL103", "spark-failed", message, fix=fix) from error
 
 
 @contextmanager
@@ -134,7 +134,7 @@ def reasons() -> Iterator[None]:
             raise
         fix = "Check that --store, --master and the named files are what you meant."
         message = f"Spark could not do it: {_deepest(error)}"
-        raise CannotContinue(_failure("FL105", "spark-error", message, fix)) from error
+        raise CannotContinue.because("FL105", "spark-error", message, fix=fix) from error
 
 
 def _deepest(error: Exception) -> str:
@@ -147,7 +147,3 @@ def _deepest(error: Exception) -> str:
     while (inner := cause.getCause()) is not None:
         cause = inner
     return str(cause.getMessage() or cause).partition("\n")[0]
-
-
-def _failure(code: str, name: str, message: str, fix: str) -> Diagnostic:
-    return Diagnostic(severity=Severity.ERROR, code=code, name=name, message=message, fix=fix)

@@ -76,9 +76,14 @@ class CannotContinue(Exception):
         """What it is about, where the files got as far as to say it."""
 
     @classmethod
-    def because(cls, code: str, name: str, message: str, *, fix: str, address: str | None = None) -> Self:
-        """One reason is enough, and it has no place in a file."""
-        return cls(Diagnostic(severity=Severity.ERROR, code=code, name=name, message=message, address=address, fix=fix))
+    def because(
+        cls, code: str, name: str, message: str, *, fix: str, address: str | None = None, span: SourceSpan | None = None
+    ) -> Self:
+        """Return the exception with one error as its only reason; `span` is its place in a file, if it has one."""
+        severity = Severity.ERROR
+        return cls(
+            Diagnostic(severity=severity, code=code, name=name, message=message, address=address, span=span, fix=fix)
+        )
 
 
 @contextmanager

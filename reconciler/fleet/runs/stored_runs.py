@@ -19,7 +19,7 @@ from reconciler.fleet.report.findings import FleetFindings, Row, Rows
 from reconciler.fleet.runs import collected as told
 from reconciler.fleet.runs.fleet_run import FleetRun, collected
 from reconciler.fleet.runs.snapshot_and_drift import strayed_of, targets
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -53,12 +53,8 @@ def _known(label: str, look: FleetRun) -> None:
     """Refuse an unknown label: without peers nothing would be found, as if all were well."""
     labels = sorted({name for target in (*look.fleet.targets, *look.fleet.others) for name in target.labels})
     if label not in labels:
-        raise CannotContinue(
-            Diagnostic(
-                severity=Severity.ERROR, code="FL113", name="no-label", message=f"No target has the label `{label}`.",
-                fix=f"Use one of {', '.join(labels)}." if labels else "Give the targets labels in fleet.yaml.",
-            )
-        )  # fmt: skip
+        fix = f"Use one of {', '.join(labels)}." if labels else "Give the targets labels in fleet.yaml."
+        raise CannotContinue.because("FL113", "no-label", f"No target has the label `{label}`.", fix=fix)
 
 
 def report(look: FleetRun) -> FleetFindings:
@@ -84,12 +80,8 @@ def at_newest(look: FleetRun) -> tuple[FleetRun, Rows]:
     newest = look.newest("snapshots")
     if not newest:
         what = f"The store has no run {look.run}" if look.is_named else "The store has no look at these targets"
-        raise CannotContinue(
-            Diagnostic(
-                severity=Severity.ERROR, code="FL111", name="no-run", message=f"{what}.",
-                fix="Take a look with `reconciler fleet drift`, or name with --store the place of earlier ones.",
-            )
-        )  # fmt: skip
+        fix = "Take a look with `reconciler fleet drift`, or name with --store the place of earlier ones."
+        raise CannotContinue.because("FL111", "no-run", f"{what}.", fix=fix)
     last = max(newest, key=lambda one: (one["at"].timestamp() if one["at"] else 0.0, one["run"]))
     return replace(look, run=last["run"], day=last["day"] or look.day), newest
 

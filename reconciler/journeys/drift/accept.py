@@ -17,7 +17,7 @@ from reconciler.documents.read.files import Disk
 from reconciler.documents.read.load import Loaded
 from reconciler.documents.read.syntax import decode
 from reconciler.documents.write.atomic import write_whole
-from reconciler.documents.write.edit import edited
+from reconciler.documents.write.edit import edited_bytes
 from reconciler.documents.write.splices import CannotEdit
 from reconciler.journeys.drift.drift import Item, Written
 from reconciler.journeys.drift.live_values import (
@@ -36,8 +36,6 @@ from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.resource import Address
 from reconciler.model.run_options import RunOptions
 
-MARK = b"\xef\xbb\xbf"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
@@ -55,13 +53,11 @@ class _Editing:
     now: dict[Path, bytes] = field(default_factory=dict)
     before: dict[Path, bytes] = field(default_factory=dict)
 
-    def text(self, file: Path) -> tuple[bytes, str]:
-        """The byte order mark of a file, and its text."""
+    def read(self, file: Path) -> bytes:
+        """Return the contents of a file as edited so far."""
         if file not in self.now:
             self.now[file] = self.before[file] = file.read_bytes()
-        data = self.now[file]
-        mark = MARK if data.startswith(MARK) else b""
-        return mark, data[len(mark) :].decode()
+        return self.now[file]
 
     def write(self) -> None:
         write_whole({file: data for file, data in self.now.items() if data != self.before[file]})
@@ -86,11 +82,11 @@ def accept(found: Looked, paths: Sequence[Path], options: RunOptions) -> Accepte
     if refused := done.newly_refused():  # with what waits to be applied
         done = _Acceptance(found, paths, options, is_wary=done.is_wary, doubtful=refused).made()
     if done.left is None:
-        raise CannotContinue(_not_as_wanted(done.loaded.diagnostics))
+        raise _not_as_wanted(done.loaded.diagnostics)
     try:
         done.editing.write()
     except OSError as error:
-        raise CannotContinue(_not_written(error)) from None
+        raise _not_written(error) from None
     return Accepted(written=tuple(done.written), refused=tuple(done.refused), left=done.left)
 
 
@@ -168,13 +164,11 @@ class _Acceptance:
         if place is None or change.live is None or change.desired is None:
             raise CannotEdit("no file declares it")
         file = Path(place.file)
-        mark, text = self.editing.text(file)
+        before = self.editing.read(file)
         values = {edit.name: edit.value for edit in edits}
         ordered = [name for name, info in kind.fields.items() if info.ordered]
-        before = self.editing.now[file]
-        self.editing.now[file] = (
-            mark + edited(place.file, text, [*path_in_file(address, kind)], values, ordered).encode()
-        )
+        after = edited_bytes(place.file, before, [*path_in_file(address, kind)], values, ordered)
+        self.editing.now[file] = after
         if why := self._spoils(item):
             self.editing.now[file] = before
             raise CannotEdit(why)
@@ -209,19 +203,16 @@ def _refused(item: Item, name: str, why: str, fix: str = BY_HAND) -> Diagnostic:
     )  # fmt: skip
 
 
-def _not_written(error: OSError) -> Diagnostic:
+def _not_written(error: OSError) -> CannotContinue:
     why = (error.strerror or str(error)).lower()
-    return Diagnostic(
-        severity=Severity.ERROR, code="DR121", name=PAGES["DR121"].name,
-        message=f"Cannot write {error.filename or 'a file'}: {why}. No file was changed.",
-        fix="Check that it may be written, or edit it by hand.",
-    )  # fmt: skip
+    message = f"Cannot write {error.filename or 'a file'}: {why}. No file was changed."
+    fix = "Check that it may be written, or edit it by hand."
+    return CannotContinue.because("DR121", PAGES["DR121"].name, message, fix=fix)
 
 
-def _not_as_wanted(found: Sequence[Diagnostic]) -> Diagnostic:
+def _not_as_wanted(found: Sequence[Diagnostic]) -> CannotContinue:
     said = found[0].message if found else "nothing could be read"
-    return Diagnostic(
-        severity=Severity.ERROR, code="DR121", name=PAGES["DR121"].name, span=found[0].span if found else None,
-        message=f"No file can express the live values: {said}. No file was changed.",
-        fix="Edit the files by hand, or leave the field as found: `unmanaged`.",
-    )  # fmt: skip
+    message = f"No file can express the live values: {said}. No file was changed."
+    fix = "Edit the files by hand, or leave the field as found: `unmanaged`."
+    span = found[0].span if found else None
+    return CannotContinue.because("DR121", PAGES["DR121"].name, message, fix=fix, span=span)

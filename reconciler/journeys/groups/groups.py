@@ -18,7 +18,7 @@ from reconciler.kinds.groups.live_group import BUCKETS, Group, Member, groups, r
 from reconciler.kinds.groups.places import Depths, Located, Pattern, depths, foreseen, locate, patterns
 from reconciler.model.code_pages import PAGES
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, SourceSpan
 from reconciler.model.resource import Address
 from reconciler.model.wire.questions import SubjectCounts, Unanswered
 from reconciler.model.wire.snapshot import Snapshot
@@ -55,7 +55,7 @@ def _chosen(found: Sequence[Group], wanted: Sequence[str], snapshot: Snapshot) -
     """Select by `ORDERS/billing`, `elastic_group/ORDERS/billing`, or a pattern of either."""
     for pattern in wanted:
         if not any(_is_meant(group, pattern) for group in found):
-            raise CannotContinue(_nothing_matches(pattern, found, snapshot))
+            raise _nothing_matches(pattern, found, snapshot)
     return [group for group in found if not wanted or any(_is_meant(group, pattern) for pattern in wanted)]
 
 
@@ -64,17 +64,18 @@ def _is_meant(group: Group, pattern: str) -> bool:
     return any(pattern == name or fnmatchcase(name, pattern) for name in names)
 
 
-def _nothing_matches(pattern: str, found: Sequence[Group], snapshot: Snapshot) -> Diagnostic:
+def _nothing_matches(pattern: str, found: Sequence[Group], snapshot: Snapshot) -> CannotContinue:
     unread = [one for one in doctor.account(snapshot, ()) if one.code == "GR190"]
     known = [f"{group.stream}/{group.name}" for group in found]
     close = get_close_matches(pattern, known, n=3)
     fix = f"Did you mean {' or '.join(close)}?" if close else "`reconciler groups list` names the existing groups."
     why = f" {unread[0].message[:1].upper()}{unread[0].message[1:]}." if unread else ""
-    return _cannot("GR191", f"There is no group {pattern}.{why}", fix)
+    return group_error("GR191", f"There is no group {pattern}.{why}", fix)
 
 
-def _cannot(code: str, message: str, fix: str) -> Diagnostic:
-    return Diagnostic(severity=Severity.ERROR, code=code, name=PAGES[code].name, message=message, fix=fix)
+def group_error(code: str, message: str, fix: str, span: SourceSpan | None = None) -> CannotContinue:
+    """Return the error of a group with this code, under the name that the code's page has; the caller raises it."""
+    return CannotContinue.because(code, PAGES[code].name, message, fix=fix, span=span)
 
 
 async def queued(js: JetStream, among: Iterable[Group]) -> dict[Address, Depths]:
@@ -175,19 +176,19 @@ async def step_down(js: JetStream, wanted: str, member: str) -> dict[str, Any]:
     said = await js.write(f"CONSUMER.UNPIN.{group.queue_name}.{one.consumer}", {"group": PRIORITY_GROUP})
     if not isinstance(said, Mapping):
         message = f"{group.address}: the server did not end the pin of {member}: {said}."
-        raise CannotContinue(_cannot("GR192", message, "See who is pinned: reconciler groups active."))
+        raise group_error("GR192", message, "See who is pinned: reconciler groups active.")
     return {"address": str(group.address), "member": member, **({"was": one.pin.client} if one.pin else {})}
 
 
 def _only_member(wanted: str, member: str, found: Sequence[Group]) -> tuple[Group, Member]:
     if len(found) > 1:
         named = ", ".join(str(group.address) for group in found[:5])
-        raise CannotContinue(_cannot("GR191", f"{wanted} matches several groups: {named}.", "Name one of them."))
+        raise group_error("GR191", f"{wanted} matches several groups: {named}.", "Name one of them.")
     names = {one.name: one for one in found[0].members}
     if member not in names:
         fix = f"Its members are {', '.join(names)}." if names else "It has no members."
-        raise CannotContinue(_cannot("GR191", f"{wanted} has no member {member}.", fix))
+        raise group_error("GR191", f"{wanted} has no member {member}.", fix)
     if names[member].info is None:
         message = f"Member {member} of {wanted} has no consumer, so no client is pinned."
-        raise CannotContinue(_cannot("GR191", message, "Start an instance of this member."))
+        raise group_error("GR191", message, "Start an instance of this member.")
     return found[0], names[member]

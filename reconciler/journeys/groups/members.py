@@ -8,8 +8,9 @@ from pathlib import Path
 from reconciler.changes.kind import Context
 from reconciler.changes.plan import PlannedChange
 from reconciler.documents.write.atomic import write_whole
-from reconciler.documents.write.edit import edited
+from reconciler.documents.write.edit import edited_bytes
 from reconciler.documents.write.splices import CannotEdit
+from reconciler.journeys.groups.groups import group_error
 from reconciler.journeys.plan.plan import planned
 from reconciler.journeys.plan.validate import nowhere, versions
 from reconciler.kinds import REGISTRY
@@ -21,9 +22,8 @@ from reconciler.kinds.groups import membership
 from reconciler.kinds.groups.live_group import Group, groups
 from reconciler.kinds.groups.membership import Unwise, Wish
 from reconciler.memory import remembered
-from reconciler.model.code_pages import PAGES
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
+from reconciler.model.diagnostic import SourceSpan
 from reconciler.model.resource import Address, Config, Declared, Terms
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
@@ -56,7 +56,7 @@ async def preview_offline(topology: Topology, name: str, wish: Wish) -> Preview:
     address, _, declared = _found(name, nothing, topology)
     config = _settled(declared, nothing) if declared else {}
     if not declared or not config.get("max_members"):
-        raise _cannot("GR193", f"{address} has no partitions.", "Give it a `max_members` from 1.")
+        raise group_error("GR193", f"{address} has no partitions.", "Give it a `max_members` from 1.")
     record = Entry(group_record.write(config, elastic=True).encode(), revision=1)
     unseen = {**nothing.unknown, Scope.consumers(stream_name(*address.names)): "no server was asked"}
     as_declared = {group_record.ELASTIC_BUCKET: {group_record.key(*address.names): record}}
@@ -70,13 +70,13 @@ async def preview(
     """Plan the group with the new membership against the live state. Changes nothing."""
     address, live, declared = _found(name, snapshot, topology)
     if live is not None and (why := live.record.broken or (live.unread if js else None)):
-        raise _cannot("GR193", f"{address} cannot be understood: {why}.", "See `reconciler groups doctor`.")
+        raise group_error("GR193", f"{address} cannot be understood: {why}.", "See `reconciler groups doctor`.")
     now = owners(live.config) if live else []
     base = _base(live, declared, snapshot)
     try:
         wanted = membership.wished(base, wish, now or [None] * base.get("max_members", 0))
     except Unwise as no:
-        raise _cannot("GR193", f"{address}: {no.message}.", f"{no.fix[:1].upper()}{no.fix[1:]}.") from None
+        raise group_error("GR193", f"{address}: {no.message}.", f"{no.fix[:1].upper()}{no.fix[1:]}.") from None
     resource = _with(declared or _as_declared(address, live), wanted)
     then = owners(_settled(resource, snapshot))
     return Preview(
@@ -93,9 +93,9 @@ def _found(name: str, snapshot: Snapshot, topology: Topology | None) -> tuple[Ad
     live = next((one for one in groups(snapshot) if one.address == address), None)
     declared = next((one for one in topology.resources if one.address == address), None) if topology else None
     if topology is not None and declared is None:
-        raise _cannot("GR191", f"None of these files declares {address}.", "Name the file that declares it.")
+        raise group_error("GR191", f"None of these files declares {address}.", "Name the file that declares it.")
     if live is None and declared is None:
-        raise _cannot(
+        raise group_error(
             "GR191", f"There is no elastic group {name} whose members could change.",
             "`reconciler groups list` names the existing groups; the members of a static group never change.",
         )  # fmt: skip
@@ -147,23 +147,14 @@ def write(made: Preview) -> SourceSpan:
     """Edit the file that declares the group, and change nothing but its membership."""
     place = made.declared.where("") if made.declared else None
     if place is None:
-        raise _cannot("GR194", f"No file declares {made.address}.", "Name the files that declare it.")
+        raise group_error("GR194", f"No file declares {made.address}.", "Name the files that declare it.")
     stream, group = made.address.names
     file = Path(place.file)
     changes = {field: made.membership.get(field) for field in MEMBERSHIP}
     try:
-        data = file.read_bytes()
-        mark = data[:3] if data.startswith(b"\xef\xbb\xbf") else b""
-        text = edited(place.file, data[len(mark) :].decode(), ["streams", stream, "groups", group], changes)
-        write_whole({file: mark + text.encode()})
+        data = edited_bytes(place.file, file.read_bytes(), ["streams", stream, "groups", group], changes)
+        write_whole({file: data})
     except (CannotEdit, OSError) as why:
         said = why.strerror if isinstance(why, OSError) else str(why)
-        raise _cannot("GR194", f"{place.file} was left as it is: {said}.", "Edit it by hand.", place) from None
+        raise group_error("GR194", f"{place.file} was left as it is: {said}.", "Edit it by hand.", place) from None
     return place
-
-
-def _cannot(code: str, message: str, fix: str, span: SourceSpan | None = None) -> CannotContinue:
-    severity = Severity.ERROR
-    return CannotContinue(
-        Diagnostic(severity=severity, code=code, name=PAGES[code].name, message=message, fix=fix, span=span)
-    )
