@@ -11,7 +11,6 @@ import pytest
 
 from reconciler.journeys.drift.text import drift_text
 from reconciler.journeys.drift.way_back import narrowed
-from reconciler.journeys.saved.codec import plan_from_json
 from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Address, Terms
 from reconciler.report.codec.json import plan_json
@@ -21,6 +20,7 @@ from reconciler.report.formats import FORMATS
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import show_live, show_wanted
 from tests.drift.looking import seen
+from tests.support.plans import plan_from_json
 from tests.support.topologies import Scene, scene
 
 NONE = "none"

@@ -51,10 +51,6 @@ class Store(Protocol):
         """Read with the columns of today, whoever wrote them; empty where nothing was written yet."""
         ...
 
-    def runs(self, name: str) -> Sequence[str]:
-        """Return the stored runs; in a catalog, those that left a row."""
-        ...
-
     def alone(self) -> AbstractContextManager[None]:
         """Keep other commands from writing meanwhile. In a catalog, that is up to its owner."""
         ...
@@ -142,13 +138,6 @@ class Folder:
         if not self._children(self._table(name)):
             return made(self.spark, (), schema)
         return fitted(self.spark.read.schema(schema).parquet(self._table(name)), schema)
-
-    def runs(self, name: str) -> Sequence[str]:
-        """Return every run that has a folder, in alphabetical order; a run without rows has one too."""
-        self._settle(name)
-        return sorted(
-            child.removeprefix("run=") for child in self._children(self._table(name)) if child.startswith("run=")
-        )
 
     def alone(self) -> AbstractContextManager[None]:
         """Hold the folder's lock during the `with`. Raises CannotContinue where another command holds it."""
@@ -256,10 +245,6 @@ class Tables:
     def alone(self) -> AbstractContextManager[None]:
         """Hold nothing: the catalog's owner sees to concurrent writers."""
         return nullcontext()
-
-    def runs(self, name: str) -> Sequence[str]:
-        """Return every run that left a row, in alphabetical order."""
-        return sorted(row[0] for row in self.read(name).select("run").distinct().collect())
 
     def _swapped(self, name: str, rows: DataFrame) -> None:
         """Rewrite and rename: formats that are only files delete a table before they rewrite it. So the rows are

@@ -60,17 +60,11 @@ class ExportedFolder:
     left_out: tuple[Diagnostic, ...] = ()
 
 
-async def export(
-    js: JetStream, *, topology: str | None = None, only: Sequence[str] = (), exclude: Sequence[str] = ()
-) -> str:
-    """Export the whole account, or what the patterns select, as one deterministic file."""
-    return (await exported(js, topology=topology, only=only, exclude=exclude)).text
-
-
 async def exported(
     js: JetStream, *, topology: str | None = None, only: Sequence[str] = (), exclude: Sequence[str] = ()
 ) -> Exported:
-    """Do the same, and report what had to be left out, so that nobody takes a part for the whole."""
+    """Export the whole account, or what the patterns select, as one deterministic file, and report what had to be left
+    out."""
     account = await _account(js, only, exclude)
     owners = tuple(sorted({account.owner(a) for a in account.chosen if a in account.records}))
     name = topology or (owners[0] if len(owners) == 1 else NOBODYS)

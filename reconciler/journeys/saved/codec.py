@@ -24,7 +24,7 @@ from reconciler.journeys.saved.saved_plan import (
     fingerprint,
 )
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.resource import Config
 from reconciler.model.run_options import Origin, RunOptions
 from reconciler.model.shape import INLINE, Count, Like
@@ -34,15 +34,6 @@ from reconciler.report.codec.schema import published
 from reconciler.report.codec.shape import data_of
 
 Data = Mapping[str, Any]
-
-
-def plan_from_json(text: str) -> Plan:
-    """Read the plan that was written. Raises CannotContinue for anything else, with the reason."""
-    data = parsed(text)
-    try:
-        return counted(read_as(Plan, data), data)
-    except Damaged as damage:
-        raise not_a_plan(f"this plan is damaged at {damage}") from None
 
 
 def counted(plan: Plan, data: Data) -> Plan:
@@ -68,7 +59,7 @@ def parsed(text: str) -> Data:
 
 def not_a_plan(why: str, fix: str = "plan again") -> CannotContinue:
     """Return the error XX901 for a text that is no usable plan; the caller raises it."""
-    return CannotContinue(Diagnostic(severity=Severity.ERROR, code="XX901", name="not-a-plan", message=why, fix=fix))
+    return CannotContinue.because("XX901", "not-a-plan", why, fix=fix)
 
 
 Digest = Annotated[str, Like(pattern="^sha256:[0-9a-f]{64}$")]
@@ -203,18 +194,12 @@ def saved_from_json(text: str, registry: Registry) -> Saved:
 
 
 def _altered() -> CannotContinue:
-    return CannotContinue(
-        Diagnostic(
-            severity=Severity.ERROR,
-            code="XX911",
-            name="plan-altered",
-            message=(
-                "Somebody changed this plan after it was saved: its fingerprint does not match its contents. "
-                "Nothing was changed in the account."
-            ),
-            fix="plan again and apply the new plan; to change a plan, edit the topology",
-        )
+    message = (
+        "Somebody changed this plan after it was saved: its fingerprint does not match its contents. "
+        "Nothing was changed in the account."
     )
+    fix = "plan again and apply the new plan; to change a plan, edit the topology"
+    return CannotContinue.because("XX911", "plan-altered", message, fix=fix)
 
 
 def _saved_of(document: SavedDocument, data: Mapping[str, Any], registry: Registry) -> Saved:
