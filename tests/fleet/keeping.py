@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pyspark.errors import AnalysisException
 
 from reconciler.fleet.accounts.source import followed
-from reconciler.fleet.tables.frames import made
+from reconciler.fleet.tables.frames import frame_of
 from reconciler.fleet.tables.tables import MESSAGES
 
 if TYPE_CHECKING:
@@ -37,4 +37,4 @@ def _there(spark: SparkSession, path: str) -> DataFrame:
     except AnalysisException as error:
         if error.getCondition() != "PATH_NOT_FOUND":
             raise
-        return made(spark, (), MESSAGES)  # nothing came yet
+        return frame_of(spark, (), MESSAGES)  # nothing came yet

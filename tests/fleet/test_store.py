@@ -17,7 +17,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from reconciler.cli.fleet.options import folder_of
-from reconciler.fleet.tables.store import Folder, Store, store, unfit
+from reconciler.fleet.tables.store import Folder, Store, store, why_unfit
 from reconciler.fleet.tables.tables import DRIFT
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
@@ -192,7 +192,7 @@ class CutOff(Folder):
     taken: list[str] = field(default_factory=list)
 
     def _system(self) -> Any:
-        return Steps(Folder._system(self), self)
+        return Steps(Folder._file_system(self), self)
 
     def take(self, what: str) -> None:
         self.taken.append(what)
@@ -238,7 +238,7 @@ def test_a_run_has_the_name_of_a_folder(spark: SparkSession, tmp_path: Path, run
     ],
 )
 def test_where_rows_would_be_lost_no_folder_is_accepted(scheme: str, master: str, why: str | None) -> None:
-    assert unfit(scheme, master) == why
+    assert why_unfit(scheme, master) == why
 
 
 def test_what_kind_of_folder_it_is_shows_before_anything_is_read(spark: SparkSession) -> None:

@@ -52,8 +52,8 @@ ACTS = (
     Act(
         name="subjects are hashed to other partitions than servers put them in",
         file="reconciler/fleet/skew/counting.py",
-        before="        value[:many] ^= byte[:many]\n        value[:many] *= np.uint32(FNV_PRIME)",
-        after="        value[:many] *= np.uint32(FNV_PRIME)\n        value[:many] ^= byte[:many]",
+        before="        value[:count] ^= bytes_there[:count]\n        value[:count] *= np.uint32(FNV_PRIME)",
+        after="        value[:count] *= np.uint32(FNV_PRIME)\n        value[:count] ^= bytes_there[:count]",
         seen_by=("tests/fleet/test_hashing.py",),
     ),
     Act(
@@ -89,8 +89,8 @@ ACTS = (
     Act(
         name="a lock of the fleet's tables ages by the clock of whoever wants it",
         file="reconciler/fleet/tables/lock.py",
-        before="            return timedelta(milliseconds=self._written(fresh) - self._written(self.place))",
-        after="            return timedelta(seconds=datetime.now(UTC).timestamp() - self._written(self.place) / 1000)",
+        before="            return timedelta(milliseconds=self._modified_at(fresh) - self._modified_at(self.place))",
+        after="            return timedelta(seconds=datetime.now(UTC).timestamp() - self._modified_at(self.place) / 1000)",
         seen_by=("tests/fleet/test_store.py::test_a_clock_of_ours_that_is_ahead_ends_nobody_else",),
     ),
     Act(

@@ -28,10 +28,10 @@ def run(which: Which, on: On, reports: Reports, format_: FleetFormat, paper: Pap
     """Run `work` with the store to itself, report what it found, and return the exit code."""
     check(reports)
     look = on.look(which)
-    from reconciler.fleet.session import reasons  # noqa: PLC0415 - pyspark is for fleet commands alone
+    from reconciler.fleet.session import explain_spark_errors  # noqa: PLC0415 - pyspark is for fleet commands alone
 
     try:
-        with reasons(), look.store.alone():
+        with explain_spark_errors(), look.store.alone():
             found = work(look)
     finally:
         look.say.clear()

@@ -103,8 +103,8 @@ def events(
     """Show pins that change hands, acknowledgements that take long, and who changed what, as servers told it."""
 
     def work(look: FleetRun) -> FleetFindings:
-        from reconciler.fleet.runs.events import told  # noqa: PLC0415 - pyspark is for fleet commands alone
+        from reconciler.fleet.runs.events import read_events  # noqa: PLC0415 - pyspark is for fleet commands alone
 
-        return told(look, stream)
+        return read_events(look, stream)
 
     return run(which, on, reports, format_, paper(no_color=no_color), work)

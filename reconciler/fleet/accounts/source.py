@@ -27,7 +27,7 @@ from reconciler.fleet.accounts.background_loop import Put, emitted
 from reconciler.fleet.accounts.fleet_file import load_fleet
 from reconciler.fleet.accounts.reading import Ask, Columns, TargetPart, configs, dealt, read_all, subjects
 from reconciler.fleet.accounts.targets import HEAVY, Fleet, FleetTarget
-from reconciler.fleet.tables.frames import fitted
+from reconciler.fleet.tables.frames import with_columns_of
 from reconciler.fleet.tables.tables import CONFIGS, MESSAGES, SNAPSHOTS, SUBJECTS
 from reconciler.model.dataclass import dataclass
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 def snapshots(configs: DataFrame, *, run: str, day: date) -> DataFrame:
     """CONFIGS → SNAPSHOTS."""
-    return fitted(configs.withColumns({"run": f.lit(run), "day": f.lit(day)}), SNAPSHOTS)
+    return with_columns_of(configs.withColumns({"run": f.lit(run), "day": f.lit(day)}), SNAPSHOTS)
 
 
 def heavy(snapshots: DataFrame, *, since: date) -> DataFrame:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from reconciler.fleet.tables.frames import fitted
+from reconciler.fleet.tables.frames import with_columns_of
 from reconciler.fleet.tables.tables import DRIFT_HISTORY
 
 PAIR = ("target", "topology")
@@ -29,7 +29,7 @@ def drift_history(drift: DataFrame, desired: DataFrame, before: DataFrame | None
     if it was made of the same looks as exist now (none rewritten, none late), only later looks are processed."""
     # used many times each: Spark would plan and compute them each time
     looks = _looks(drift).localCheckpoint(eager=False)
-    before = fitted(drift.select("target").limit(0), DRIFT_HISTORY) if before is None else before
+    before = with_columns_of(drift.select("target").limit(0), DRIFT_HISTORY) if before is None else before
     known = _known(looks, before)
     fresh = _numbered(looks, known).localCheckpoint(eager=False)
     past = _past(before, known).localCheckpoint(eager=False)

@@ -17,7 +17,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from reconciler.engine.canonical import recognised
 from reconciler.fleet.accounts.rows import snapshot_of
-from reconciler.fleet.tables.frames import fitted
+from reconciler.fleet.tables.frames import with_columns_of
 from reconciler.fleet.tables.tables import OBJECTS, OUTLIERS
 from reconciler.kinds import REGISTRY
 from reconciler.model.fields import FieldInfo
@@ -40,7 +40,7 @@ def outliers(objects: DataFrame, *, by: Sequence[str] = ()) -> DataFrame:
     targets, things = among.where("address is null"), among.where("address is not null")
     held = _held(targets, things)
     found = _differing(things).unionByName(_extra(things, held)).unionByName(_missing(targets, things, held))
-    return fitted(found, OUTLIERS)
+    return with_columns_of(found, OUTLIERS)
 
 
 def with_peers(objects: DataFrame, *, by: Sequence[str] = ()) -> DataFrame:

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from reconciler.fleet.drift.history import PAIR, counts, looks_of, lost, spot
-from reconciler.fleet.tables.frames import fitted
+from reconciler.fleet.tables.frames import with_columns_of
 from reconciler.fleet.tables.tables import REPAIRS, TREND
 
 
@@ -33,7 +33,7 @@ def repairs(history: DataFrame) -> DataFrame:
         F.percentile("seconds", F.lit(0.95)).alias("p95_seconds"),
         F.max("seconds").alias("longest_seconds"),
     )
-    return fitted(told, REPAIRS)
+    return with_columns_of(told, REPAIRS)
 
 
 def trend(drift: DataFrame, history: DataFrame) -> DataFrame:
@@ -57,7 +57,7 @@ def trend(drift: DataFrame, history: DataFrame) -> DataFrame:
     runs = runs.fillna(0, ["seen", "opened", "closed"])
     so_far = Window.orderBy("at", "run")
     open_then = F.sum(F.col("opened") - F.col("closed")).over(so_far)
-    return fitted(
+    return with_columns_of(
         runs.withColumn("open", open_then).withColumn("unseen", F.greatest(F.col("open") - F.col("seen"), F.lit(0))),
         TREND,
     )

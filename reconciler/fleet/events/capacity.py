@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from reconciler.fleet.tables.frames import fitted
+from reconciler.fleet.tables.frames import with_columns_of
 from reconciler.fleet.tables.tables import CAPACITY
 from reconciler.model.wire.snapshot import Scope
 
@@ -43,7 +43,7 @@ def capacity(snapshots: DataFrame, *, days: int = 30) -> DataFrame:
         ),
     )
     first = F.least("days_to_max_messages", "days_to_max_bytes", "days_to_account_limit")  # skips nulls
-    return fitted(limited.withColumn("days", first), CAPACITY)
+    return with_columns_of(limited.withColumn("days", first), CAPACITY)
 
 
 def _still_there(streams: DataFrame, snapshots: DataFrame) -> DataFrame:

@@ -50,25 +50,25 @@ def _pieces(pieces: Sequence[elements.Piece]) -> list[str]:
 
 def _prose(piece: elements.Prose) -> list[str]:
     if piece.is_list:
-        return [f"- {prose(said)}" for said in piece.lines]
-    return [line for said in piece.lines for line in (prose(said), "")][:-1]
+        return [f"- {prose(paragraph)}" for paragraph in piece.lines]
+    return [line for paragraph in piece.lines for line in (prose(paragraph), "")][:-1]
 
 
 def _tiles(piece: elements.Tiles) -> list[str]:
     return [
-        f"- {prose(one.label)}: **{prose(one.value)}**{f' · {prose(one.note)}' if one.note else ''}"
-        for one in piece.tiles
+        f"- {prose(tile.label)}: **{prose(tile.value)}**{f' · {prose(tile.note)}' if tile.note else ''}"
+        for tile in piece.tiles
     ]
 
 
 def _grid(piece: elements.Grid) -> list[str]:
-    rule = ["---:" if at in piece.right else "---" for at in range(len(piece.head))]
+    rule = ["---:" if column in piece.right else "---" for column in range(len(piece.head))]
     rows = [_row(map(prose, piece.head)), _row(rule), *(_row(map(_cell, row)) for row in piece.rows)]
     return [*rows, *(["", f"and {piece.left_out:_} more"] if piece.left_out else [])]
 
 
 def _row(texts: Iterator[str] | Sequence[str]) -> str:
-    return f"| {' | '.join(one.replace('|', chr(92) + '|') for one in texts)} |"
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in texts)} |"
 
 
 def _cell(cell: elements.Cell) -> str:
@@ -81,13 +81,13 @@ def _drawn(piece: elements.Columns | elements.Heat | elements.Bars) -> list[str]
 
 
 def _folds(piece: elements.Folds) -> list[str]:
-    lines = [line for one in piece.folds for line in (*_fold(one), "")]
+    lines = [line for fold in piece.folds for line in (*_fold(fold), "")]
     return [*lines, *([f"and {piece.left_out:_} more"] if piece.left_out else [])]
 
 
-def _fold(one: elements.Fold) -> list[str]:
-    title = " ".join(filter(None, (one.mark, one.name, one.word, one.about, *one.codes)))
-    return folded(title, _pieces(one.pieces), is_open=one.is_open) or [f"- {prose(title)}"]
+def _fold(fold: elements.Fold) -> list[str]:
+    title = " ".join(filter(None, (fold.mark, fold.name, fold.word, fold.about, *fold.codes)))
+    return folded(title, _pieces(fold.pieces), is_open=fold.is_open) or [f"- {prose(title)}"]
 
 
 _SHOWN: Mapping[type[Any], Callable[[Any], list[str]]] = {

@@ -23,8 +23,11 @@ _LONG = 40
 
 def render(report: elements.Report, paper: Paper) -> str:
     """Render the report for people: its heading, its parts, its sums and what to do next."""
-    parts = [_part(one, paper) for one in report.parts]
-    ends = [*paper.wrapped(report.totals), *(line for said in report.following for line in paper.wrapped(_plain(said)))]
+    parts = [_part(part, paper) for part in report.parts]
+    ends = [
+        *paper.wrapped(report.totals),
+        *(line for following in report.following for line in paper.wrapped(_plain(following))),
+    ]
     return "\n\n".join("\n".join(lines) for lines in (_head(report, paper), *filter(None, parts), ends)) + "\n"
 
 
@@ -61,23 +64,23 @@ def _plain(text: str) -> str:
 
 def _prose(piece: elements.Prose, paper: Paper) -> list[str]:
     sign = "! " if piece.is_list else ""
-    lines = [line for said in piece.lines for line in paper.wrapped(sign + _plain(said))]
+    lines = [line for text in piece.lines for line in paper.wrapped(sign + _plain(text))]
     return [paper.paint(line, _ROLES[piece.tone]) for line in lines] if piece.tone else lines
 
 
 def _tiles(piece: elements.Tiles, _paper: Paper) -> list[str]:
-    return table([[one.label, one.value, one.note] for one in piece.tiles], right=frozenset({1}))
+    return table([[tile.label, tile.value, tile.note] for tile in piece.tiles], right=frozenset({1}))
 
 
 def _grid(piece: elements.Grid, paper: Paper) -> list[str]:
-    rows = [[_said(cell) for cell in row] for row in piece.rows]
+    rows = [[_cell_text(cell) for cell in row] for row in piece.rows]
     head, *lines = table([piece.head, *rows], right=piece.right)
     shown = [_painted(line, row, paper) for line, row in zip(lines, piece.rows, strict=True)]
     more = [f"and {piece.left_out:_} more"] if piece.left_out else []
     return [paper.paint(head, "quiet"), *shown, *more]
 
 
-def _said(cell: elements.Cell) -> str:
+def _cell_text(cell: elements.Cell) -> str:
     bar = f"{bar_of(cell.share, 10)} " if cell.share is not None else ""
     wave = f"{spark(cell.trend)} " if len(cell.trend) > 1 else ""
     return bar + wave + _plain(cell.text)
@@ -85,7 +88,7 @@ def _said(cell: elements.Cell) -> str:
 
 def _painted(line: str, row: Sequence[elements.Cell], paper: Paper) -> str:
     """Paint a line in one colour: that of what matters most in it."""
-    tones = [one.tone for one in row]
+    tones = [cell.tone for cell in row]
     worst = next((tone for tone in ("bad", "warn", "odd") if tone in tones), "")
     return paper.paint(line, _ROLES[worst]) if worst in _ROLES else line  # type: ignore[index]
 
@@ -98,7 +101,7 @@ def spark(values: Sequence[float]) -> str:
     """Draw values over time in as many characters."""
     low, high = min(values), max(values)
     span = (high - low) or 1.0
-    return "".join(_EIGHTHS[1 + round(7 * (one - low) / span)] for one in values)
+    return "".join(_EIGHTHS[1 + round(7 * (value - low) / span)] for value in values)
 
 
 def bar_of(part: float, long: int) -> str:
@@ -114,9 +117,11 @@ def _columns(piece: elements.Columns, _paper: Paper) -> list[str]:
 
 
 def _column(piece: elements.Columns, number: int, most: int) -> list[str]:
-    said = ", ".join(f"{one.values[number]:_} {one.name}" for one in piece.series if one.values[number])
+    parts_in_words = ", ".join(
+        f"{series.values[number]:_} {series.name}" for series in piece.series if series.values[number]
+    )
     total = piece.totals[number]
-    return [piece.labels[number], f"{total:_}", bar_of(total / most, _LONG // 2).rstrip(), said]
+    return [piece.labels[number], f"{total:_}", bar_of(total / most, _LONG // 2).rstrip(), parts_in_words]
 
 
 def _heat(piece: elements.Heat, paper: Paper) -> list[str]:
@@ -126,7 +131,7 @@ def _heat(piece: elements.Heat, paper: Paper) -> list[str]:
     )
     head = ["", *piece.columns[-room:]]
     rows = [
-        [name, *("?" if one is None else f"{one:_}" if one else "·" for one in values[-room:])]
+        [name, *("?" if value is None else f"{value:_}" if value else "·" for value in values[-room:])]
         for name, values in zip(piece.rows, piece.values, strict=True)
     ]
     top, *lines = table([head, *rows], right=frozenset(range(1, len(head))))
@@ -143,16 +148,16 @@ def _bars(piece: elements.Bars, paper: Paper) -> list[str]:
 
 
 def _folds(piece: elements.Folds, paper: Paper) -> list[str]:
-    lines = [line for one in piece.folds for line in _fold(one, paper)]
+    lines = [line for fold in piece.folds for line in _fold(fold, paper)]
     return [*lines, f"and {piece.left_out:_} more"] if piece.left_out else lines
 
 
-def _fold(one: elements.Fold, paper: Paper) -> Iterator[str]:
-    about = f"  {one.about}" if one.about else ""
-    left = visible(f"{one.mark} {one.name}  {one.word}{about}{''.join(f' {code}' for code in one.codes)}")
-    line = paper.with_right(left, visible(one.place))
-    yield paper.paint(left, _STYLES.get(one.style, "quiet")) + paper.paint(line[len(left) :], "quiet")
-    yield from blocks(one.pieces, paper, 4)
+def _fold(fold: elements.Fold, paper: Paper) -> Iterator[str]:
+    suffix = f"  {fold.about}" if fold.about else ""
+    left = visible(f"{fold.mark} {fold.name}  {fold.word}{suffix}{''.join(f' {code}' for code in fold.codes)}")
+    line = paper.with_right(left, visible(fold.place))
+    yield paper.paint(left, _STYLES.get(fold.style, "quiet")) + paper.paint(line[len(left) :], "quiet")
+    yield from blocks(fold.pieces, paper, 4)
     yield ""
 
 
