@@ -39,7 +39,7 @@ def snapshot(
     which: Which, on: On, reports: Reports, format_: As = FleetFormat.TEXT, no_color: common.NoColor = False
 ) -> int:
     """Read what every target holds, and keep it as this run."""
-    return run(which, on, reports, format_, paper(no_color=no_color), _work("looking.snapshot"))
+    return run(which, on, reports, format_, paper(no_color=no_color), _work("snapshot_and_drift.snapshot"))
 
 
 @app.command(epilog=exits.named(exits.DRIFT))
@@ -50,7 +50,7 @@ def drift(
     which: Which, on: On, reports: Reports, format_: As = FleetFormat.TEXT, no_color: common.NoColor = False
 ) -> int:
     """Show what drifted on every target; end with 3 if anything did. Reads the targets, and keeps what it read as this run."""
-    return run(which, on, reports, format_, paper(no_color=no_color), _work("looking.compare"))
+    return run(which, on, reports, format_, paper(no_color=no_color), _work("snapshot_and_drift.compare"))
 
 
 @app.command()
@@ -61,7 +61,7 @@ def history(
     which: Which, on: On, reports: Reports, format_: As = FleetFormat.TEXT, no_color: common.NoColor = False
 ) -> int:
     """Show how drift came and went over the runs that are kept, how long repairs took, and when streams will be full."""
-    return run(which, on, reports, format_, paper(no_color=no_color), _work("past.history"))
+    return run(which, on, reports, format_, paper(no_color=no_color), _work("stored_runs.history"))
 
 
 @app.command()
@@ -84,7 +84,7 @@ def outliers(
     no_color: common.NoColor = False,
 ) -> int:
     """Show where a target differs from most targets with the same labels, declared or not."""
-    return run(which, on, reports, format_, paper(no_color=no_color), _work("past.unlike", by=tuple(by or ())))
+    return run(which, on, reports, format_, paper(no_color=no_color), _work("stored_runs.unlike", by=tuple(by or ())))
 
 
 @app.command(epilog=exits.named(exits.DRIFT))
@@ -95,7 +95,7 @@ def report(
     which: Which, on: On, reports: Reports, format_: As = FleetFormat.TEXT, no_color: common.NoColor = False
 ) -> int:
     """Show all that is kept on one page: try `--report html=fleet.html`. Reads no target."""
-    return run(which, on, reports, format_, paper(no_color=no_color), _work("past.report"))
+    return run(which, on, reports, format_, paper(no_color=no_color), _work("stored_runs.report"))
 
 
 def _work(name: str, **said: Any) -> Work:
