@@ -8,7 +8,7 @@ ACTS = (
     Act(
         name="a target of a fleet is planned without the values and overlay of its environment",
         file="reconciler/fleet/accounts/fleet_file.py",
-        before='            environment=said.get("environment"),\n',
+        before='            environment=settings.get("environment"),\n',
         after="            environment=None,\n",
         seen_by=("tests/fleet/test_plan.py",),
     ),
@@ -103,8 +103,8 @@ ACTS = (
     Act(
         name="sequences beyond what Spark counts to are handed to it",
         file="reconciler/fleet/accounts/lookout.py",
-        before="        if found.to.sequence > LARGEST:",
-        after="        if found.to.sequence > 1 << 64:",
+        before="        if step.to.sequence > LARGEST:",
+        after="        if step.to.sequence > 1 << 64:",
         seen_by=("tests/fleet/test_lookout.py::test_sequences_that_spark_cannot_count_to_are_told_and_not_read",),
     ),
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 from reconciler.fleet.events.acks import acks
 from reconciler.fleet.events.actors import actors
-from reconciler.fleet.events.events import events, positions, together, unbroken
+from reconciler.fleet.events.events import events, merged_events, positions, up_to_gaps
 from reconciler.fleet.events.pins import pinnings, pins
 from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.run_rows import SeenTarget
@@ -22,7 +22,7 @@ def read_events(look: FleetRun, stream: str | None = None) -> FleetFindings:
     options = {"since": json.dumps(positions(before))} | ({"stream": stream} if stream else {})
     messages = look.live("messages", **options).persist()
     # Servers keep events only for a while, and tonight a target may be unreachable: what was read before stays.
-    all_events = look.store_whole("events", together(before, events(unbroken(messages))))
+    all_events = look.store_whole("events", merged_events(before, events(up_to_gaps(messages))))
     silent = {row.target: row.error for row in messages.where("error is not null").collect()}
     messages.unpersist()
     stretches = look.store_whole("pinnings", pinnings(all_events))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark.sql import functions as F
 
-from reconciler.fleet.accounts.source import live
+from reconciler.fleet.accounts.source import read_live
 from reconciler.fleet.report.findings import FleetFindings, Rows
 from reconciler.fleet.tables.frames import frame_of
 from reconciler.fleet.tables.tables import SNAPSHOTS
@@ -86,7 +86,7 @@ class FleetRun:
     def live(self, table: str = "configs", **options: str) -> DataFrame:
         """Read all targets when the result is written somewhere, and again each time it is used."""
         names = json.dumps([target.name for target in self.fleet.targets])
-        return live(self.spark, self.fleet.file, table, targets=names, **options)
+        return read_live(self.spark, self.fleet.file, table, targets=names, **options)
 
     def store_look(self, table: str, rows: DataFrame) -> DataFrame:
         """Write what this look found on its targets in place of the run's rows of them; of the whole run, where all

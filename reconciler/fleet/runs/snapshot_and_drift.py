@@ -8,7 +8,7 @@ from datetime import timedelta
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
-from reconciler.fleet.accounts.source import heavy, snapshots
+from reconciler.fleet.accounts.source import heavy_targets, snapshots
 from reconciler.fleet.drift import summary
 from reconciler.fleet.drift.desired import desired, wanted
 from reconciler.fleet.drift.drift import drift, parts_for
@@ -53,7 +53,7 @@ RECENT = 14
 
 def _sizes_as_json(look: FleetRun) -> str:
     """Sizes of recently large targets: several tasks share the reading of them."""
-    large = heavy(look.store.read("snapshots"), since=look.day - timedelta(days=RECENT)).collect()
+    large = heavy_targets(look.store.read("snapshots"), since=look.day - timedelta(days=RECENT)).collect()
     return json.dumps({row["target"]: row["objects"] for row in large})
 
 
@@ -79,8 +79,8 @@ def all_selected(selected: Iterable[FleetTarget], seen: Sequence[SeenTarget]) ->
 
 def strayed_of(rows: DataFrame, most: int = MOST) -> dict[str, Any]:
     """Return the drift of one look at each target: this many rows are listed, and everything is counted."""
-    worst = collected.strayed_objects(collect_rows(summary.worst(rows, most)))
-    looked = [row.asDict() for row in summary.looked_at(rows).collect()]
+    worst = collected.strayed_objects(collect_rows(summary.worst_rows(rows, most)))
+    looked = [row.asDict() for row in summary.objects_by_standing(rows).collect()]
     counts = tuple(collected.count(row) for row in looked if row["standing"] != "compared")
     number = sum(count.objects for count in counts)
     return {

@@ -100,7 +100,7 @@ def _drifted_by_target(look: FleetRun, trend: Rows) -> dict[str, dict[str, int |
     """Drifted objects by run and target, as far as a page draws them; None where it could not be read."""
     drifted: dict[str, dict[str, int | None]] = {}
     runs = [str(one["run"]) for one in trend[-RUNS:]]
-    for row in summary.cells(look.of_selected(look.store.read("drift")), runs, TARGETS).collect():
+    for row in summary.drift_by_run_and_target(look.of_selected(look.store.read("drift")), runs, TARGETS).collect():
         drifted.setdefault(row["run"], {})[row["target"]] = row["objects"]
     return drifted
 
