@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reconciler.changes.plan import Plan
-from reconciler.journeys.saved.codec import counted, not_a_plan, parsed
+from reconciler.journeys.saved.codec import not_a_plan, parsed, with_kept_count
 from reconciler.report.codec.reading import Damaged, read_as
 
 
@@ -11,6 +11,6 @@ def plan_from_json(text: str) -> Plan:
     """Read the plan that was written. Raises CannotContinue for anything else, with the reason."""
     data = parsed(text)
     try:
-        return counted(read_as(Plan, data), data)
+        return with_kept_count(read_as(Plan, data), data)
     except Damaged as damage:
         raise not_a_plan(f"this plan is damaged at {damage}") from None

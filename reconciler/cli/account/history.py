@@ -75,5 +75,5 @@ async def _said(connection: Connection, numbers: Sequence[int], topology: str | 
         if not numbers:
             runs = await asking.history(js, topology)
             return report.history_text(runs, look) if look else report.history_json(runs)
-        one = await asking.run(js, numbers[0])
+        one = await asking.stored_run(js, numbers[0])
         return report.run_text(one, look) if look else report.run_json(one)

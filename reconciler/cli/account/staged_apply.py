@@ -17,8 +17,8 @@ from reconciler.cli.shared.each_topology import Unit, UnitResults, UnitRun, Work
 from reconciler.cli.shared.reporting import document
 from reconciler.cli.shared.screen import NobodyReads, is_agreed, tell
 from reconciler.journeys.drift.look import look
-from reconciler.journeys.stages.divide import RolloutMember, RolloutStage, divide, shared_out
-from reconciler.journeys.stages.stage_checks import Seen, seen, stays
+from reconciler.journeys.stages.divide import RolloutMember, RolloutStage, divide, division_text
+from reconciler.journeys.stages.stage_checks import Seen, objections_while_staying, seen
 from reconciler.journeys.stages.text import NOT_BEGUN, Course, course_text, passed, reason, summary, title
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
@@ -131,7 +131,7 @@ class Staged:
             elif told:
                 self._together.say(FORMATS["text"].several(told))
             if self.stages is not None:
-                self._together.say(f"\n{shared_out(stages, self.word)}\n")
+                self._together.say(f"\n{division_text(stages, self.word)}\n")
         except NobodyReads:
             tell("The plans could not be shown, so they were not applied. Nothing was changed.\n")
             return False
@@ -168,7 +168,7 @@ class Staged:
 
     def _agreed(self, plans: Plans, stages: Sequence[RolloutStage]) -> bool:
         number = counted(sum(self._goes(part) for part in plans), self.word)
-        how = f", in {shared_out(stages, self.word)}" if self.stages is not None else ""
+        how = f", in {division_text(stages, self.word)}" if self.stages is not None else ""
         if is_agreed(f"\nApply this to {number}{how}?"):
             return True
         tell("Nothing was changed.\n")
@@ -204,7 +204,7 @@ class Staged:
         if wrong := [f"{name}: {self._outcomes[name]}" for name in stage.members if self._outcomes[name] not in DONE]:
             return wrong
         units = [part.unit for part in parts]
-        wrong = await stays(stage.stay, lambda: self._seen(units), counted(len(units), self.word))
+        wrong = await objections_while_staying(stage.stay, lambda: self._seen(units), counted(len(units), self.word))
         if not wrong:
             self._together.say(passed(number, stage, self.word))
         return wrong

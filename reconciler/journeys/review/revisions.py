@@ -14,7 +14,7 @@ from reconciler.documents.find.git_tree import GitTree
 from reconciler.documents.read.complain import complain
 from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.values import Filled
-from reconciler.journeys.plan.files import in_environments, load, told_once, topology_of
+from reconciler.journeys.plan.files import in_environments, load, topology_of, without_repeated_diagnostics
 from reconciler.journeys.plan.validate import versions
 from reconciler.journeys.review import other_topologies
 from reconciler.journeys.review.review import Pair, Review, as_applied, review
@@ -168,7 +168,7 @@ def _read(discovered: Discovered, tree: Filled, same: Collection[Home], environm
     problems, files = [*discovered.problems], {}
     for home, inside in discovered.files.items():
         if home not in same:
-            for loaded in told_once(in_environments(inside, tree, environment)):
+            for loaded in without_repeated_diagnostics(in_environments(inside, tree, environment)):
                 problems += loaded.diagnostics
                 if loaded.topology:
                     files[replace(home, environment=loaded.topology.environment)] = loaded.topology
