@@ -1147,8 +1147,8 @@ RULES = (
     Act(
         name="a review keeps quiet about consents in the files",
         file="reconciler/journeys/review/review.py",
-        before="        if one.code in codes and not is_over(one, today):",
-        after="        if one.code in codes and is_over(one, today):",
+        before="        if consent.code in codes and not is_over(consent, today):",
+        after="        if consent.code in codes and is_over(consent, today):",
         seen_by=("tests/review/test_revisions.py::test_what_the_files_consent_to_is_said_with_what_is_not_judged",),
     ),
     Act(
