@@ -76,7 +76,7 @@ def save_plan(planned: Planned, path: Path_) -> None:
     """Save a plan, to apply exactly this plan later. Raises OSError where it cannot be written."""
     from reconciler.journeys.saved import saving  # noqa: PLC0415
 
-    saving.save(saving.keep(planned), Path(path))
+    saving.save(saving.to_saved(planned), Path(path))
 
 
 def load_plan(path: Path_) -> Saved:

@@ -53,7 +53,7 @@ def servers(program: Path) -> dict[str, Node]:
 
 def fleet_yaml(nodes: Mapping[str, Node]) -> str:
     """Return fleet.yaml as JSON, which is YAML and needs no care about quoting."""
-    targets = {name: _target(name, region, node) for region, node in nodes.items() for name in _names(region)}
+    targets = {name: _target(name, region, node) for region, node in nodes.items() for name in _target_names(region)}
     defaults = {
         "topology": "shop.yaml",
         "values": {"keep": "7d", "most": 20_000_000},
@@ -63,7 +63,7 @@ def fleet_yaml(nodes: Mapping[str, Node]) -> str:
     return json.dumps({"reconciler": 1, "fleet": "shops", "defaults": defaults, "targets": targets}, indent=1)
 
 
-def _names(region: str) -> list[str]:
+def _target_names(region: str) -> list[str]:
     return [LOST] if region == "lab" else [f"{region}-{number}" for number in range(1, SHOPS + 1)]
 
 
@@ -85,14 +85,14 @@ async def apply_to(target: FleetTarget) -> Finished:
         target.topology,
         target.options(),
         Filled(values=target.values, origin="the fleet file", environment=target.environment),
-    ) as here:
-        made = await planned(here.topology, here.snapshot, here.js, RunOptions())
-        return [event async for event in apply(made, here.js) if isinstance(event, Finished)][-1]
+    ) as opened:
+        plan = await planned(opened.topology, opened.snapshot, opened.js, RunOptions())
+        return [event async for event in apply(plan, opened.js) if isinstance(event, Finished)][-1]
 
 
 async def apply_to_all(targets: Sequence[FleetTarget]) -> None:
     """Apply to all targets at once. Raises CannotContinue with the first failure of each target where a step failed."""
-    failed = [one.failed[0].reason for one in await asyncio.gather(*map(apply_to, targets)) if one.failed]
+    failed = [outcome.failed[0].reason for outcome in await asyncio.gather(*map(apply_to, targets)) if outcome.failed]
     if failed:
         raise CannotContinue(*failed)
 
@@ -201,8 +201,8 @@ async def _do(target: FleetTarget, deed: Deed) -> None:
 
     async def ask(endpoint: str, body: object = None) -> dict[str, Any]:
         reply = await nc.request(f"$JS.API.{endpoint}", json.dumps(body).encode() if body else b"", timeout=10)
-        said: dict[str, Any] = json.loads(reply.data)
-        return said
+        answer: dict[str, Any] = json.loads(reply.data)
+        return answer
 
     try:
         await deed(ask)

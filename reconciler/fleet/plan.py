@@ -30,50 +30,50 @@ async def plans(
     """Plan in the order of the targets. Targets without a topology have nothing to plan."""
     gate, requests, finished = asyncio.Semaphore(at_once), asyncio.Semaphore(REQUESTS), 0
 
-    async def one(target: FleetTarget) -> TargetPlan:
+    async def plan_one(target: FleetTarget) -> TargetPlan:
         nonlocal finished
         async with gate:
-            made = await _plan(target, options, requests)
+            plan = await _plan(target, options, requests)
         finished += 1
         done(finished)
-        return made
+        return plan
 
-    return [*await asyncio.gather(*(one(target) for target in targets if target.topology))]
+    return [*await asyncio.gather(*(plan_one(target) for target in targets if target.topology))]
 
 
 async def _plan(target: FleetTarget, options: RunOptions, requests: asyncio.Semaphore) -> TargetPlan:
     began = time.monotonic()
-    made = TargetPlan(target=target.name, labels=target.labels)
+    result = TargetPlan(target=target.name, labels=target.labels)
     try:
         async with asyncio.timeout(target.deadline):
-            made = await _within(target, made, options, requests)
+            result = await _plan_within_deadline(target, result, options, requests)
     except CannotContinue as problem:
-        made = replace(made, problems=problem.diagnostics)
+        result = replace(result, problems=problem.diagnostics)
     except TimeoutError:
-        made = replace(made, problems=(late(target),))
+        result = replace(result, problems=(late_diagnostic(target),))
     except Exception as error:  # noqa: BLE001 - what one account holds must not end the plans of all others
-        made = replace(made, problems=(_failed(target, error),))
-    return replace(made, seconds=time.monotonic() - began)
+        result = replace(result, problems=(_failed_diagnostic(target, error),))
+    return replace(result, seconds=time.monotonic() - began)
 
 
-async def _within(
-    target: FleetTarget, made: TargetPlan, options: RunOptions, requests: asyncio.Semaphore
+async def _plan_within_deadline(
+    target: FleetTarget, unplanned: TargetPlan, options: RunOptions, requests: asyncio.Semaphore
 ) -> TargetPlan:
     files = Filled(values=target.values, needed=target.own, origin=ORIGIN, environment=target.environment)
     window = SharedWindow(requests)
-    async with both(target.topology, target.options(), files, window) as here:
-        found = (await planned(here.topology, here.snapshot, here.js, options)).plan
-        return replace(made, plan=replace(found, diagnostics=(*here.loaded.diagnostics, *found.diagnostics)))
+    async with both(target.topology, target.options(), files, window) as opened:
+        plan = (await planned(opened.topology, opened.snapshot, opened.js, options)).plan
+        return replace(unplanned, plan=replace(plan, diagnostics=(*opened.loaded.diagnostics, *plan.diagnostics)))
 
 
-def late(target: FleetTarget) -> Diagnostic:
+def late_diagnostic(target: FleetTarget) -> Diagnostic:
     """Return why a target has no plan that was not read in time."""
     message = f"{target.name} was not read within {target.deadline:g} s. Nothing was changed."
     fix = "Raise its `deadline`, or find out with `reconciler plan` why it is slow."
     return Diagnostic(severity=Severity.ERROR, code="FL110", name="deadline", message=message, fix=fix)
 
 
-def _failed(target: FleetTarget, error: Exception) -> Diagnostic:
+def _failed_diagnostic(target: FleetTarget, error: Exception) -> Diagnostic:
     message = f"{target.name} could not be planned ({type(error).__name__}: {error}). Nothing was changed."
     fix = "Run `reconciler plan` for this target alone; if it fails as well, please report this as a bug in reconciler."
     return Diagnostic(severity=Severity.ERROR, code="FL114", name="plan-failed", message=message, fix=fix)

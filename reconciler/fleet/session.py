@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reconciler.fleet import java
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,28 +33,28 @@ def session(
     master: str | None = None, *, say: Say = silently, settings: Mapping[str, str] | None = None
 ) -> SparkSession:
     """Return the running session. `settings` override the defaults; `say` hears what takes its time."""
-    _needs_packages()
+    _check_packages()
     submitted = SUBMITTED in os.environ
-    wanted = {**_everywhere(), **({} if submitted else _here(master or LOCAL)), **(settings or {})}
-    with nullcontext() if submitted else _java(master or LOCAL, say):
-        spark = _started(wanted)
+    wanted = {**_common_settings(), **({} if submitted else _own_jvm_settings(master or LOCAL)), **(settings or {})}
+    with nullcontext() if submitted else _java_home(master or LOCAL, say):
+        spark = _start_spark(wanted)
     from reconciler.fleet.accounts.source import JetStreamSource  # noqa: PLC0415 - needs pyspark, as everything below
 
     spark.dataSource.register(JetStreamSource)
     return spark
 
 
-def _needs_packages() -> None:
+def _check_packages() -> None:
     missing = [name for name in ("pyspark", "pyarrow", "pandas") if importlib.util.find_spec(name) is None]
     if missing:
         message = f"Fleet commands run on Spark, and {' and '.join(missing)} are not installed."
-        raise CannotContinue(_failure("FL102", "no-spark", message, "Install `nats-reconciler[fleet]`."))
+        raise CannotContinue.because("FL102", "no-spark", message, fix="Install `nats-reconciler[fleet]`.")
 
 
 @contextmanager
-def _java(master: str, say: Say) -> Iterator[None]:
+def _java_home(master: str, say: Say) -> Iterator[None]:
     """The JVM inherits this process's environment, and so do its Python workers."""
-    runtime, before = java.found(), os.environ.get("JAVA_HOME")
+    runtime, before = java.find_java(), os.environ.get("JAVA_HOME")
     say(f"Starting Spark ({master}, Java {runtime.version} from {runtime.origin}) …")
     if master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
@@ -67,7 +67,7 @@ def _java(master: str, say: Say) -> Iterator[None]:
             os.environ["JAVA_HOME"] = before
 
 
-def _everywhere() -> dict[str, str]:
+def _common_settings() -> dict[str, str]:
     return {
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.pyspark.enabled": "true",
@@ -79,7 +79,7 @@ def _everywhere() -> dict[str, str]:
     }
 
 
-def _here(master: str) -> dict[str, str]:
+def _own_jvm_settings(master: str) -> dict[str, str]:
     """Settings for our own JVM: nothing on the screen, no port open to others."""
     quiet = {
         "spark.master": master,
@@ -101,7 +101,7 @@ def _here(master: str) -> dict[str, str]:
     }
 
 
-def _started(settings: Mapping[str, str]) -> SparkSession:
+def _start_spark(settings: Mapping[str, str]) -> SparkSession:
     from py4j.protocol import Py4JError, Py4JJavaError  # noqa: PLC0415
     from pyspark.errors import PySparkException  # noqa: PLC0415
     from pyspark.logger import PySparkLogger  # noqa: PLC0415
@@ -115,11 +115,11 @@ def _started(settings: Mapping[str, str]) -> SparkSession:
         why = error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else str(error)
         message = f"Spark did not start: {why.splitlines()[0]}"
         fix = "See what Spark wrote above; less memory (spark.driver.memory) or another Java (JAVA_HOME) may help."
-        raise CannotContinue(_failure("FL103", "spark-failed", message, fix)) from error
+        raise CannotContinue.because("FL103", "spark-failed", message, fix=fix) from error
 
 
 @contextmanager
-def reasons() -> Iterator[None]:
+def explain_spark_errors() -> Iterator[None]:
     """Explain why Spark cannot do what it was asked: a store that cannot be written, a missing catalog, a file of
     another kind. Our own error in one of its workers stays an error."""
     from py4j.protocol import Py4JError  # noqa: PLC0415
@@ -133,11 +133,11 @@ def reasons() -> Iterator[None]:
         if isinstance(error, PySparkException) and error.getCondition() == "PYTHON_DATA_SOURCE_ERROR":
             raise
         fix = "Check that --store, --master and the named files are what you meant."
-        message = f"Spark could not do it: {_deepest(error)}"
-        raise CannotContinue(_failure("FL105", "spark-error", message, fix)) from error
+        message = f"Spark could not do it: {_first_cause(error)}"
+        raise CannotContinue.because("FL105", "spark-error", message, fix=fix) from error
 
 
-def _deepest(error: Exception) -> str:
+def _first_cause(error: Exception) -> str:
     """The first cause, in one line: Java wraps a reason many times over."""
     from py4j.protocol import Py4JJavaError  # noqa: PLC0415
 
@@ -147,7 +147,3 @@ def _deepest(error: Exception) -> str:
     while (inner := cause.getCause()) is not None:
         cause = inner
     return str(cause.getMessage() or cause).partition("\n")[0]
-
-
-def _failure(code: str, name: str, message: str, fix: str) -> Diagnostic:
-    return Diagnostic(severity=Severity.ERROR, code=code, name=name, message=message, fix=fix)

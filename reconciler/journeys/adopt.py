@@ -37,28 +37,30 @@ class Adoption:
         return len(self.planned.plan.changes)
 
 
-def adoption(found: Planned, *, as_is: bool = False) -> Adoption:
+def adoption(planned_all: Planned, *, as_is: bool = False) -> Adoption:
     """Reduce a plan to its adoptions. With `as_is`, an object that differs is adopted as it is live; its differences
     from the file are pending from then on."""
-    live = recognised(found.snapshot, REGISTRY, [Address.parse(change.address) for change in found.plan.changes])
+    live = recognised(
+        planned_all.snapshot, REGISTRY, [Address.parse(change.address) for change in planned_all.plan.changes]
+    )
     adopted: list[PlannedChange] = []
     differing: list[PlannedChange] = []
-    for change in found.plan.changes:
+    for change in planned_all.plan.changes:
         if not _is_to_be_adopted(change):
             continue
         if _is_somebody_elses(change) or change.action is Action.UNKNOWN:
             differing.append(change)
         elif change.action is Action.ADOPT:
             adopted.append(_untouched(change, verdicts=_standing(change)))
-        elif as_is and (there := live.get(Address.parse(change.address))) and change.record:
-            recorded = replace(change, record=_as_live(change.record, there))
+        elif as_is and (live_object := live.get(Address.parse(change.address))) and change.record:
+            recorded = replace(change, record=_as_live(change.record, live_object))
             adopted.append(replace(_untouched(recorded), fields=change.fields))
         elif not as_is:
             differing.append(change)
 
-    later = sum(change.action.writes and not _is_to_be_adopted(change) for change in found.plan.changes)
-    ours = replace(_only(found, adopted), purpose=PlanPurpose.ADOPT_AS_IS if as_is else PlanPurpose.ADOPT)
-    return Adoption(planned=ours, differing=_only(found, differing), later=later)
+    later = sum(change.action.writes and not _is_to_be_adopted(change) for change in planned_all.plan.changes)
+    ours = replace(_only(planned_all, adopted), purpose=PlanPurpose.ADOPT_AS_IS if as_is else PlanPurpose.ADOPT)
+    return Adoption(planned=ours, differing=_only(planned_all, differing), later=later)
 
 
 def _is_to_be_adopted(change: PlannedChange) -> bool:
@@ -98,7 +100,7 @@ def _managed(record: Owned, config: Config) -> Iterator[tuple[str, object]]:
             yield name, value
 
 
-def _only(found: Planned, changes: list[PlannedChange]) -> Planned:
-    warned = tuple(one for one in found.plan.diagnostics if not one.is_error)
-    plan = replace(found.plan, changes=tuple(changes), steps=(), unmanaged=(), diagnostics=warned)
-    return replace(found, plan=plan)
+def _only(planned_all: Planned, changes: list[PlannedChange]) -> Planned:
+    warned = tuple(one for one in planned_all.plan.diagnostics if not one.is_error)
+    plan = replace(planned_all.plan, changes=tuple(changes), steps=(), unmanaged=(), diagnostics=warned)
+    return replace(planned_all, plan=plan)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import reconciler
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.server.connect.connection import connection, session
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.read.read_kv import subject_counts
@@ -75,7 +75,7 @@ def example(name: str) -> Path:
             return folder
     message = "The example that this demo uses is not part of this installation."
     fix = "Clone the repository and run `make demo` there."
-    raise CannotContinue(Diagnostic(severity=Severity.ERROR, code="XX903", name="no-example", message=message, fix=fix))
+    raise CannotContinue.because("XX903", "no-example", message, fix=fix)
 
 
 def edited(folder: Path, scene: DemoStep) -> Iterator[str]:

@@ -30,42 +30,42 @@ async def unpin(js: JetStream, wanted: str) -> Unpinned:
     """End the pin of the consumer `wanted`, written STREAM/CONSUMER. Raises CannotContinue where no client can be
     pinned."""
     stream, _, consumer = wanted.partition("/")
-    info = await _info(js, stream, consumer)
-    groups, client = _groups(wanted, info.get("config") or {}), _pinned(info)
+    info = await _consumer_info(js, stream, consumer)
+    groups, client = _group_names(wanted, info.get("config") or {}), _pinned_client(info)
     if client:
-        said = await js.write(f"CONSUMER.UNPIN.{stream}.{consumer}", {"group": groups[0]})
-        if not isinstance(said, Mapping):
-            raise _cannot(f"{wanted}: the server did not unpin client {client}: {said}.", LOOK)
+        answer = await js.write(f"CONSUMER.UNPIN.{stream}.{consumer}", {"group": groups[0]})
+        if not isinstance(answer, Mapping):
+            raise _cannot(f"{wanted}: the server did not unpin client {client}: {answer}.", LOOK)
     return Unpinned(consumer=wanted, groups=groups, client=client)
 
 
-async def _info(js: JetStream, stream: str, consumer: str) -> Mapping[str, Any]:
-    said = await js.read(f"CONSUMER.INFO.{stream}.{consumer}")
-    if isinstance(said, Mapping):
-        return said
-    if isinstance(said, Refusal) and said.err_code == NO_STREAM:
-        names = await _names(js, "STREAM.NAMES", "streams")
-        raise _cannot(f"There is no stream {stream}{_meant(stream, names)}", "Name an existing stream.")
-    if isinstance(said, Refusal) and said.err_code == NO_CONSUMER:
-        names = await _names(js, f"CONSUMER.NAMES.{stream}", "consumers")
-        message = f"Stream {stream} has no consumer {consumer}{_meant(consumer, names)}"
+async def _consumer_info(js: JetStream, stream: str, consumer: str) -> Mapping[str, Any]:
+    answer = await js.read(f"CONSUMER.INFO.{stream}.{consumer}")
+    if isinstance(answer, Mapping):
+        return answer
+    if isinstance(answer, Refusal) and answer.err_code == NO_STREAM:
+        names = await _listed_names(js, "STREAM.NAMES", "streams")
+        raise _cannot(f"There is no stream {stream}{_choice_meant(stream, names)}", "Name an existing stream.")
+    if isinstance(answer, Refusal) and answer.err_code == NO_CONSUMER:
+        names = await _listed_names(js, f"CONSUMER.NAMES.{stream}", "consumers")
+        message = f"Stream {stream} has no consumer {consumer}{_choice_meant(consumer, names)}"
         raise _cannot(message, "Name an existing consumer.")
     raise _cannot(
-        f"{stream}/{consumer} could not be read: {said}.", "Try again, or as a user who may read the consumer."
+        f"{stream}/{consumer} could not be read: {answer}.", "Try again, or as a user who may read the consumer."
     )
 
 
-def _meant(word: str, choices: Sequence[str]) -> str:
+def _choice_meant(word: str, choices: Sequence[str]) -> str:
     return did_you_mean(word, choices) or "."
 
 
-async def _names(js: JetStream, endpoint: str, key: str) -> list[str]:
+async def _listed_names(js: JetStream, endpoint: str, key: str) -> list[str]:
     """The names on the first page, to guess what was meant; none where they cannot be read."""
-    said = await js.read(endpoint)
-    return list(said.get(key) or ()) if isinstance(said, Mapping) else []
+    answer = await js.read(endpoint)
+    return list(answer.get(key) or ()) if isinstance(answer, Mapping) else []
 
 
-def _groups(wanted: str, config: Mapping[str, Any]) -> tuple[str, ...]:
+def _group_names(wanted: str, config: Mapping[str, Any]) -> tuple[str, ...]:
     policy = config.get("priority_policy") or "none"
     if policy != PINNED:
         raise _cannot(
@@ -74,7 +74,7 @@ def _groups(wanted: str, config: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(config["priority_groups"])
 
 
-def _pinned(info: Mapping[str, Any]) -> str | None:
+def _pinned_client(info: Mapping[str, Any]) -> str | None:
     clients = (one.get("pinned_client_id") for one in info.get("priority_groups") or ())
     return next(filter(None, clients), None)
 

@@ -19,7 +19,7 @@ from nats.aio.client import Client
 
 from reconciler.journeys.plan.files import load
 from reconciler.journeys.plan.plan import plan
-from reconciler.journeys.saved.saving import keep, save
+from reconciler.journeys.saved.saving import save, to_saved
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.server.wire.api import JetStream
@@ -93,7 +93,7 @@ async def _saved(account: Account, streams: int, file: Path) -> None:
     topology, options = _topology(streams), RunOptions()
     nc = await account.connect()
     js = await JetStream.open(nc, within=30)
-    save(keep(await plan(topology, js, options)), file)
+    save(to_saved(await plan(topology, js, options)), file)
     await js.close()
     await nc.close()
 

@@ -18,7 +18,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 import reconciler
 from reconciler.fleet.accounts.rows import rows_of
-from reconciler.fleet.drift.rendering import rendered
+from reconciler.fleet.drift.rendering import rows_of_topology
 from reconciler.fleet.tables.tables import DESIRED, SNAPSHOTS
 from reconciler.model.topology import Topology
 from reconciler.server.connect.options import ConnectOptions
@@ -71,7 +71,7 @@ def _pattern(objects: int) -> tuple[pa.Table, pa.Table]:
         pool.close()
     around = {"target": NAMED, "labels": [*LABELS.items()], "run": RUN, "day": DAY}
     live = [{**around, "at": AT, **row} for row in rows]
-    wanted = [{**around, **row} for row in rendered(topology, LABELS)]
+    wanted = [{**around, **row} for row in rows_of_topology(topology, LABELS)]
     return pa.Table.from_pylist(live, schema=SNAPSHOT), pa.Table.from_pylist(wanted, schema=WANTED)
 
 

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from reconciler.fleet.drift.comparing import compared
-from reconciler.fleet.drift.drift import ARROW, ROWS, batch, drift, parts_for, undisturbed
+from reconciler.fleet.drift.drift import ARROW, ROWS, drift, drift_batch, parts_for, without_garbage_collection
 from reconciler.fleet.session import session
 from tests.bench import fleet_accounts
 
@@ -99,12 +99,12 @@ def plain(folder: Path) -> None:
     with pq.ParquetWriter(folder / "plain.parquet", ARROW) as into:
         drifted: list[Any] = []
         for live, wanted in zip(*(fleet_accounts.tables(folder / f"{name}.parquet") for name in SIDES), strict=True):
-            with undisturbed():
+            with without_garbage_collection():
                 drifted += compared(_rows(live, LIVE), _rows(wanted, WANTED))
             if len(drifted) >= ROWS:
-                into.write_batch(batch(drifted))
+                into.write_batch(drift_batch(drifted))
                 drifted = []
-        into.write_batch(batch(drifted))
+        into.write_batch(drift_batch(drifted))
     print(time.perf_counter() - began, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 
 

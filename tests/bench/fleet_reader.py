@@ -19,7 +19,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from reconciler.fleet.accounts.source import live
+from reconciler.fleet.accounts.source import read_live
 from reconciler.fleet.session import session
 from reconciler.server.wire.api import JetStream
 from tests.support.accounts import accounts_config, connect
@@ -73,7 +73,7 @@ def fleet_file(folder: Path, ports: list[int], accounts: int) -> Path:
 def looked(spark: SparkSession, file: Path, **options: str) -> tuple[float, int, float]:
     """Seconds, rows, and the seconds that the slowest target took."""
     began = time.perf_counter()
-    rows = live(spark, file, **options).select("row", "error", "seconds").collect()
+    rows = read_live(spark, file, **options).select("row", "error", "seconds").collect()
     took = time.perf_counter() - began
     errors = {row["error"] for row in rows if row["error"]}
     assert not errors, errors

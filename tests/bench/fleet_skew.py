@@ -115,7 +115,7 @@ def timed(work: Any) -> tuple[Took, Any]:
 
 def on_spark(folder: Path) -> tuple[Took, Counts]:
     from reconciler.fleet.session import session
-    from reconciler.fleet.skew.skew import falls, handed_over, loads, moves, owned, skew
+    from reconciler.fleet.skew.skew import falls, handovers_frame, loads, moves, ownership_frame, skew
 
     started = time.perf_counter()
     spark = session(f"local[{CORES}]")
@@ -123,11 +123,11 @@ def on_spark(folder: Path) -> tuple[Took, Counts]:
 
     def everything() -> Any:
         fallen = falls(spark.read.parquet(str(folder)), CANDIDATES).localCheckpoint()
-        members = loads(fallen, owned(spark, CANDIDATES))
+        members = loads(fallen, ownership_frame(spark, CANDIDATES))
         return (
             fallen.where("partition is not null").collect(),
             skew(fallen, members).collect(),
-            moves(fallen, handed_over(spark, CANDIDATES)).collect(),
+            moves(fallen, handovers_frame(spark, CANDIDATES)).collect(),
         )
 
     took, (rows, _, _) = timed(everything)

@@ -20,7 +20,6 @@ from reconciler.documents.write.dump import dump
 from reconciler.engine.compare import compare
 from reconciler.engine.decide import decide
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.export.export import export
 from reconciler.journeys.plan.plan import Planned, planned
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_config import consumer_config
@@ -36,6 +35,7 @@ from reconciler.server.wire.api import JetStream
 from reconciler.testbed import imagined
 from tests.convergence.drawing import Case, Wishes, merged, topology
 from tests.support.accounts import Account
+from tests.support.exporting import export
 
 TODAY = date(2026, 3, 1)
 CONSENTED = tuple((rule.code, "*") for rule in REGISTRY.rules())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.journeys.drift.text import said_of_item
+from reconciler.journeys.drift.text import item_sentence
 from reconciler.server.wire.answers import Stored
 from reconciler.server.wire.api import JetStream
 from tests.drift.account import Owner, asking, author, authors, item, updating
@@ -117,8 +117,8 @@ def test_who_deleted_a_stream_and_who_recreated_it_are_both_named(owner: Owner) 
     assert recreated.deleted_by is not None
     assert recreated.deleted_by.actor is not None
     assert recreated.deleted_by.actor.client == "alice"
-    assert "by bob" in said_of_item(recreated)
-    assert "; the old one was deleted by alice" in said_of_item(recreated)
+    assert "by bob" in item_sentence(recreated)
+    assert "; the old one was deleted by alice" in item_sentence(recreated)
     assert author(item(drift, "consumer/GONE/east")) == "alice"
 
 

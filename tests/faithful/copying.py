@@ -11,7 +11,6 @@ from pathlib import Path
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.export.export import export
 from reconciler.journeys.plan.files import load
 from reconciler.journeys.plan.plan import planned
 from reconciler.journeys.plan.validate import offline
@@ -23,6 +22,7 @@ from reconciler.model.wire.version import SUPPORTED, Version
 from reconciler.server.read.observe import observe
 from tests.faithful.accounts import Live, On, configurations
 from tests.faithful.drawing import NEIGHBOURS, Drawn
+from tests.support.exporting import export
 
 EXPORTED = "exported.yaml"
 TODAY = date(2026, 3, 1)

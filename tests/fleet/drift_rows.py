@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from reconciler.fleet.tables.frames import made
+from reconciler.fleet.tables.frames import frame_of
 from reconciler.fleet.tables.tables import DESIRED, DRIFT
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _at(address: str) -> Row:
 
 
 def frame(spark: SparkSession, rows: Iterable[Row]) -> DataFrame:
-    return made(spark, rows, DRIFT)
+    return frame_of(spark, rows, DRIFT)
 
 
 def wanted(spark: SparkSession, looks: Iterable[tuple[str, str, Iterable[str]]]) -> DataFrame:
@@ -67,4 +67,4 @@ def wanted(spark: SparkSession, looks: Iterable[tuple[str, str, Iterable[str]]])
         for run, target, addresses in looks
         for address in (None, *addresses)
     ]
-    return made(spark, rows, DESIRED)
+    return frame_of(spark, rows, DESIRED)

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.errors import AnalysisException
 
-from reconciler.fleet.accounts.source import followed
-from reconciler.fleet.tables.frames import made
+from reconciler.fleet.accounts.source import follow_messages
+from reconciler.fleet.tables.frames import frame_of
 from reconciler.fleet.tables.tables import MESSAGES
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def kept_up(spark: SparkSession, fleet: Path, folder: str, *, stream: str | None
     """MESSAGES: all that was kept in this folder before, and what there is by now. Broken off at any moment, the next
     time goes on where this one noted to have come."""
     place = f"{folder}/{stream or EVERY_EVENT}"
-    found = followed(spark, fleet, **({"stream": stream} if stream else {}), **options)
+    found = follow_messages(spark, fleet, **({"stream": stream} if stream else {}), **options)
     sink = found.writeStream.format("parquet").option("checkpointLocation", f"{place}/checkpoint")
     sink.trigger(availableNow=True).start(f"{place}/messages").awaitTermination()
     return _there(spark, f"{place}/messages")
@@ -37,4 +37,4 @@ def _there(spark: SparkSession, path: str) -> DataFrame:
     except AnalysisException as error:
         if error.getCondition() != "PATH_NOT_FOUND":
             raise
-        return made(spark, (), MESSAGES)  # nothing came yet
+        return frame_of(spark, (), MESSAGES)  # nothing came yet

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from reconciler.fleet.tables.frames import made
+from reconciler.fleet.tables.frames import frame_of
 from reconciler.fleet.tables.tables import SNAPSHOTS
 from tests.fleet.drift_rows import Row
 
@@ -35,4 +35,4 @@ def account(used: int, most: int, **tiers: Any) -> Row:
 
 
 def frame(spark: SparkSession, rows: Iterable[Row]) -> DataFrame:
-    return made(spark, rows, SNAPSHOTS)
+    return frame_of(spark, rows, SNAPSHOTS)

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from reconciler.fleet.accounts.background_loop import AHEAD, Beside, Feed, Put, emitted, merged
+from reconciler.fleet.accounts.background_loop import AHEAD, BackgroundLoop, Feed, Put, items_of, merge_sources
 
 
 class Counting:
@@ -27,17 +27,17 @@ class Counting:
 
 
 def alone(source: AsyncIterator[int]) -> Feed[int]:
-    return merged([source], 1)
+    return merge_sources([source], 1)
 
 
 def test_everything_comes_in_order() -> None:
-    with Beside() as beside:
+    with BackgroundLoop() as beside:
         assert [*beside.each(alone(Counting(100)()))] == [*range(100)]
 
 
 def test_no_more_is_fetched_than_a_few_ahead() -> None:
     numbers = Counting()
-    with Beside() as beside:
+    with BackgroundLoop() as beside:
         found = beside.each(alone(numbers()))
         assert [next(found) for _ in range(3)] == [0, 1, 2]
         assert numbers.given <= 3 + AHEAD + 1
@@ -45,7 +45,7 @@ def test_no_more_is_fetched_than_a_few_ahead() -> None:
 
 def test_what_is_left_early_is_closed() -> None:
     numbers = Counting()
-    with Beside() as beside:
+    with BackgroundLoop() as beside:
         next(beside.each(alone(numbers())))
     assert numbers.is_closed
 
@@ -55,7 +55,7 @@ def test_what_is_raised_there_is_raised_here() -> None:
         yield 1
         raise KeyError("two")
 
-    with Beside() as beside, pytest.raises(KeyError, match="two"):
+    with BackgroundLoop() as beside, pytest.raises(KeyError, match="two"):
         list(beside.each(alone(failing())))
 
 
@@ -71,8 +71,8 @@ def test_several_sources_become_one_so_many_at_a_time() -> None:
             yield number
         under_way -= 1
 
-    with Beside() as beside:
-        found = [*beside.each(merged((source(number) for number in range(10)), 4))]
+    with BackgroundLoop() as beside:
+        found = [*beside.each(merge_sources((source(number) for number in range(10)), 4))]
     assert sorted(found) == sorted([*range(10)] * 3)
     assert most == 4
 
@@ -84,8 +84,8 @@ def test_one_source_that_fails_ends_them_all() -> None:
             raise KeyError("one")
         await asyncio.Event().wait()
 
-    with Beside() as beside, pytest.raises(KeyError, match="one"):
-        list(beside.each(merged((source(number) for number in range(3)), 3)))
+    with BackgroundLoop() as beside, pytest.raises(KeyError, match="one"):
+        list(beside.each(merge_sources((source(number) for number in range(3)), 3)))
 
 
 async def count(tell: Put[int]) -> None:
@@ -94,7 +94,7 @@ async def count(tell: Put[int]) -> None:
 
 
 def test_what_a_coroutine_tells_arrives_in_order() -> None:
-    assert list(emitted(count)) == [0, 1, 2]
+    assert list(items_of(count)) == [0, 1, 2]
 
 
 def test_what_goes_wrong_with_it_is_raised_after_what_came_before() -> None:
@@ -102,7 +102,7 @@ def test_what_goes_wrong_with_it_is_raised_after_what_came_before() -> None:
         await tell(1)
         raise LookupError("no more")
 
-    found = emitted(fails)
+    found = items_of(fails)
     assert next(found) == 1
     with pytest.raises(LookupError, match="no more"):
         next(found)
@@ -118,7 +118,7 @@ def test_whoever_stops_listening_to_it_ends_it() -> None:
         finally:
             ended.set()
 
-    found = emitted(endless)
+    found = items_of(endless)
     next(found)
     meanwhile = {thread.name for thread in threading.enumerate()}
     found.close()
@@ -136,12 +136,12 @@ def test_whoever_tells_more_than_is_taken_waits() -> None:
             await tell(told)
             told += 1
 
-    found = emitted(eager)
+    found = items_of(eager)
     assert [next(found) for _ in range(3)] == [0, 1, 2]
     assert told <= 3 + AHEAD
     found.close()
 
 
 def test_nothing_of_it_runs_before_anybody_listens() -> None:
-    emitted(count)
+    items_of(count)
     assert "reconciler" not in {thread.name for thread in threading.enumerate()}

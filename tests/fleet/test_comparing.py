@@ -11,8 +11,8 @@ import pytest
 
 from reconciler.fleet.accounts.rows import rows_of
 from reconciler.fleet.drift.comparing import compared
-from reconciler.fleet.drift.desired import _rendered
-from reconciler.fleet.drift.rendering import rendered, topology_in
+from reconciler.fleet.drift.desired import _rows_for_target
+from reconciler.fleet.drift.rendering import rows_of_topology, topology_of_rows
 from reconciler.fleet.tables.tables import CONFIGS, DESIRED, DRIFT
 from reconciler.journeys.drift.look import look
 from reconciler.kinds import REGISTRY
@@ -53,7 +53,9 @@ def live(found: Scene) -> list[dict[str, Any]]:
 
 
 def wanted(topology: Topology) -> list[dict[str, Any]]:
-    return [{**dict.fromkeys(DESIRED.names), **EACH, "labels": LABELS, **row} for row in rendered(topology, LABELS)]
+    return [
+        {**dict.fromkeys(DESIRED.names), **EACH, "labels": LABELS, **row} for row in rows_of_topology(topology, LABELS)
+    ]
 
 
 def rows(found: Scene) -> list[dict[str, Any]]:
@@ -125,7 +127,7 @@ def scene_with_ledger(found: Scene) -> Any:
 
 def test_a_topology_goes_into_rows_and_comes_out_in_any_order(tmp_path: Path) -> None:
     topology = read(tmp_path, APPLIED + "ignore_drift: [{address: stream/*, path: max_age, reason: tried out}]\n")
-    again = topology_in(reversed(wanted(topology)), REGISTRY)
+    again = topology_of_rows(reversed(wanted(topology)), REGISTRY)
     assert {one.address: one.spec for one in again.resources} == {one.address: one.spec for one in topology.resources}
     assert [one.address.kind for one in again.resources] == ["stream", "stream", "stream", "consumer"]
     assert [(one.path, one.reason) for one in again.ignore_drift] == [("max_age", "tried out")]
@@ -193,7 +195,7 @@ def test_rows_that_make_no_sense_end_the_look_at_their_target_alone(calm: Scene)
 
 
 def test_a_target_that_is_to_hold_nothing_says_so_even_where_it_is_not_read(calm: Scene) -> None:
-    (header,) = _rendered({}, "", (), None, ())
+    (header,) = _rows_for_target({}, "", (), None, ())
     nothing = {**dict.fromkeys(DESIRED.names), **EACH, **header}
     assert [[row["standing"] for row in compared(rows, [nothing])] for rows in (live(calm), [])] == [["undeclared"]] * 2
 
@@ -203,4 +205,4 @@ def test_rows_have_no_columns_of_their_own(strayed: list[dict[str, Any]], calm: 
         return {name for row in found for name in row}
 
     assert {name for row in strayed for name in row} <= set(DRIFT.names)
-    assert names(rendered(calm.desired, {})) <= set(DESIRED.names)
+    assert names(rows_of_topology(calm.desired, {})) <= set(DESIRED.names)

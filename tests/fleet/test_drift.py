@@ -14,7 +14,7 @@ from reconciler.fleet.accounts.source import snapshots
 from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.fleet.drift.desired import desired, wanted
 from reconciler.fleet.drift.drift import drift
-from reconciler.fleet.tables.frames import made
+from reconciler.fleet.tables.frames import frame_of
 from reconciler.fleet.tables.tables import CONFIGS, DESIRED, DRIFT, SNAPSHOTS, WANTED
 from reconciler.server.connect.settings import Settings
 from tests.support.topologies import account as account_of
@@ -51,7 +51,7 @@ def to(file: Path, name: str, **values: str) -> FleetTarget:
 
 def wanted_by(spark: SparkSession, *targets: FleetTarget) -> DataFrame:
     rows, texts = wanted(targets)
-    return desired(made(spark, rows, WANTED), texts, run="r1", day=DAY)
+    return desired(frame_of(spark, rows, WANTED), texts, run="r1", day=DAY)
 
 
 def found_in(spark: SparkSession, tmp_path: Path, **outside: Mapping[str, Any] | str) -> DataFrame:
@@ -67,13 +67,13 @@ def found_in(spark: SparkSession, tmp_path: Path, **outside: Mapping[str, Any] |
             )
             snapshot = overlaid(account_of(from_files(applied), place()), raw)
             rows += [{"target": name, **row} for row in rows_of(snapshot)]
-    return snapshots(made(spark, rows, CONFIGS), run="r1", day=DAY)
+    return snapshots(frame_of(spark, rows, CONFIGS), run="r1", day=DAY)
 
 
 def test_each_target_gets_the_topology_with_its_own_values(spark: SparkSession, file: Path) -> None:
-    made = wanted_by(spark, to(file, "eu", region="eu"), to(file, "us", region="us"))
-    assert made.schema == DESIRED
-    rows = made.where("address is not null").orderBy("target", "address").collect()
+    frame = wanted_by(spark, to(file, "eu", region="eu"), to(file, "us", region="us"))
+    assert frame.schema == DESIRED
+    rows = frame.where("address is not null").orderBy("target", "address").collect()
     assert [(row.target, row.address, row.line, row.error) for row in rows] == [
         ("eu", "consumer/ORDERS_eu/billing", 9, None),
         ("eu", "stream/ORDERS_eu", 5, None),
@@ -95,18 +95,18 @@ def test_files_that_are_not_there_are_told_too(spark: SparkSession, tmp_path: Pa
 
 
 def test_snapshots_are_configs_with_their_run(spark: SparkSession, tmp_path: Path) -> None:
-    made = found_in(spark, tmp_path, eu={})
-    assert made.schema.simpleString() == SNAPSHOTS.simpleString()
-    assert {(row.run, row.day) for row in made.collect()} == {("r1", DAY)}
+    frame = found_in(spark, tmp_path, eu={})
+    assert frame.schema.simpleString() == SNAPSHOTS.simpleString()
+    assert {(row.run, row.day) for row in frame.collect()} == {("r1", DAY)}
 
 
 def test_drift_of_many_targets_one_of_them_down(spark: SparkSession, tmp_path: Path, file: Path) -> None:
     found = found_in(
         spark, tmp_path, eu={"streams": {"ORDERS_eu": {"config": {"max_age": 1}}}}, us={}, ap="nobody answers", xx={}
     )
-    made = drift(found, wanted_by(spark, *(to(file, name, region=name) for name in ("eu", "us", "ap", "sa"))), parts=2)
-    assert made.schema == DRIFT
-    rows = made.orderBy("target", "standing").collect()
+    frame = drift(found, wanted_by(spark, *(to(file, name, region=name) for name in ("eu", "us", "ap", "sa"))), parts=2)
+    assert frame.schema == DRIFT
+    rows = frame.orderBy("target", "standing").collect()
     assert [(row.target, row.standing, row.address, row.path, row.live, row.error) for row in rows] == [
         ("ap", "unreachable", None, None, None, "nobody answers"),
         ("eu", "changed", "stream/ORDERS_eu", "max_age", "1", None),
@@ -121,8 +121,8 @@ def test_runs_are_compared_each_by_itself(spark: SparkSession, tmp_path: Path, f
 
     found, want = found_in(spark, tmp_path, eu={}), wanted_by(spark, to(file, "eu", region="eu"))
     gone = found.where("row = 'target'").withColumn("run", f.lit("r2"))
-    made = drift(found.unionByName(gone), want.unionByName(want.withColumn("run", f.lit("r2"))), parts=2)
-    rows = made.orderBy("run", "address").collect()
+    frame = drift(found.unionByName(gone), want.unionByName(want.withColumn("run", f.lit("r2"))), parts=2)
+    rows = frame.orderBy("run", "address").collect()
     assert [(row.run, row.standing, row.address) for row in rows] == [
         ("r1", "compared", None),
         ("r2", "compared", None),

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from reconciler.fleet.accounts.fleet_file import load_fleet
-from reconciler.fleet.accounts.source import live, snapshots
+from reconciler.fleet.accounts.source import read_live, snapshots
 from reconciler.fleet.drift.desired import desired, wanted
 from reconciler.fleet.drift.drift import drift
-from reconciler.fleet.tables.frames import made
+from reconciler.fleet.tables.frames import frame_of
 from reconciler.fleet.tables.tables import WANTED
 from reconciler.journeys.drift.drift import Standing
 from reconciler.kinds import REGISTRY
@@ -181,8 +181,8 @@ def test_the_fleet_says_what_the_command_says(
         wrong={"server": account.url, "user": account.user, "password": "env://NOT_SET_ANYWHERE"},
     )
     rows, texts = wanted(load_fleet(file).targets)
-    want = desired(made(spark, rows, WANTED), texts, run="r1", day=DAY)
-    found = drift(snapshots(live(spark, file), run="r1", day=DAY), want, parts=2).collect()
+    want = desired(frame_of(spark, rows, WANTED), texts, run="r1", day=DAY)
+    found = drift(snapshots(read_live(spark, file), run="r1", day=DAY), want, parts=2).collect()
 
     ours = [row for row in found if row["target"] == "eu" and row["standing"] != "compared"]
     assert sorted(map(of_row, ours), key=str) == told(said.out)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from reconciler.fleet.accounts.message_ranges import rows
+from reconciler.fleet.accounts.message_ranges import message_rows
 from reconciler.fleet.events.acks import acks
 from reconciler.fleet.events.actors import actors
 from reconciler.fleet.events.events import events
@@ -171,5 +171,5 @@ def test_rows_of_messages_keep_microseconds() -> None:
 
     page = [Message(sequence=1, time="2026-11-21T06:40:06.728740131Z", subject="s"),
             Message(sequence=2, time="2026-11-21T06:40:06Z", subject="s")]  # fmt: skip
-    times = rows(StreamPiece(target=EAST, stream="S"), page).column("time").to_pylist()
+    times = message_rows(StreamPiece(target=EAST, stream="S"), page).column("time").to_pylist()
     assert [str(time) for time in times] == ["2026-11-21 06:40:06.728740+00:00", "2026-11-21 06:40:06+00:00"]

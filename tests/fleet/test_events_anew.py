@@ -12,9 +12,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from reconciler.cli.run import run
-from reconciler.fleet.accounts.source import live
-from reconciler.fleet.events.events import positions, together, unbroken
-from reconciler.fleet.report.schema import fleet_schema
+from reconciler.fleet.accounts.source import read_live
+from reconciler.fleet.events.events import merged_events, positions, up_to_gaps
+from reconciler.fleet.report.json_schema import fleet_schema
 from reconciler.fleet.tables.store import store
 from reconciler.fleet.tables.tables import MESSAGES
 from reconciler.server.wire.answers import answer
@@ -52,7 +52,7 @@ class Nights:
         """Subjects of what the next night will read."""
         known = store(self.spark, str(self.file.parent / "fleet-data" / "test")).read("events")
         since = json.dumps(positions(known))
-        rows = live(self.spark, self.file, "messages", since=since, targets='["eu"]').collect()
+        rows = read_live(self.spark, self.file, "messages", since=since, targets='["eu"]').collect()
         assert [row.error for row in rows if row.error] == []
         return [row.subject.removeprefix("$JS.EVENT.ADVISORY.") for row in rows]
 
@@ -130,7 +130,7 @@ def test_of_what_was_merely_looked_at_only_the_newest_is_kept(spark: SparkSessio
     tonight = events(
         spark, event(3, "api_audit", capture="T"), event(4, "api_audit", capture="T"), event(1, "nak", capture="T")
     )
-    known = together(before, tonight)
+    known = merged_events(before, tonight)
     assert sorted((row.type, row.sequence) for row in known.collect()) == [
         ("api_audit", 1000), ("api_audit", 4000), ("nak", 1000),
     ]  # fmt: skip
@@ -144,5 +144,5 @@ def test_what_lies_behind_a_gap_is_left_for_the_next_night(spark: SparkSession) 
     read = rows(
         ("T", 1, None), ("T", 2, None), ("T", 2, "broken off"), ("T", 9, None), ("U", 9, None), (None, None, "?")
     )
-    left = unbroken(spark.createDataFrame([*read], MESSAGES)).where("error is null").collect()
+    left = up_to_gaps(spark.createDataFrame([*read], MESSAGES)).where("error is null").collect()
     assert {(row.stream, row.sequence) for row in left} == {("T", 1), ("T", 2), ("U", 9)}

@@ -11,7 +11,7 @@ import pytest
 from pyspark.errors import PythonException
 
 from reconciler.cli.run import run
-from reconciler.fleet.session import reasons
+from reconciler.fleet.session import explain_spark_errors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -44,5 +44,5 @@ def test_an_error_of_ours_in_a_worker_is_not_blamed_on_spark(spark: SparkSession
     def wrong(_batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         raise LookupError("a mistake")
 
-    with pytest.raises(PythonException, match="a mistake"), reasons():
+    with pytest.raises(PythonException, match="a mistake"), explain_spark_errors():
         spark.range(1).mapInArrow(wrong, "id long").collect()

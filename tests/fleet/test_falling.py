@@ -31,7 +31,7 @@ def counted(
 ) -> Counter[tuple[Any, ...]]:
     """Messages by everything they are counted by."""
     found: Counter[tuple[Any, ...]] = Counter()
-    for one in falling.falling(choices, partitions)(iter(batches)):
+    for one in falling.falls_counter(choices, partitions)(iter(batches)):
         for row in one.to_pylist():
             key = row["target"], row["stream"], row["choice"], row["partitions"], row["partition"]
             found[key] += row["messages"] or 0
@@ -59,7 +59,7 @@ def test_an_error_is_handed_on_and_counts_for_nothing() -> None:
     rows = batch(("eu\nA", "orders.x.y", 1, None), ("down\n", None, 0, "nobody answers"))
     errors = [
         (row["target"], row["stream"], row["error"])
-        for one in falling.falling((BY_CUSTOMER,), (2,))(iter([rows]))
+        for one in falling.falls_counter((BY_CUSTOMER,), (2,))(iter([rows]))
         for row in one.to_pylist()
         if row["error"]
     ]
@@ -68,7 +68,7 @@ def test_an_error_is_handed_on_and_counts_for_nothing() -> None:
 
 def test_targets_that_all_failed_are_errors_and_nothing_else() -> None:
     rows = batch(("a\n", None, 0, "timeout"), ("b\n", None, 0, "refused"))
-    found = [one.to_pylist() for one in falling.falling((BY_CUSTOMER,), (2,))(iter([rows]))]
+    found = [one.to_pylist() for one in falling.falls_counter((BY_CUSTOMER,), (2,))(iter([rows]))]
     assert [(row["target"], row["error"]) for row in found[0]] == [("a", "timeout"), ("b", "refused")]
     assert len(found) == 1
 
@@ -106,7 +106,7 @@ def test_however_rows_are_cut_into_batches_the_counts_are_those_of_one_by_one(
 
 def test_pieces_are_of_about_the_size_wanted() -> None:
     batches = [batch(*[("p", "a", 1, None)] * rows) for rows in (2, 9, 1, 1)]
-    assert [len(piece) for piece in falling.pieces(batches, 4)] == [6, 4, 3]
+    assert [len(piece) for piece in falling.tables_of(batches, 4)] == [6, 4, 3]
 
 
 def test_what_is_counted_is_handed_on_before_it_becomes_too_much(monkeypatch: pytest.MonkeyPatch) -> None:

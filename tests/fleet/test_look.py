@@ -12,8 +12,8 @@ import pytest
 from pyspark.sql import functions as F
 
 from reconciler.fleet.accounts.targets import Fleet
-from reconciler.fleet.runs.fleet_run import MOST, FleetRun, collected
-from reconciler.fleet.tables.frames import fitted
+from reconciler.fleet.runs.fleet_run import MOST, FleetRun, collect_rows
+from reconciler.fleet.tables.frames import with_columns_of
 from reconciler.fleet.tables.store import store
 from reconciler.fleet.tables.tables import ACTORS
 from tests.fleet.conftest import Silent
@@ -40,7 +40,7 @@ def test_times_are_told_in_utc_on_any_machine(spark: SparkSession) -> None:
         "at timestamp, within struct<at: timestamp, day: date>, by map<string, timestamp>, all array<timestamp>, n int"
     )
     early, late = TWICE
-    rows = collected(spark.createDataFrame([(early, (late, late.date()), {"late": late}, [early, late], 1)], shape))
+    rows = collect_rows(spark.createDataFrame([(early, (late, late.date()), {"late": late}, [early, late], 1)], shape))
     assert rows == (
         {"at": early, "within": {"at": late, "day": late.date()}, "by": {"late": late}, "all": [early, late], "n": 1},
     )
@@ -54,6 +54,6 @@ def test_what_a_report_has_no_room_for_is_the_oldest_and_is_counted(spark: Spark
         spark=spark, fleet=fleet, store=store(spark, str(tmp_path)), run="a", day=date(2026, 11, 21), say=Silent()
     )
     deeds = spark.range(MOST + 5).select(F.timestamp_seconds("id").alias("at"), F.lit("eu").alias("target"))
-    found = look.found("events", look.shown(actors=fitted(deeds, ACTORS)))
+    found = look.findings("events", look.report_rows(actors=with_columns_of(deeds, ACTORS)))
     assert found.left_out == {"actors": 5}
     assert [len(found.actors or ()), (found.actors or ())[-1]["at"].timestamp()] == [MOST, 5]

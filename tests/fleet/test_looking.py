@@ -12,7 +12,7 @@ from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.overview import totals
 from reconciler.fleet.report.run_rows import SeenTarget
-from reconciler.fleet.runs.snapshot_and_drift import LOST, each, strayed_of
+from reconciler.fleet.runs.snapshot_and_drift import LOST, all_selected, strayed_of
 from reconciler.server.connect.settings import Settings
 from tests.fleet.drift_rows import Row, field, frame, look, night, undeclared, unremembered, whole
 
@@ -58,7 +58,7 @@ def test_an_object_whose_record_cannot_be_used_is_one_object_and_stands_as_it_do
     (one,) = (
         found := found_in(spark, look("r0", night(0), lost, field("stream/S", "max_age"), target="eu"))
     ).strayed or ()
-    assert (one.standing, one.reason, [each.path for each in one.fields]) == (
+    assert (one.standing, one.reason, [field.path for field in one.fields]) == (
         "changed",
         "its record is torn",
         ["max_age"],
@@ -88,7 +88,7 @@ def test_a_target_whose_ledger_could_not_be_read_was_compared_all_the_same(spark
 
 def test_a_target_of_which_no_row_is_kept_was_not_read() -> None:
     asked = [FleetTarget(name=name, settings=Settings(url="x"), labels={"env": name}) for name in ("eu", "us")]
-    assert each(asked, [SeenTarget(name="us")]) == (
+    assert all_selected(asked, [SeenTarget(name="us")]) == (
         SeenTarget(name="eu", labels={"env": "eu"}, error=LOST),
         SeenTarget(name="us"),
     )

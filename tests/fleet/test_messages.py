@@ -10,7 +10,7 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
-from reconciler.fleet.accounts.source import live
+from reconciler.fleet.accounts.source import read_live
 from reconciler.fleet.tables.tables import MESSAGES
 from reconciler.server.wire.answers import answer
 from reconciler.server.wire.api import JetStream
@@ -89,7 +89,7 @@ def test_a_range_of_several_targets_is_read_at_once(
     east, west = new_account(), new_account()
     publish(east, "a", "b", "c", "d")
     publish(west, "e")
-    found = live(spark, fleet(east=east, west=west, gone=NOBODY), "messages", stream="S", first="2", last="3")
+    found = read_live(spark, fleet(east=east, west=west, gone=NOBODY), "messages", stream="S", first="2", last="3")
     rows = sorted((row.target, row.sequence or 0, row.data or b"", bool(row.error)) for row in found.collect())
     assert found.schema == MESSAGES
     assert rows == [("east", 2, b"b", False), ("east", 3, b"c", False), ("gone", 0, b"", True)]

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from reconciler.fleet.accounts import message_ranges
-from reconciler.fleet.accounts.message_ranges import StreamPiece, batches, planned
-from reconciler.fleet.accounts.messages import Pieces, shared
-from reconciler.fleet.accounts.messages import read as read_all
+from reconciler.fleet.accounts.message_ranges import StreamPiece, batches, pieces_between
+from reconciler.fleet.accounts.messages import Pieces, share_pieces
+from reconciler.fleet.accounts.messages import read_pieces as read_all
 from reconciler.fleet.accounts.reading import REQUESTS
 from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.server.connect.settings import Settings
@@ -24,7 +24,7 @@ GOT_TO_5 = {"after": 2, "sequence": 5, "time": "t5"}
 
 
 def between(was: dict[str, Any], now: dict[str, Any]) -> list[tuple[int, int] | str]:
-    found = planned((EAST,), {"east": {"S": was}}, {"east": {"S": now}})
+    found = pieces_between((EAST,), {"east": {"S": was}}, {"east": {"S": now}})
     return [piece.error or (piece.after, piece.upto) for piece in found]
 
 
@@ -56,7 +56,9 @@ def test_a_stream_made_anew_says_so_before_its_messages() -> None:
 
 def test_a_large_stream_is_shared_by_tasks_and_so_is_the_window_of_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(message_ranges, "PIECE", 10)
-    found = shared(planned((EAST,), {}, {"east": {"S": {"after": 0, "sequence": 35, "time": ""}}}), 3, is_followed=True)
+    found = share_pieces(
+        pieces_between((EAST,), {}, {"east": {"S": {"after": 0, "sequence": 35, "time": ""}}}), 3, is_followed=True
+    )
     assert [[(one.after, one.upto) for one in part.value] for part in found] == [
         [(0, 10), (30, 35)],
         [(10, 20)],
@@ -66,7 +68,7 @@ def test_a_large_stream_is_shared_by_tasks_and_so_is_the_window_of_requests(monk
 
 
 def test_without_anything_to_read_there_is_a_task_that_reads_nothing() -> None:
-    (part,) = shared([], 4, is_followed=False)  # without one, Spark asks for a part of its own making
+    (part,) = share_pieces([], 4, is_followed=False)  # without one, Spark asks for a part of its own making
     assert list(read_all(part)) == []
 
 
@@ -122,7 +124,7 @@ def test_whatever_goes_wrong_with_one_piece_is_a_row() -> None:
 def test_pieces_travel(account: Account) -> None:
     import pickle
 
-    part = shared([StreamPiece(target=reached(account, "east"), stream="S", upto=2)], 1, is_followed=True)[0]
+    part = share_pieces([StreamPiece(target=reached(account, "east"), stream="S", upto=2)], 1, is_followed=True)[0]
     there = pickle.loads(pickle.dumps(part))
     assert isinstance(there, Pieces)
     assert there.value == part.value

@@ -19,8 +19,8 @@ from reconciler.fleet.accounts.fleet_file import load_fleet
 from reconciler.fleet.formats.text import render
 from reconciler.fleet.plan import plans
 from reconciler.fleet.report.json import plans_json
+from reconciler.fleet.report.json_schema import fleet_plan_schema
 from reconciler.fleet.report.plans import TargetPlan, plans_report
-from reconciler.fleet.report.schema import fleet_plan_schema
 from reconciler.model.run_options import RunOptions
 from reconciler.report.words.paper import Paper
 from tests.fleet.told import Odd

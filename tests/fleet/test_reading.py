@@ -11,7 +11,7 @@ from reconciler.fleet.accounts.reading import (
     Columns,
     SharedWindow,
     TargetPart,
-    across,
+    as_columns,
     configs,
     read_all,
     rows_of_part,
@@ -246,4 +246,4 @@ def test_whoever_is_interrupted_while_waiting_leaves_room() -> None:
 
 
 def test_rows_become_columns_of_equal_length() -> None:
-    assert across([{"a": 1}, {"b": 2}]) == {"a": [1, None], "b": [None, 2]}
+    assert as_columns([{"a": 1}, {"b": 2}]) == {"a": [1, None], "b": [None, 2]}

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from reconciler.cli.fleet.options import FleetFormat
 from reconciler.cli.run import run
-from reconciler.fleet.accounts.source import live
+from reconciler.fleet.accounts.source import read_live
 from reconciler.server.wire.api import JetStream
 from tests.fleet.keeping import kept_up
 from tests.support.accounts import User, connect
@@ -127,7 +127,7 @@ def written(
     whole = {"reconciler": 1, "fleet": "test", "defaults": {"topology": "shop.yaml"}, "targets": planted.targets}
     fleet.write_text(json.dumps(whole), encoding="utf-8")
     (folder / "shop.yaml").write_text(TOPOLOGY, encoding="utf-8")
-    looks = {table: live(legible, fleet, table, stream="S") for table in ("configs", "subjects", "messages")}
+    looks = {table: read_live(legible, fleet, table, stream="S") for table in ("configs", "subjects", "messages")}
     plans = "".join(look._jdf.queryExecution().toString() + repr(look.schema) for look in looks.values())
     for table in ("subjects", "messages"):  # the command keeps the others
         looks[table].write.parquet(str(folder / "tables" / table))

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reconciler.fleet.accounts.message_ranges import StreamPiece
-from reconciler.fleet.accounts.messages import shared
-from reconciler.fleet.accounts.reading import REQUESTS, TargetPart, dealt
-from reconciler.fleet.accounts.source import TargetsReader, heavy, split
+from reconciler.fleet.accounts.messages import share_pieces
+from reconciler.fleet.accounts.reading import REQUESTS, TargetPart, deal_out
+from reconciler.fleet.accounts.source import TargetsReader, heavy_targets, target_parts
 from reconciler.fleet.accounts.targets import HEAVY, FleetTarget
 from reconciler.fleet.tables.tables import CONFIGS, SUBJECTS
 from reconciler.server.connect.settings import Settings
@@ -30,32 +30,32 @@ def names(parts: tuple[TargetPart, ...]) -> list[tuple[str, int]]:
 
 
 def test_parts_of_one_target_go_to_different_tasks() -> None:
-    parts = [*split(target("big", parts=2), 0), *split(target("small"), 0)]
-    assert [names(some) for some, _ in dealt(parts, 2)] == [[("big", 0), ("small", 0)], [("big", 1)]]
+    parts = [*target_parts(target("big", parts=2), 0), *target_parts(target("small"), 0)]
+    assert [names(some) for some, _ in deal_out(parts, 2)] == [[("big", 0), ("small", 0)], [("big", 1)]]
 
 
 def test_no_more_tasks_than_there_is_to_read_nor_none() -> None:
-    assert len(list(dealt(list(split(target(), 0)), 8))) == 1
+    assert len(list(deal_out(list(target_parts(target(), 0)), 8))) == 1
     nothing: list[TargetPart] = []
-    assert [names(some) for some, _ in dealt(nothing, 8)] == [[]]
+    assert [names(some) for some, _ in deal_out(nothing, 8)] == [[]]
 
 
 def test_requests_of_all_tasks_together_are_bounded() -> None:
     for tasks in (1, 2, 7, 400, 5000):
-        requests = [found for _, found in dealt(range(1000), tasks)]
+        requests = [found for _, found in deal_out(range(1000), tasks)]
         assert sum(requests) <= REQUESTS
         assert min(requests) > 0
 
 
 def test_messages_are_asked_for_within_the_same_bounds() -> None:
     pieces = [StreamPiece(target=target(), stream="S") for _ in range(5000)]
-    found = shared(pieces, 400, is_followed=True)
+    found = share_pieces(pieces, 400, is_followed=True)
     assert sum(part.requests for part in found) <= REQUESTS
     assert sum(len(part.value) for part in found) == 5000
 
 
 def test_what_was_large_at_the_last_look_is_split() -> None:
-    assert [len(list(split(target(), objects))) for objects in (0, 30_000, 100_000, 10_000_000)] == [1, 1, 5, 16]
+    assert [len(list(target_parts(target(), objects))) for objects in (0, 30_000, 100_000, 10_000_000)] == [1, 1, 5, 16]
 
 
 def test_how_large_a_target_is_tells_its_newest_look_that_read_all_of_it(spark: SparkSession) -> None:
@@ -71,7 +71,7 @@ def test_how_large_a_target_is_tells_its_newest_look_that_read_all_of_it(spark: 
         look("shrunk", "z", 18, HEAVY), look("shrunk", "a", 19, HEAVY - 1),
         look("long ago", "2026-11-01", 1, HEAVY),
     ]  # fmt: skip
-    found = heavy(reduce(type(looks[0]).unionByName, looks), since=date(2026, 11, 7))
+    found = heavy_targets(reduce(type(looks[0]).unionByName, looks), since=date(2026, 11, 7))
     assert [tuple(row) for row in found.collect()] == [("big", HEAVY)]
 
 

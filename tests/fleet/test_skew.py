@@ -58,9 +58,9 @@ def test_subjects_fall_where_servers_put_them(fallen: DataFrame) -> None:
 
 
 def test_members_get_what_falls_on_their_partitions(spark: SparkSession, fallen: DataFrame) -> None:
-    from reconciler.fleet.skew.skew import loads, owned
+    from reconciler.fleet.skew.skew import loads, ownership_frame
 
-    found = loads(fallen, owned(spark, candidates(3, 5)))
+    found = loads(fallen, ownership_frame(spark, candidates(3, 5)))
     assert rows(found, "membership", "member", "owned", "subjects", "messages") == [
         ("3", "m1", 2, 2, 30),
         ("3", "m2", 1, 2, 6),
@@ -74,9 +74,9 @@ def test_members_get_what_falls_on_their_partitions(spark: SparkSession, fallen:
 
 
 def test_skew_is_the_largest_by_the_mean(spark: SparkSession, fallen: DataFrame) -> None:
-    from reconciler.fleet.skew.skew import loads, owned, skew
+    from reconciler.fleet.skew.skew import loads, ownership_frame, skew
 
-    found = skew(fallen, loads(fallen, owned(spark, candidates(3))))
+    found = skew(fallen, loads(fallen, ownership_frame(spark, candidates(3))))
     columns = "membership", "of", "total", "missed", "unowned", "mean", "largest", "where", "ratio", "p99", "empty"
     assert rows(found, "target", *columns, "error") == [
         ("down", *[None] * 11, "nobody answers"),
@@ -88,14 +88,14 @@ def test_skew_is_the_largest_by_the_mean(spark: SparkSession, fallen: DataFrame)
 
 
 def test_figures_of_a_part_of_the_subjects_say_why_they_are(spark: SparkSession, subjects: DataFrame) -> None:
-    from reconciler.fleet.skew.skew import falls, loads, owned, skew
+    from reconciler.fleet.skew.skew import falls, loads, ownership_frame, skew
     from reconciler.fleet.tables.tables import SUBJECTS as TABLE
 
     cut = spark.createDataFrame(
         [("eu", "ORDERS", None, None, "timeout", None), ("us", "O", "o.a.b", 1, None, None)], TABLE
     )
     fallen = falls(subjects.union(cut), candidates())
-    found = skew(fallen, loads(fallen, owned(spark, candidates()))).where("of is null or of = 'subjects'")
+    found = skew(fallen, loads(fallen, ownership_frame(spark, candidates()))).where("of is null or of = 'subjects'")
     assert rows(found, "target", "stream", "total", "error") == [
         ("down", None, None, "nobody answers"),
         ("eu", "ORDERS", 4, "timeout"),
@@ -105,20 +105,20 @@ def test_figures_of_a_part_of_the_subjects_say_why_they_are(spark: SparkSession,
 
 
 def test_what_nobody_owns_is_no_members_load(spark: SparkSession, fallen: DataFrame) -> None:
-    from reconciler.fleet.skew.skew import loads, owned, skew
+    from reconciler.fleet.skew.skew import loads, ownership_frame, skew
 
     mapped = Membership(mappings=(("a", (1,)), ("b", (2, 3))))
     wanted = Candidates(choices=(BY_FIRST,), partitions=(4,), memberships=(mapped,))
-    found = skew(fallen, loads(fallen, owned(spark, wanted))).where("membership is not null")
+    found = skew(fallen, loads(fallen, ownership_frame(spark, wanted))).where("membership is not null")
     assert rows(found, "of", "total", "unowned", "mean") == [("messages", 6, 30, 3.0), ("subjects", 2, 2, 1.0)]
 
 
 def test_a_filter_that_matches_nothing_says_so(subjects: DataFrame, spark: SparkSession) -> None:
-    from reconciler.fleet.skew.skew import falls, loads, owned, skew
+    from reconciler.fleet.skew.skew import falls, loads, ownership_frame, skew
 
     wanted = Candidates(choices=every_choice("x.*")[:1], partitions=(2,), memberships=(Membership.of(2),))
     fallen = falls(subjects, wanted)
-    found = skew(fallen, loads(fallen, owned(spark, wanted))).where("error is null")
+    found = skew(fallen, loads(fallen, ownership_frame(spark, wanted))).where("error is null")
     assert rows(found, "membership", "of", "total", "missed", "ratio") == [
         (None, "messages", 0, 43, None),
         (None, "subjects", 0, 5, None),
@@ -127,9 +127,9 @@ def test_a_filter_that_matches_nothing_says_so(subjects: DataFrame, spark: Spark
 
 def test_what_changes_hands_is_what_falls_on_partitions_that_do(spark: SparkSession, fallen: DataFrame) -> None:
     """From two members to three, of `0 1 | 2 3`: partition 1 goes to m2, 2 to m3, 3 to m1; two would be enough."""
-    from reconciler.fleet.skew.skew import handed_over, moves
+    from reconciler.fleet.skew.skew import handovers_frame, moves
 
-    found = moves(fallen, handed_over(spark, candidates(2, 3)))
+    found = moves(fallen, handovers_frame(spark, candidates(2, 3)))
     columns = "before", "after", "manner", "partitions_moved", "subjects_moved", "messages_moved", "share"
     assert rows(found.where("choice is not null"), *columns) == [
         ("2", "3", "declared", 3, 2, 6, 0.5),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from reconciler.fleet.accounts.rows import snapshot_of
-from reconciler.fleet.accounts.source import live
+from reconciler.fleet.accounts.source import read_live
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account
@@ -34,7 +34,7 @@ async def filled(js: JetStream) -> None:
 
 
 def read(spark: SparkSession, file: Path, table: str = "configs", **options: str) -> list[Row]:
-    return live(spark, file, table, **options).collect()
+    return read_live(spark, file, table, **options).collect()
 
 
 def of(rows: list[Row], target: str) -> list[Row]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from reconciler.fleet.skew.candidates import Choice, Partitioning
-from reconciler.fleet.skew.counting import falling
+from reconciler.fleet.skew.counting import falls_counter
 
 REGIONS = ["eu-west", "us-east-1", "ap", "sa", "africa"]
 ROWS = 40_000
@@ -35,7 +35,7 @@ def by(*wildcards: int) -> Choice:
 
 
 def loads(choice: Choice, partitions: int, of: str = "subjects") -> list[int]:
-    found = falling((choice,), (partitions,))(iter([orders()]))
+    found = falls_counter((choice,), (partitions,))(iter([orders()]))
     return [row[of] for batch in found for row in batch.to_pylist() if row["partition"] is not None]
 
 
@@ -80,6 +80,6 @@ def calls(batches: Iterator[pa.RecordBatch]) -> int:
 def test_twenty_times_the_subjects_take_no_more_calls() -> None:
     """What is called for each piece of rows is numpy, whatever their number; what Python did for each would show here."""
     few, many = orders(1_000, width=6), orders(20_000, width=6)
-    work = falling((by(1), by(2), by(1, 2), by()), (6, 8, 64))
+    work = falls_counter((by(1), by(2), by(1, 2), by()), (6, 8, 64))
     calls(work(iter([few])))  # what is loaded at the first time
     assert calls(work(iter([many]))) == calls(work(iter([few])))

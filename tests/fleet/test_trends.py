@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from reconciler.fleet.drift.history import drift_history
-from reconciler.fleet.drift.summary import cells, repairs, trend
+from reconciler.fleet.drift.summary import drift_by_run_and_target, repairs, trend
 from reconciler.fleet.tables.tables import REPAIRS, TREND
 from tests.fleet.drift_rows import Row, field, frame, look, night, unreachable, unremembered, wanted, whole
 
@@ -82,9 +82,9 @@ def test_cells_tell_the_targets_that_strayed_most_and_what_could_not_be_read(
     nights: tuple[DataFrame, DataFrame],
 ) -> None:
     runs = ["r1", "r2", "r3"]
-    found = {(row.run, row.target): row.objects for row in cells(nights[0], runs, 2).collect()}
+    found = {(row.run, row.target): row.objects for row in drift_by_run_and_target(nights[0], runs, 2).collect()}
     assert found == {
         ("r1", "eu"): 1, ("r2", "eu"): 1, ("r3", "eu"): 1,
         ("r1", "us"): 1, ("r2", "us"): None, ("r3", "us"): 1,
     }  # fmt: skip
-    assert {row.target for row in cells(nights[0], runs, 1).collect()} == {"eu"}
+    assert {row.target for row in drift_by_run_and_target(nights[0], runs, 1).collect()} == {"eu"}

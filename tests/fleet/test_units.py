@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.fleet.runs.collected import infos
+from reconciler.fleet.runs.collected import field_infos
 from reconciler.report.words.values import show_side
 
 
@@ -25,4 +25,4 @@ from reconciler.report.words.values import show_side
     ],
 )
 def test_a_value_of_a_row_has_the_unit_of_its_path(kind: str, path: str, value: Any, shown: str) -> None:
-    assert show_side(value, infos([{"kind": kind, "path": path}])[kind, path]) == shown
+    assert show_side(value, field_infos([{"kind": kind, "path": path}])[kind, path]) == shown

@@ -15,7 +15,7 @@ from nats.aio.subscription import Subscription
 from pyspark.sql import DataFrame, SparkSession
 
 from reconciler.fleet.accounts.targets import FleetTarget
-from reconciler.fleet.tables.frames import made
+from reconciler.fleet.tables.frames import frame_of
 from reconciler.fleet.tables.tables import EVENTS
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.connect.settings import Settings
@@ -49,7 +49,7 @@ def audit(seconds: float, deed: str, config: Mapping[str, Any] | None = None, **
 
 
 def events(spark: SparkSession, *told: dict[str, Any]) -> DataFrame:
-    return made(spark, told, EVENTS)
+    return frame_of(spark, told, EVENTS)
 
 
 def said(frame: DataFrame, *columns: str) -> list[tuple[Any, ...]]:
@@ -86,7 +86,7 @@ async def _provoke(js: JetStream) -> None:
     told = Heard(await js.pipeline.nc.subscribe("$JS.EVENT.>"))
     await make_stream(js, "S", subjects=["s"])
     usual = {"priority_policy": "pinned_client", "priority_groups": ["g"], "priority_timeout": 60 * SECOND}
-    made = await make_consumer(js, "S", "c", **usual, sample_freq="100", max_deliver=1, ack_wait=60 * SECOND)
+    consumer = await make_consumer(js, "S", "c", **usual, sample_freq="100", max_deliver=1, ack_wait=60 * SECOND)
     for _ in range(4):
         done(answer(await js.pipeline.request("s", b"", within=PATIENCE)))
     pinned = await _pulled(js)
@@ -97,7 +97,7 @@ async def _provoke(js: JetStream) -> None:
     await told.until("MSG_TERMINATED")
     done(await js.request("CONSUMER.UNPIN.S.c", {"group": "g"}))
     await told.until("UNPINNED")
-    hasty = {**made["config"], "priority_timeout": SECOND // 2, "ack_wait": SECOND // 5}
+    hasty = {**consumer["config"], "priority_timeout": SECOND // 2, "ack_wait": SECOND // 5}
     done(await js.request("CONSUMER.CREATE.S.c", {"stream_name": "S", "action": "update", "config": hasty}))
     await _pulled(js)  # by another one, who is never heard of again
     await told.until("MAX_DELIVERIES", '"reason":"timeout"')

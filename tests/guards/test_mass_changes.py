@@ -10,10 +10,10 @@ import pytest
 from reconciler.changes.kind import ANY
 from reconciler.changes.plan import Plan
 from reconciler.changes.verdict import Verdict
-from reconciler.journeys.saved.codec import plan_from_json
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import Severity
 from reconciler.report.codec.json import plan_json
+from tests.support.plans import plan_from_json
 from tests.support.topologies import Scene, scene
 
 Compare = Callable[..., Scene]

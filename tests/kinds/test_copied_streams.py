@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from reconciler.journeys.export.export import export
 from reconciler.journeys.plan.plan import plan
 from reconciler.model.run_options import RunOptions
 from reconciler.model.wire.version import Version
@@ -18,6 +17,7 @@ from reconciler.server.read.observe import observe
 from reconciler.server.wire.answers import Answer, Refusal
 from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account
+from tests.support.exporting import export
 from tests.support.jetstream import done, make_stream, talk
 from tests.support.topologies import TODAY, read
 from tests.support.versions import on_every_version

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.journeys.apply.exclusive import others
+from reconciler.journeys.apply.exclusive import other_topologies
 from reconciler.journeys.plan.plan import plan
 from reconciler.memory.journal import ALL, KEPT, begun_key, outdated_keys, split_chunks
 from reconciler.memory.lease import lease_key
@@ -270,7 +270,7 @@ def test_whoever_reaches_into_anothers_subjects_takes_its_lease_too(someone: Som
 
     async def touched(js: JetStream) -> list[str]:
         made = await plan(from_files(someone.shell.folder / someone.write(ours)), js)
-        return others(made.plan, made.snapshot)
+        return other_topologies(made.plan, made.snapshot)
 
     assert someone.ask(touched) == ["theirs"]
 

@@ -16,7 +16,7 @@ from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.apply.backup import back_up, to_back_up
 from reconciler.journeys.permissions.permissions import permissions
 from reconciler.journeys.plan.plan import plan
-from reconciler.journeys.plan.preflight import check, forgetful
+from reconciler.journeys.plan.preflight import check, memory_warning
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.permissions import Needs, Purpose, covers
 from reconciler.model.run_options import RunOptions
@@ -142,7 +142,7 @@ def is_told(user: User, wanted: Topology, subject: str) -> bool:
             check(made.plan, made.snapshot, js)
         except CannotContinue as refused:
             return str(refused)
-        warned = forgetful(made.plan, made.snapshot, js)
+        warned = memory_warning(made.plan, made.snapshot, js)
         return str(warned.fix if warned else "")
 
     words = talk(user, look).replace(",", " ").replace('"', " ").split()

@@ -12,7 +12,7 @@ import pytest
 
 from reconciler.changes.plan import PlannedChange
 from reconciler.journeys.plan.plan import plan
-from reconciler.journeys.saved.saving import keep, review
+from reconciler.journeys.saved.saving import review, to_saved
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
@@ -115,7 +115,7 @@ def test_what_was_removed_and_is_there_again_is_said_to_be(minor: str, tmp_path:
 
 def test_a_saved_plan_stops_where_the_bucket_knows_less_than_it_did(tmp_path: Path) -> None:
     async def reviewed(js: JetStream) -> None:
-        saved = keep(await plan(read(tmp_path, LIMITED), js, OPTIONS))
+        saved = to_saved(await plan(read(tmp_path, LIMITED), js, OPTIONS))
         there.comes_back()
         async with connected(there.server.port) as (_, again):
             with pytest.raises(CannotContinue) as stopped:

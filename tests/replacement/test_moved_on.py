@@ -11,10 +11,10 @@ import pytest
 from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan
 from reconciler.journeys.drift.look import look
-from reconciler.journeys.export.export import export
 from reconciler.server.read.observe import observe
 from tests.replacement.consuming import CONSENT, OPTIONS, Work, at_work, file
 from tests.support.accounts import Account
+from tests.support.exporting import export
 from tests.support.jetstream import done, make_consumer
 from tests.support.topologies import from_files
 from tests.support.versions import on_every_version

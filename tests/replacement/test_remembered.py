@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from reconciler.changes.change import Action
-from reconciler.journeys.export.export import export
 from reconciler.journeys.plan.plan import Planned
 from reconciler.model.records import decode_owned
 from reconciler.model.topology import Topology
 from reconciler.server.wire.answers import Refusal
 from tests.replacement.consuming import CONSENT, Work, at_work, file
 from tests.support.accounts import Account
+from tests.support.exporting import export
 from tests.support.jetstream import done, make_consumer
 from tests.support.topologies import from_files
 from tests.support.versions import on_every_version

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan
-from reconciler.journeys.apply.exclusive import others
+from reconciler.journeys.apply.exclusive import other_topologies
 from reconciler.journeys.drift.codec import drift_json
 from reconciler.journeys.drift.look import look
 from reconciler.journeys.drift.text import drift_text
@@ -128,7 +128,7 @@ def looked_at(wanted: Topology, snapshot: Snapshot) -> Plan:
     drift_text(strayed, WIRE)
     for page in (plan_json(plan), drift_json(strayed)):
         json.loads(page, parse_constant=pytest.fail)
-    others(plan, snapshot)
+    other_topologies(plan, snapshot)
     return plan
 
 

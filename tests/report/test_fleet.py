@@ -12,13 +12,13 @@ from jsonschema import Draft202012Validator
 from reconciler.fleet.formats import html, markdown, text
 from reconciler.fleet.formats.elements import Heat, Tile, Tiles
 from reconciler.fleet.report import json as as_json
-from reconciler.fleet.report.drift import alike
-from reconciler.fleet.report.drift_trend import past_part
+from reconciler.fleet.report.drift import equal_drift
+from reconciler.fleet.report.drift_trend import trend_part
 from reconciler.fleet.report.findings import FleetFindings
+from reconciler.fleet.report.json_schema import COMMANDS, fleet_schema
 from reconciler.fleet.report.overview import overview, totals
 from reconciler.fleet.report.report import report_of
 from reconciler.fleet.report.run_rows import Count
-from reconciler.fleet.report.schema import COMMANDS, fleet_schema
 from reconciler.report.words.paper import Paper
 from tests.report import fleets
 from tests.report.golden import same_as_golden
@@ -79,7 +79,7 @@ def test_what_others_wrote_is_shown_and_never_obeyed(trick: str) -> None:
 
 def test_a_target_that_nobody_looked_at_in_a_run_is_not_shown_as_well() -> None:
     trend = tuple({**one, "opened": 0, "open": 0} for one in fleets.trend())
-    (heat,) = [one for one in past_part(trend, {fleets.RUNS[0]: {"eu-1": 2}}).pieces if isinstance(one, Heat)]
+    (heat,) = [one for one in trend_part(trend, {fleets.RUNS[0]: {"eu-1": 2}}).pieces if isinstance(one, Heat)]
     assert heat.values == ((2, None, None, None, None),)
 
 
@@ -155,7 +155,7 @@ def tiles(found: FleetFindings) -> list[Tile]:
 
 def test_equal_drift_of_many_targets_is_one_entry() -> None:
     first, *rest = [
-        [one.target for one in same] for same in alike(fleets.strayed()) if same[0].address == "stream/ORDERS"
+        [one.target for one in same] for same in equal_drift(fleets.strayed()) if same[0].address == "stream/ORDERS"
     ]
     assert (first, rest) == (["eu-1", "eu-2", "us-1", "us-2"], [])
 

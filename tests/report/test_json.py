@@ -20,7 +20,7 @@ from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.journeys.groups.json import groups_schema
 from reconciler.journeys.rehearse.json import rehearsal_schema
-from reconciler.journeys.saved.codec import plan_from_json, plan_schema
+from reconciler.journeys.saved.codec import plan_schema
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
 from reconciler.model.fields import FieldInfo, Unit
 from reconciler.model.records import Owned
@@ -31,6 +31,7 @@ from reconciler.report.codec.json import _escaped, json_text, plan_json
 from reconciler.report.codec.outcome_json import outcome_schema
 from tests.report.golden import same_as_golden
 from tests.report.plans import everything, members_moved, plan
+from tests.support.plans import plan_from_json
 
 SCHEMA = json.loads(plan_schema())
 

@@ -10,8 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from reconciler.journeys.drift.text import drift_text
-from reconciler.journeys.drift.way_back import narrowed
-from reconciler.journeys.saved.codec import plan_from_json
+from reconciler.journeys.drift.way_back import narrowed_view
 from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Address, Terms
 from reconciler.report.codec.json import plan_json
@@ -21,6 +20,7 @@ from reconciler.report.formats import FORMATS
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import show_live, show_wanted
 from tests.drift.looking import seen
+from tests.support.plans import plan_from_json
 from tests.support.topologies import Scene, scene
 
 NONE = "none"
@@ -326,6 +326,6 @@ def test_the_way_back_says_what_is_the_default(tmp_path: Path) -> None:
     text = document("consumer", "ack_policy: explicit")
     raw = {"consumers": {"X": {"c": {"config": {"max_ack_pending": 7, "ack_wait": 1_000_000_000}}}}}
     found = scene(tmp_path, text, text, raw=raw)
-    back = narrowed(found.view(), seen(found), REGISTRY).changes[Address.parse("consumer/X/c")]
+    back = narrowed_view(found.view(), seen(found), REGISTRY).changes[Address.parse("consumer/X/c")]
     shown = {one.path: f"{show_live(one)} → {show_wanted(one)}" for one in back.fields}
     assert shown == {"ack_wait": "1s → 30s (default)", "max_ack_pending": "7 → 1_000 (default)"}

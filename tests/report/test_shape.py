@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from reconciler.cli.help.schema import SCHEMAS
-from reconciler.journeys.saved.codec import plan_from_json, plan_schema
+from reconciler.journeys.saved.codec import plan_schema
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.codec.json import plan_json
 from tests.report.plans import everything
+from tests.support.plans import plan_from_json
 
 CONTRACTS = sorted(set(SCHEMAS) - {"topology", "fleet"})
 

@@ -8,7 +8,7 @@ ACTS = (
     Act(
         name="a target of a fleet is planned without the values and overlay of its environment",
         file="reconciler/fleet/accounts/fleet_file.py",
-        before='            environment=said.get("environment"),\n',
+        before='            environment=settings.get("environment"),\n',
         after="            environment=None,\n",
         seen_by=("tests/fleet/test_plan.py",),
     ),
@@ -52,8 +52,8 @@ ACTS = (
     Act(
         name="subjects are hashed to other partitions than servers put them in",
         file="reconciler/fleet/skew/counting.py",
-        before="        value[:many] ^= byte[:many]\n        value[:many] *= np.uint32(FNV_PRIME)",
-        after="        value[:many] *= np.uint32(FNV_PRIME)\n        value[:many] ^= byte[:many]",
+        before="        value[:count] ^= bytes_there[:count]\n        value[:count] *= np.uint32(FNV_PRIME)",
+        after="        value[:count] *= np.uint32(FNV_PRIME)\n        value[:count] ^= bytes_there[:count]",
         seen_by=("tests/fleet/test_hashing.py",),
     ),
     Act(
@@ -89,8 +89,8 @@ ACTS = (
     Act(
         name="a lock of the fleet's tables ages by the clock of whoever wants it",
         file="reconciler/fleet/tables/lock.py",
-        before="            return timedelta(milliseconds=self._written(fresh) - self._written(self.place))",
-        after="            return timedelta(seconds=datetime.now(UTC).timestamp() - self._written(self.place) / 1000)",
+        before="            return timedelta(milliseconds=self._modified_at(fresh) - self._modified_at(self.place))",
+        after="            return timedelta(seconds=datetime.now(UTC).timestamp() - self._modified_at(self.place) / 1000)",
         seen_by=("tests/fleet/test_store.py::test_a_clock_of_ours_that_is_ahead_ends_nobody_else",),
     ),
     Act(
@@ -103,8 +103,8 @@ ACTS = (
     Act(
         name="sequences beyond what Spark counts to are handed to it",
         file="reconciler/fleet/accounts/lookout.py",
-        before="        if found.to.sequence > LARGEST:",
-        after="        if found.to.sequence > 1 << 64:",
+        before="        if step.to.sequence > LARGEST:",
+        after="        if step.to.sequence > 1 << 64:",
         seen_by=("tests/fleet/test_lookout.py::test_sequences_that_spark_cannot_count_to_are_told_and_not_read",),
     ),
 )

@@ -566,8 +566,8 @@ RULES = (
     Act(
         name="the owner of a stream removes it before its reader removes its consumer",
         file="reconciler/journeys/plan/files.py",
-        before=".isdisjoint(_stream_below(self.removed)):",
-        after=".isdisjoint(_stream_below(frozenset())):",
+        before=".isdisjoint(_streams_below(self.removed)):",
+        after=".isdisjoint(_streams_below(frozenset())):",
         seen_by=("tests/cli/test_used_streams.py",),
     ),
     Act(
@@ -727,7 +727,7 @@ RULES = (
     Act(
         name="a new start that a restoration writes counts as left out",
         file="reconciler/journeys/drift/way_back.py",
-        before="one.change.top not in starts",
+        before="field.change.top not in starts",
         after="True",
         seen_by=("tests/drift/test_restore.py::test_a_consumer_comes_back_where_the_file_says_since",),
     ),
@@ -943,8 +943,8 @@ RULES = (
     Act(
         name="going back says of subjects that wider ones covered that they were not stored",
         file="reconciler/journeys/plan/going_back.py",
-        before="if not any(is_subset(one, other) for other in live))",
-        after="if one not in live)",
+        before="if not any(is_subset(subject, other) for other in live))",
+        after="if subject not in live)",
         seen_by=("tests/saved/test_going_back.py",),
     ),
     Act(
@@ -1027,8 +1027,8 @@ RULES = (
     Act(
         name="going back says of a copy that it is empty",
         file="reconciler/journeys/plan/going_back.py",
-        before='if made.get("mirror"):',
-        after='if made.get("mirrors"):',
+        before='if fields.get("mirror"):',
+        after='if fields.get("mirrors"):',
         seen_by=("tests/saved/test_going_back.py",),
     ),
     Act(
@@ -1147,28 +1147,28 @@ RULES = (
     Act(
         name="a review keeps quiet about consents in the files",
         file="reconciler/journeys/review/review.py",
-        before="        if one.code in codes and not is_over(one, today):",
-        after="        if one.code in codes and is_over(one, today):",
+        before="        if consent.code in codes and not is_over(consent, today):",
+        after="        if consent.code in codes and is_over(consent, today):",
         seen_by=("tests/review/test_revisions.py::test_what_the_files_consent_to_is_said_with_what_is_not_judged",),
     ),
     Act(
         name="`drift` offers to put back the reader of a stream that its owner deleted",
         file="reconciler/journeys/drift/look.py",
-        before="    return {**judged, **{one: [*judged.get(one, ()), *_said_of(above, judged)] for one, above in below.items()}}",
+        before="    return {**judged, **{address: [*judged.get(address, ()), *more] for address, more in refusals.items()}}",
         after="    return judged if below else {**judged}",
         seen_by=("tests/drift/test_restore.py::test_a_reader_of_a_stream_that_its_owner_deleted_is_not_put_back",),
     ),
     Act(
         name="`drift --restore` asks the server for the reader of a stream that its owner deleted",
         file="reconciler/journeys/drift/way_back.py",
-        before="    changes = {**dict(_changes(view, items, registry)), **_refusing(drift, view, registry)}",
-        after="    changes = dict(_changes(view, items, registry))",
+        before="    changes = {**dict(_changes_back(view, items, registry)), **_refusing(drift, view, registry)}",
+        after="    changes = dict(_changes_back(view, items, registry))",
         seen_by=("tests/drift/test_restore.py::test_a_reader_of_a_stream_that_its_owner_deleted_is_not_put_back",),
     ),
     Act(
         name="one drifted field that nothing puts back hides that the rest can be",
         file="reconciler/journeys/drift/drift.py",
-        before="return [] if is_whole or len(final) == sum(one.counts for one in self.fields) else final",
+        before="return [] if is_whole or len(final) == sum(drifting.counts for drifting in self.fields) else final",
         after="return []",
         seen_by=("tests/drift/test_report.py::test_the_rest_of_what_no_server_takes_back_can_be_put_back",),
     ),
@@ -1505,7 +1505,7 @@ QUANTITIES = (
     Act(
         name="an apply that only lets go says that it applied nothing",
         file="reconciler/journeys/apply/apply.py",
-        before="sum(one.action is Action.FORGET for one in plan.changes)",
+        before="sum(change.action is Action.FORGET for change in plan.changes)",
         after="0",
         seen_by=("tests/e2e/test_promises.py",),
     ),
@@ -1887,7 +1887,7 @@ QUANTITIES = (
     Act(
         name="what followed from a value that is accepted is not written",
         file="reconciler/journeys/drift/accept.py",
-        before="        made += self._each(item, no_longer_following(values, item, self.found))",
+        before="        edits_made += self._edit_each(item, no_longer_following(values, item, self.found))",
         after="        no_longer_following(values, item, self.found)",
         seen_by=("tests/drift/test_accept.py",),
     ),
@@ -1901,14 +1901,14 @@ QUANTITIES = (
     Act(
         name="`drift --accept` writes what a field holds besides what drifted",
         file="reconciler/journeys/drift/live_values.py",
-        before="        value = _with_what_drifted(said, fields, rendered)",
+        before="        value = _with_what_drifted(declared, fields, rendered)",
         after="        value = rendered",
         seen_by=("tests/drift/test_accept.py::test_what_is_left_unmanaged_inside_a_field_stays_out_of_the_file",),
     ),
     Act(
         name="one field that cannot be written keeps the others of its object from being written",
         file="reconciler/journeys/drift/accept.py",
-        before="                return [one for edit in edits for one in self._each(item, [edit])]",
+        before="                return [made for edit in edits for made in self._edit_each(item, [edit])]",
         after="                return []",
         seen_by=(
             "tests/drift/test_accept.py::test_a_field_whose_lines_are_shared_keeps_no_other_of_its_object_from_being_written",
@@ -1917,8 +1917,8 @@ QUANTITIES = (
     Act(
         name="one value that no file can be read with keeps every file from being written",
         file="reconciler/journeys/drift/accept.py",
-        before="        done = _Acceptance(found, paths, options, is_wary=True).made()",
-        after="        done = _Acceptance(found, paths, options).made()",
+        before="        done = _Acceptance(looked, paths, options, is_wary=True).made()",
+        after="        done = _Acceptance(looked, paths, options).made()",
         seen_by=(
             "tests/drift/test_accept.py::test_a_value_with_which_no_file_can_be_read_keeps_nothing_else_from_being_written",
         ),

@@ -59,7 +59,7 @@ ACTS = (
     Act(
         name="a validation without an account knows no waivers",
         file="reconciler/journeys/plan/validate.py",
-        before="if not _is_waived(one, view.changes[address], view)",
+        before="if not _is_waived(verdict, view.changes[address], view)",
         after="if True",
         seen_by=EVERYWHERE,
     ),

@@ -32,8 +32,8 @@ ACTS = (
     Act(
         name="a saved plan goes on where the bucket knows less than it did",
         file="reconciler/journeys/saved/saved_plan.py",
-        before="    if here.reached >= planned.reached:",
-        after="    if here.reached >= 0:",
+        before="    if now.reached >= planned.reached:",
+        after="    if now.reached >= 0:",
         seen_by=(OLDER + "test_a_saved_plan_stops_where_the_bucket_knows_less_than_it_did",),
     ),
     Act(

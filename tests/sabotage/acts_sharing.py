@@ -117,14 +117,14 @@ ACTS = (
     Act(
         name="a stream that its owner's files do not declare is used all the same",
         file="reconciler/journeys/plan/files.py",
-        before="for one in used(topology, topologies) if one.is_error)",
-        after="for one in used(topology, topologies) if not one.is_error)",
+        before="for problem in used_stream_problems(topology, topologies) if problem.is_error)",
+        after="for problem in used_stream_problems(topology, topologies) if not problem.is_error)",
         seen_by=FILES,
     ),
     Act(
         name="who uses the stream of a bucket is applied before its owner",
         file="reconciler/journeys/plan/files.py",
-        before="self.streams.isdisjoint(one.name for one in other.elsewhere)",
+        before="self.streams.isdisjoint(address.name for address in other.elsewhere)",
         after="self.declared.isdisjoint(other.elsewhere)",
         seen_by=FILES,
     ),

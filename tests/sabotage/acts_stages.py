@@ -23,8 +23,8 @@ ACTS = (
     Act(
         name="an environment is in two stages",
         file=DIVIDE,
-        before="left = [one for one in left if one not in chosen]",
-        after="left = [one for one in left if one not in chosen[1:]]",
+        before="left = [member for member in left if member not in chosen]",
+        after="left = [member for member in left if member not in chosen[1:]]",
         seen_by=("tests/stages/test_divide.py",),
     ),
     Act(
@@ -37,15 +37,15 @@ ACTS = (
     Act(
         name="the next stage begins though somebody drifted",
         file=PASSING,
-        before="        elif one.drifted:",
-        after="        elif one.drifted and not one.member:",
+        before="        elif member_seen.drifted:",
+        after="        elif member_seen.drifted and not member_seen.member:",
         seen_by=("tests/stages/test_passing.py",),
     ),
     Act(
         name="the next stage begins though somebody does not plan empty",
         file=PASSING,
-        before="        elif one.pending:",
-        after="        elif one.pending and not one.member:",
+        before="        elif member_seen.pending:",
+        after="        elif member_seen.pending and not member_seen.member:",
         seen_by=("tests/stages/test_passing.py",),
     ),
     Act(
@@ -79,15 +79,15 @@ ACTS = (
     Act(
         name="a stage does what was not shown before the first one",
         file="reconciler/cli/account/apply_run.py",
-        before="            as_shown(manner.agreed.get(plan.topology), plan)",
-        after="            as_shown(plan, plan)",
+        before="            check_as_shown(manner.agreed.get(plan.topology), plan)",
+        after="            check_as_shown(plan, plan)",
         seen_by=(f"{STAGES}::test_a_stage_that_is_not_applied_stops_before_the_next",),
     ),
     Act(
         name="a change may harm more than was shown before the first stage",
         file="reconciler/journeys/stages/stage_checks.py",
-        before="(not is_new and _written(now)",
-        after="(_written(now)",
+        before="(not is_new and _field_values(now)",
+        after="(_field_values(now)",
         seen_by=("tests/stages/test_agreed.py",),
     ),
     Act(

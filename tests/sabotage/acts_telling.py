@@ -321,7 +321,7 @@ DRIFT = (
     Act(
         name="a consumer is restored where it was applied to begin, whatever the file says since",
         file="reconciler/journeys/drift/way_back.py",
-        before="return _started(owned.applied, said, starts)",
+        before="return _with_declared_start(owned.applied, declared, starts)",
         after="return dict(owned.applied)",
         seen_by=("tests/drift/test_restore.py::test_a_consumer_comes_back_where_the_file_says_since",),
     ),
@@ -344,8 +344,8 @@ DRIFT = (
     Act(
         name="a partial look passes for one without drift",
         file="reconciler/journeys/drift/drift.py",
-        before="        if self.is_partial or any(one.is_error for one in self.diagnostics):",
-        after="        if any(one.is_error for one in self.diagnostics):",
+        before="        if self.is_partial or any(diagnostic.is_error for diagnostic in self.diagnostics):",
+        after="        if any(diagnostic.is_error for diagnostic in self.diagnostics):",
         seen_by=("tests/drift/test_report.py", "tests/drift/test_standing.py"),
     ),
     Act(
@@ -407,8 +407,8 @@ DRIFT = (
     Act(
         name="going back also takes back what nobody minds",
         file="reconciler/journeys/drift/way_back.py",
-        before="        if one.counts:\n",
-        after="        if one.path:\n",
+        before="        if field.counts:\n",
+        after="        if field.path:\n",
         seen_by=("tests/drift/test_restore.py::test_what_nobody_minds_stays_as_it_is",),
     ),
     Act(
@@ -430,8 +430,8 @@ DRIFT = (
     Act(
         name="a restoration says that everything is put back, although no apply changes the queue of a group",
         file="reconciler/journeys/drift/text.py",
-        before="if item.is_left])\n    what",
-        after="if not item.is_ours])\n    what",
+        before="if item.is_left])\n    drifted",
+        after="if not item.is_ours])\n    drifted",
         seen_by=("tests/drift/test_restore.py::test_the_queue_that_no_apply_changes_is_not_said_to_be_put_back",),
     ),
     Act(
@@ -525,8 +525,8 @@ DRIFT = (
     Act(
         name="drift that a restoration leaves out is called unchanged",
         file="reconciler/journeys/drift/way_back.py",
-        before="diagnostics=said, kept=kept, hidden=left_out)",
-        after="diagnostics=said, hidden=waiting)",
+        before="diagnostics=diagnostics, kept=kept, hidden=left_out)",
+        after="diagnostics=diagnostics, hidden=waiting)",
         seen_by=("tests/drift/test_restore.py::test_what_is_left_out_of_the_selection_stays",),
     ),
     Act(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.journeys.saved.saved_plan import AccountPlace, elsewhere
+from reconciler.journeys.saved.saved_plan import AccountPlace, why_elsewhere
 from tests.e2e.here import Here
 from tests.e2e.someone import Someone, login
 from tests.server.test_observe_elsewhere import leaf_and_hub
@@ -116,4 +116,4 @@ NKEY = "A" + "B" * 55
 def test_without_an_id_what_was_there_tells_one_account_from_its_namesakes(
     then: AccountPlace, here: AccountPlace, is_it: bool
 ) -> None:
-    assert (elsewhere(then, here) is None) is is_it
+    assert (why_elsewhere(then, here) is None) is is_it

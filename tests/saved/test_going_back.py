@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.journeys.plan.going_back import lasting
+from reconciler.journeys.plan.going_back import lasting_losses
 from tests.e2e.here import somebody
 from tests.e2e.someone import HEADER, Someone
 from tests.support.accounts import Account
@@ -60,7 +60,7 @@ def test_what_a_rule_refuses_to_undo_is_named_once_for_all(tmp_path: Path) -> No
         consumer = f"{{consumers: {{c: {{priority_policy: {policy}, priority_groups: [g]}}}}}}"
         return f"streams: {{A: {consumer}, B: {consumer}, C: {consumer}}}"
 
-    (found,) = lasting(scene(tmp_path, streams("overflow"), streams("prioritized")).plan())
+    (found,) = lasting_losses(scene(tmp_path, streams("overflow"), streams("prioritized")).plan())
     assert (found.code, found.address) == ("GB101", "consumer/A/c")
     assert (
         found.message == "cannot be undone, nor can consumer/B/c, consumer/C/c: CO121 priority-policy-switch refuses it"

@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.journeys.stages.stage_checks import OFTEN, SELDOM, Seen, objections, pause, stays
+from reconciler.journeys.stages.stage_checks import (
+    OFTEN,
+    SELDOM,
+    Seen,
+    next_pause,
+    objections,
+    objections_while_staying,
+)
 
 WELL = (Seen(member="eu"), Seen(member="us"))
 STRAYED = (Seen(member="eu"), Seen(member="us", drifted=("stream/ORDERS",)))
@@ -31,7 +38,7 @@ class Clock:
         self.now += seconds
 
     def stayed(self, stay: float) -> list[str]:
-        return asyncio.run(stays(stay, self.look, "2 targets", lambda: self.now, self.rest))
+        return asyncio.run(objections_while_staying(stay, self.look, "2 targets", lambda: self.now, self.rest))
 
 
 @given(st.floats(0, 100_000))
@@ -69,5 +76,5 @@ def test_every_member_that_does_not_pass_is_named_with_the_reason() -> None:
 
 @given(st.floats(0.001, 1e6), st.floats(0, 1e6))
 def test_a_pause_is_never_longer_than_the_time_that_is_left(stay: float, so_far: float) -> None:
-    found = pause(stay, so_far)
+    found = next_pause(stay, so_far)
     assert found is None if so_far >= stay else found is not None and 0 < found <= stay - so_far

@@ -24,7 +24,7 @@ from reconciler.cli.shared.status_line import LINE
 from reconciler.journeys.apply.apply import apply as run_plan
 from reconciler.journeys.plan.plan import Planned
 from reconciler.journeys.saved.saving import SavedReview
-from reconciler.journeys.stages.stage_checks import as_shown
+from reconciler.journeys.stages.stage_checks import check_as_shown
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.codec.outcome_json import outcome_json
@@ -149,7 +149,7 @@ class ApplyRun:
         plan, manner = made.planned.plan, self._manner
         document = made.document(manner.paper, command="apply", goes_on=manner.goes_ahead(plan))
         if manner.agreed is not None:
-            as_shown(manner.agreed.get(plan.topology), plan)
+            check_as_shown(manner.agreed.get(plan.topology), plan)
         elif not manner.show_plan(document):
             return exits.FAILED
         if not manner.goes_ahead(plan):

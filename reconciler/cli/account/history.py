@@ -12,7 +12,7 @@ from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.screen import paper, say
-from reconciler.journeys.history.history import difference, history, run
+from reconciler.journeys.history.history import difference, history, stored_run
 from reconciler.journeys.history.text import (
     difference_json,
     difference_text,
@@ -79,5 +79,5 @@ async def _runs_report(js: JetStream, numbers: Sequence[int], topology: str | No
     if not numbers:
         runs = await history(js, topology)
         return history_text(runs, sheet) if sheet else history_json(runs)
-    applied = await run(js, numbers[0])
+    applied = await stored_run(js, numbers[0])
     return run_text(applied, sheet) if sheet else run_json(applied)

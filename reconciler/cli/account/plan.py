@@ -107,6 +107,6 @@ def _save(made: Made, out: Path, files: Sequence[str]) -> None:
     from reconciler.journeys.saved import saving  # noqa: PLC0415 - only for who saves a plan
 
     try:
-        saving.save(saving.keep(made.planned, files), out)
+        saving.save(saving.to_saved(made.planned, files), out)
     except OSError as error:
         raise common.cannot_write(out, error) from None

@@ -24,7 +24,7 @@ from reconciler.cli.shared.value_option import NO_VALUES, Values, values
 from reconciler.documents.read.load import Loaded
 from reconciler.documents.read.values import Filled
 from reconciler.journeys.files_and_account import both
-from reconciler.journeys.plan.going_back import Earlier, lasting
+from reconciler.journeys.plan.going_back import Earlier, lasting_losses
 from reconciler.journeys.plan.plan import Planned, planned
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Config
@@ -157,7 +157,9 @@ class Made:
 
 def with_file_warnings(plan: Plan, loaded: Loaded, earlier: Earlier | None) -> Plan:
     """Add the warnings about the files, and about what going back does not bring back."""
-    return replace(plan, diagnostics=(*loaded.diagnostics, *(lasting(plan) if earlier else ()), *plan.diagnostics))
+    return replace(
+        plan, diagnostics=(*loaded.diagnostics, *(lasting_losses(plan) if earlier else ()), *plan.diagnostics)
+    )
 
 
 @asynccontextmanager

@@ -17,8 +17,8 @@ from reconciler.cli.shared.each_topology import Unit, UnitResults, UnitRun, Work
 from reconciler.cli.shared.reporting import document
 from reconciler.cli.shared.screen import NobodyReads, confirm, tell
 from reconciler.journeys.drift.look import look
-from reconciler.journeys.stages.divide import RolloutMember, RolloutStage, divide, shared_out
-from reconciler.journeys.stages.stage_checks import Seen, seen, stays
+from reconciler.journeys.stages.divide import RolloutMember, RolloutStage, divide, division_text
+from reconciler.journeys.stages.stage_checks import Seen, objections_while_staying, seen
 from reconciler.journeys.stages.text import NOT_BEGUN, Course, course_text, passed, reason, summary, title
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
@@ -131,7 +131,7 @@ class Staged:
             elif documents:
                 self._together.print_text(FORMATS["text"].several(documents))
             if self.stages is not None:
-                self._together.print_text(f"\n{shared_out(stages, self.word)}\n")
+                self._together.print_text(f"\n{division_text(stages, self.word)}\n")
         except NobodyReads:
             tell("The plans could not be shown, so they were not applied. Nothing was changed.\n")
             return False
@@ -170,7 +170,7 @@ class Staged:
 
     def _confirm(self, plans: Plans, stages: Sequence[RolloutStage]) -> bool:
         number = counted(sum(self._goes_ahead(part) for part in plans), self.word)
-        stages_phrase = f", in {shared_out(stages, self.word)}" if self.stages is not None else ""
+        stages_phrase = f", in {division_text(stages, self.word)}" if self.stages is not None else ""
         if confirm(f"\nApply this to {number}{stages_phrase}?"):
             return True
         tell("Nothing was changed.\n")
@@ -213,7 +213,9 @@ class Staged:
         if reasons := [f"{name}: {self._outcomes[name]}" for name in stage.members if self._outcomes[name] not in DONE]:
             return reasons
         units = [part.unit for part in parts]
-        reasons = await stays(stage.stay, lambda: self._look_again(units), counted(len(units), self.word))
+        reasons = await objections_while_staying(
+            stage.stay, lambda: self._look_again(units), counted(len(units), self.word)
+        )
         if not reasons:
             self._together.print_text(passed(number, stage, self.word))
         return reasons

@@ -18,7 +18,7 @@ from reconciler.documents.read.files import Tree
 from reconciler.journeys.drift.accept import accept
 from reconciler.journeys.drift.look import Looked, look
 from reconciler.journeys.drift.restore import restore
-from reconciler.journeys.drift.text import accepted_json, accepted_text, closing, drift_text
+from reconciler.journeys.drift.text import accepted_json, accepted_text, drift_text, restored_sentence
 from reconciler.journeys.drift.way_back import restorable
 from reconciler.journeys.files_and_account import both
 from reconciler.model.run_options import RunOptions
@@ -62,7 +62,7 @@ async def restore_drift(
         planned = await restore(looked, state.js)
         made = Made(
             planned=planned, topology=state.topology, arguments=arguments, seconds=time.monotonic() - began,
-            commands=replace(commands, then=closing(planned.plan, looked.drift)),
+            commands=replace(commands, then=restored_sentence(planned.plan, looked.drift)),
         )  # fmt: skip
         code = await ApplyRun(manner).show_and_apply(made, state.js)
         return exits.DRIFT if code == exits.FINE and any(item.is_left for item in looked.drift.items) else code

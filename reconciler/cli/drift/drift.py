@@ -40,7 +40,7 @@ from reconciler.journeys.drift.codec import drift_json
 from reconciler.journeys.drift.findings import drift_findings
 from reconciler.journeys.drift.look import Looked, look
 from reconciler.journeys.drift.metrics import Gauges, metrics_text
-from reconciler.journeys.drift.text import drift_text, place, sums
+from reconciler.journeys.drift.text import drift_sums, drift_text, place_of
 from reconciler.journeys.drift.watch import Watch
 from reconciler.journeys.files_and_account import both
 from reconciler.model.diagnostic import CannotContinue
@@ -232,7 +232,7 @@ def _drift_document(looked: Looked, sheet: Paper, arguments: str, seconds: float
     }
     return document(
         command="drift", topology=drift.topology, diagnostics=drift_findings(drift), declared=looked.topology,
-        summary=f"{place(drift)}: {sums(drift)}", arguments=arguments, seconds=seconds, paper=sheet, own=formats,
+        summary=f"{place_of(drift)}: {drift_sums(drift)}", arguments=arguments, seconds=seconds, paper=sheet, own=formats,
     )  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from reconciler.cli.shared.screen import paper, say, tell
 from reconciler.journeys.drift.drift import Drift
 from reconciler.journeys.drift.metrics import Gauges, metrics_text
 from reconciler.journeys.drift.watch import Happening, LookedAtAll, Lost, Watch, Wrong
-from reconciler.journeys.drift.watch_text import WatchLine, changes, line_json, line_text, wrong
+from reconciler.journeys.drift.watch_text import WatchLine, change_lines, line_json, line_text, problem_line
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.model.units import show_duration
@@ -64,14 +64,14 @@ class Teller:
                 yield WatchLine("back", "connected again", {})
             if self.drift is None or self.drift.diagnostics != happening.drift.diagnostics:
                 tell(report(happening.drift.diagnostics, paper()))
-            yield from changes(self.drift, happening.drift)
+            yield from change_lines(self.drift, happening.drift)
         elif not self.is_lost:
             yield WatchLine("lost", f"{happening.why.rstrip('.')}; reconnecting", {"why": happening.why})
 
     def _error_lines(self, diagnostics: Sequence[Diagnostic]) -> Iterator[WatchLine]:
         """Print it on stderr for people, as they expect of errors."""
         if self.as_json:
-            yield wrong(diagnostics)
+            yield problem_line(diagnostics)
 
     def report_failed_start(self, problem: CannotContinue) -> None:
         """Report that not even the first look succeeded."""

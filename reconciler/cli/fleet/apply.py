@@ -113,13 +113,13 @@ class _Reach:
         self._targets, self._selection = {target.name: target for target in fleet.targets}, selection
 
     def __call__(self, unit: Unit, _files: Sequence[Path]) -> Reached:
-        from reconciler.fleet.plan import late  # noqa: PLC0415 - `--help` needs none of it
+        from reconciler.fleet.plan import late_diagnostic  # noqa: PLC0415 - `--help` needs none of it
 
         target = self._targets[unit.name]
         return Reached(
             options=target.options(), chosen=replace(self._selection, values=unit.values),
             arguments=lambda used: target_arguments(target, _selected_options(used)), deadline=target.deadline,
-            late=with_target(late, target),
+            late=with_target(late_diagnostic, target),
         )  # fmt: skip
 
 

@@ -41,10 +41,10 @@ class SparkCommand:
         """Run `work` with the store to itself, report what it found, and return the exit code."""
         check_formats(self.reports)
         fleet_run = self.on.open_run(self.which)
-        from reconciler.fleet.session import reasons  # noqa: PLC0415 - pyspark is for fleet commands alone
+        from reconciler.fleet.session import explain_spark_errors  # noqa: PLC0415 - pyspark is for fleet commands alone
 
         try:
-            with reasons(), fleet_run.store.alone():
+            with explain_spark_errors(), fleet_run.store.alone():
                 findings = work(fleet_run)
         finally:
             fleet_run.say.clear()

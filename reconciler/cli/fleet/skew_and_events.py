@@ -88,8 +88,8 @@ def events(
     """Show pins that change hands, acknowledgements that take long, and who changed what, as servers told it."""
 
     def work(fleet_run: FleetRun) -> FleetFindings:
-        from reconciler.fleet.runs.events import told  # noqa: PLC0415 - pyspark is for fleet commands alone
+        from reconciler.fleet.runs.events import read_events  # noqa: PLC0415 - pyspark is for fleet commands alone
 
-        return told(fleet_run, stream)
+        return read_events(fleet_run, stream)
 
     return spark.run(work)

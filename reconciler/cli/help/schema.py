@@ -15,7 +15,7 @@ from reconciler.cli.shared.screen import emit, tell
 from reconciler.documents.schema.topology import topology_text
 from reconciler.documents.write.atomic import write_whole
 from reconciler.fleet.accounts.fleet_file import fleet_file_schema
-from reconciler.fleet.report.schema import COMMANDS, fleet_plan_schema, fleet_schema
+from reconciler.fleet.report.json_schema import COMMANDS, fleet_plan_schema, fleet_schema
 from reconciler.journeys.drift.codec import drift_schema
 from reconciler.journeys.groups.json import groups_schema
 from reconciler.journeys.rehearse.json import rehearsal_schema

@@ -6,6 +6,7 @@ characters change. The result is read again, and must say what was wanted and no
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Collection, Mapping, Sequence
 
 from reconciler.documents.read import nodes
@@ -47,6 +48,14 @@ def edit_values(
     if lost := next((mentions(text) - mentions(result)).elements(), None):
         raise CannotEdit(f"`{lost}` stands for the value there, and every other place where it is mentioned has it too")
     return result
+
+
+def edited_bytes(
+    file: str, data: bytes, path: Sequence[str], changes: Mapping[str, Json], ordered: Collection[str] = ()
+) -> bytes:
+    """Return the bytes of a file with other values, as `edit_values` does; a byte order mark stays."""
+    mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+    return mark + edit_values(file, data[len(mark) :].decode(), path, changes, ordered).encode()
 
 
 def _must_be_rewritten(root: Node, path: Sequence[str], changes: Mapping[str, Json], file: str) -> bool:

@@ -16,7 +16,7 @@ AHEAD = 2
 """How many items are fetched before anybody takes them."""
 
 
-class Beside:
+class BackgroundLoop:
     """Runs coroutines for callers that have no loop; `with` ends it."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Beside:
 
     def close(self) -> None:
         """Cancel whatever still runs, stop the loop and wait until its thread has ended."""
-        self.run(self._wind_up())
+        self.run(self._cancel_all())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -63,7 +63,7 @@ class Beside:
                 raise item
             yield item
 
-    async def _wind_up(self) -> None:
+    async def _cancel_all(self) -> None:
         """Cancel what nobody waits for any more, and let it close what it holds."""
         others = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in others:
@@ -72,28 +72,28 @@ class Beside:
         await self._loop.shutdown_asyncgens()
 
 
-def emitted(feed: Feed[T]) -> Generator[T, None, None]:
+def items_of(feed: Feed[T]) -> Generator[T, None, None]:
     """Yield items with a loop of its own, which ends when the consumer stops."""
-    with Beside() as beside:
-        yield from beside.each(feed)
+    with BackgroundLoop() as loop:
+        yield from loop.each(feed)
 
 
-def merged(sources: Iterable[AsyncIterator[T]], at_once: int) -> Feed[T]:
+def merge_sources(sources: Iterable[AsyncIterator[T]], at_once: int) -> Feed[T]:
     """Yield what all of them give, as it comes, from this many at a time."""
 
-    async def all_of_them(put: Put[T]) -> None:
+    async def feed(put: Put[T]) -> None:
         room = asyncio.Semaphore(at_once)
         try:
             async with asyncio.TaskGroup() as tasks:
                 for source in sources:
-                    tasks.create_task(_drained(source, room, put))
+                    tasks.create_task(_drain(source, room, put))
         except* Exception as errors:  # noqa: BLE001 - the first of them goes on where the items are taken
             raise errors.exceptions[0] from None
 
-    return all_of_them
+    return feed
 
 
-async def _drained(source: AsyncIterator[T], room: asyncio.Semaphore, put: Put[T]) -> None:
+async def _drain(source: AsyncIterator[T], room: asyncio.Semaphore, put: Put[T]) -> None:
     async with room:
         async for item in source:
             await put(item)

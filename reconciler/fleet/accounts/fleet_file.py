@@ -157,7 +157,7 @@ class _Reading:
                 self.problems.append(complain("XX504", "wrong-shape", message, at))
             return None
         spec = self._spec(root)
-        return None if spec is None else self._checked(spec, root)
+        return None if spec is None else self._with_defaults(spec, root)
 
     def _spec(self, root: Mapping) -> FleetSpec | None:
         spec, findings = read_spec(FleetSpec, root)
@@ -165,96 +165,100 @@ class _Reading:
             self._complain(finding)
         return None if findings else spec
 
-    def _checked(self, spec: FleetSpec, root: Mapping) -> Fleet | None:
+    def _with_defaults(self, spec: FleetSpec, root: Mapping) -> Fleet | None:
         """Complete each target with the defaults; errors in the defaults are reported where the defaults stand."""
         defaults, targets = root.get("defaults"), root.entries["targets"][1]
         assert isinstance(targets, Mapping)
         if isinstance(defaults, Mapping):
-            self._secrets("defaults", spec.defaults, defaults)
-        made = [
+            self._refuse_secrets("defaults", spec.defaults, defaults)
+        fleet_targets = [
             self._target(key, node, spec.targets[name], spec.defaults)
             for name, (key, node) in targets.entries.items()
         ]  # fmt: skip
         if self.problems:
             return None
-        return Fleet(name=spec.fleet, file=self.path, targets=tuple(made))
+        return Fleet(name=spec.fleet, file=self.path, targets=tuple(fleet_targets))
 
     def _target(self, key: Scalar, node: Node, spec: TargetSpec, defaults: TargetSpec) -> FleetTarget:
         name = key.text
-        if complaint := _bad_name(key):
+        if complaint := _why_bad_name(key):
             self._complain(NodeProblem(key, "506", "bad-name", complaint))
         if isinstance(node, Mapping):
-            self._secrets(f"targets.{name}", spec, node)
-        said = _over(spec, defaults)
-        topology = tuple(self.path.parent / part for part in _listed(said.get("topology")))
-        if said.get("environment"):
+            self._refuse_secrets(f"targets.{name}", spec, node)
+        settings = _merged(spec, defaults)
+        topology = tuple(self.path.parent / part for part in _as_tuple(settings.get("topology")))
+        if settings.get("environment"):
             own = node.entries.get("environment") if isinstance(node, Mapping) else None
-            said |= self._way(f"targets.{name}", node_to_show(*own) if own else key, said, topology)
-        if not (said.get("context") or said.get("server") or said.get("environment")):
+            settings |= self._way_of_environment(
+                f"targets.{name}", node_to_show(*own) if own else key, settings, topology
+            )
+        if not (settings.get("context") or settings.get("server") or settings.get("environment")):
             message = f"targets.{name} does not say how to reach it; write context: NAME or server: URL"
             self._complain(NodeProblem(key, "503", "missing-key", message))
         return FleetTarget(
             name=name,
-            settings=_settings(said, self.path.parent),
+            settings=_connection_settings(settings, self.path.parent),
             topology=topology,
-            environment=said.get("environment"),
-            values={**_written(defaults.values), **_written(spec.values)},
+            environment=settings.get("environment"),
+            values={**_as_yaml_writes(defaults.values), **_as_yaml_writes(spec.values)},
             own=tuple(spec.values),
             labels={**defaults.labels, **spec.labels},
-            deadline=said["deadline"] / 1e9 if said.get("deadline") else DEADLINE,
-            parts=said.get("parts") or 1,
+            deadline=settings["deadline"] / 1e9 if settings.get("deadline") else DEADLINE,
+            parts=settings.get("parts") or 1,
             where=Place(key, node),
         )
 
-    def _way(self, path: str, at: Node, said: dict[str, Any], topology: tuple[Path, ...]) -> dict[str, Any]:
+    def _way_of_environment(
+        self, path: str, node: Node, settings: dict[str, Any], topology: tuple[Path, ...]
+    ) -> dict[str, Any]:
         """Return the context or server of an environment, for a target that names none."""
-        wanted = str(said["environment"])
+        wanted = str(settings["environment"])
         if topology not in self.environments:
             self.environments[topology] = environments_in(topology, Filled()) if topology else {}
-        known = self.environments[topology]
-        if wanted not in known:
-            message = f"{path}.environment `{wanted}` is none of its topology{did_you_mean(wanted, known)}"
-            self._complain(NodeProblem(at, "502", "wrong-value", message))
+        environments = self.environments[topology]
+        if wanted not in environments:
+            message = f"{path}.environment `{wanted}` is none of its topology{did_you_mean(wanted, environments)}"
+            self._complain(NodeProblem(node, "502", "wrong-value", message))
             return {}
-        if said.get("context") or said.get("server"):
+        if settings.get("context") or settings.get("server"):
             return {}
-        ways = {"context": known[wanted].context, "server": known[wanted].server}
+        ways = {"context": environments[wanted].context, "server": environments[wanted].server}
         if not any(ways.values()):
             message = f"{path}.environment `{wanted}` has no context or server, and this target names none; write one"
-            self._complain(NodeProblem(at, "503", "missing-key", message))
+            self._complain(NodeProblem(node, "503", "missing-key", message))
         return {name: way for name, way in ways.items() if way is not None}
 
-    def _secrets(self, path: str, spec: TargetSpec, node: Mapping) -> None:
+    def _refuse_secrets(self, path: str, spec: TargetSpec, node: Mapping) -> None:
         """Refuse secrets: this file is shared, and its contents go to other machines. A secret is never repeated in a
         message."""
         for name in ("password", "token"):
             if name in node.entries and not _REFERENCE.fullmatch(str(getattr(spec, name))):
                 message = f"{path}.{name} must refer to the secret, not contain it; write env://NAME or file://PATH"
-                self._at(node, name, "502", "wrong-value", message)
+                self._complain_at(node, name, "502", "wrong-value", message)
         for name, instead in _PATHS.items():
-            if any(map(is_pasted, _listed(getattr(spec, name)))):
+            if any(map(is_pasted, _as_tuple(getattr(spec, name)))):
                 message = f"{path}.{name} must refer to it, not contain it; write {instead}"
-                self._at(node, name, "502", "wrong-value", message)
+                self._complain_at(node, name, "502", "wrong-value", message)
         if spec.server is not None:
-            self._server(path, spec.server, node)
-        for one, other in (("user", "password"), ("password", "user")):
-            if getattr(spec, one) is not None and getattr(spec, other) is None:
-                self._at(node, one, "503", "missing-key", f"{path}.{one} also needs `{other}`")
+            self._check_server(path, spec.server, node)
+        for key, other in (("user", "password"), ("password", "user")):
+            if getattr(spec, key) is not None and getattr(spec, other) is None:
+                self._complain_at(node, key, "503", "missing-key", f"{path}.{key} also needs `{other}`")
 
-    def _server(self, path: str, urls: str, node: Mapping) -> None:
+    def _check_server(self, path: str, urls: str, node: Mapping) -> None:
         try:
             has_login = any(server.user is not None for server in parse_servers(urls))
         except CannotContinue as error:
             why = error.diagnostics[0]
-            self._at(node, "server", "502", "wrong-value", f"{path}.server: {why.message} {why.fix}")
+            self._complain_at(node, "server", "502", "wrong-value", f"{path}.server: {why.message} {why.fix}")
             return
         if has_login:
             message = (
                 f"{path}.server contains a login; write user: NAME and password: env://NAME instead, or creds: PATH"
             )
-            self._at(node, "server", "502", "wrong-value", message)
+            self._complain_at(node, "server", "502", "wrong-value", message)
 
-    def _at(self, node: Mapping, name: str, number: str, code_name: str, message: str) -> None:
+    def _complain_at(self, node: Mapping, name: str, number: str, code_name: str, message: str) -> None:
         key, value = node.entries[name]
         self._complain(NodeProblem(node_to_show(key, value), number, code_name, message))
 
@@ -262,7 +266,7 @@ class _Reading:
         self.problems.append(finding.diagnostic())
 
 
-def _bad_name(key: Scalar) -> str | None:
+def _why_bad_name(key: Scalar) -> str | None:
     if not key.text or "/" in key.text:
         return f"`{key.text}` cannot be the name of a target; a name is not empty, and has no slash"
     if key.plain and (other := needs_quotes_as_name(key.text)):
@@ -270,48 +274,48 @@ def _bad_name(key: Scalar) -> str | None:
     return None
 
 
-def _over(spec: TargetSpec, defaults: TargetSpec) -> dict[str, Any]:
+def _merged(spec: TargetSpec, defaults: TargetSpec) -> dict[str, Any]:
     """Merge defaults: a target that names its context, its server or its login does not get those of the defaults as
     well."""
-    said, lower = spec.model_dump(exclude_unset=True), defaults.model_dump(exclude_unset=True)
+    own, lower = spec.model_dump(exclude_unset=True), defaults.model_dump(exclude_unset=True)
     replaced: tuple[str, ...] = ()
-    if "context" in said:
+    if "context" in own:
         replaced = WAY
-    elif any(name in said for name in LOGIN):
+    elif any(name in own for name in LOGIN):
         replaced = LOGIN
-    if "server" in said:
+    if "server" in own:
         replaced = (*replaced, "context")
-    return {**{name: value for name, value in lower.items() if name not in replaced}, **said}
+    return {**{name: value for name, value in lower.items() if name not in replaced}, **own}
 
 
-def _settings(said: dict[str, Any], folder: Path) -> Settings:
-    def place(name: str) -> str | None:
-        text: str | None = said.get(name)
+def _connection_settings(settings: dict[str, Any], folder: Path) -> Settings:
+    def resolved(name: str) -> str | None:
+        text: str | None = settings.get(name)
         is_name = name == "context" and not (text or "").endswith(".json")
-        return _beside(folder, text) if text and not is_name else text
+        return _from_folder(folder, text) if text and not is_name else text
 
-    timeout = said.get("timeout")
+    timeout = settings.get("timeout")
     return Settings(
-        url=said.get("server"), context=place("context"), no_context="context" not in said or None,
-        user=said.get("user"), password=place("password"), token=place("token"),
-        creds=place("creds"), nkey=place("nkey"),
-        cert=place("tlscert"), key=place("tlskey"), ca=place("tlsca"), tls_first=said.get("tlsfirst"),
-        js_domain=said.get("js_domain"), js_api_prefix=said.get("js_api_prefix"), inbox_prefix=said.get("inbox_prefix"),
+        url=settings.get("server"), context=resolved("context"), no_context="context" not in settings or None,
+        user=settings.get("user"), password=resolved("password"), token=resolved("token"),
+        creds=resolved("creds"), nkey=resolved("nkey"),
+        cert=resolved("tlscert"), key=resolved("tlskey"), ca=resolved("tlsca"), tls_first=settings.get("tlsfirst"),
+        js_domain=settings.get("js_domain"), js_api_prefix=settings.get("js_api_prefix"), inbox_prefix=settings.get("inbox_prefix"),
         timeout=f"{timeout / 1e9:.9f}s" if timeout else None,
     )  # fmt: skip
 
 
-def _beside(folder: Path, text: str) -> str:
+def _from_folder(folder: Path, text: str) -> str:
     """Resolve a path of fleet.yaml from the folder of fleet.yaml."""
     scheme, path = ("file://", text[7:]) if text.lower().startswith("file://") else ("", text)
     return text if _FOUND_THERE.match(path) else f"{scheme}{folder.resolve() / path}"
 
 
-def _listed(said: str | tuple[str, ...] | None) -> tuple[str, ...]:
+def _as_tuple(value: str | tuple[str, ...] | None) -> tuple[str, ...]:
     """A single value counts as a list of one."""
-    return (said,) if isinstance(said, str) else said or ()
+    return (value,) if isinstance(value, str) else value or ()
 
 
-def _written(values: dict[str, Any]) -> dict[str, str]:
+def _as_yaml_writes(values: dict[str, Any]) -> dict[str, str]:
     """Return values as YAML writes them."""
     return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in values.items()}

@@ -89,46 +89,48 @@ class Lookout:
 
     async def ends(self) -> Ends:
         """Return where every stream ends now."""
-        return await self._each(lambda target: self._asked(target, self._ends))
+        return await self._ask_all(lambda target: self._ask(target, self._ends))
 
     async def look(self, before: Offsets, *, most: int = EVERYTHING, ends: Ends | None = None) -> Offsets:
         """Return the next piece of each stream, with at most this many messages; with `ends`, nothing beyond those."""
 
-        async def at(target: FleetTarget) -> Entries:
+        async def pieces_of(target: FleetTarget) -> Entries:
             was = before.get(target.name, {})
             end = None if ends is None else ends[target.name]
-            found = end if isinstance(end, str) else await self._asked(target, lambda x: self._news(x, was, most, end))
-            return self._unknown(was, found) if isinstance(found, str) else found
+            pieces = (
+                end if isinstance(end, str) else await self._ask(target, lambda x: self._new_pieces(x, was, most, end))
+            )
+            return self._all_with_error(was, pieces) if isinstance(pieces, str) else pieces
 
-        found = await self._each(at)
-        return {**before, **{name: entries for name, entries in found.items() if entries}}
+        pieces = await self._ask_all(pieces_of)
+        return {**before, **{name: entries for name, entries in pieces.items() if entries}}
 
     async def close(self) -> None:
         """Close the connection to every target; a later look dials again."""
-        await asyncio.gather(*(self._hang_up(name) for name in [*self._lines]))
+        await asyncio.gather(*(self._disconnect(name) for name in [*self._lines]))
 
-    async def _each(self, at: Callable[[FleetTarget], Awaitable[T]]) -> dict[str, T]:
+    async def _ask_all(self, ask: Callable[[FleetTarget], Awaitable[T]]) -> dict[str, T]:
         async def in_turn(target: FleetTarget) -> T:
             async with self._room:
-                return await at(target)
+                return await ask(target)
 
-        found = await asyncio.gather(*(in_turn(target) for target in self._targets))
-        return dict(zip((target.name for target in self._targets), found, strict=True))
+        answers = await asyncio.gather(*(in_turn(target) for target in self._targets))
+        return dict(zip((target.name for target in self._targets), answers, strict=True))
 
-    async def _asked(self, target: FleetTarget, ask: Callable[[_TargetConnection], Awaitable[T]]) -> T | str:
+    async def _ask(self, target: FleetTarget, ask: Callable[[_TargetConnection], Awaitable[T]]) -> T | str:
         """Ask, and never raise: a missing answer is also an answer, with its reason."""
         try:
             async with asyncio.timeout(target.deadline):
-                line = await self._line(target)
-                return await self._over(line, target, ask)
+                line = await self._connection(target)
+                return await self._ask_on(line, target, ask)
         except _Unanswered as error:
             why = str(error)
         except Exception as error:  # noqa: BLE001 - whatever a stranger answers, the other targets are looked at
             why = why_unread(target, error)
-        await self._hang_up(target.name)
+        await self._disconnect(target.name)
         return why
 
-    async def _over(
+    async def _ask_on(
         self, line: _TargetConnection, target: FleetTarget, ask: Callable[[_TargetConnection], Awaitable[T]]
     ) -> T:
         try:
@@ -136,57 +138,59 @@ class Lookout:
         finally:
             # After the end of a connection the next look dials again, however long it was gone.
             if line.js.pipeline.nc.is_closed or len(self._targets) > KEPT:
-                await self._hang_up(target.name)
+                await self._disconnect(target.name)
 
-    async def _line(self, target: FleetTarget) -> _TargetConnection:
+    async def _connection(self, target: FleetTarget) -> _TargetConnection:
         if target.name not in self._lines:
             stack = AsyncExitStack()
             js = await stack.enter_async_context(session(target.options(), window=WINDOW))
             self._lines[target.name] = _TargetConnection(js.persistent() if self._is_patient else js, stack)
         return self._lines[target.name]
 
-    async def _hang_up(self, name: str) -> None:
+    async def _disconnect(self, name: str) -> None:
         if line := self._lines.pop(name, None):
             with suppress(Exception):  # however it ends, it is gone
                 await line.stack.aclose()
 
-    async def _streams(self, line: _TargetConnection) -> tuple[str, ...]:
+    async def _streams_to_read(self, line: _TargetConnection) -> tuple[str, ...]:
         if self._wanted.stream is not None:
             return (self._wanted.stream,)
         if time.monotonic() - line.searched > SEARCH:
-            line.streams, line.searched = await _capturing(line.js), time.monotonic()
+            line.streams, line.searched = await _capturing_streams(line.js), time.monotonic()
         return line.streams
 
     async def _ends(self, line: _TargetConnection) -> Mapping[str, End]:
-        streams = await self._streams(line)
-        found = await asyncio.gather(*(newest(line.js, stream, self._wanted.matching) for stream in streams))
-        return dict(zip(streams, found, strict=True))
+        streams = await self._streams_to_read(line)
+        newest_messages = await asyncio.gather(*(newest(line.js, stream, self._wanted.matching) for stream in streams))
+        return dict(zip(streams, newest_messages, strict=True))
 
-    async def _news(self, line: _TargetConnection, was: Entries, most: int, ends: Mapping[str, End] | None) -> Entries:
-        streams = await self._streams(line) if ends is None else (*ends,)
+    async def _new_pieces(
+        self, line: _TargetConnection, was: Entries, most: int, ends: Mapping[str, End] | None
+    ) -> Entries:
+        streams = await self._streams_to_read(line) if ends is None else (*ends,)
         if not streams:
-            return self._unknown(was, NOT_KEPT)
-        one = (
-            self._piece(line.js, name, was.get(name, {}), most, None if ends is None else ends[name])
+            return self._all_with_error(was, NOT_KEPT)
+        asking = (
+            self._new_piece(line.js, name, was.get(name, {}), most, None if ends is None else ends[name])
             for name in streams
         )
-        found = dict(zip(streams, await asyncio.gather(*one), strict=True))
-        return {**{name: entry for name, entry in was.items() if name}, **{k: v for k, v in found.items() if v}}
+        pieces = dict(zip(streams, await asyncio.gather(*asking), strict=True))
+        return {**{name: entry for name, entry in was.items() if name}, **{k: v for k, v in pieces.items() if v}}
 
-    async def _piece(self, js: JetStream, stream: str, was: Entry, most: int, end: End | None) -> Entry:
-        place = Position(sequence=int(was.get("sequence", self._wanted.first - 1)), time=str(was.get("time", "")))
-        found = await onward(js, stream, place, most=most, matching=self._wanted.matching, end=end)
-        if isinstance(found, Refusal | NoAnswer):
-            return self._with_error(was, f"stream {stream}: {found}")
-        if found is None:
+    async def _new_piece(self, js: JetStream, stream: str, was: Entry, most: int, end: End | None) -> Entry:
+        position = Position(sequence=int(was.get("sequence", self._wanted.first - 1)), time=str(was.get("time", "")))
+        step = await onward(js, stream, position, most=most, matching=self._wanted.matching, end=end)
+        if isinstance(step, Refusal | NoAnswer):
+            return self._with_error(was, f"stream {stream}: {step}")
+        if step is None:
             return {key: value for key, value in was.items() if key not in ("error", "at")}
-        if found.to.sequence > LARGEST:
+        if step.to.sequence > LARGEST:
             return self._with_error(
                 was, f"stream {stream} numbers its messages above 2^63 - 1, which Spark cannot hold"
             )
-        return _entry(found, self._wanted.last)
+        return _entry_of_step(step, self._wanted.last)
 
-    def _unknown(self, was: Entries, why: str) -> Entries:
+    def _all_with_error(self, was: Entries, why: str) -> Entries:
         """Repeat the reason for everything known of a target."""
         streams = [name for name in was if name] or [self._wanted.stream or ""]
         return {name: self._with_error(was.get(name, {}), why) for name in streams}
@@ -198,24 +202,24 @@ class Lookout:
         return {**was, "error": why, "at": _now()}
 
 
-async def _capturing(js: JetStream) -> tuple[str, ...]:
+async def _capturing_streams(js: JetStream) -> tuple[str, ...]:
     names: list[str] = []
     while True:
-        said = await js.read("STREAM.NAMES", {"subject": EVENTS, "offset": len(names)})
-        if isinstance(said, Refusal | NoAnswer):
-            raise _Unanswered(f"It is unknown which streams capture {EVENTS} ({said}).")
-        page = said.get("streams") or []
+        answer = await js.read("STREAM.NAMES", {"subject": EVENTS, "offset": len(names)})
+        if isinstance(answer, Refusal | NoAnswer):
+            raise _Unanswered(f"It is unknown which streams capture {EVENTS} ({answer}).")
+        page = answer.get("streams") or []
         names += page
-        if not page or len(names) >= said.get("total", 0):
+        if not page or len(names) >= answer.get("total", 0):
             return tuple(sorted(names))
 
 
-def _entry(found: Onward, last: int | None) -> Entry:
-    sequence = found.to.sequence if last is None else min(found.to.sequence, last)
-    if sequence <= found.after:
+def _entry_of_step(step: Onward, last: int | None) -> Entry:
+    sequence = step.to.sequence if last is None else min(step.to.sequence, last)
+    if sequence <= step.after:
         return {}
-    piece: Entry = {"after": found.after, "sequence": sequence, "time": found.to.time}
-    return {**piece, "restarted": True} if found.is_anew else piece
+    piece: Entry = {"after": step.after, "sequence": sequence, "time": step.to.time}
+    return {**piece, "restarted": True} if step.is_anew else piece
 
 
 def _now() -> str:

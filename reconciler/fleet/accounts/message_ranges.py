@@ -48,7 +48,7 @@ class StreamPiece:
     """When that was noticed."""
 
 
-def planned(
+def pieces_between(
     targets: Iterable[FleetTarget], start: Offsets, end: Offsets, matching: str = ">", *, is_exact: bool = True
 ) -> Iterator[StreamPiece]:
     """Return what lies between two offsets. An `is_exact` start was noted message by message; for any other, repeated
@@ -56,11 +56,13 @@ def planned(
     for target in targets:
         for stream, entry in end.get(target.name, {}).items():
             was = start.get(target.name, {}).get(stream, {})
-            told = entry if is_exact else {**entry, "restarted": False}
-            yield from _pieces(StreamPiece(target=target, stream=stream, matching=matching), was, told)
+            entry_to_read = entry if is_exact else {**entry, "restarted": False}
+            yield from _pieces_of_entry(
+                StreamPiece(target=target, stream=stream, matching=matching), was, entry_to_read
+            )
 
 
-def _pieces(bare: StreamPiece, was: Entry, entry: Entry) -> Iterator[StreamPiece]:
+def _pieces_of_entry(bare: StreamPiece, was: Entry, entry: Entry) -> Iterator[StreamPiece]:
     if _extent(entry) != _extent(was):
         first, last = int(entry["after"]), int(entry["sequence"])
         if entry.get("restarted"):
@@ -81,13 +83,13 @@ async def batches(piece: StreamPiece, total: asyncio.Semaphore, *, must: bool) -
     says why there is no more. Where all of it `must` be read, raise Unreadable instead, unless the server says that the
     rest is gone, because then nobody could ever get beyond that."""
     if piece.error is not None:
-        yield problem(piece, piece.error)
+        yield problem_row(piece, piece.error)
         return
     left, pauses, gone, why = piece, Pauses(piece.target.deadline), 0, ""
     while left.after < piece.upto and gone < SURE:
         try:
             async for page in _messages(left, total):
-                yield rows(piece, page)
+                yield message_rows(piece, page)
                 left, pauses = replace(left, after=page[-1].sequence), Pauses(piece.target.deadline)
             left = replace(left, after=piece.upto)
         except Exception as error:  # noqa: BLE001 - whatever a stranger answers, the other targets are read
@@ -98,7 +100,7 @@ async def batches(piece: StreamPiece, total: asyncio.Semaphore, *, must: bool) -
     if left.after < piece.upto and must and not gone:
         raise Unreadable(f"{piece.target.name}: {why}; start the query again, and it resumes from its checkpoint")
     if left.after < piece.upto:
-        yield problem(piece, why, after=left.after)
+        yield problem_row(piece, why, after=left.after)
 
 
 def _reason(piece: StreamPiece, error: Exception) -> str:
@@ -110,39 +112,41 @@ def _reason(piece: StreamPiece, error: Exception) -> str:
 async def _messages(piece: StreamPiece, total: asyncio.Semaphore) -> AsyncIterator[list[Message]]:
     wanted = Range(stream=piece.stream, after=piece.after, upto=piece.upto, matching=piece.matching)
     async with session(piece.target.options(), window=SharedWindow(total, WINDOW)) as js:
-        async for page in _in_time(pages(js, wanted), piece.target.deadline):
+        async for page in _with_deadline_per_page(pages(js, wanted), piece.target.deadline):
             yield page
 
 
-async def _in_time(found: AsyncIterator[list[Message]], deadline: float) -> AsyncIterator[list[Message]]:
+async def _with_deadline_per_page(
+    source: AsyncIterator[list[Message]], deadline: float
+) -> AsyncIterator[list[Message]]:
     """Limit the seconds of each page; the time that its consumer takes does not count."""
     while True:
         try:
             async with asyncio.timeout(deadline):
-                page = await anext(found)
+                page = await anext(source)
         except StopAsyncIteration:
             return
         yield page
 
 
-def rows(piece: StreamPiece, page: Sequence[Message]) -> pa.RecordBatch:
+def message_rows(piece: StreamPiece, page: Sequence[Message]) -> pa.RecordBatch:
     """Return a page in the form for Spark."""
-    times = pa.array([one.time for one in page]).cast(pa.timestamp("ns", "UTC"))
+    times = pa.array([message.time for message in page]).cast(pa.timestamp("ns", "UTC"))
     columns = {
         "target": [piece.target.name] * len(page),
         "stream": [piece.stream] * len(page),
-        "sequence": [one.sequence for one in page],
+        "sequence": [message.sequence for message in page],
         "time": times.cast(_SCHEMA.field("time").type, safe=False),  # without the nanoseconds
-        "subject": [one.subject for one in page],
-        "headers": [[*one.headers.items()] for one in page],
-        "data": [one.data for one in page],
+        "subject": [message.subject for message in page],
+        "headers": [[*message.headers.items()] for message in page],
+        "data": [message.data for message in page],
         "error": [None] * len(page),
     }
     return pa.RecordBatch.from_pydict(columns, schema=_SCHEMA)
 
 
-def problem(piece: StreamPiece, why: str, after: int | None = None) -> pa.RecordBatch:
+def problem_row(piece: StreamPiece, why: str, after: int | None = None) -> pa.RecordBatch:
     """Return the row of a problem; `after` is the last message there is, where others cannot be read."""
-    at = datetime.fromisoformat(piece.at) if piece.at else datetime.now(UTC)
-    row = {"target": piece.target.name, "stream": piece.stream or None, "sequence": after, "time": at, "error": why}
+    time = datetime.fromisoformat(piece.at) if piece.at else datetime.now(UTC)
+    row = {"target": piece.target.name, "stream": piece.stream or None, "sequence": after, "time": time, "error": why}
     return pa.RecordBatch.from_pylist([row], schema=_SCHEMA)

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
-from reconciler.fleet.accounts.background_loop import Beside, merged
+from reconciler.fleet.accounts.background_loop import BackgroundLoop, merge_sources
 from reconciler.fleet.accounts.lookout import EVENTS, EVERYTHING, Ends, Lookout, Offsets, Wanted
-from reconciler.fleet.accounts.message_ranges import StreamPiece, batches, planned
-from reconciler.fleet.accounts.reading import dealt
+from reconciler.fleet.accounts.message_ranges import StreamPiece, batches, pieces_between
+from reconciler.fleet.accounts.reading import deal_out
 from reconciler.fleet.accounts.targets import FleetTarget
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Pieces(InputPartition):
         """What cannot be read ends the batch, and is read again by the next start; otherwise a row says so."""
 
 
-def wanted(options: Mapping[str, str]) -> Wanted:
+def wanted_of_options(options: Mapping[str, str]) -> Wanted:
     """Read the options `stream` (without it: all that capture events), `filter`, `first` and `last` sequence."""
     stream = options.get("stream")
     return Wanted(
@@ -57,30 +57,30 @@ class Batch(DataSourceReader):
     Their times may be approximate: a few messages may be read twice then, and none is left out."""
 
     def __init__(self, targets: Iterable[FleetTarget], options: Mapping[str, str]) -> None:
-        self._targets, self._wanted, self._tasks = tuple(targets), wanted(options), _tasks(options)
+        self._targets, self._wanted, self._tasks = tuple(targets), wanted_of_options(options), _number_of_tasks(options)
         self._since: Offsets = json.loads(options.get("since", "{}"))
 
     def partitions(self) -> Sequence[InputPartition]:
         """Look once at every target and share what is found among the tasks; the driver runs this."""
-        with Beside() as beside:
+        with BackgroundLoop() as loop:
             lookout = Lookout(self._targets, self._wanted, patient=True)
-            found = beside.run(lookout.look(self._since))
-            beside.run(lookout.close())
-        pieces = planned(self._targets, self._since, found, self._wanted.matching, is_exact=False)
-        return shared(pieces, self._tasks, is_followed=False)
+            ends = loop.run(lookout.look(self._since))
+            loop.run(lookout.close())
+        pieces = pieces_between(self._targets, self._since, ends, self._wanted.matching, is_exact=False)
+        return share_pieces(pieces, self._tasks, is_followed=False)
 
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
         """Yield the messages of one task; a piece that cannot be read becomes a row with the reason."""
-        return read(partition)
+        return read_pieces(partition)
 
 
 class Followed(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Follows streams from look to look, with at most `most` messages each, if that option is given."""
 
     def __init__(self, targets: Iterable[FleetTarget], options: Mapping[str, str]) -> None:
-        self._targets, self._wanted, self._tasks = tuple(targets), wanted(options), _tasks(options)
+        self._targets, self._wanted, self._tasks = tuple(targets), wanted_of_options(options), _number_of_tasks(options)
         self._most = int(options["most"]) if "most" in options else None
-        self._looking: tuple[Beside, Lookout] | None = None
+        self._looking: tuple[BackgroundLoop, Lookout] | None = None
         self._ends: Ends | None = None
         self._looked = float("-inf")
 
@@ -98,38 +98,40 @@ class Followed(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Note where every stream ends now; the query stops there."""
-        beside, lookout = self._lookout()
-        self._ends = beside.run(lookout.ends())
+        loop, lookout = self._lookout()
+        self._ends = loop.run(lookout.ends())
 
     def latestOffset(self, start: Offsets, limit: ReadLimit) -> Offsets:
         """Return where the next batch ends. `limit` is shared evenly among the streams, which get at least one message
         each."""
-        beside, lookout = self._lookout()
+        loop, lookout = self._lookout()
         self._wait()
         most = limit.max_rows if isinstance(limit, ReadMaxRows) else EVERYTHING
         streams = max(len(self._targets), sum(map(len, start.values())))
-        return beside.run(lookout.look(start, most=max(1, most // max(1, streams)), ends=self._ends))
+        return loop.run(lookout.look(start, most=max(1, most // max(1, streams)), ends=self._ends))
 
     def partitions(self, start: Offsets, end: Offsets) -> Sequence[InputPartition]:
         """Share the messages after `start` and up to `end` among the tasks."""
-        return shared(planned(self._targets, start, end, self._wanted.matching), self._tasks, is_followed=True)
+        return share_pieces(
+            pieces_between(self._targets, start, end, self._wanted.matching), self._tasks, is_followed=True
+        )
 
     def read(self, partition: InputPartition) -> Iterator[RecordBatch]:
         """Yield the messages of one task; a piece that cannot be read ends the batch, and the next start reads it
         again."""
-        return read(partition)
+        return read_pieces(partition)
 
     def stop(self) -> None:
         """Close the connections and end their thread; do nothing where the query never looked."""
         if self._looking is not None:
-            beside, lookout = self._looking
+            loop, lookout = self._looking
             self._looking = None
-            beside.run(lookout.close())
-            beside.close()
+            loop.run(lookout.close())
+            loop.close()
 
-    def _lookout(self) -> tuple[Beside, Lookout]:
+    def _lookout(self) -> tuple[BackgroundLoop, Lookout]:
         if self._looking is None:
-            self._looking = Beside().start(), Lookout(self._targets, self._wanted)
+            self._looking = BackgroundLoop().start(), Lookout(self._targets, self._wanted)
         return self._looking
 
     def _wait(self) -> None:
@@ -139,19 +141,19 @@ class Followed(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._looked = time.monotonic()
 
 
-def _tasks(options: Mapping[str, str]) -> int:
+def _number_of_tasks(options: Mapping[str, str]) -> int:
     return max(1, int(options.get("tasks", 2 * (os.cpu_count() or 1))))
 
 
-def shared(pieces: Iterable[StreamPiece], tasks: int, *, is_followed: bool) -> list[Pieces]:
+def share_pieces(pieces: Iterable[StreamPiece], tasks: int, *, is_followed: bool) -> list[Pieces]:
     """Share the pieces among this many tasks."""
-    return [Pieces(*one, is_followed=is_followed) for one in dealt([*pieces], tasks)]
+    return [Pieces(*share, is_followed=is_followed) for share in deal_out([*pieces], tasks)]
 
 
-def read(partition: InputPartition) -> Iterator[RecordBatch]:
+def read_pieces(partition: InputPartition) -> Iterator[RecordBatch]:
     """Read on an executor."""
     assert isinstance(partition, Pieces)
-    with Beside() as beside:
+    with BackgroundLoop() as loop:
         total = asyncio.Semaphore(partition.requests)
-        found = (batches(piece, total, must=partition.is_followed) for piece in partition.value)
-        yield from beside.each(merged(found, AT_ONCE))
+        sources = (batches(piece, total, must=partition.is_followed) for piece in partition.value)
+        yield from loop.each(merge_sources(sources, AT_ONCE))

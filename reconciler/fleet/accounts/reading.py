@@ -173,7 +173,7 @@ class Stopwatch:
 _MOMENT = 0.05
 
 
-def dealt(things: Sequence[T], tasks: int) -> Iterator[tuple[tuple[T, ...], int]]:
+def deal_out(things: Sequence[T], tasks: int) -> Iterator[tuple[tuple[T, ...], int]]:
     """Deal the reading out to this many tasks, one by one, with the number of requests that each may have under way, so
     that all together stay within REQUESTS. At least one task is made: without any, Spark makes up one of its own."""
     tasks = max(1, min(tasks, len(things), MOST_TASKS))
@@ -213,35 +213,35 @@ class Reading:
 
     async def succeeds(self, ask: Ask, total: asyncio.Semaphore) -> bool:
         """Read the part once and hand its rows over. False: it failed, and `error` says how."""
-        target, at, self.error = self.part.target, datetime.now(UTC), None
+        target, time, self.error = self.part.target, datetime.now(UTC), None
         watch = Stopwatch(SharedWindow(total), self.seconds)
         try:
             async with (
                 watch.within(target.deadline),
                 session(target.options(), window=watch.window) as js,
-                aclosing(ask(js, self.part)) as found,
+                aclosing(ask(js, self.part)) as parts,
             ):
-                async for columns in found:
+                async for columns in parts:
                     watch.stop()
                     self.seconds = watch.seconds()
-                    await self.tell(columns, at)
+                    await self.tell(columns, time)
                     watch.start()
         except Exception as error:  # noqa: BLE001 - whatever a stranger answers, the other targets are read
             self.error = error
         self.seconds = watch.seconds()
         return self.error is None
 
-    async def tell(self, columns: Columns, at: datetime) -> None:
+    async def tell(self, columns: Columns, time: datetime) -> None:
         """Hand the rows over, each with the target, its labels, the time and the seconds it took."""
         target, rows = self.part.target, len(next(iter(columns.values()), ()))
-        about = {
+        same = {
             "target": target.name,
             "labels": dict(target.labels),
-            "at": at,
+            "at": time,
             "seconds": self.seconds,
             "stream": self.part.stream,
         }
-        await self.emit({**columns, **{name: [value] * rows for name, value in about.items()}})
+        await self.emit({**columns, **{name: [value] * rows for name, value in same.items()}})
         self.told = True
 
     @property
@@ -258,7 +258,7 @@ class Reading:
 def why_unread(target: FleetTarget, error: BaseException | None) -> str:
     """Return the reason as a sentence."""
     if isinstance(error, CannotContinue):
-        return " ".join(one.message.removesuffix(" Nothing was changed.") for one in error.diagnostics)
+        return " ".join(finding.message.removesuffix(" Nothing was changed.") for finding in error.diagnostics)
     if isinstance(error, TimeoutError):
         return f"It could not be read within {target.deadline:g} s."
     return f"It could not be read ({type(error).__name__}: {error})."
@@ -267,7 +267,7 @@ def why_unread(target: FleetTarget, error: BaseException | None) -> str:
 async def configs(js: JetStream, part: TargetPart) -> AsyncGenerator[Columns, None]:
     """Read the account as rows of CONFIGS."""
     snapshot = await observe(js, buckets=RESERVED if part.is_first else (), consumers_of=part)
-    yield across(rows_of_part(snapshot, part))
+    yield as_columns(rows_of_part(snapshot, part))
 
 
 def rows_of_part(snapshot: Snapshot, part: TargetPart) -> list[Row]:
@@ -282,7 +282,7 @@ def rows_of_part(snapshot: Snapshot, part: TargetPart) -> list[Row]:
     return [row for row in rows_of(own) if part.is_first or row["row"] != "target"]
 
 
-def across(rows: Sequence[Row]) -> Columns:
+def as_columns(rows: Sequence[Row]) -> Columns:
     """Turn rows into columns."""
     names = dict.fromkeys(name for row in rows for name in row)
     return {name: [row.get(name) for row in rows] for name in names}

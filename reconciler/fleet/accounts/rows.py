@@ -20,44 +20,44 @@ Row = dict[str, Any]
 
 def rows_of(snapshot: Snapshot) -> Iterator[Row]:
     """Yield the account first, then its objects, then what could not be read."""
-    yield {"row": "target", "json": _text(_account(snapshot))}
+    yield {"row": "target", "json": _json_text(_account_data(snapshot))}
     for stream, item in snapshot.streams.items():
-        yield _stream(stream, item)
+        yield _stream_row(stream, item)
         for name, consumer in snapshot.consumers.get(stream, {}).items():
-            yield _consumer(stream, name, consumer)
+            yield _consumer_row(stream, name, consumer)
     for bucket, entries in snapshot.entries.items():
         yield {"row": "entries", "scope": bucket}  # a bucket that was read and found empty differs from an unread one
         for key, entry in entries.items():
-            yield _entry(bucket, key, entry)
+            yield _entry_row(bucket, key, entry)
     for scope, why in snapshot.unknown.items():
         yield {"row": "unknown", "scope": scope, "error": why}
 
 
-def _stream(name: str, item: Mapping[str, Json]) -> Row:
+def _stream_row(name: str, item: Mapping[str, Json]) -> Row:
     state = item.get("state") or {}
     return {
         "row": "stream",
         "address": f"stream/{name}",
         "scope": name,
-        "json": _text(item),
+        "json": _json_text(item),
         "messages": state.get("messages"),
         "bytes": state.get("bytes"),
         "consumers": state.get("consumer_count"),
     }
 
 
-def _consumer(stream: str, name: str, item: Mapping[str, Json]) -> Row:
+def _consumer_row(stream: str, name: str, item: Mapping[str, Json]) -> Row:
     return {
         "row": "consumer",
         "address": f"consumer/{stream}/{name}",
         "scope": f"{stream}/{name}",
-        "json": _text(item),
+        "json": _json_text(item),
         "pending": item.get("num_pending"),
         "ack_pending": item.get("num_ack_pending"),
     }
 
 
-def _entry(bucket: str, key: str, entry: Entry) -> Row:
+def _entry_row(bucket: str, key: str, entry: Entry) -> Row:
     return {
         "row": "entry",
         "scope": f"{bucket}/{key}",
@@ -67,12 +67,12 @@ def _entry(bucket: str, key: str, entry: Entry) -> Row:
     }
 
 
-def _account(snapshot: Snapshot) -> dict[str, Json]:
-    at, may = snapshot.target, snapshot.may
-    said = {name: getattr(at, name) for name in Target.__slots__ if name != "version"}
+def _account_data(snapshot: Snapshot) -> dict[str, Json]:
+    target, may = snapshot.target, snapshot.may
+    values = {name: getattr(target, name) for name in Target.__slots__ if name != "version"}
     return {
-        **said,
-        "version": str(at.version),
+        **values,
+        "version": str(target.version),
         "may": None if may is None else {"allow": may.allow, "deny": may.deny},
     }
 
@@ -116,10 +116,10 @@ def snapshot_of(rows: Iterable[Mapping[str, Any]]) -> Snapshot | str:
         gathered.add(row)
     if gathered.error is not None or gathered.account is None:
         return gathered.error or "no row says which account this is"
-    said = dict(gathered.account)
-    may = said.pop("may")
+    account = dict(gathered.account)
+    may = account.pop("may")
     return Snapshot(
-        target=Target(**{**said, "version": Version.parse(said["version"])}),
+        target=Target(**{**account, "version": Version.parse(account["version"])}),
         streams=gathered.streams,
         consumers=gathered.consumers,
         entries=gathered.entries,
@@ -128,5 +128,5 @@ def snapshot_of(rows: Iterable[Mapping[str, Any]]) -> Snapshot | str:
     )
 
 
-def _text(value: Mapping[str, Json]) -> str:
+def _json_text(value: Mapping[str, Json]) -> str:
     return to_json(value).decode()  # five times as fast as the standard library's

@@ -23,11 +23,11 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from reconciler.fleet.accounts import messages
-from reconciler.fleet.accounts.background_loop import Put, emitted
+from reconciler.fleet.accounts.background_loop import Put, items_of
 from reconciler.fleet.accounts.fleet_file import load_fleet
-from reconciler.fleet.accounts.reading import Ask, Columns, TargetPart, configs, dealt, read_all, subjects
+from reconciler.fleet.accounts.reading import Ask, Columns, TargetPart, configs, deal_out, read_all, subjects
 from reconciler.fleet.accounts.targets import HEAVY, Fleet, FleetTarget
-from reconciler.fleet.tables.frames import fitted
+from reconciler.fleet.tables.frames import with_columns_of
 from reconciler.fleet.tables.tables import CONFIGS, MESSAGES, SNAPSHOTS, SUBJECTS
 from reconciler.model.dataclass import dataclass
 
@@ -37,21 +37,23 @@ if TYPE_CHECKING:
 
 def snapshots(configs: DataFrame, *, run: str, day: date) -> DataFrame:
     """CONFIGS → SNAPSHOTS."""
-    return fitted(configs.withColumns({"run": f.lit(run), "day": f.lit(day)}), SNAPSHOTS)
+    return with_columns_of(configs.withColumns({"run": f.lit(run), "day": f.lit(day)}), SNAPSHOTS)
 
 
-def heavy(snapshots: DataFrame, *, since: date) -> DataFrame:
+def heavy_targets(snapshots: DataFrame, *, since: date) -> DataFrame:
     """SNAPSHOTS → targets large enough to be worth several tasks in the next look, with their sizes, as of their last
     complete look. An incomplete look shows nothing about a target's size."""
     recent = snapshots.where(f.col("day") >= f.lit(since))
     looks = recent.groupBy("target", "run").agg(
         f.count("*").alias("objects"), f.max("at").alias("at"), f.count_if(f.col("row") == "error").alias("unread")
     )
-    whole = looks.where("unread = 0").groupBy("target").agg(f.max_by("objects", f.struct("at", "run")).alias("objects"))
-    return whole.where(f.col("objects") >= HEAVY)
+    complete = (
+        looks.where("unread = 0").groupBy("target").agg(f.max_by("objects", f.struct("at", "run")).alias("objects"))
+    )
+    return complete.where(f.col("objects") >= HEAVY)
 
 
-def live(spark: SparkSession, fleet: Path, table: str = "configs", **options: str) -> DataFrame:
+def read_live(spark: SparkSession, fleet: Path, table: str = "configs", **options: str) -> DataFrame:
     """Look once at all targets, shared by as many tasks as this Spark runs side by side."""
     tasks = max(2, spark.sparkContext.defaultParallelism)
     return (
@@ -61,11 +63,11 @@ def live(spark: SparkSession, fleet: Path, table: str = "configs", **options: st
     )
 
 
-def followed(spark: SparkSession, fleet: Path, **options: str) -> DataFrame:
+def follow_messages(spark: SparkSession, fleet: Path, **options: str) -> DataFrame:
     """Follow streams of all targets, as `messages`; each message once, for a sink with a checkpoint."""
     tasks = max(2, spark.sparkContext.defaultParallelism)
-    said = {"fleet": str(fleet.absolute()), "table": "messages", "tasks": str(tasks), **options}
-    return spark.readStream.format("jetstream").options(**said).load()
+    all_options = {"fleet": str(fleet.absolute()), "table": "messages", "tasks": str(tasks), **options}
+    return spark.readStream.format("jetstream").options(**all_options).load()
 
 
 class JetStreamSource(DataSource):
@@ -105,7 +107,7 @@ class JetStreamSource(DataSource):
         return messages.Followed(self._targets(), self.options)
 
     def _targets(self) -> list[FleetTarget]:
-        return [target.to_go() for target in chosen(load_fleet(Path(self.options["fleet"])), self.options)]
+        return [target.to_go() for target in chosen_targets(load_fleet(Path(self.options["fleet"])), self.options)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +130,12 @@ class TargetsReader(DataSourceReader):
         target."""
         fleet = load_fleet(Path(self.options["fleet"]))
         sizes: Mapping[str, int] = json.loads(self.options.get("sizes", "{}"))
-        targets = chosen(fleet, self.options)
+        targets = chosen_targets(fleet, self.options)
         if self.options.get("table") == "subjects":  # a single stream is not divided
             parts = [TargetPart(target=target.to_go(), stream=self.options["stream"]) for target in targets]
         else:
-            parts = [part for target in targets for part in split(target, sizes.get(target.name, 0))]
-        return [Share(*one) for one in dealt(parts, int(self.options.get("tasks", "2")))]
+            parts = [part for target in targets for part in target_parts(target, sizes.get(target.name, 0))]
+        return [Share(*share) for share in deal_out(parts, int(self.options.get("tasks", "2")))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the rows of one share, in batches as they come; a target that cannot be read is a row with the
@@ -142,35 +144,35 @@ class TargetsReader(DataSourceReader):
         schema, task = to_arrow_schema(self.wanted, timezone="UTC"), _task()
         if not gc.get_freeze_count():
             gc.freeze()  # otherwise Python looks for garbage in everything imported, again and again, as rows come in
-        ask = _ask(self.options)
+        ask = _ask_of_options(self.options)
 
-        async def work(put: Put[pa.RecordBatch]) -> None:
-            async def told(columns: Columns) -> None:
-                await put(batch(columns, schema, task))
+        async def feed(put: Put[pa.RecordBatch]) -> None:
+            async def hand_over(columns: Columns) -> None:
+                await put(columns_batch(columns, schema, task))
 
-            await read_all(partition.parts, ask, told, requests=partition.requests)
+            await read_all(partition.parts, ask, hand_over, requests=partition.requests)
 
-        return emitted(work)
+        return items_of(feed)
 
 
-def chosen(fleet: Fleet, options: Mapping[str, str]) -> Iterable[FleetTarget]:
+def chosen_targets(fleet: Fleet, options: Mapping[str, str]) -> Iterable[FleetTarget]:
     """Return the targets that the option `targets` names; without it, all of the fleet."""
     names = json.loads(options["targets"]) if "targets" in options else None
     return [target for target in fleet.targets if names is None or target.name in names]
 
 
-def split(target: FleetTarget, objects: int) -> Iterator[TargetPart]:
+def target_parts(target: FleetTarget, objects: int) -> Iterator[TargetPart]:
     """Divide large accounts among several tasks, but only a few, because each lists all streams again."""
     of = min(max(target.parts, objects // HEAVY), 16)
     to_go = target.to_go()
     return (TargetPart(target=to_go, number=number, of=of) for number in range(of))
 
 
-def batch(columns: Columns, schema: pa.Schema, task: int) -> pa.RecordBatch:
+def columns_batch(columns: Columns, schema: pa.Schema, task: int) -> pa.RecordBatch:
     """Return the table's columns, with nulls where there are no values."""
     rows = len(next(iter(columns.values()), ()))
-    whole = {**columns, "task": [task] * rows}
-    return pa.record_batch([_array(whole.get(field.name, [None] * rows), field.type) for field in schema], schema)
+    all_columns = {**columns, "task": [task] * rows}
+    return pa.record_batch([_array(all_columns.get(field.name, [None] * rows), field.type) for field in schema], schema)
 
 
 def _array(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
@@ -184,7 +186,7 @@ def _task() -> int:
     return -1 if context is None else context.taskAttemptId()
 
 
-def _ask(options: Mapping[str, str]) -> Ask:
+def _ask_of_options(options: Mapping[str, str]) -> Ask:
     if options.get("table") == "subjects":
         return subjects(options.get("filter", ">"))
     return configs

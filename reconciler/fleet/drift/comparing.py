@@ -16,7 +16,7 @@ from pydantic_core import to_json
 from reconciler.changes.kind import Registry
 from reconciler.changes.verdict import Verdict
 from reconciler.fleet.accounts.rows import snapshot_of
-from reconciler.fleet.drift.rendering import TEAM, topology_in
+from reconciler.fleet.drift.rendering import TEAM, topology_of_rows
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
 from reconciler.journeys.drift.look import look
 from reconciler.kinds import REGISTRY
@@ -39,17 +39,17 @@ def compared(live: Sequence[Row], wanted: Sequence[Row], registry: Registry = RE
     order."""
     if not wanted:
         return
-    snapshot = _snapshot(live)
-    at = next((row["at"] for row in live if row["at"] is not None), None)
+    snapshot = _snapshot_or_reason(live)
+    time = next((row["at"] for row in live if row["at"] is not None), None)
     for rows in _by_topology(wanted):
         header = next((row for row in rows if row["address"] is None), rows[0])
-        around = {name: header[name] for name in ("run", "day", "target", "labels", "topology")} | {"at": at}
+        around = {name: header[name] for name in ("run", "day", "target", "labels", "topology")} | {"at": time}
         is_nothing = header["topology"] is None and header["error"] is None
-        told = [{"standing": UNDECLARED}] if is_nothing else _look(header, rows, snapshot, registry)
-        yield from ({**around, **found} for found in told)
+        drifted_rows = [{"standing": UNDECLARED}] if is_nothing else _rows_of_look(header, rows, snapshot, registry)
+        yield from ({**around, **columns} for columns in drifted_rows)
 
 
-def _snapshot(live: Sequence[Row]) -> Snapshot | str:
+def _snapshot_or_reason(live: Sequence[Row]) -> Snapshot | str:
     if not live:
         return "this run took no snapshot of it"
     try:
@@ -59,99 +59,101 @@ def _snapshot(live: Sequence[Row]) -> Snapshot | str:
 
 
 def _by_topology(rows: Iterable[Row]) -> Iterable[list[Row]]:
-    found: dict[str | None, list[Row]] = {}
+    by_topology: dict[str | None, list[Row]] = {}
     for row in rows:
-        found.setdefault(row["topology"], []).append(row)
-    return found.values()
+        by_topology.setdefault(row["topology"], []).append(row)
+    return by_topology.values()
 
 
-def _look(header: Row, rows: Sequence[Row], snapshot: Snapshot | str, registry: Registry) -> Iterable[Drifted]:
+def _rows_of_look(header: Row, rows: Sequence[Row], snapshot: Snapshot | str, registry: Registry) -> Iterable[Drifted]:
     if isinstance(snapshot, str):
-        return [_unreachable(snapshot)]
+        return [_unreachable_row(snapshot)]
     if header["error"] is not None:
-        return [_unreachable(header["error"])]
+        return [_unreachable_row(header["error"])]
     if header["address"] is not None:
-        return [_unreachable("its declarations are incomplete: the row of the topology itself is missing")]
+        return [_unreachable_row("its declarations are incomplete: the row of the topology itself is missing")]
     try:
-        topology = topology_in(rows, registry)
+        topology = topology_of_rows(rows, registry)
         options = RunOptions(today=snapshot.target.day or header["day"], origin=Origin(repository=header["repository"]))
         drift = look(topology, snapshot, options, registry).drift
-    except CannotContinue as problem:
-        return [_unreachable("; ".join(f"{one.code} {one.message}" for one in problem.diagnostics))]
+    except CannotContinue as refusal:
+        return [
+            _unreachable_row("; ".join(f"{diagnostic.code} {diagnostic.message}" for diagnostic in refusal.diagnostics))
+        ]
     except Exception as error:  # noqa: BLE001 - what one account holds must not end the look at a thousand others
-        return [_unreachable(f"it could not be compared: {type(error).__name__}: {error}")]
-    return _found(drift, _teams(header, topology))
+        return [_unreachable_row(f"it could not be compared: {type(error).__name__}: {error}")]
+    return _rows_of_drift(drift, _team_by_address(header, topology))
 
 
-def _unreachable(why: str) -> Drifted:
+def _unreachable_row(why: str) -> Drifted:
     return {"standing": UNREACHABLE, "error": why}
 
 
-def _teams(header: Row, topology: Topology) -> Callable[[str], str | None]:
+def _team_by_address(header: Row, topology: Topology) -> Callable[[str], str | None]:
     """The team of each object; an object without one belongs to the target's team."""
     otherwise = dict(header["labels"] or {}).get(TEAM)
 
     @cache
     def own() -> dict[str, str | None]:
-        return {str(one.address): one.spec.labels.get(TEAM, otherwise) for one in topology.resources}
+        return {str(resource.address): resource.spec.labels.get(TEAM, otherwise) for resource in topology.resources}
 
     return lambda address: own().get(address, otherwise)
 
 
-def _found(drift: Drift, team: Callable[[str], str | None]) -> Iterator[Drifted]:
+def _rows_of_drift(drift: Drift, team: Callable[[str], str | None]) -> Iterator[Drifted]:
     yield {"standing": COMPARED, "quantities": drift.counts}
-    yield from _unsure(drift, team)
+    yield from _unknown_rows(drift, team)
     for item in drift.items:
-        around = {**_about(item.address, team), "standing": item.standing.value, "reason": item.reason or None}
-        yield from ({**around, **row} for row in _rows(item))
+        around = {**_object_columns(item.address, team), "standing": item.standing.value, "reason": item.reason or None}
+        yield from ({**around, **row} for row in _rows_of_item(item))
 
 
-def _unsure(drift: Drift, team: Callable[[str], str | None]) -> Iterator[Drifted]:
+def _unknown_rows(drift: Drift, team: Callable[[str], str | None]) -> Iterator[Drifted]:
     """Where the applied values are unknown, show differences from the file, without a history. An unusable record
     leaves nothing unread: its object may be another topology's, or as the file says."""
     if not drift.ledger_known:
         yield {"standing": Standing.UNKNOWN.value, "reason": ALL_UNREMEMBERED}
-    for one in drift.diagnostics:
-        if one.address:
-            lost = {"standing": UNREMEMBERED, "reason": one.message, "codes": [one.code]}
-            yield _about(one.address, team) | lost
+    for finding in drift.diagnostics:
+        if finding.address:
+            lost = {"standing": UNREMEMBERED, "reason": finding.message, "codes": [finding.code]}
+            yield _object_columns(finding.address, team) | lost
 
 
-def _about(address: str, team: Callable[[str], str | None]) -> Drifted:
+def _object_columns(address: str, team: Callable[[str], str | None]) -> Drifted:
     return {"address": address, "kind": address.partition("/")[0], "team": team(address)}
 
 
-def _rows(item: Item) -> Iterator[Drifted]:
+def _rows_of_item(item: Item) -> Iterator[Drifted]:
     """Yield a row for the object where it drifted as a whole or is unknown, and one for each of its fields."""
     if item.standing.is_whole or not item.fields:
         yield {
-            "drifted": item.standing.is_whole, "ignored": item.ignored or None, **_judged(item.verdicts), **_place(item),
+            "drifted": item.standing.is_whole, "ignored": item.ignored or None, **_verdict_columns(item.verdicts), **_place_columns(item),
         }  # fmt: skip
-    for at, one in enumerate(item.fields):
+    for index, field in enumerate(item.fields):
         # findings about no field go to the first, unless there is a row for the whole
-        more = item.verdicts if at == 0 and not item.standing.is_whole else ()
+        more = item.verdicts if index == 0 and not item.standing.is_whole else ()
         yield {
-            "path": one.path, "class": one.change.field_class.value, "drifted": one.drifted,
-            "live": _text(one.change.live), "desired": _text(one.change.desired), "applied": _text(one.applied),
-            "ignored": one.ignored or None, **_judged((*one.verdicts, *more)), **_place(one),
+            "path": field.path, "class": field.change.field_class.value, "drifted": field.drifted,
+            "live": _json_text(field.change.live), "desired": _json_text(field.change.desired), "applied": _json_text(field.applied),
+            "ignored": field.ignored or None, **_verdict_columns((*field.verdicts, *more)), **_place_columns(field),
         }  # fmt: skip
 
 
-def _judged(verdicts: Sequence[Verdict]) -> Drifted:
-    quantities = dict(chain.from_iterable(one.quantities.items() for one in verdicts))
+def _verdict_columns(verdicts: Sequence[Verdict]) -> Drifted:
+    quantities = dict(chain.from_iterable(verdict.quantities.items() for verdict in verdicts))
     return {
-        "codes": list(dict.fromkeys(one.code for one in verdicts)),
+        "codes": list(dict.fromkeys(verdict.code for verdict in verdicts)),
         "verdicts": [
-            {"code": one.code, "name": one.name, "outcome": one.outcome.value, "message": one.message}
-            for one in verdicts
+            {"code": verdict.code, "name": verdict.name, "outcome": verdict.outcome.value, "message": verdict.message}
+            for verdict in verdicts
         ],
         "quantities": quantities or None,
     }
 
 
-def _place(one: Item | FieldDrift) -> Drifted:
-    return {"file": one.span.file, "line": one.span.line} if one.span else {}
+def _place_columns(item: Item | FieldDrift) -> Drifted:
+    return {"file": item.span.file, "line": item.span.line} if item.span else {}
 
 
-def _text(value: Json) -> str | None:
+def _json_text(value: Json) -> str | None:
     return None if value is None else to_json(value).decode()

@@ -19,7 +19,7 @@ from reconciler.documents.find.many_topologies import load_each as load
 from reconciler.documents.find.revision import origin
 from reconciler.documents.read.files import DISK
 from reconciler.documents.read.values import Filled
-from reconciler.fleet.drift.rendering import rendered
+from reconciler.fleet.drift.rendering import rows_of_topology
 from reconciler.fleet.tables.tables import DESIRED, WANTED
 from reconciler.kinds import REGISTRY
 from reconciler.model.dataclass import dataclass
@@ -93,27 +93,27 @@ def rendering(
     executors."""
 
     def work(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        made: list[Row] = []
+        rendered_rows: list[Row] = []
         loaded = lru_cache(maxsize=16)(
-            partial(_rendered, texts)
+            partial(_rows_for_target, texts)
         )  # neighbouring targets often have exactly the same topology
-        for row in (row for one in batches for row in one.to_pylist()):
+        for row in (row for columns in batches for row in columns.to_pylist()):
             labels = tuple(row["labels"] or ())
             around = {"target": row["target"], "labels": labels, "run": run, "day": day}
-            made += (
-                {**around, **one}
-                for one in loaded(row["files"], tuple(row["values"] or ()), row["environment"], labels)
+            rendered_rows += (
+                {**around, **columns}
+                for columns in loaded(row["files"], tuple(row["values"] or ()), row["environment"], labels)
             )
-            if len(made) >= ROWS:
-                yield pa.RecordBatch.from_pylist(made, schema=ARROW)
-                made = []
-        if made:
-            yield pa.RecordBatch.from_pylist(made, schema=ARROW)
+            if len(rendered_rows) >= ROWS:
+                yield pa.RecordBatch.from_pylist(rendered_rows, schema=ARROW)
+                rendered_rows = []
+        if rendered_rows:
+            yield pa.RecordBatch.from_pylist(rendered_rows, schema=ARROW)
 
     return work
 
 
-def _rendered(
+def _rows_for_target(
     texts: Mapping[str, Texts], files: str, values: Pairs, environment: str | None, labels: Pairs
 ) -> Sequence[Row]:
     if not files:
@@ -121,12 +121,12 @@ def _rendered(
     own = texts[files]
     loaded = load((), REGISTRY, Filled(own, dict(values), origin="the fleet file", environment=environment))
     if loaded.topology is None:
-        return [{"topology": loaded.name or None, "error": _why(loaded.diagnostics)}]
-    return [{**row, "repository": own.repository} for row in rendered(loaded.topology, dict(labels))]
+        return [{"topology": loaded.name or None, "error": _why_not_rendered(loaded.diagnostics)}]
+    return [{**row, "repository": own.repository} for row in rows_of_topology(loaded.topology, dict(labels))]
 
 
-def _why(problems: Sequence[Diagnostic]) -> str:
-    errors = [one for one in ordered(problems) if one.is_error]
-    said = [f"{one.span or ''} {one.code} {one.message}".strip() for one in errors[:TOLD]]
+def _why_not_rendered(problems: Sequence[Diagnostic]) -> str:
+    errors = [problem for problem in ordered(problems) if problem.is_error]
+    texts = [f"{problem.span or ''} {problem.code} {problem.message}".strip() for problem in errors[:TOLD]]
     more = [f"and {len(errors) - TOLD} more"] if len(errors) > TOLD else []
-    return "; ".join((*said, *more))
+    return "; ".join((*texts, *more))

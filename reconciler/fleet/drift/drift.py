@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from reconciler.fleet.drift.comparing import compared
-from reconciler.fleet.drift.merged_rows import HOME, apart, together
+from reconciler.fleet.drift.merged_rows import HOME, merged_rows, rows_by_target
 from reconciler.fleet.tables.tables import DRIFT
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ Row = Mapping[str, Any]
 
 def drift(snapshots: DataFrame, desired: DataFrame, *, parts: int = FEW) -> DataFrame:
     """SNAPSHOTS × DESIRED → DRIFT, run by run. A target that is only in `snapshots` is not meant to hold anything."""
-    both = together(snapshots, desired)
+    both = merged_rows(snapshots, desired)
     return both.repartition(parts, HOME).sortWithinPartitions(HOME).mapInArrow(by_target, DRIFT)
 
 
@@ -45,22 +45,22 @@ def by_target(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Turn batches in which the rows of a target follow one another into batches of drift."""
     gc.freeze()  # otherwise Spark's worker looks for garbage in everything imported after each task
     drifted: list[Row] = []
-    for table in _homes(batches):
-        with undisturbed():
-            for live, wanted in apart(table):
+    for table in _tables_by_target(batches):
+        with without_garbage_collection():
+            for live, wanted in rows_by_target(table):
                 drifted += compared(live, wanted)
         if len(drifted) >= ROWS:
-            yield batch(drifted)
+            yield drift_batch(drifted)
             drifted = []
     if drifted:
-        yield batch(drifted)
+        yield drift_batch(drifted)
 
 
-def _homes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+def _tables_by_target(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     """Yield the rows of one target as soon as all of them have arrived."""
     pieces: list[pa.RecordBatch] = []
-    for one in batches:
-        for piece in _cut(one):
+    for batch_of_rows in batches:
+        for piece in _split_by_target(batch_of_rows):
             if pieces and pieces[-1].column(HOME)[0] != piece.column(HOME)[0]:
                 yield pa.Table.from_batches(pieces)
                 pieces = []
@@ -69,16 +69,16 @@ def _homes(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(pieces)
 
 
-def _cut(one: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    runs = pc.run_end_encode(one.column(HOME))
+def _split_by_target(rows: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    runs = pc.run_end_encode(rows.column(HOME))
     start = 0
     for end in runs.run_ends.to_pylist():
-        yield one.slice(start, end - start)
+        yield rows.slice(start, end - start)
         start = end
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
+def without_garbage_collection() -> Iterator[None]:
     """Switch garbage collection off: an account makes many objects and no cycles, and looking for them takes a third of
     the time."""
     gc.disable()
@@ -88,6 +88,6 @@ def undisturbed() -> Iterator[None]:
         gc.enable()
 
 
-def batch(rows: list[Row]) -> pa.RecordBatch:
+def drift_batch(rows: list[Row]) -> pa.RecordBatch:
     """Return the rows with the columns of DRIFT, null where a row has no value."""
     return pa.RecordBatch.from_pylist(rows, schema=ARROW)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as F
 
-from reconciler.fleet.tables.frames import fitted
+from reconciler.fleet.tables.frames import with_columns_of
 from reconciler.fleet.tables.tables import DRIFT_HISTORY
 
 PAIR = ("target", "topology")
@@ -28,15 +28,17 @@ def drift_history(drift: DataFrame, desired: DataFrame, before: DataFrame | None
     """DRIFT of all runs, and DESIRED of as many as there are → DRIFT_HISTORY. `before`, an earlier result, saves work:
     if it was made of the same looks as exist now (none rewritten, none late), only later looks are processed."""
     # used many times each: Spark would plan and compute them each time
-    looks = _looks(drift).localCheckpoint(eager=False)
-    before = fitted(drift.select("target").limit(0), DRIFT_HISTORY) if before is None else before
-    known = _known(looks, before)
-    fresh = _numbered(looks, known).localCheckpoint(eager=False)
-    past = _past(before, known).localCheckpoint(eager=False)
-    episodes = _ended(_dated(_episodes(_marks(drift, fresh, past)), fresh), desired, fresh)
+    looks = _all_looks(drift).localCheckpoint(eager=False)
+    before = with_columns_of(drift.select("target").limit(0), DRIFT_HISTORY) if before is None else before
+    known_looks = _known_looks(looks, before)
+    fresh = _new_looks(looks, known_looks).localCheckpoint(eager=False)
+    past = _known_episodes(before, known_looks).localCheckpoint(eager=False)
+    episodes = _with_ends(_with_dates(_episodes(_marks(drift, fresh, past)), fresh), desired, fresh)
     rows = episodes.unionByName(past.where("closed is not null"), allowMissingColumns=True)
     return (
-        _stated(rows, drift, looks).unionByName(_watched(looks), allowMissingColumns=True).select(*DRIFT_HISTORY.names)
+        _with_states(rows, drift, looks)
+        .unionByName(_watched_rows(looks), allowMissingColumns=True)
+        .select(*DRIFT_HISTORY.names)
     )
 
 
@@ -52,30 +54,30 @@ def _is_ignored() -> Column:
 def looks_of(drift: DataFrame) -> DataFrame:
     """Return one row per run that compared a topology on a target with what was applied there."""
     is_look = F.col("standing") == "compared"
-    whole = drift.where(is_look | ((F.col("standing") == "unknown") & F.col("address").isNull()))
-    looks = whole.groupBy("run", *PAIR).agg(
+    of_topology = drift.where(is_look | ((F.col("standing") == "unknown") & F.col("address").isNull()))
+    looks = of_topology.groupBy("run", *PAIR).agg(
         F.max("at").alias("at"), F.first("labels").alias("labels"), F.max(F.to_json("quantities")).alias("found"),
         F.bool_and(is_look).alias("is_sure"),
     )  # fmt: skip
     return looks.where("is_sure").drop("is_sure")
 
 
-def lost(drift: DataFrame) -> DataFrame:
+def unreadable_objects(drift: DataFrame) -> DataFrame:
     """Return objects of which a run found out nothing, as far as history goes."""
     return drift.where(F.col("standing").isin(*LOST) & F.col("address").isNotNull()).select("run", *PAIR, "address")
 
 
-def _looks(drift: DataFrame) -> DataFrame:
+def _all_looks(drift: DataFrame) -> DataFrame:
     """Looks, including those by which a topology is gone. `mark` differs between any two looks, between two comparisons
     of one snapshot with different outcomes, and where a topology was not gone before."""
     looks = looks_of(drift).withColumn("gone", F.lit(False))
-    both = looks.unionByName(_gone(drift, looks), allowMissingColumns=True)
-    so_far = _in_order().rowsBetween(Window.unboundedPreceding, 0)
+    both = looks.unionByName(_looks_without_topology(drift, looks), allowMissingColumns=True)
+    so_far = _looks_in_order().rowsBetween(Window.unboundedPreceding, 0)
     gone = F.bit_xor(F.when(F.col("gone"), F.xxhash64("run", "at"))).over(so_far)
     return both.withColumn("mark", F.xxhash64("run", "at", "found", gone))
 
 
-def _gone(drift: DataFrame, looks: DataFrame) -> DataFrame:
+def _looks_without_topology(drift: DataFrame, looks: DataFrame) -> DataFrame:
     """Looks at a target that should hold other topologies than the one looked at in other runs, or none. Where the
     topology could not even be named, it is unknown which it was."""
     named = F.col("topology").isNotNull() | (F.col("standing") == "undeclared")
@@ -87,52 +89,56 @@ def _gone(drift: DataFrame, looks: DataFrame) -> DataFrame:
     return other.select("run", *PAIR, "at", F.lit(True).alias("gone"))
 
 
-def _watched(looks: DataFrame) -> DataFrame:
+def _watched_rows(looks: DataFrame) -> DataFrame:
     """Per topology and target: since when, until when, how often; the digest identifies these looks."""
     return (
         looks.where("not gone")
         .groupBy(*PAIR)
         .agg(
-            F.max_by("labels", _order()).alias("labels"),
+            F.max_by("labels", _order_of_look()).alias("labels"),
             F.lit("watched").alias("state"),
             F.min("at").alias("opened"),
-            F.min_by("run", _order()).alias("opened_run"),
+            F.min_by("run", _order_of_look()).alias("opened_run"),
             F.max("at").alias("last_seen"),
-            F.max_by("run", _order()).alias("last_seen_run"),
+            F.max_by("run", _order_of_look()).alias("last_seen_run"),
             F.count("*").alias("looks"),
             F.bit_xor("mark").alias("digest"),
         )
     )
 
 
-def _order(at: str = "at", run: str = "run") -> Column:
-    return F.struct(F.col(at).alias("at"), F.col(run).alias("run"))
+def _order_of_look(time: str = "at", run: str = "run") -> Column:
+    return F.struct(F.col(time).alias("at"), F.col(run).alias("run"))
 
 
-def _in_order() -> WindowSpec:
+def _looks_in_order() -> WindowSpec:
     return Window.partitionBy(*PAIR).orderBy("at", "run")
 
 
-def _known(looks: DataFrame, before: DataFrame) -> DataFrame:
+def _known_looks(looks: DataFrame, before: DataFrame) -> DataFrame:
     """The last look that went into `before`, where all looks up to it are still the same."""
-    was = before.where("state = 'watched'").select(*PAIR, _order("last_seen", "last_seen_run").alias("last"), "digest")
-    old = looks.where("not gone").join(was, [*PAIR], "inner").where(_order() <= F.col("last"))
+    was = before.where("state = 'watched'").select(
+        *PAIR, _order_of_look("last_seen", "last_seen_run").alias("last"), "digest"
+    )
+    old = looks.where("not gone").join(was, [*PAIR], "inner").where(_order_of_look() <= F.col("last"))
     same = old.groupBy(*PAIR, "last", "digest").agg(F.bit_xor("mark").alias("now"))
     return same.where("now = digest").select(*PAIR, "last")
 
 
-def _past(before: DataFrame, known: DataFrame) -> DataFrame:
+def _known_episodes(before: DataFrame, known_looks: DataFrame) -> DataFrame:
     """What those looks left. Something gone since the last of them may turn out not to be, so it is processed again."""
-    past = before.where("address is not null").join(known, [*PAIR])
-    is_told = _order("closed", "closed_run") <= F.col("last")
+    past = before.where("address is not null").join(known_looks, [*PAIR])
+    is_told = _order_of_look("closed", "closed_run") <= F.col("last")
     return past.withColumn("closed", F.when(is_told, F.col("closed"))).drop("last")
 
 
-def _numbered(looks: DataFrame, known: DataFrame) -> DataFrame:
+def _new_looks(looks: DataFrame, known_looks: DataFrame) -> DataFrame:
     """The looks to process, from 1 on; the last known one, at which everything open still stood, counts as 0."""
-    in_order = _in_order()
+    in_order = _looks_in_order()
     all_of_them = looks.withColumn("before", F.lag(F.when(~F.col("gone"), F.col("at"))).over(in_order))
-    later = all_of_them.join(known, [*PAIR], "left").where(F.col("last").isNull() | (_order() > F.col("last")))
+    later = all_of_them.join(known_looks, [*PAIR], "left").where(
+        F.col("last").isNull() | (_order_of_look() > F.col("last"))
+    )
     number = F.row_number().over(in_order).alias("n")
     return later.select("run", *PAIR, F.col("at").alias("look_at"), "before", "gone", number)
 
@@ -140,25 +146,25 @@ def _numbered(looks: DataFrame, known: DataFrame) -> DataFrame:
 def _marks(drift: DataFrame, fresh: DataFrame, past: DataFrame) -> DataFrame:
     """What each look says of each thing: `about` where it saw drift, `hides` where that was unknown, `past` where an
     earlier history ends, `why` where it no longer counts. It says nothing about things in order."""
-    said = drift.where("address is not null").join(fresh, ["run", *PAIR], "inner")
-    told = said.select(
-        *PAIR, "address", spot().alias("spot"), "n",
+    rows = drift.where("address is not null").join(fresh, ["run", *PAIR], "inner")
+    reported = rows.select(
+        *PAIR, "address", place_in_object().alias("spot"), "n",
         F.when(counts(), F.struct(*ABOUT)).alias("about"),
         F.when(_is_ignored(), "ignored").alias("why"),
         F.when(F.col("path").isNull(), F.col("standing")).alias("whole"),
     )  # fmt: skip
-    each = past.withColumn("spot", spot()).groupBy(*THING)
+    each = past.withColumn("spot", place_in_object()).groupBy(*THING)
     latest = each.agg(F.max_by(F.struct(*ABOUT, *PAST), "occurrence").alias("past"))
     carried = latest.withColumn("n", F.when(F.col("past.closed").isNull(), 0).otherwise(-1))
-    return _spread(told.unionByName(carried, allowMissingColumns=True))
+    return _marks_of_things(reported.unionByName(carried, allowMissingColumns=True))
 
 
-def spot() -> Column:
+def place_in_object() -> Column:
     """Return the place in the object: the path, or nothing for the object as a whole."""
     return F.coalesce("path", F.lit(""))
 
 
-def _spread(said: DataFrame) -> DataFrame:
+def _marks_of_things(marks: DataFrame) -> DataFrame:
     """Apply what is said of an object to each thing in it. An object that is gone or has another owner hides its
     fields; one that could not be read, or waits to be created, deleted or finished, hides itself too. Where the applied
     values are unknown, drift was found from the file alone and gets no history."""
@@ -166,11 +172,13 @@ def _spread(said: DataFrame) -> DataFrame:
     things = F.collect_set(F.when(is_thing, F.col("spot"))).over(Window.partitionBy(*PAIR, "address"))
     itself = F.array("spot")
     reaches = F.when(F.col("whole").isNotNull(), F.array_union(itself, "things")).otherwise(itself)
-    each = said.withColumn("things", things).withColumn("reached", F.explode(reaches))
-    own, whole = F.col("reached") == F.col("spot"), F.col("whole")
-    hides = whole.isin(*LOST, "pending") | (whole.isin("missing", "foreign") & (F.col("reached") != ""))
-    is_lost = F.coalesce(F.bool_or(whole.isin(*LOST)), F.lit(False))
-    why = F.coalesce(F.when(own, F.col("why")), F.when(whole == "orphaned", "undeclared"))
+    each = marks.withColumn("things", things).withColumn("reached", F.explode(reaches))
+    own, state_of_object = F.col("reached") == F.col("spot"), F.col("whole")
+    hides = state_of_object.isin(*LOST, "pending") | (
+        state_of_object.isin("missing", "foreign") & (F.col("reached") != "")
+    )
+    is_lost = F.coalesce(F.bool_or(state_of_object.isin(*LOST)), F.lit(False))
+    why = F.coalesce(F.when(own, F.col("why")), F.when(state_of_object == "orphaned", "undeclared"))
     return each.groupBy(*PAIR, "address", F.col("reached").alias("spot"), "n").agg(
         F.when(~is_lost, F.first(F.when(own, F.col("about")), ignorenulls=True)).alias("about"),
         F.first(F.when(own, F.col("past")), ignorenulls=True).alias("past"),
@@ -185,9 +193,9 @@ def _episodes(marks: DataFrame) -> DataFrame:
     stays = F.col("about").isNotNull() | F.col("past").isNotNull() | F.col("hides")
     passed = F.sum(F.col("stays").cast("int")).over(thing.orderBy("n"))
     island = F.col("n") - passed - (~F.col("stays")).cast("int")  # the closing look belongs to it
-    found = marks.withColumn("stays", stays).withColumn("island", island).groupBy(*THING, "island")
+    islands = marks.withColumn("stays", stays).withColumn("island", island).groupBy(*THING, "island")
     seen_at = F.when(F.col("about").isNotNull(), F.col("n"))
-    told = found.agg(
+    episodes = islands.agg(
         F.max_by("about", seen_at).alias("about"),
         F.first("past", ignorenulls=True).alias("past"),
         F.count("about").alias("times"),
@@ -198,15 +206,15 @@ def _episodes(marks: DataFrame) -> DataFrame:
     ).where("times > 0 or past is not null")  # fmt: skip
     earlier = F.coalesce(F.max("past.occurrence").over(thing), F.lit(1)) - 1
     occurrence = earlier + F.row_number().over(thing.orderBy("island"))
-    return told.withColumn("occurrence", occurrence).where("past.closed is null")
+    return episodes.withColumn("occurrence", occurrence).where("past.closed is null")
 
 
-def _dated(episodes: DataFrame, fresh: DataFrame) -> DataFrame:
+def _with_dates(episodes: DataFrame, fresh: DataFrame) -> DataFrame:
     """When and in which runs, from the numbers of the looks."""
     in_order = F.sort_array(F.collect_list(F.struct("n", F.col("look_at").alias("at"), "run", "before", "gone")))
     row = episodes.join(fresh.groupBy(*PAIR).agg(in_order.alias("looks_here")), [*PAIR], "left")
-    for what in ("first", "last", "closed"):
-        row = row.withColumn(what, F.get("looks_here", F.col(f"{what}_n") - 1))
+    for end in ("first", "last", "closed"):
+        row = row.withColumn(end, F.get("looks_here", F.col(f"{end}_n") - 1))
     took = F.col("closed.at").cast("double") - F.coalesce("past.opened", "first.at").cast("double")
     ended = F.when(F.col("closed.gone"), "undeclared").otherwise(F.coalesce("why", F.lit("repaired")))
     return row.select(
@@ -227,7 +235,7 @@ def _dated(episodes: DataFrame, fresh: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
-def _ended(dated: DataFrame, desired: DataFrame, fresh: DataFrame) -> DataFrame:
+def _with_ends(dated: DataFrame, desired: DataFrame, fresh: DataFrame) -> DataFrame:
     """Something not found again because nothing declares it any more has not been repaired. For a run whose DESIRED no
     longer exists, that is unknown. Only runs in which something can have ended are read."""
     look = ["closed_run", *PAIR]
@@ -237,17 +245,20 @@ def _ended(dated: DataFrame, desired: DataFrame, fresh: DataFrame) -> DataFrame:
     declared = was.where("address is not null").select(*look, "address", F.lit(True).alias("is_declared")).distinct()
     both = dated.join(kept, look, "left").join(declared, [*look, "address"], "left")
     is_let_go = (F.col("ended") == "repaired") & F.col("is_kept") & F.col("is_declared").isNull()
-    told = both.withColumn("ended", F.when(is_let_go, "undeclared").otherwise(F.col("ended")))
+    ended = both.withColumn("ended", F.when(is_let_go, "undeclared").otherwise(F.col("ended")))
     took = F.when(F.col("ended") == "repaired", F.col("seconds"))
-    return told.withColumn("seconds", took).drop("is_kept", "is_declared")
+    return ended.withColumn("seconds", took).drop("is_kept", "is_declared")
 
 
-def _stated(rows: DataFrame, drift: DataFrame, looks: DataFrame) -> DataFrame:
+def _with_states(rows: DataFrame, drift: DataFrame, looks: DataFrame) -> DataFrame:
     """Something not closed is open where its target's newest run could read the object, whatever its state."""
-    newest = F.broadcast(drift.groupBy("target").agg(F.max_by("run", _order()).alias("run")))
+    newest = F.broadcast(drift.groupBy("target").agg(F.max_by("run", _order_of_look()).alias("run")))
     seen = looks.where("not gone").join(newest, ["target", "run"]).select(*PAIR, F.lit(True).alias("is_seen"))
     unsure = (
-        lost(drift).join(newest, ["target", "run"]).select(*PAIR, "address", F.lit(True).alias("is_lost")).distinct()
+        unreadable_objects(drift)
+        .join(newest, ["target", "run"])
+        .select(*PAIR, "address", F.lit(True).alias("is_lost"))
+        .distinct()
     )
     both = rows.join(seen, [*PAIR], "left").join(unsure, [*PAIR, "address"], "left")
     is_open = F.col("is_seen") & F.col("is_lost").isNull()

@@ -30,70 +30,70 @@ Row = dict[str, Any]
 """As rows of SNAPSHOTS and of DESIRED, with all that comparing needs of them."""
 
 
-def together(snapshots: DataFrame, desired: DataFrame) -> DataFrame:
+def merged_rows(snapshots: DataFrame, desired: DataFrame) -> DataFrame:
     """SNAPSHOTS × DESIRED, a row of either each."""
     is_account = f.col("row").isin("target", "error")
     live = snapshots.select(
-        *EACH, "row", _text(None, "topology"), f.col("scope").alias("key"),
+        *EACH, "row", _text_column(None, "topology"), f.col("scope").alias("key"),
         f.coalesce("value", f.col("json").cast("binary")).alias("body"),
         f.when(f.col("deleted"), -f.col("revision")).otherwise(f.col("revision")).alias("number"),
-        _text(None, "file"),
-        _more(is_account | f.col("error").isNotNull(), "error", f.unix_micros("at").alias("at")),
+        _text_column(None, "file"),
+        _rare_columns(is_account | f.col("error").isNotNull(), "error", f.unix_micros("at").alias("at")),
     )  # fmt: skip
     is_header = f.col("address").isNull()
     wanted = desired.select(
-        *EACH, _text(None, "row"), "topology", f.col("address").alias("key"),
+        *EACH, _text_column(None, "row"), "topology", f.col("address").alias("key"),
         f.col("json").cast("binary").alias("body"), f.col("line").cast("long").alias("number"), "file",
-        _more(is_header, "error", f.col("day").cast("string").alias("day"), "labels", "repository"),
+        _rare_columns(is_header, "error", f.col("day").cast("string").alias("day"), "labels", "repository"),
     )  # fmt: skip
     return live.unionByName(wanted).withColumn(HOME, f.xxhash64(*EACH)).select(*COLUMNS)
 
 
-def _text(value: str | None, name: str) -> Column:
+def _text_column(value: str | None, name: str) -> Column:
     return f.lit(value).cast("string").alias(name)
 
 
-def _more(where: Column, *said: Column | str) -> Column:
-    return f.when(where, f.to_json(f.struct(*said))).alias("more")
+def _rare_columns(where: Column, *columns: Column | str) -> Column:
+    return f.when(where, f.to_json(f.struct(*columns))).alias("more")
 
 
-def apart(table: pa.Table) -> Iterable[tuple[list[Row], list[Row]]]:
+def rows_by_target(table: pa.Table) -> Iterable[tuple[list[Row], list[Row]]]:
     """Turn the rows of one place into live and declared rows for each target of a run."""
-    found: dict[tuple[str, str], tuple[list[Row], list[Row]]] = {}
-    columns = (_values(table.column(name)) for name in COLUMNS[1:])
+    by_target: dict[tuple[str, str], tuple[list[Row], list[Row]]] = {}
+    columns = (_python_values(table.column(name)) for name in COLUMNS[1:])
     for run, target, row, topology, key, body, number, file, more in zip(*columns, strict=True):
-        live, wanted = found.get((run, target)) or found.setdefault((run, target), ([], []))
+        live, wanted = by_target.get((run, target)) or by_target.setdefault((run, target), ([], []))
         if row is None:
             wanted.append(
                 {"run": run, "target": target, "topology": topology, "address": key, "json": body, "file": file,
-                 "line": number, **_said(more)}
+                 "line": number, **_rare_values(more)}
             )  # fmt: skip
         else:
             live.append(
                 {"row": row, "scope": key, "json": body, "value": body, "revision": abs(number),
-                 "deleted": number < 0, **_said(more)}
+                 "deleted": number < 0, **_rare_values(more)}
             )  # fmt: skip
-    return found.values()
+    return by_target.values()
 
 
 _NOTHING: Mapping[str, Any] = dict.fromkeys(SELDOM)
 
 
-def _said(more: str | None) -> Mapping[str, Any]:
+def _rare_values(more: str | None) -> Mapping[str, Any]:
     if more is None:
         return _NOTHING
-    said: Row = {**_NOTHING, **from_json(more)}
-    at, day, labels = said["at"], said["day"], said["labels"]
-    return said | {
-        "at": None if at is None else _EPOCH + timedelta(microseconds=at),
+    values: Row = {**_NOTHING, **from_json(more)}
+    micros, day, labels = values["at"], values["day"], values["labels"]
+    return values | {
+        "at": None if micros is None else _EPOCH + timedelta(microseconds=micros),
         "day": None if day is None else date.fromisoformat(day),
         "labels": None if labels is None else [*labels.items()],
     }
 
 
-def _values(column: pa.ChunkedArray) -> list[Any]:
+def _python_values(column: pa.ChunkedArray) -> list[Any]:
     """Convert values by the thousand: Arrow does that much faster than one by one."""
     if pa.types.is_integer(column.type):
         column = pc.fill_null(column, 0)
-    found: list[Any] = column.to_numpy().tolist()
-    return found
+    values: list[Any] = column.to_numpy().tolist()
+    return values

@@ -17,7 +17,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from reconciler.engine.canonical import recognised
 from reconciler.fleet.accounts.rows import snapshot_of
-from reconciler.fleet.tables.frames import fitted
+from reconciler.fleet.tables.frames import with_columns_of
 from reconciler.fleet.tables.tables import OBJECTS, OUTLIERS
 from reconciler.kinds import REGISTRY
 from reconciler.model.fields import FieldInfo
@@ -30,31 +30,35 @@ ARROW = to_arrow_schema(OBJECTS, timezone="UTC")
 
 def objects(snapshots: DataFrame) -> DataFrame:
     """SNAPSHOTS → OBJECTS. They are used several times, so they are worth caching."""
-    return snapshots.groupBy("run", "target").applyInArrow(_objects, OBJECTS)
+    return snapshots.groupBy("run", "target").applyInArrow(_objects_table, OBJECTS)
 
 
 def outliers(objects: DataFrame, *, by: Sequence[str] = ()) -> DataFrame:
     """OBJECTS → OUTLIERS, run by run. `by` names the labels that make peers (none: all labels); a target without one of
     them has no peers. Most means more than half; where no value has that, nobody is an outlier."""
-    among = _among(objects, by)
+    among = _with_peers_column(objects, by)
     targets, things = among.where("address is null"), among.where("address is not null")
-    held = _held(targets, things)
-    found = _differing(things).unionByName(_extra(things, held)).unionByName(_missing(targets, things, held))
-    return fitted(found, OUTLIERS)
+    held = _holders(targets, things)
+    rows = (
+        _differing_fields(things)
+        .unionByName(_extra_objects(things, held))
+        .unionByName(_missing_objects(targets, things, held))
+    )
+    return with_columns_of(rows, OUTLIERS)
 
 
 def with_peers(objects: DataFrame, *, by: Sequence[str] = ()) -> DataFrame:
     """OBJECTS → the rows of those targets that have a peer. No other target can be unlike its peers."""
     peers = Window.partitionBy(*GROUP)
-    targets = _among(objects, by).where("address is null")
+    targets = _with_peers_column(objects, by).where("address is null")
     return targets.withColumn("number", F.count("*").over(peers)).where("number > 1").drop("number")
 
 
-def _among(objects: DataFrame, by: Sequence[str]) -> DataFrame:
-    return objects.withColumn("peers", _peers(by)).where("peers is not null")
+def _with_peers_column(objects: DataFrame, by: Sequence[str]) -> DataFrame:
+    return objects.withColumn("peers", _peers_label(by)).where("peers is not null")
 
 
-def _peers(by: Sequence[str]) -> Column:
+def _peers_label(by: Sequence[str]) -> Column:
     """`env=prod, role=orders`; null where one of them is missing."""
     if by:
         labels = [F.concat(F.lit(f"{name}="), F.try_element_at("labels", F.lit(name))) for name in by]
@@ -63,7 +67,7 @@ def _peers(by: Sequence[str]) -> Column:
     return F.concat_ws(", ", F.transform(entries, lambda one: F.concat_ws("=", one.key, one.value)))
 
 
-def _objects(table: pa.Table) -> pa.Table:
+def _objects_table(table: pa.Table) -> pa.Table:
     """A target with broken rows is compared with none, and the others are still compared."""
     try:
         return pa.Table.from_pylist([*objects_of(table.to_pylist())], schema=ARROW)
@@ -84,15 +88,20 @@ def objects_of(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     yield around
     for address, resource in recognised(snapshot, REGISTRY).items():
         fields = REGISTRY.of(address).fields
-        config = dict(_flat(resource.config, fields))
+        config = dict(_canonical_fields(resource.config, fields))
         yield {**around, "address": str(address), "kind": address.kind, "config": config}
 
 
-def _flat(config: Mapping[str, Json], fields: Mapping[str, FieldInfo]) -> Iterator[tuple[str, str]]:
+def _canonical_fields(config: Mapping[str, Json], fields: Mapping[str, FieldInfo]) -> Iterator[tuple[str, str]]:
     for name, value in config.items():
         info = fields.get(name, FieldInfo())
         for path, leaf in _leaves(name, value):
-            yield path, _text(leaf, ordered=info.ordered and path.removeprefix(f"{name}.") not in info.nested_unordered)
+            yield (
+                path,
+                _canonical_text(
+                    leaf, ordered=info.ordered and path.removeprefix(f"{name}.") not in info.nested_unordered
+                ),
+            )
 
 
 def _leaves(path: str, value: Json) -> Iterable[tuple[str, Json]]:
@@ -102,37 +111,37 @@ def _leaves(path: str, value: Json) -> Iterable[tuple[str, Json]]:
     return (leaf for name, inner in value.items() for leaf in _leaves(f"{path}.{name}", inner))
 
 
-def _text(value: Json, *, ordered: bool) -> str:
+def _canonical_text(value: Json, *, ordered: bool) -> str:
     if isinstance(value, list | tuple) and not ordered:
         value = sorted(value, key=str)
     return json.dumps(value, separators=(",", ":"), sort_keys=True, ensure_ascii=False, default=str)
 
 
-def _held(targets: DataFrame, things: DataFrame) -> DataFrame:
+def _holders(targets: DataFrame, things: DataFrame) -> DataFrame:
     """Per object: how many peers have it, of how many where that is known."""
     sure = targets.groupBy(*GROUP).agg(F.count_if("sure").alias("sure_peers"))
     has = things.groupBy(*THING, "kind").agg(F.count("*").alias("has"), F.count_if(~F.col("sure")).alias("unsure"))
-    told = has.join(sure, [*GROUP], "inner").withColumn("among", F.col("sure_peers") + F.col("unsure"))
-    return told.select(*THING, "kind", "has", "among")
+    counted = has.join(sure, [*GROUP], "inner").withColumn("among", F.col("sure_peers") + F.col("unsure"))
+    return counted.select(*THING, "kind", "has", "among")
 
 
-def _missing(targets: DataFrame, things: DataFrame, held: DataFrame) -> DataFrame:
+def _missing_objects(targets: DataFrame, things: DataFrame, held: DataFrame) -> DataFrame:
     usual = held.where("has * 2 > among and has < among")
     wanted = targets.where("sure").drop("address", "kind", "config").join(usual, [*GROUP], "inner")
     lacking = wanted.join(things.select(*THING, "target"), [*THING, "target"], "leftanti")
-    return _as_whole(lacking, "missing", F.col("has"))
+    return _of_whole_objects(lacking, "missing", F.col("has"))
 
 
-def _extra(things: DataFrame, held: DataFrame) -> DataFrame:
+def _extra_objects(things: DataFrame, held: DataFrame) -> DataFrame:
     unusual = held.where("has * 2 < among").drop("kind")
-    return _as_whole(things.join(unusual, [*THING], "inner"), "extra", F.col("among") - F.col("has"))
+    return _of_whole_objects(things.join(unusual, [*THING], "inner"), "extra", F.col("among") - F.col("has"))
 
 
-def _as_whole(rows: DataFrame, what: str, holders: Column) -> DataFrame:
-    return _told(rows.withColumn("holders", holders), what, path=None, value=None, usual=None)
+def _of_whole_objects(rows: DataFrame, how: str, holders: Column) -> DataFrame:
+    return _outlier_columns(rows.withColumn("holders", holders), how, path=None, value=None, usual=None)
 
 
-def _differing(things: DataFrame) -> DataFrame:
+def _differing_fields(things: DataFrame) -> DataFrame:
     """Fields whose usual value (null: none) most of the object's holders have, but not all."""
     values = things.select(*THING, F.explode("config").alias("path", "value"))
     counted = values.groupBy(*THING, "path", "value").agg(F.count("*").alias("n"))
@@ -149,10 +158,10 @@ def _differing(things: DataFrame) -> DataFrame:
     ).where("holders < among")  # fmt: skip
     each = things.join(usual, [*THING], "inner").withColumn("value", F.try_element_at("config", F.col("path")))
     unlike = each.where(~F.col("value").eqNullSafe(F.col("usual")))
-    return _told(unlike, "differs", path=F.col("path"), value=F.col("value"), usual=F.col("usual"))
+    return _outlier_columns(unlike, "differs", path=F.col("path"), value=F.col("value"), usual=F.col("usual"))
 
 
-def _told(rows: DataFrame, what: str, **columns: Column | None) -> DataFrame:
+def _outlier_columns(rows: DataFrame, how: str, **columns: Column | None) -> DataFrame:
     texts = {name: F.lit(None).cast("string") if column is None else column for name, column in columns.items()}
-    told = (column.alias(name) for name, column in {"what": F.lit(what), **texts}.items())
-    return rows.select("run", "day", "peers", "target", "labels", "address", "kind", "holders", "among", *told)
+    values = (column.alias(name) for name, column in {"what": F.lit(how), **texts}.items())
+    return rows.select("run", "day", "peers", "target", "labels", "address", "kind", "holders", "among", *values)

@@ -34,22 +34,22 @@ class StoredPlace:
         return SourceSpan(self.file, self.line, 1, self.line, 1)
 
 
-def rendered(topology: Topology, labels: Mapping[str, str]) -> Iterator[Row]:
+def rows_of_topology(topology: Topology, labels: Mapping[str, str]) -> Iterator[Row]:
     """Yield the row of the topology first, then one for each resource. `labels` are those of the target."""
     yield {"topology": topology.name, "json": compact(data_of(TopologyHeader.of(topology)))}
-    for one in topology.resources:
-        span = one.where("")
+    for resource in topology.resources:
+        span = resource.where("")
         yield {
             "topology": topology.name,
-            "address": str(one.address),
-            "kind": one.address.kind,
-            "team": one.spec.labels.get(TEAM, labels.get(TEAM)),
-            "json": compact(ResourceSpec.of(one).spec),
+            "address": str(resource.address),
+            "kind": resource.address.kind,
+            "team": resource.spec.labels.get(TEAM, labels.get(TEAM)),
+            "json": compact(ResourceSpec.of(resource).spec),
             **({"file": span.file, "line": span.line} if span else {}),
         }
 
 
-def topology_in(rows: Iterable[Mapping[str, Any]], registry: Registry) -> Topology:
+def topology_of_rows(rows: Iterable[Mapping[str, Any]], registry: Registry) -> Topology:
     """Rebuild the topology from its rows. Raises ValueError (pydantic's too), KeyError or TypeError for anything
     else."""
     header: Mapping[str, Any] = {}
@@ -60,7 +60,7 @@ def topology_in(rows: Iterable[Mapping[str, Any]], registry: Registry) -> Topolo
         else:
             resources.append(_declared(row, registry))
     # Parents first, as in a file: a shuffle keeps no order.
-    resources.sort(key=lambda one: (len(one.address.names), one.address))
+    resources.sort(key=lambda resource: (len(resource.address.names), resource.address))
     return read_as(TopologyHeader, from_json(header["json"])).topology(header["topology"], tuple(resources))
 
 

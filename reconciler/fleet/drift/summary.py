@@ -7,22 +7,22 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from reconciler.fleet.drift.history import PAIR, counts, looks_of, lost, spot
-from reconciler.fleet.tables.frames import fitted
+from reconciler.fleet.drift.history import PAIR, counts, looks_of, place_in_object, unreadable_objects
+from reconciler.fleet.tables.frames import with_columns_of
 from reconciler.fleet.tables.tables import REPAIRS, TREND
 
 
 def repairs(history: DataFrame) -> DataFrame:
     """DRIFT_HISTORY → REPAIRS: once for all of it, and for each target, kind, field and team. A field is that of a
     kind; a thing without a team belongs to none."""
-    whole = F.coalesce("field", F.lit("(the object)"))
+    field_or_object = F.coalesce("field", F.lit("(the object)"))
     sides = {
         "all": F.lit(""), "target": F.col("target"), "kind": F.col("kind"),
-        "field": F.concat_ws(" ", "kind", whole), "team": F.coalesce("team", F.lit("")),
+        "field": F.concat_ws(" ", "kind", field_or_object), "team": F.coalesce("team", F.lit("")),
     }  # fmt: skip
     each = [F.struct(F.lit(name).alias("dimension"), value.alias("value")) for name, value in sides.items()]
     seen = history.where("state != 'watched'").withColumn("side", F.explode(F.array(*each)))
-    told = seen.groupBy("side.dimension", "side.value").agg(
+    counted = seen.groupBy("side.dimension", "side.value").agg(
         F.count("*").alias("episodes"),
         F.count_if(F.col("state") == "open").alias("open"),
         F.count_if(F.col("state") == "unseen").alias("unseen"),
@@ -33,7 +33,7 @@ def repairs(history: DataFrame) -> DataFrame:
         F.percentile("seconds", F.lit(0.95)).alias("p95_seconds"),
         F.max("seconds").alias("longest_seconds"),
     )
-    return fitted(told, REPAIRS)
+    return with_columns_of(counted, REPAIRS)
 
 
 def trend(drift: DataFrame, history: DataFrame) -> DataFrame:
@@ -48,31 +48,35 @@ def trend(drift: DataFrame, history: DataFrame) -> DataFrame:
         F.count_distinct(F.when(F.col("standing") == "unreachable", target)).alias("unreachable"),
         F.count_distinct(F.when(strayed, F.struct("target", "address"))).alias("objects"),
     )
-    runs = runs.join(_seen(drift, history), "run", "left")
-    for what in ("opened", "closed"):
-        episodes = history.where(f"state != 'watched' and {what}_run is not null")
+    runs = runs.join(_readable_drift_by_run(drift, history), "run", "left")
+    for event in ("opened", "closed"):
+        episodes = history.where(f"state != 'watched' and {event}_run is not null")
         runs = runs.join(
-            episodes.groupBy(F.col(f"{what}_run").alias("run")).agg(F.count("*").alias(what)), "run", "left"
+            episodes.groupBy(F.col(f"{event}_run").alias("run")).agg(F.count("*").alias(event)), "run", "left"
         )
     runs = runs.fillna(0, ["seen", "opened", "closed"])
     so_far = Window.orderBy("at", "run")
     open_then = F.sum(F.col("opened") - F.col("closed")).over(so_far)
-    return fitted(
+    return with_columns_of(
         runs.withColumn("open", open_then).withColumn("unseen", F.greatest(F.col("open") - F.col("seen"), F.lit(0))),
         TREND,
     )
 
 
-def _seen(drift: DataFrame, history: DataFrame) -> DataFrame:
+def _readable_drift_by_run(drift: DataFrame, history: DataFrame) -> DataFrame:
     """How much of the open drift a run could see: the drift it found, and what is hidden by an object that is gone,
     unfinished, or owned by someone else."""
     sure = drift.where("address is not null").join(looks_of(drift).select("run", *PAIR), ["run", *PAIR], "leftsemi")
-    told = sure.join(lost(drift), ["run", *PAIR, "address"], "leftanti")
-    found = told.where(counts()).select("run", *PAIR, "address", spot().alias("spot"))
-    whole = told.where(F.col("path").isNull() & F.col("standing").isin("missing", "foreign", "pending"))
-    open_ = history.where("state != 'watched'").select(*PAIR, "address", spot().alias("spot"), "opened", "closed")
-    hidden = whole.join(open_, [*PAIR, "address"]).where("opened < at and (closed is null or closed > at)")
-    both = found.unionByName(hidden.select(*found.columns))
+    readable = sure.join(unreadable_objects(drift), ["run", *PAIR, "address"], "leftanti")
+    drifted = readable.where(counts()).select("run", *PAIR, "address", place_in_object().alias("spot"))
+    gone_or_unfinished = readable.where(
+        F.col("path").isNull() & F.col("standing").isin("missing", "foreign", "pending")
+    )
+    open_ = history.where("state != 'watched'").select(
+        *PAIR, "address", place_in_object().alias("spot"), "opened", "closed"
+    )
+    hidden = gone_or_unfinished.join(open_, [*PAIR, "address"]).where("opened < at and (closed is null or closed > at)")
+    both = drifted.unionByName(hidden.select(*drifted.columns))
     return both.groupBy("run").agg(F.count_distinct(F.struct(*PAIR, "address", "spot")).alias("seen"))
 
 
@@ -97,7 +101,7 @@ def targets(snapshots: DataFrame) -> DataFrame:
     )
 
 
-def worst(drift: DataFrame, most: int) -> DataFrame:
+def worst_rows(drift: DataFrame, most: int) -> DataFrame:
     """DRIFT of one run → its rows about objects, worst first, at most this many."""
     rank = F.array_position(F.array(*map(F.lit, WORST)), F.col("standing"))
     return (
@@ -105,31 +109,31 @@ def worst(drift: DataFrame, most: int) -> DataFrame:
     )
 
 
-def looked_at(drift: DataFrame) -> DataFrame:
+def objects_by_standing(drift: DataFrame) -> DataFrame:
     """DRIFT of one run → target, standing, number of objects, and how many of them drifted. An object whose only news
     is an unusable record counts as `unremembered`. The look itself is counted apart from what it could not find out."""
-    known = F.max(F.when(F.col("standing") != "unremembered", F.col("standing")))
+    standing = F.max(F.when(F.col("standing") != "unremembered", F.col("standing")))
     is_look = (F.col("standing") == "compared").alias("is_look")
     objects = drift.where("standing != 'undeclared'").groupBy("target", "topology", "address", is_look).agg(
-        F.coalesce(known, F.lit("unremembered")).alias("standing"), F.bool_or(counts()).alias("drifted")
+        F.coalesce(standing, F.lit("unremembered")).alias("standing"), F.bool_or(counts()).alias("drifted")
     )  # fmt: skip
     return objects.groupBy("target", "standing").agg(
         F.count("*").alias("objects"), F.count_if("drifted").alias("drifted")
     )
 
 
-def cells(drift: DataFrame, runs: Sequence[str], most: int) -> DataFrame:
+def drift_by_run_and_target(drift: DataFrame, runs: Sequence[str], most: int) -> DataFrame:
     """DRIFT → run, target and number of drifted objects, null where not everything could be read: for these runs, and
     for the targets with most drift."""
-    found = drift.where(F.col("run").isin([*runs])).groupBy("run", "target").agg(
-        F.count_distinct(F.when(counts(), _thing())).alias("strayed"),
+    counted = drift.where(F.col("run").isin([*runs])).groupBy("run", "target").agg(
+        F.count_distinct(F.when(counts(), _object_key())).alias("strayed"),
         F.bool_or(F.col("standing") == "unreachable").alias("unread"),
     )  # fmt: skip
-    each = found.select("run", "target", F.when(~F.col("unread"), F.col("strayed")).alias("objects"))
+    each = counted.select("run", "target", F.when(~F.col("unread"), F.col("strayed")).alias("objects"))
     sums = each.groupBy("target").agg(F.sum("objects").alias("sum"), F.bool_or(F.col("objects").isNull()).alias("gaps"))
-    worst = sums.where("sum > 0 or gaps").orderBy(F.desc_nulls_last("sum"), "target").limit(most)
-    return each.join(F.broadcast(worst.select("target")), "target", "leftsemi")
+    worst_targets = sums.where("sum > 0 or gaps").orderBy(F.desc_nulls_last("sum"), "target").limit(most)
+    return each.join(F.broadcast(worst_targets.select("target")), "target", "leftsemi")
 
 
-def _thing() -> Column:
+def _object_key() -> Column:
     return F.struct("topology", F.coalesce("address", F.lit("")))

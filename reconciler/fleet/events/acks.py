@@ -20,12 +20,12 @@ def acks(events: DataFrame) -> DataFrame:
     return (
         concerned.groupBy("target", "stream", "consumer", "day")
         .agg(
-            _number(F.col("type") == _SAMPLE).alias("samples"),
-            *(_quantile(seconds, share).alias(name) for name, share in _QUANTILES.items()),
+            _count_of(F.col("type") == _SAMPLE).alias("samples"),
+            *(_quantile_of(seconds, share).alias(name) for name, share in _QUANTILES.items()),
             F.max(seconds).alias("longest_seconds"),
-            _number(deliveries > 1).alias("redelivered"),
+            _count_of(deliveries > 1).alias("redelivered"),
             F.max(deliveries).alias("most_deliveries"),
-            *(_number(F.col("type") == kind).alias(name) for name, kind in _COUNTED.items()),
+            *(_count_of(F.col("type") == kind).alias(name) for name, kind in _COUNTED.items()),
         )
         .select(*ACKS.names)
     )
@@ -34,9 +34,9 @@ def acks(events: DataFrame) -> DataFrame:
 _QUANTILES = {"median_seconds": 0.5, "p90_seconds": 0.9, "p99_seconds": 0.99}
 
 
-def _number(condition: Column) -> Column:
+def _count_of(condition: Column) -> Column:
     return F.count_if(F.coalesce(condition, F.lit(False)))
 
 
-def _quantile(seconds: Column, share: float) -> Column:
+def _quantile_of(seconds: Column, share: float) -> Column:
     return F.percentile_approx(seconds, share, _EXACT)

@@ -20,11 +20,11 @@ _TELLING = ("create", "update", "delete", "restore")
 def actors(events: DataFrame) -> DataFrame:
     """EVENTS → ACTORS."""
     done = events.where((F.col("type") == "api_audit") & F.col("deed").isNotNull() & F.col("refused").isNull())
-    seen = _with_before(done.withColumn("address", _address()).withColumn("fields", _fields()))
+    seen = _with_state_before(done.withColumn("address", _address_column()).withColumn("fields", _fields_column()))
     deed = F.when((F.col("deed") == "create") & F.col("was_there") & ~_is_stream(), "update").otherwise(F.col("deed"))
     return seen.select(
         "target", "at", "day", "client", "user", "account", "host", "request", deed.alias("deed"), "address",
-        F.substring_index("address", "/", 1).alias("kind"), _changed().alias("changed"), "id",
+        F.substring_index("address", "/", 1).alias("kind"), _changed_paths().alias("changed"), "id",
     ).select(*ACTORS.names)  # fmt: skip
 
 
@@ -32,7 +32,7 @@ def _is_stream() -> Column:
     return F.col("consumer").isNull()
 
 
-def _address() -> Column:
+def _address_column() -> Column:
     """The address that reconciler uses: buckets are streams of a certain name."""
     stream = F.col("stream")
     bucket = F.when(stream.startswith("KV_"), F.concat(F.lit("kv_bucket/"), F.substring(stream, 4, 10_000)))
@@ -41,7 +41,7 @@ def _address() -> Column:
     return F.when(_is_stream(), plain).otherwise(F.concat_ws("/", F.lit("consumer"), "stream", "consumer"))
 
 
-def _fields() -> Column:
+def _fields_column() -> Column:
     """The configuration as texts by path, without the server's own notes. A pause has its own requests."""
     top = F.from_json("config", _TEXTS)
     own = F.map_filter(top, lambda name, _: ~name.isin("metadata", "pause_until"))
@@ -50,7 +50,7 @@ def _fields() -> Column:
     return F.map_concat(own, F.coalesce(written, F.create_map().cast(_TEXTS)))
 
 
-def _with_before(done: DataFrame) -> DataFrame:
+def _with_state_before(done: DataFrame) -> DataFrame:
     """Add to each request the object's state before it; of what went with its stream, nothing is left."""
     tells = F.col("deed").isin(*_TELLING)
     of_object = (
@@ -68,7 +68,7 @@ def _with_before(done: DataFrame) -> DataFrame:
     return seen.withColumn("was_there", F.coalesce(is_left, F.lit(False)))
 
 
-def _changed() -> Column:
+def _changed_paths() -> Column:
     """The changed paths; empty where nothing changed; null where the state before is unknown, or no fields were
     changed."""
     now, before = F.col("fields"), F.col("before.fields")

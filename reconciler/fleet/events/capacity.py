@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
-from reconciler.fleet.tables.frames import fitted
+from reconciler.fleet.tables.frames import with_columns_of
 from reconciler.fleet.tables.tables import CAPACITY
 from reconciler.model.wire.snapshot import Scope
 
@@ -32,21 +32,21 @@ DAY = 86_400.0
 def capacity(snapshots: DataFrame, *, days: int = 30) -> DataFrame:
     """SNAPSHOTS of several runs → CAPACITY as of the newest look that could list the streams of a target, from what the
     `days` before it show."""
-    streams = _still_there(_grown(_streams(snapshots), ("target", "stream"), days), snapshots)
-    accounts = _grown(_accounts(snapshots), ("target", "tier", "storage"), days)
-    limited = _in_account(_with_records(streams), accounts).select(
+    streams = _existing(_with_growth(_stream_rows(snapshots), ("target", "stream"), days), snapshots)
+    accounts = _with_growth(_account_rows(snapshots), ("target", "tier", "storage"), days)
+    limited = _with_account_limits(_with_record_bytes(streams), accounts).select(
         "*",
-        _days("messages", "max_messages", "messages_per_day", F.lit(1)).alias("days_to_max_messages"),
-        _days("bytes", "max_bytes", "bytes_per_day", _another()).alias("days_to_max_bytes"),
-        _days("account_bytes", "account_limit", "account_per_day", _another() * F.col("replicas")).alias(
-            "days_to_account_limit"
-        ),
+        _days_to_limit("messages", "max_messages", "messages_per_day", F.lit(1)).alias("days_to_max_messages"),
+        _days_to_limit("bytes", "max_bytes", "bytes_per_day", _average_message()).alias("days_to_max_bytes"),
+        _days_to_limit(
+            "account_bytes", "account_limit", "account_per_day", _average_message() * F.col("replicas")
+        ).alias("days_to_account_limit"),
     )
     first = F.least("days_to_max_messages", "days_to_max_bytes", "days_to_account_limit")  # skips nulls
-    return fitted(limited.withColumn("days", first), CAPACITY)
+    return with_columns_of(limited.withColumn("days", first), CAPACITY)
 
 
-def _still_there(streams: DataFrame, snapshots: DataFrame) -> DataFrame:
+def _existing(streams: DataFrame, snapshots: DataFrame) -> DataFrame:
     """What that look saw or could not read, and what was seen since. Where part of an account could not be read, its
     other contents are unknown."""
     looks = snapshots.where("row in ('target', 'unknown', 'error')").groupBy("target", "run").agg(
@@ -61,74 +61,74 @@ def _still_there(streams: DataFrame, snapshots: DataFrame) -> DataFrame:
     return streams.join(newest, "target", "left").where(F.col("newest").isNull() | seen | hidden).drop("newest")
 
 
-def _streams(snapshots: DataFrame) -> DataFrame:
+def _stream_rows(snapshots: DataFrame) -> DataFrame:
     """Before `created`, it was another stream."""
-    said = snapshots.where("row = 'stream'").withColumn("said", F.from_json("json", STREAM))
+    rows = snapshots.where("row = 'stream'").withColumn("said", F.from_json("json", STREAM))
     config = F.col("said.config")
-    return said.select(
+    return rows.select(
         "target", "labels", F.col("scope").alias("stream"), "run", "day", "at", "messages", "bytes",
         F.col("said.created").alias("same"),
         config.storage.alias("storage"),
         config.num_replicas.alias("replicas"),
         config.discard.alias("when_full"),
-        _limit(config.max_msgs).alias("max_messages"),
-        _limit(config.max_bytes).alias("max_bytes"),
+        _limit_or_null(config.max_msgs).alias("max_messages"),
+        _limit_or_null(config.max_bytes).alias("max_bytes"),
         config.subjects.alias("subjects"),
         (config.subject_transform.isNull() & config.sources.isNull() & config.mirror.isNull()).alias("as_published"),
     )  # fmt: skip
 
 
-def _accounts(snapshots: DataFrame) -> DataFrame:
+def _account_rows(snapshots: DataFrame) -> DataFrame:
     """Use and limit of each storage, per tier where the account has them (`R1`, `R3`), otherwise of the whole
     account."""
-    said = snapshots.where("row = 'target'").withColumn("said", F.from_json("json", ACCOUNT))
+    rows = snapshots.where("row = 'target'").withColumn("said", F.from_json("json", ACCOUNT))
     use, limits = F.col("said.usage"), F.col("said.limits")
-    whole = _part(F.lit(""), use.storage, use.memory, limits)
+    untiered = _tier_uses(F.lit(""), use.storage, use.memory, limits)
     tiers = F.transform(
         F.map_entries("said.usage.tiers"),
-        lambda tier: _part(tier.key, tier.value.storage, tier.value.memory, tier.value.limits),
+        lambda tier: _tier_uses(tier.key, tier.value.storage, tier.value.memory, tier.value.limits),
     )
-    parts = F.when(F.size(tiers) > 0, tiers).otherwise(F.array(whole))
-    each = said.select("target", "run", "day", "at", F.explode(parts).alias("part"))
-    told = each.select(
+    parts = F.when(F.size(tiers) > 0, tiers).otherwise(F.array(untiered))
+    each = rows.select("target", "run", "day", "at", F.explode(parts).alias("part"))
+    uses = each.select(
         "target", "run", "day", "at", F.col("part.tier").alias("tier"), F.explode("part.uses").alias("of")
     )
     unused = {"messages": F.lit(0).cast("bigint"), "same": F.lit("")}
-    return told.select("target", "run", "day", "at", "tier", "of.*").withColumns(unused)
+    return uses.select("target", "run", "day", "at", "tier", "of.*").withColumns(unused)
 
 
-def _part(tier: Column, file: Column, memory: Column, limits: Column) -> Column:
+def _tier_uses(tier: Column, file: Column, memory: Column, limits: Column) -> Column:
     uses = (("file", file, limits.max_storage), ("memory", memory, limits.max_memory))
     named = [
-        F.struct(F.lit(storage).alias("storage"), used.alias("bytes"), _limit(most).alias("account_limit"))
+        F.struct(F.lit(storage).alias("storage"), used.alias("bytes"), _limit_or_null(most).alias("account_limit"))
         for storage, used, most in uses
     ]
     return F.struct(tier.alias("tier"), F.array(*named).alias("uses"))
 
 
-def _limit(said: Column) -> Column:
+def _limit_or_null(number: Column) -> Column:
     """-1 and 0 mean no limit."""
-    return F.when(said > 0, said)
+    return F.when(number > 0, number)
 
 
-def _grown(seen: DataFrame, thing: Sequence[str], days: int) -> DataFrame:
+def _with_growth(seen: DataFrame, thing: Sequence[str], days: int) -> DataFrame:
     """The newest look at each, with its growth per day from this and earlier looks; null after only one."""
     each = Window.partitionBy(*thing)
     latest = F.max_by(F.struct("at", "run", "same"), F.struct("at", "run")).over(each)
     dated = seen.withColumn("latest", latest).withColumn("time", F.col("at").cast("double") / DAY)
     is_recent = F.col("time") >= F.col("latest.at").cast("double") / DAY - days
     recent = dated.where(F.col("same").eqNullSafe(F.col("latest.same")) & is_recent)
-    told = recent.select(
+    growing = recent.select(
         "*",
         F.regr_slope("messages", "time").over(each).alias("messages_per_day"),
         F.regr_slope("bytes", "time").over(each).alias("bytes_per_day"),
         F.count("*").over(each).alias("looks"),
         F.min("at").over(each).alias("since"),
     )
-    return told.where("run = latest.run and at = latest.at").drop("latest", "time", "same")
+    return growing.where("run = latest.run and at = latest.at").drop("latest", "time", "same")
 
 
-def _with_records(streams: DataFrame) -> DataFrame:
+def _with_record_bytes(streams: DataFrame) -> DataFrame:
     """The least bytes stored besides the payload: no subject is shorter than the shortest that the stream takes (a
     wildcard counts as one byte), and headers come on top."""
     shortest = F.array_min(F.transform("subjects", F.octet_length))
@@ -137,7 +137,7 @@ def _with_records(streams: DataFrame) -> DataFrame:
     return streams.withColumns({"record_cost": cost.cast("double"), "records": cost * F.col("messages")})
 
 
-def _in_account(streams: DataFrame, accounts: DataFrame) -> DataFrame:
+def _with_account_limits(streams: DataFrame, accounts: DataFrame) -> DataFrame:
     """An account with tiers counts its contents by them: a stream's tier is its number of replicas. Every message
     counts with all of its replicas, and a tier allows a number of each."""
     account = accounts.select(
@@ -150,13 +150,13 @@ def _in_account(streams: DataFrame, accounts: DataFrame) -> DataFrame:
     return held.withColumn("account_limit", F.col("account_limit") * scale)
 
 
-def _another() -> Column:
+def _average_message() -> Column:
     """The bytes of one more message of average size. A limit in bytes is hardly ever met exactly: a stream that refuses
     messages stays a little below it, and so does one that drops the oldest."""
     return F.coalesce(F.try_divide("bytes", "messages"), F.lit(1))
 
 
-def _days(now: str, most: str, per_day: str, another: Column) -> Column:
+def _days_to_limit(now: str, most: str, per_day: str, another: Column) -> Column:
     """0: there is no room for another one; null: there is no limit, or no growth towards it."""
     left = F.col(most) - F.col(now)
     return F.when(left < another, 0.0).when(F.col(per_day) > 0, left / F.col(per_day))

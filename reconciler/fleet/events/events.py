@@ -13,19 +13,19 @@ from reconciler.fleet.accounts.lookout import Offsets
 from reconciler.fleet.tables.tables import EVENTS
 
 
-def _shape(*text: str, **others: DataType) -> StructType:
+def _struct(*text: str, **others: DataType) -> StructType:
     fields = {**dict.fromkeys(text, StringType()), **others}
     return StructType([StructField(name, kind) for name, kind in fields.items()])
 
 
-_SAID = _shape(
+_SAID = _struct(
     "type", "id", "timestamp", "stream", "consumer", "group", "pinned_id", "action", "reason", "subject", "request",
     "response", deliveries=LongType(), ack_time=LongType(),
-    client=_shape("name", "lang", "ver", "user", "acc", "host", "kind"),
+    client=_struct("name", "lang", "ver", "user", "acc", "host", "kind"),
 )  # fmt: skip
 """The relevant parts of any event, as servers from 2.11 to 2.15 write them."""
-_ANSWER = _shape(
-    "name", "config", did_create=BooleanType(), paused=BooleanType(), error=_shape("description", err_code=LongType())
+_ANSWER = _struct(
+    "name", "config", did_create=BooleanType(), paused=BooleanType(), error=_struct("description", err_code=LongType())
 )
 _TYPE = r"^io\.nats\.jetstream\.(?:advisory|metric)\.v\d+\.(\w+)$"
 _DEEDS = {
@@ -46,89 +46,89 @@ _WHO = {"user": "user", "account": "acc", "host": "host"}
 
 def events(messages: DataFrame) -> DataFrame:
     """MESSAGES → EVENTS. Messages that are no event of JetStream are left out."""
-    told = F.from_json(F.col("data").cast("string"), _SAID)
-    typed = messages.select("target", F.col("stream").alias("capture"), "sequence", "time", told.alias("it"))
+    parsed = F.from_json(F.col("data").cast("string"), _SAID)
+    typed = messages.select("target", F.col("stream").alias("capture"), "sequence", "time", parsed.alias("it"))
     read = typed.select(
         "target", "capture", "sequence", "it",
         F.regexp_extract("it.type", _TYPE, 1).alias("type"),
-        _at().alias("at"),
+        _event_time().alias("at"),
         F.from_json("it.response", _ANSWER).alias("answer"),
-        *(_part(F.regexp_extract("it.subject", _ASKED, number)).alias(name)
+        *(_or_null(F.regexp_extract("it.subject", _ASKED, number)).alias(name)
           for number, name in enumerate(("endpoint", "on", "of"), 1)),
     ).where("type != '' and at is not null")  # fmt: skip
     return read.select(
         "target", "capture", "sequence", "it.id", "type", "at", F.to_date("at").alias("day"),
         F.coalesce("it.stream", "on").alias("stream"),
-        F.coalesce("it.consumer", F.when(_is_of_consumer(), F.coalesce("answer.name", "of"))).alias("consumer"),
+        F.coalesce("it.consumer", F.when(_is_about_consumer(), F.coalesce("answer.name", "of"))).alias("consumer"),
         *(f"it.{name}" for name in ("group", "pinned_id", "action", "reason", "deliveries")),
         (F.col("it.ack_time") / 1e9).alias("ack_seconds"),
         F.col("it.subject").alias("request"),
-        _client().alias("client"),
-        *(_part(F.col(f"it.client.{theirs}")).alias(ours) for ours, theirs in _WHO.items()),
-        _deed().alias("deed"),
-        _refusal().alias("refused"),
+        _client_name().alias("client"),
+        *(_or_null(F.col(f"it.client.{theirs}")).alias(ours) for ours, theirs in _WHO.items()),
+        _deed_column().alias("deed"),
+        _refusal_text().alias("refused"),
         F.col("answer.did_create").alias("made"),
         F.when(F.col("endpoint").isNotNull(), F.col("answer.config")).alias("config"),
     ).select(*EVENTS.names).dropDuplicates([*_ONCE])  # fmt: skip
 
 
-def together(known: DataFrame, new: DataFrame) -> DataFrame:
+def merged_events(before: DataFrame, new: DataFrame) -> DataFrame:
     """EVENTS of two looks, each once. Of requests that only looked, the newest stays: it shows how far was read."""
-    whole = known.unionByName(new).dropDuplicates([*_ONCE])
+    merged = before.unionByName(new).dropDuplicates([*_ONCE])
     newest = F.max("at").over(Window.partitionBy("target", "capture"))
     is_look = (F.col("type") == "api_audit") & F.col("deed").isNull()
-    return whole.withColumn("newest", newest).where(~is_look | (F.col("at") == F.col("newest"))).drop("newest")
+    return merged.withColumn("newest", newest).where(~is_look | (F.col("at") == F.col("newest"))).drop("newest")
 
 
-def positions(known: DataFrame) -> Offsets:
+def positions(stored: DataFrame) -> Offsets:
     """EVENTS → how far each capturing stream was read. An event happens before it is stored, so a few are read
     again."""
     newest = F.max_by(F.struct("sequence", F.date_format("at", _RFC3339).alias("time")), "at")
-    rows = known.where("at is not null").groupBy("target", "capture").agg(newest.alias("it")).collect()
-    found: Offsets = {}
+    rows = stored.where("at is not null").groupBy("target", "capture").agg(newest.alias("it")).collect()
+    offsets: Offsets = {}
     for row in rows:
-        found.setdefault(row["target"], {})[row["capture"]] = row["it"].asDict()
-    return found
+        offsets.setdefault(row["target"], {})[row["capture"]] = row["it"].asDict()
+    return offsets
 
 
-def unbroken(messages: DataFrame) -> DataFrame:
+def up_to_gaps(messages: DataFrame) -> DataFrame:
     """MESSAGES without those after a gap: the last stored event of a stream says where to read on."""
     gaps = messages.where("error is not null").groupBy("target", "stream").agg(F.min("sequence").alias("gap"))
     return messages.join(gaps, ["target", "stream"], "left").where("gap is null or sequence <= gap").drop("gap")
 
 
-def _at() -> Column:
+def _event_time() -> Column:
     """Null for times that no server can have reported: whoever may publish to the stream can write any time into an
     event."""
-    at, stored = F.try_to_timestamp("it.timestamp"), F.coalesce("time", F.current_timestamp())
-    return F.when((at >= _OLDEST) & (at <= stored + F.expr("interval 1 hour")), at)
+    reported, stored = F.try_to_timestamp("it.timestamp"), F.coalesce("time", F.current_timestamp())
+    return F.when((reported >= _OLDEST) & (reported <= stored + F.expr("interval 1 hour")), reported)
 
 
-def _part(text: Column) -> Column:
+def _or_null(text: Column) -> Column:
     """Null where it is empty."""
     return F.nullif(text, F.lit(""))
 
 
-def _is_of_consumer() -> Column:
+def _is_about_consumer() -> Column:
     return F.col("endpoint").startswith("CONSUMER.")
 
 
-def _deed() -> Column:
+def _deed_column() -> Column:
     """By the endpoint; the one that creates consumers also changes them, and the one that pauses also resumes."""
     named = F.create_map(*(F.lit(word) for pair in _DEEDS.items() for word in pair))[F.col("endpoint")]
-    updates = _is_of_consumer() & (F.get_json_object("it.request", "$.action") == "update")
+    updates = _is_about_consumer() & (F.get_json_object("it.request", "$.action") == "update")
     return F.when(updates, "update").when(~F.col("answer.paused"), "resume").otherwise(named)
 
 
-def _client() -> Column:
+def _client_name() -> Column:
     """The client as drift names it: the server knows a leaf node, and not the client behind it."""
-    name = _part(F.col("it.client.name"))
-    language = _part(F.concat_ws(" ", _part(F.col("it.client.lang")), _part(F.col("it.client.ver"))))
+    name = _or_null(F.col("it.client.name"))
+    language = _or_null(F.concat_ws(" ", _or_null(F.col("it.client.lang")), _or_null(F.col("it.client.ver"))))
     leaf = F.concat(F.lit("somebody behind leaf node "), F.coalesce(name, F.lit("")))
     return F.when(F.col("it.client.kind") == "Leafnode", leaf).otherwise(F.coalesce(name, language))
 
 
-def _refusal() -> Column:
+def _refusal_text() -> Column:
     error = F.col("answer.error")
     words = F.format_string("%s (%d)", error["description"], error["err_code"])
     return F.when(error.isNotNull(), words)

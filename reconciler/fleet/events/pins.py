@@ -22,11 +22,11 @@ def pinnings(events: DataFrame) -> DataFrame:
     now = F.max("at").over(Window.partitionBy("target"))
     of_consumer = Window.partitionBy("target", "stream", "consumer").orderBy("at", "sequence")
     of_stream = Window.partitionBy("target", "stream").orderBy("at", "sequence")
-    told = events.withColumn("now", now).where(_is_pin() | _is_deletion())
-    stretches = told.select(
+    relevant = events.withColumn("now", now).where(_is_pin() | _is_deletion())
+    stretches = relevant.select(
         "*",
         F.lead("at").over(of_consumer).alias("next"),
-        F.lead(_what()).over(of_consumer).alias("then"),
+        F.lead(_kind_of_change()).over(of_consumer).alias("then"),
         F.min(F.when(F.col("consumer").isNull(), F.col("at")))
         .over(of_stream.rowsBetween(Window.currentRow, Window.unboundedFollowing))
         .alias("gone"),
@@ -40,8 +40,8 @@ def pinnings(events: DataFrame) -> DataFrame:
         "pinned_id",
         F.col("at").alias("since"),
         "until",
-        _between("at", F.coalesce("until", "now")).alias("seconds"),
-        _what().alias("began"),
+        _seconds_between("at", F.coalesce("until", "now")).alias("seconds"),
+        _kind_of_change().alias("began"),
         "ended",
     ).select(*PINNINGS.names)
 
@@ -84,7 +84,7 @@ def _is_deletion() -> Column:
     return F.col("type").isin("consumer_action", "stream_action") & (F.col("action") == "delete")
 
 
-def _what() -> Column:
+def _kind_of_change() -> Column:
     return (
         F.when(F.col("type") == _PINNED, F.lit("pinned"))
         .when(F.col("type") == _UNPINNED, F.col("reason"))
@@ -92,6 +92,6 @@ def _what() -> Column:
     )
 
 
-def _between(since: str, until: Column) -> Column:
+def _seconds_between(since: str, until: Column) -> Column:
     """Seconds, to the microsecond."""
     return (F.unix_micros(until) - F.unix_micros(since)) / 1e6

@@ -29,20 +29,20 @@ def columns(chart: Columns) -> Markup:
             stacks.append(_text(label, x + wide / 2, TOP + HIGH + 18, "tick", "middle"))
     return together(
         _drawing(f"{chart.what}, by run", WIDE, HIGH, *scale.lines(WIDE), *stacks),
-        _legend([(one.name, f"t-{one.tone or 'info'}") for one in chart.series]),
+        _legend([(series.name, f"t-{series.tone or 'info'}") for series in chart.series]),
     )
 
 
 def _stack(chart: Columns, number: int, x: float, wide: float, scale: Scale) -> Markup:
     total, y = chart.totals[number], float(TOP + HIGH)
     parts = []
-    for one in chart.series:
-        high = scale.high(one.values[number])
+    for series in chart.series:
+        high = scale.high(series.values[number])
         if high:
             y -= high
-            parts.append(_rect(x, y, wide, high, f"t-{one.tone or 'info'}"))
-    said = [f"{one.values[number]:_} {one.name}" for one in chart.series if one.values[number]]
-    title = element("title", f"{chart.labels[number]}: {', '.join(said) or 'nothing'}")
+            parts.append(_rect(x, y, wide, high, f"t-{series.tone or 'info'}"))
+    parts_in_words = [f"{series.values[number]:_} {series.name}" for series in chart.series if series.values[number]]
+    title = element("title", f"{chart.labels[number]}: {', '.join(parts_in_words) or 'nothing'}")
     return element("g", title, *parts, _text(f"{total:_}", x + wide / 2, y - 6, "figure", "middle"))
 
 
@@ -61,8 +61,8 @@ def bars(chart: Bars) -> Markup:
             drawn.append(_text(label, x + wide / 2, TOP + scale.tall + 16, "tick", "middle"))
     y = TOP + scale.tall - scale.high(chart.mean)
     mean = element("path", d=f"M{LEFT} {y:.1f} H{HALF - RIGHT}", class_="mean")
-    about = f"{chart.title.replace('`', '')}: {chart.what}"
-    return _drawing(about, HALF, scale.tall, *scale.lines(HALF), *drawn, mean)
+    label_of_chart = f"{chart.title.replace('`', '')}: {chart.what}"
+    return _drawing(label_of_chart, HALF, scale.tall, *scale.lines(HALF), *drawn, mean)
 
 
 def _bar(x: float, wide: float, value: float, mean: float, scale: Scale) -> Iterator[Markup]:
@@ -72,7 +72,7 @@ def _bar(x: float, wide: float, value: float, mean: float, scale: Scale) -> Iter
         yield _rect(x, ground - scale.high(value), wide, scale.high(value - mean), "t-warn")
 
 
-def share(part: float) -> Markup:
+def share_bar(part: float) -> Markup:
     """Draw a bar as long as the part is of the whole."""
     return element(
         "svg",
@@ -82,12 +82,12 @@ def share(part: float) -> Markup:
     )  # fmt: skip
 
 
-def trend(values: Sequence[float]) -> Markup:
+def trend_line(values: Sequence[float]) -> Markup:
     """Draw a trend without figures: those are beside it."""
     low, high = min(values), max(values)
     span = (high - low) or 1.0
     step = 76 / max(1, len(values) - 1)
-    points = [(2 + step * number, 20 - 16 * (one - low) / span) for number, one in enumerate(values)]
+    points = [(2 + step * number, 20 - 16 * (value - low) / span) for number, value in enumerate(values)]
     line = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
     return element(
         "svg",
@@ -115,7 +115,7 @@ class Scale:
             value = number * self.step
             y = TOP + self.tall - self.high(value)
             yield element("path", d=f"M{LEFT} {y:.1f} H{wide - RIGHT}", class_="grid")
-            yield _text(_short(value), LEFT - 8, y + 4, "tick", "end")
+            yield _text(_short_number(value), LEFT - 8, y + 4, "tick", "end")
 
 
 def _round_step(most: float) -> int:
@@ -124,20 +124,20 @@ def _round_step(most: float) -> int:
         return 1
     rough = most / 4
     power = 10 ** int(log10(rough))
-    return int(next(one * power for one in (1, 2, 5, 10) if one * power >= rough))
+    return int(next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough))
 
 
-def _short(value: int) -> str:
+def _short_number(value: int) -> str:
     for sign, size in (("G", 10**9), ("M", 10**6), ("k", 10**3)):
         if value >= size and value % (size // 10) == 0:
             return f"{value / size:g}{sign}"
     return f"{value:_}"
 
 
-def _drawing(what: str, wide: int, high: int, *inside: Markup) -> Markup:
+def _drawing(label: str, wide: int, high: int, *inside: Markup) -> Markup:
     tall = TOP + high + BOTTOM
     return element(
-        "svg", *inside, viewBox=f"0 0 {wide} {tall}", width=wide, height=tall, role="img", aria_label=what,
+        "svg", *inside, viewBox=f"0 0 {wide} {tall}", width=wide, height=tall, role="img", aria_label=label,
         class_="chart",
     )  # fmt: skip
 
@@ -156,7 +156,7 @@ def _legend(entries: Sequence[tuple[str, str]]) -> Markup:
     return element("ul", *(element("li", name, class_=style) for name, style in entries), class_="legend")
 
 
-def told(chart: Bars) -> str:
+def caption(chart: Bars) -> str:
     """Return the caption: what the picture says in figures."""
     most = max(chart.values, default=0)
     ratio = f", {most / chart.mean:.2f} times that in the fullest" if chart.mean else ""

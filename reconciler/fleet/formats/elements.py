@@ -76,7 +76,7 @@ class Columns:
     @property
     def totals(self) -> tuple[int, ...]:
         """Return the sum of all series at each label; empty where there are no series."""
-        return tuple(map(sum, zip(*(one.values for one in self.series), strict=True)))
+        return tuple(map(sum, zip(*(series.values for series in self.series), strict=True)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,4 +164,4 @@ class Report:
 
 def cells(*texts: str | Cell) -> tuple[Cell, ...]:
     """Return the cells of one row; a plain text becomes a cell without a tone."""
-    return tuple(one if isinstance(one, Cell) else Cell(text=one) for one in texts)
+    return tuple(text if isinstance(text, Cell) else Cell(text=text) for text in texts)

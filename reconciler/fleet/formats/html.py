@@ -6,41 +6,29 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reconciler.fleet.formats import charts
-from reconciler.fleet.formats.elements import (
-    Bars,
-    Cell,
-    Columns,
-    Fold,
-    Folds,
-    Grid,
-    Heat,
-    Piece,
-    Prose,
-    Report,
-    ReportPart,
-    Tiles,
-)
+from reconciler.fleet.formats import charts, elements
 from reconciler.report.html.html import Chip, asset, controls, page
 from reconciler.report.html.markup import Markup, element, page_link, prose, together
 
 _SHADES = 5
 
 
-def render(report: Report) -> str:
+def render(report: elements.Report) -> str:
     """Render the page. The filter works on the list of drift, wherever that is."""
-    main = element("main", *(_part(one, number) for number, one in enumerate(report.parts)))
+    main = element("main", *(_part(part, number) for number, part in enumerate(report.parts)))
     title = f"{report.command}: {report.heading}: {report.totals}"
     style = asset("reconciler.fleet.formats", "fleet.css")
     return page(title, together(_skip(report), _header(report), main), style)
 
 
-def _skip(report: Report) -> Markup | None:
+def _skip(report: elements.Report) -> Markup | None:
     return element("a", "Skip to the first part", href="#part-0", class_="skip") if report.parts else None
 
 
-def _header(report: Report) -> Markup:
-    contents = [element("a", one.title, href=f"#part-{number}") for number, one in enumerate(report.parts) if one.title]
+def _header(report: elements.Report) -> Markup:
+    contents = [
+        element("a", part.title, href=f"#part-{number}") for number, part in enumerate(report.parts) if part.title
+    ]
     return element(
         "header",
         element("p", f"reconciler {report.command}", class_="kicker"),
@@ -52,7 +40,7 @@ def _header(report: Report) -> Markup:
     )
 
 
-def _part(part: ReportPart, number: int) -> Markup:
+def _part(part: elements.ReportPart, number: int) -> Markup:
     return element(
         "section",
         element("h2", part.title) if part.title else None,
@@ -62,49 +50,53 @@ def _part(part: ReportPart, number: int) -> Markup:
     )
 
 
-def _piece(piece: Piece) -> Markup:
-    return _SHOWN[type(piece)](piece)
+def _piece(piece: elements.Piece) -> Markup:
+    return _RENDERERS[type(piece)](piece)
 
 
-def _prose(piece: Prose) -> Markup:
+def _prose(piece: elements.Prose) -> Markup:
     if piece.is_list:
         return element("ul", *(element("li", prose(line)) for line in piece.lines), class_="attention")
     style = f"tone-{piece.tone}" if piece.tone else None
     return together(*(element("p", prose(line), class_=style) for line in piece.lines))
 
 
-def _tiles(piece: Tiles) -> Markup:
+def _tiles(piece: elements.Tiles) -> Markup:
     shown = (
         element(
-            "div", element("dt", one.label), element("dd", one.value),
-            element("dd", one.note, class_="note") if one.note else None,
-            class_=f"tile tone-{one.tone}" if one.tone else "tile",
+            "div", element("dt", tile.label), element("dd", tile.value),
+            element("dd", tile.note, class_="note") if tile.note else None,
+            class_=f"tile tone-{tile.tone}" if tile.tone else "tile",
         )
-        for one in piece.tiles
+        for tile in piece.tiles
     )  # fmt: skip
     return element("dl", *shown, class_="tiles")
 
 
-def _grid(piece: Grid) -> Markup:
+def _grid(piece: elements.Grid) -> Markup:
     head = element(
-        "tr", *(element("th", one, scope="col", class_=_side(piece, at)) for at, one in enumerate(piece.head))
+        "tr",
+        *(element("th", cell, scope="col", class_=_alignment(piece, index)) for index, cell in enumerate(piece.head)),
     )
-    rows = (element("tr", *(_cell(one, at == 0, _side(piece, at)) for at, one in enumerate(row))) for row in piece.rows)
+    rows = (
+        element("tr", *(_cell(cell, index == 0, _alignment(piece, index)) for index, cell in enumerate(row)))
+        for row in piece.rows
+    )
     table = element("table", element("thead", head), element("tbody", *rows), class_="grid")
     more = element("p", f"{piece.left_out:_} more are not shown.", class_="quiet") if piece.left_out else None
     return together(element("div", table, class_="wide", tabindex=0, role="region", aria_label=piece.head[0]), more)
 
 
-def _side(piece: Grid, at: int) -> str | None:
-    return "right" if at in piece.right else None
+def _alignment(piece: elements.Grid, column: int) -> str | None:
+    return "right" if column in piece.right else None
 
 
-def _cell(cell: Cell, is_first: bool, side: str | None) -> Markup:
+def _cell(cell: elements.Cell, is_first: bool, side: str | None) -> Markup:
     text = element("code", cell.text) if cell.is_code and cell.text else prose(cell.text)
     drawn = (
-        charts.share(cell.share)
+        charts.share_bar(cell.share)
         if cell.share is not None
-        else charts.trend(cell.trend)
+        else charts.trend_line(cell.trend)
         if len(cell.trend) > 1
         else None
     )
@@ -112,57 +104,58 @@ def _cell(cell: Cell, is_first: bool, side: str | None) -> Markup:
     return element("th" if is_first else "td", drawn, text, class_=style or None, scope="row" if is_first else None)
 
 
-def _heat(piece: Heat) -> Markup:
-    most = max((one for row in piece.values for one in row if one), default=1)
-    head = element("tr", element("th", ""), *(element("th", one, scope="col") for one in piece.columns))
+def _heat(piece: elements.Heat) -> Markup:
+    most = max((value for row in piece.values for value in row if value), default=1)
+    head = element("tr", element("th", ""), *(element("th", value, scope="col") for value in piece.columns))
     rows = (
-        element("tr", element("th", name, scope="row"), *(_warm(one, most) for one in values))
+        element("tr", element("th", name, scope="row"), *(_heat_cell(value, most) for value in values))
         for name, values in zip(piece.rows, piece.values, strict=True)
     )
     table = element("table", element("thead", head), element("tbody", *rows), class_="heat")
     return element("div", table, class_="wide", tabindex=0, role="region", aria_label=piece.what)
 
 
-def _warm(value: int | None, most: int) -> Markup:
+def _heat_cell(value: int | None, most: int) -> Markup:
     if value is None:
         return element("td", "?", class_="unknown", title="unknown: not looked at, or it could not be read")
     shade = 0 if value == 0 else 1 + min(_SHADES - 1, (value - 1) * _SHADES // max(1, most))
     return element("td", f"{value:_}" if value else "·", class_=f"h{shade}")
 
 
-def _columns(piece: Columns) -> Markup:
+def _columns(piece: elements.Columns) -> Markup:
     return element("figure", charts.columns(piece))
 
 
-def _bars(piece: Bars) -> Markup:
-    caption = element("figcaption", prose(f"{piece.title}: {charts.told(piece)}"))
+def _bars(piece: elements.Bars) -> Markup:
+    caption = element("figcaption", prose(f"{piece.title}: {charts.caption(piece)}"))
     return element("figure", caption, charts.bars(piece), class_="half")
 
 
-def _folds(piece: Folds) -> Markup:
-    counts = Counter((one.mark, one.word) for one in piece.folds)
+def _folds(piece: elements.Folds) -> Markup:
+    counts = Counter((fold.mark, fold.word) for fold in piece.folds)
     chips = [Chip(key=word, mark=mark, word=word, count=count) for (mark, word), count in counts.items()]
-    listed = [_fold(one, f"c{number}") for number, one in enumerate(piece.folds)]
+    listed = [_fold(fold, f"c{number}") for number, fold in enumerate(piece.folds)]
     more = element("p", f"{piece.left_out:_} more are not shown.", class_="quiet") if piece.left_out else None
     return together(controls(chips), element("div", *listed, class_="changes"), more)
 
 
-def _fold(one: Fold, anchor: str) -> Markup:
+def _fold(fold: elements.Fold, anchor: str) -> Markup:
     summary = element(
         "summary",
-        element("span", one.mark, class_="mark", aria_hidden="true"),
-        element("span", one.word, class_="word"),
-        element("code", one.name, class_="address"),
-        element("span", one.about, class_="about") if one.about else None,
-        *(element("span", page_link(code), class_="code") for code in one.codes),
-        element("span", one.place, class_="place") if one.place else None,
+        element("span", fold.mark, class_="mark", aria_hidden="true"),
+        element("span", fold.word, class_="word"),
+        element("code", fold.name, class_="address"),
+        element("span", fold.about, class_="about") if fold.about else None,
+        *(element("span", page_link(code), class_="code") for code in fold.codes),
+        element("span", fold.place, class_="place") if fold.place else None,
     )
     return element(
-        "details", summary, element("div", *map(_piece, one.pieces), class_="body"),
-        id=anchor, class_=f"change is-{one.style}", data_section=one.word, open=one.is_open,
+        "details", summary, element("div", *map(_piece, fold.pieces), class_="body"),
+        id=anchor, class_=f"change is-{fold.style}", data_section=fold.word, open=fold.is_open,
     )  # fmt: skip
 
 
-_SHOWN: Mapping[type[Any], Callable[[Any], Markup]] = {
-    Prose: _prose, Tiles: _tiles, Grid: _grid, Heat: _heat, Columns: _columns, Bars: _bars, Folds: _folds,
+_RENDERERS: Mapping[type[Any], Callable[[Any], Markup]] = {
+    elements.Prose: _prose, elements.Tiles: _tiles, elements.Grid: _grid,
+    elements.Heat: _heat, elements.Columns: _columns, elements.Bars: _bars, elements.Folds: _folds,
 }  # fmt: skip

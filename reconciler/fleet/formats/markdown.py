@@ -5,21 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from reconciler.fleet.formats import text
-from reconciler.fleet.formats.elements import (
-    Bars,
-    Cell,
-    Columns,
-    Fold,
-    Folds,
-    Grid,
-    Heat,
-    Piece,
-    Prose,
-    Report,
-    ReportPart,
-    Tiles,
-)
+from reconciler.fleet.formats import elements, text
 from reconciler.report.markdown.gfm import code, fenced, folded, prose
 from reconciler.report.words.paper import Paper
 
@@ -29,7 +15,7 @@ _RESERVE = 512
 _NARROW = Paper(width=100)
 
 
-def render(report: Report) -> str:
+def render(report: elements.Report) -> str:
     """Render the report, and name what does not fit."""
     head = [
         f"<!-- reconciler:{report.command.replace(' ', '-')} -->", f"### {prose(report.heading)}", "",
@@ -53,57 +39,58 @@ def _size(lines: Sequence[str]) -> int:
     return sum(len(line.encode()) + 1 for line in lines)
 
 
-def _part(part: ReportPart) -> list[str]:
+def _part(part: elements.ReportPart) -> list[str]:
     lead = [prose(part.lead), ""] if part.lead else []
     return [*([f"#### {prose(part.title)}", ""] if part.title else []), *lead, *_pieces(part.pieces)]
 
 
-def _pieces(pieces: Sequence[Piece]) -> list[str]:
+def _pieces(pieces: Sequence[elements.Piece]) -> list[str]:
     return [line for piece in pieces for line in (*_SHOWN[type(piece)](piece), "")]
 
 
-def _prose(piece: Prose) -> list[str]:
+def _prose(piece: elements.Prose) -> list[str]:
     if piece.is_list:
-        return [f"- {prose(said)}" for said in piece.lines]
-    return [line for said in piece.lines for line in (prose(said), "")][:-1]
+        return [f"- {prose(paragraph)}" for paragraph in piece.lines]
+    return [line for paragraph in piece.lines for line in (prose(paragraph), "")][:-1]
 
 
-def _tiles(piece: Tiles) -> list[str]:
+def _tiles(piece: elements.Tiles) -> list[str]:
     return [
-        f"- {prose(one.label)}: **{prose(one.value)}**{f' · {prose(one.note)}' if one.note else ''}"
-        for one in piece.tiles
+        f"- {prose(tile.label)}: **{prose(tile.value)}**{f' · {prose(tile.note)}' if tile.note else ''}"
+        for tile in piece.tiles
     ]
 
 
-def _grid(piece: Grid) -> list[str]:
-    rule = ["---:" if at in piece.right else "---" for at in range(len(piece.head))]
+def _grid(piece: elements.Grid) -> list[str]:
+    rule = ["---:" if column in piece.right else "---" for column in range(len(piece.head))]
     rows = [_row(map(prose, piece.head)), _row(rule), *(_row(map(_cell, row)) for row in piece.rows)]
     return [*rows, *(["", f"and {piece.left_out:_} more"] if piece.left_out else [])]
 
 
 def _row(texts: Iterator[str] | Sequence[str]) -> str:
-    return f"| {' | '.join(one.replace('|', chr(92) + '|') for one in texts)} |"
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in texts)} |"
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: elements.Cell) -> str:
     wave = f"{text.spark(cell.trend)} " if len(cell.trend) > 1 else ""
     return wave + (code(cell.text) if cell.is_code and cell.text else prose(cell.text))
 
 
-def _drawn(piece: Columns | Heat | Bars) -> list[str]:
+def _drawn(piece: elements.Columns | elements.Heat | elements.Bars) -> list[str]:
     return fenced(text.blocks([piece], _NARROW, 0))
 
 
-def _folds(piece: Folds) -> list[str]:
-    lines = [line for one in piece.folds for line in (*_fold(one), "")]
+def _folds(piece: elements.Folds) -> list[str]:
+    lines = [line for fold in piece.folds for line in (*_fold(fold), "")]
     return [*lines, *([f"and {piece.left_out:_} more"] if piece.left_out else [])]
 
 
-def _fold(one: Fold) -> list[str]:
-    title = " ".join(filter(None, (one.mark, one.name, one.word, one.about, *one.codes)))
-    return folded(title, _pieces(one.pieces), is_open=one.is_open) or [f"- {prose(title)}"]
+def _fold(fold: elements.Fold) -> list[str]:
+    title = " ".join(filter(None, (fold.mark, fold.name, fold.word, fold.about, *fold.codes)))
+    return folded(title, _pieces(fold.pieces), is_open=fold.is_open) or [f"- {prose(title)}"]
 
 
 _SHOWN: Mapping[type[Any], Callable[[Any], list[str]]] = {
-    Prose: _prose, Tiles: _tiles, Grid: _grid, Heat: _drawn, Columns: _drawn, Bars: _drawn, Folds: _folds,
+    elements.Prose: _prose, elements.Tiles: _tiles, elements.Grid: _grid,
+    elements.Heat: _drawn, elements.Columns: _drawn, elements.Bars: _drawn, elements.Folds: _folds,
 }  # fmt: skip

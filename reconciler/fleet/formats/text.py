@@ -6,25 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from reconciler.fleet.formats.elements import (
-    Bars,
-    Cell,
-    Columns,
-    Fold,
-    Folds,
-    Grid,
-    Heat,
-    Piece,
-    Prose,
-    Report,
-    ReportPart,
-    Tiles,
-    Tone,
-)
+from reconciler.fleet.formats import elements
 from reconciler.report.words.paper import Paper, Role, table
 from reconciler.report.words.visible import columns, padded, visible
 
-_ROLES: Mapping[Tone, Role] = {
+_ROLES: Mapping[elements.Tone, Role] = {
     "bad": "refused", "warn": "consent", "good": "good", "info": "update", "odd": "consent", "quiet": "quiet",
 }  # fmt: skip
 _STYLES: Mapping[str, Role] = {
@@ -35,14 +21,17 @@ _LONG = 40
 """Characters of the longest bar."""
 
 
-def render(report: Report, paper: Paper) -> str:
+def render(report: elements.Report, paper: Paper) -> str:
     """Render the report for people: its heading, its parts, its sums and what to do next."""
-    parts = [_part(one, paper) for one in report.parts]
-    ends = [*paper.wrapped(report.totals), *(line for said in report.following for line in paper.wrapped(_plain(said)))]
+    parts = [_part(part, paper) for part in report.parts]
+    ends = [
+        *paper.wrapped(report.totals),
+        *(line for following in report.following for line in paper.wrapped(_plain(following))),
+    ]
     return "\n\n".join("\n".join(lines) for lines in (_head(report, paper), *filter(None, parts), ends)) + "\n"
 
 
-def _head(report: Report, paper: Paper) -> list[str]:
+def _head(report: elements.Report, paper: Paper) -> list[str]:
     left, right = visible(report.heading), visible(report.about)
     if columns(left) + columns(right) + 2 > paper.width:
         return [paper.paint(left, "head"), *([paper.paint(f"  {right}", "quiet")] if right else [])]
@@ -50,7 +39,7 @@ def _head(report: Report, paper: Paper) -> list[str]:
     return [paper.paint(left, "head") + paper.paint(line[len(left) :], "quiet")]
 
 
-def _part(part: ReportPart, paper: Paper) -> list[str]:
+def _part(part: elements.ReportPart, paper: Paper) -> list[str]:
     lines = [paper.paint(visible(part.title), "head")] if part.title else []
     lines += paper.wrapped(_plain(part.lead)) if part.lead else []
     lines += blocks(part.pieces, paper, 2 if part.title else 0)
@@ -59,7 +48,7 @@ def _part(part: ReportPart, paper: Paper) -> list[str]:
     return lines
 
 
-def blocks(pieces: Sequence[Piece], paper: Paper, indent: int) -> list[str]:
+def blocks(pieces: Sequence[elements.Piece], paper: Paper, indent: int) -> list[str]:
     """Join blocks with an empty line between them."""
     narrow = replace(paper, width=max(40, paper.width - indent))
     lines: list[str] = []
@@ -73,33 +62,33 @@ def _plain(text: str) -> str:
     return text.replace("`", "")
 
 
-def _prose(piece: Prose, paper: Paper) -> list[str]:
+def _prose(piece: elements.Prose, paper: Paper) -> list[str]:
     sign = "! " if piece.is_list else ""
-    lines = [line for said in piece.lines for line in paper.wrapped(sign + _plain(said))]
+    lines = [line for text in piece.lines for line in paper.wrapped(sign + _plain(text))]
     return [paper.paint(line, _ROLES[piece.tone]) for line in lines] if piece.tone else lines
 
 
-def _tiles(piece: Tiles, _paper: Paper) -> list[str]:
-    return table([[one.label, one.value, one.note] for one in piece.tiles], right=frozenset({1}))
+def _tiles(piece: elements.Tiles, _paper: Paper) -> list[str]:
+    return table([[tile.label, tile.value, tile.note] for tile in piece.tiles], right=frozenset({1}))
 
 
-def _grid(piece: Grid, paper: Paper) -> list[str]:
-    rows = [[_said(cell) for cell in row] for row in piece.rows]
+def _grid(piece: elements.Grid, paper: Paper) -> list[str]:
+    rows = [[_cell_text(cell) for cell in row] for row in piece.rows]
     head, *lines = table([piece.head, *rows], right=piece.right)
     shown = [_painted(line, row, paper) for line, row in zip(lines, piece.rows, strict=True)]
     more = [f"and {piece.left_out:_} more"] if piece.left_out else []
     return [paper.paint(head, "quiet"), *shown, *more]
 
 
-def _said(cell: Cell) -> str:
+def _cell_text(cell: elements.Cell) -> str:
     bar = f"{bar_of(cell.share, 10)} " if cell.share is not None else ""
     wave = f"{spark(cell.trend)} " if len(cell.trend) > 1 else ""
     return bar + wave + _plain(cell.text)
 
 
-def _painted(line: str, row: Sequence[Cell], paper: Paper) -> str:
+def _painted(line: str, row: Sequence[elements.Cell], paper: Paper) -> str:
     """Paint a line in one colour: that of what matters most in it."""
-    tones = [one.tone for one in row]
+    tones = [cell.tone for cell in row]
     worst = next((tone for tone in ("bad", "warn", "odd") if tone in tones), "")
     return paper.paint(line, _ROLES[worst]) if worst in _ROLES else line  # type: ignore[index]
 
@@ -112,7 +101,7 @@ def spark(values: Sequence[float]) -> str:
     """Draw values over time in as many characters."""
     low, high = min(values), max(values)
     span = (high - low) or 1.0
-    return "".join(_EIGHTHS[1 + round(7 * (one - low) / span)] for one in values)
+    return "".join(_EIGHTHS[1 + round(7 * (value - low) / span)] for value in values)
 
 
 def bar_of(part: float, long: int) -> str:
@@ -122,32 +111,34 @@ def bar_of(part: float, long: int) -> str:
     return padded("█" * full + (_PARTS[rest] if rest else ""), long)
 
 
-def _columns(piece: Columns, _paper: Paper) -> list[str]:
+def _columns(piece: elements.Columns, _paper: Paper) -> list[str]:
     most = max(piece.totals, default=0) or 1
     return table([_column(piece, number, most) for number in range(len(piece.labels))], right=frozenset({1}))
 
 
-def _column(piece: Columns, number: int, most: int) -> list[str]:
-    said = ", ".join(f"{one.values[number]:_} {one.name}" for one in piece.series if one.values[number])
+def _column(piece: elements.Columns, number: int, most: int) -> list[str]:
+    parts_in_words = ", ".join(
+        f"{series.values[number]:_} {series.name}" for series in piece.series if series.values[number]
+    )
     total = piece.totals[number]
-    return [piece.labels[number], f"{total:_}", bar_of(total / most, _LONG // 2).rstrip(), said]
+    return [piece.labels[number], f"{total:_}", bar_of(total / most, _LONG // 2).rstrip(), parts_in_words]
 
 
-def _heat(piece: Heat, paper: Paper) -> list[str]:
+def _heat(piece: elements.Heat, paper: Paper) -> list[str]:
     """Show the latest columns, where not all fit."""
     room = max(
         1, (paper.width - max(map(columns, piece.rows), default=0)) // (max(map(columns, piece.columns), default=1) + 2)
     )
     head = ["", *piece.columns[-room:]]
     rows = [
-        [name, *("?" if one is None else f"{one:_}" if one else "·" for one in values[-room:])]
+        [name, *("?" if value is None else f"{value:_}" if value else "·" for value in values[-room:])]
         for name, values in zip(piece.rows, piece.values, strict=True)
     ]
     top, *lines = table([head, *rows], right=frozenset(range(1, len(head))))
     return [paper.paint(top, "quiet"), *lines]
 
 
-def _bars(piece: Bars, paper: Paper) -> list[str]:
+def _bars(piece: elements.Bars, paper: Paper) -> list[str]:
     most = piece.top or 1
     rows = [
         [label, f"{value:_}", bar_of(value / most, min(_LONG, paper.width // 2)).rstrip()]
@@ -156,20 +147,21 @@ def _bars(piece: Bars, paper: Paper) -> list[str]:
     return [visible(_plain(piece.title)), *table(rows, right=frozenset({0, 1}), indent=2)]
 
 
-def _folds(piece: Folds, paper: Paper) -> list[str]:
-    lines = [line for one in piece.folds for line in _fold(one, paper)]
+def _folds(piece: elements.Folds, paper: Paper) -> list[str]:
+    lines = [line for fold in piece.folds for line in _fold(fold, paper)]
     return [*lines, f"and {piece.left_out:_} more"] if piece.left_out else lines
 
 
-def _fold(one: Fold, paper: Paper) -> Iterator[str]:
-    about = f"  {one.about}" if one.about else ""
-    left = visible(f"{one.mark} {one.name}  {one.word}{about}{''.join(f' {code}' for code in one.codes)}")
-    line = paper.with_right(left, visible(one.place))
-    yield paper.paint(left, _STYLES.get(one.style, "quiet")) + paper.paint(line[len(left) :], "quiet")
-    yield from blocks(one.pieces, paper, 4)
+def _fold(fold: elements.Fold, paper: Paper) -> Iterator[str]:
+    suffix = f"  {fold.about}" if fold.about else ""
+    left = visible(f"{fold.mark} {fold.name}  {fold.word}{suffix}{''.join(f' {code}' for code in fold.codes)}")
+    line = paper.with_right(left, visible(fold.place))
+    yield paper.paint(left, _STYLES.get(fold.style, "quiet")) + paper.paint(line[len(left) :], "quiet")
+    yield from blocks(fold.pieces, paper, 4)
     yield ""
 
 
 _SHOWN: Mapping[type[Any], Callable[[Any, Paper], list[str]]] = {
-    Prose: _prose, Tiles: _tiles, Grid: _grid, Heat: _heat, Columns: _columns, Bars: _bars, Folds: _folds,
+    elements.Prose: _prose, elements.Tiles: _tiles, elements.Grid: _grid,
+    elements.Heat: _heat, elements.Columns: _columns, elements.Bars: _bars, elements.Folds: _folds,
 }  # fmt: skip

@@ -30,7 +30,7 @@ def drift_part(
 ) -> ReportPart:
     """Show the drift. `left_out` counts objects that are not listed; `since` has a sentence about each target that this
     run did not look at."""
-    groups = alike(one for one in strayed if one.is_drift or one.is_unread or one.standing in _UNTOLD)
+    groups = equal_drift(stray for stray in strayed if stray.is_drift or stray.is_unread or stray.standing in _UNTOLD)
     if not groups:
         return ReportPart(
             title=title,
@@ -44,20 +44,20 @@ def drift_part(
     )
 
 
-def alike(strayed: Iterable[StrayedObject]) -> list[list[StrayedObject]]:
+def equal_drift(strayed: Iterable[StrayedObject]) -> list[list[StrayedObject]]:
     """Group equal drift, worst first, then what most targets have."""
     groups: dict[object, list[StrayedObject]] = {}
-    for one in strayed:
-        groups.setdefault(one.sameness, []).append(one)
+    for stray in strayed:
+        groups.setdefault(stray.sameness, []).append(stray)
     return sorted(groups.values(), key=lambda same: (_ORDER.index(same[0].standing), -len(same), same[0].address))
 
 
 def _fold(same: Sequence[StrayedObject]) -> Fold:
-    first, targets = same[0], [one.target for one in same]
+    first, targets = same[0], [stray.target for stray in same]
     return Fold(
         mark=MARKS[first.standing], word=first.standing, style=STYLES[first.standing],
         name=first.address or targets[0], about=on_targets(targets) if first.address else "", place=first.place,
-        codes=tuple(dict.fromkeys(code for code, _ in first.verdicts)), pieces=tuple(_inside(first, targets)),
+        codes=tuple(dict.fromkeys(code for code, _ in first.verdicts)), pieces=tuple(_details(first, targets)),
     )  # fmt: skip
 
 
@@ -67,55 +67,59 @@ def on_targets(targets: Sequence[str]) -> str:
     return f"on {shown} and {len(targets) - 3} more" if len(targets) > 3 else f"on {shown}"
 
 
-def _inside(one: StrayedObject, targets: Sequence[str]) -> Iterable[Piece]:
-    said = [text for text in (one.error, one.reason, f"ignored: {one.ignored}" if one.ignored else "") if text]
-    if said:
-        yield Prose(lines=tuple(said))
-    if one.fields:
-        yield _fields(one.fields)
-    if one.verdicts:
-        yield Prose(lines=tuple(f"{code}: {message}" for code, message in dict(one.verdicts).items()))
+def _details(stray: StrayedObject, targets: Sequence[str]) -> Iterable[Piece]:
+    lines = [text for text in (stray.error, stray.reason, f"ignored: {stray.ignored}" if stray.ignored else "") if text]
+    if lines:
+        yield Prose(lines=tuple(lines))
+    if stray.fields:
+        yield _fields_grid(stray.fields)
+    if stray.verdicts:
+        yield Prose(lines=tuple(f"{code}: {message}" for code, message in dict(stray.verdicts).items()))
     if len(targets) > 3:
         yield Prose(lines=(f"{counted(len(targets), 'target')}: {' '.join(targets)}",))
 
 
-def _fields(fields: Sequence[Field]) -> Grid:
+def _fields_grid(fields: Sequence[Field]) -> Grid:
     rows = tuple(
         cells(
-            Cell(text=one.path, is_code=True), Cell(text=show_side(one.applied, one.info), is_code=True),
-            Cell(text=show_side(one.live, one.info), is_code=True), Cell(text=show_side(one.desired, one.info), is_code=True),
-            _since(one),
+            Cell(text=field.path, is_code=True), Cell(text=show_side(field.applied, field.info), is_code=True),
+            Cell(text=show_side(field.live, field.info), is_code=True), Cell(text=show_side(field.desired, field.info), is_code=True),
+            _cause_cell(field),
         )
-        for one in fields
+        for field in fields
     )  # fmt: skip
     return Grid(head=("field", "applied", "live", "in the file", "what happened"), rows=rows)
 
 
-def _since(one: Field) -> Cell:
-    if not one.drifted:
+def _cause_cell(field: Field) -> Cell:
+    if not field.drifted:
         return Cell(text="pending: not applied yet", tone="quiet")
-    if one.ignored:
-        return Cell(text=f"ignored: {one.ignored}", tone="quiet")
-    both = one.applied != one.desired
+    if field.ignored:
+        return Cell(text=f"ignored: {field.ignored}", tone="quiet")
+    both = field.applied != field.desired
     return Cell(text="changed outside and in the file" if both else "changed outside", tone="warn")
 
 
-def sums(counts: Sequence[Count], compared: Collection[str], unread: Collection[str]) -> str:
+def drift_totals(counts: Sequence[Count], compared: Collection[str], unread: Collection[str]) -> str:
     """Return `drift on 3 of 12 targets: 4 changed, 1 missing · 1 target not read · 8 targets as applied`, where the
     last ones are those that were read completely."""
     objects, drifted = Counter[str](), Counter[str]()
-    for one in counts:
-        objects[one.standing] += one.objects
-        drifted[one.standing] += one.drifted
-    strayed = {one.target for one in counts if one.drifted}
-    unsure = {*unread, *(one.target for one in counts if one.standing == Standing.UNKNOWN)}
+    for count in counts:
+        objects[count.standing] += count.objects
+        drifted[count.standing] += count.drifted
+    strayed = {count.target for count in counts if count.drifted}
+    unsure = {*unread, *(count.target for count in counts if count.standing == Standing.UNKNOWN)}
     targets = {*compared, *unread}
-    said = ", ".join(f"{drifted[name]:_} {name}" for name in _ORDER if drifted[name])
-    parts = [f"drift on {len(strayed):_} of {counted(len(targets), 'target')}: {said}" if strayed else _none(unsure)]
+    by_standing = ", ".join(f"{drifted[name]:_} {name}" for name in _ORDER if drifted[name])
+    parts = [
+        f"drift on {len(strayed):_} of {counted(len(targets), 'target')}: {by_standing}"
+        if strayed
+        else _no_drift(unsure)
+    ]
     parts += [f"{counted(len(unread), 'target')} not read"] if unread else []
     parts += [f"{objects[name]:_} {name}" for name in (*_UNTOLD, Standing.PENDING) if objects[name]]
     return " · ".join([*parts, f"{counted(len(targets - strayed - unsure), 'target')} as applied"])
 
 
-def _none(unsure: Collection[str]) -> str:
+def _no_drift(unsure: Collection[str]) -> str:
     return "no drift found" if unsure else "no drift"

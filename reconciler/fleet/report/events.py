@@ -21,10 +21,10 @@ def pins_part(pins: Sequence[Row]) -> ReportPart:
         return ReportPart(
             title=title, pieces=(Prose(lines=("No consumer group with pinned clients reported anything.",)),)
         )
-    order = sorted(pins, key=lambda one: (not one["flapping"], -(one["switches"] or 0), one["target"], one["stream"]))
-    rows = tuple(map(_pin, order[:_MOST]))
+    order = sorted(pins, key=lambda pin: (not pin["flapping"], -(pin["switches"] or 0), pin["target"], pin["stream"]))
+    rows = tuple(map(_pin_row, order[:_MOST]))
     head = ("target", "consumer", "group", "switches", "by an admin", "by timeout", "no client pinned", "longest", "")
-    flapping = sum(bool(one["flapping"]) for one in pins)
+    flapping = sum(bool(pin["flapping"]) for pin in pins)
     lead = (
         f"{counted(flapping, 'group')} flapping: the pin changes hands within minutes."
         if flapping
@@ -33,12 +33,12 @@ def pins_part(pins: Sequence[Row]) -> ReportPart:
     return ReportPart(title=title, lead=lead, pieces=(_table(head, rows, {3, 4, 5, 6, 7}, len(order)),))
 
 
-def _pin(one: Row) -> tuple[Cell, ...]:
+def _pin_row(pin: Row) -> tuple[Cell, ...]:
     return cells(
-        one["target"], Cell(text=f"{one['stream']}/{one['consumer']}", is_code=True), one["group"] or "",
-        f"{one['switches'] or 0:_}", f"{one['by_admin'] or 0:_}", f"{one['by_timeout'] or 0:_}",
-        show_span(one["unpinned_seconds"] or 0.0), show_span(one["longest_unpinned_seconds"] or 0.0),
-        Cell(text="flapping" if one["flapping"] else "", tone="bad"),
+        pin["target"], Cell(text=f"{pin['stream']}/{pin['consumer']}", is_code=True), pin["group"] or "",
+        f"{pin['switches'] or 0:_}", f"{pin['by_admin'] or 0:_}", f"{pin['by_timeout'] or 0:_}",
+        show_span(pin["unpinned_seconds"] or 0.0), show_span(pin["longest_unpinned_seconds"] or 0.0),
+        Cell(text="flapping" if pin["flapping"] else "", tone="bad"),
     )  # fmt: skip
 
 
@@ -50,11 +50,11 @@ def acks_part(acks: Sequence[Row]) -> ReportPart:
             title=title, pieces=(Prose(lines=("No samples: `sample_freq` of a consumer turns them on.",)),)
         )
     consumers: dict[tuple[str, ...], list[Row]] = {}
-    for one in sorted(acks, key=lambda row: str(row["day"])):
-        consumers.setdefault((one["target"], one["stream"], one["consumer"]), []).append(one)
+    for sample in sorted(acks, key=lambda row: str(row["day"])):
+        consumers.setdefault((sample["target"], sample["stream"], sample["consumer"]), []).append(sample)
     order = sorted(consumers.values(), key=lambda days: -(days[-1]["p99_seconds"] or 0.0))
     slowest = max((days[-1]["p99_seconds"] or 0.0 for days in order), default=0.0)
-    rows = tuple(_acked(days, slowest) for days in order[:_MOST])
+    rows = tuple(_acks_row(days, slowest) for days in order[:_MOST])
     head = (
         "target",
         "consumer",
@@ -72,15 +72,15 @@ def acks_part(acks: Sequence[Row]) -> ReportPart:
     )
 
 
-def _acked(days: Sequence[Row], slowest: float) -> tuple[Cell, ...]:
-    one, late = days[-1], days[-1]["p99_seconds"] or 0.0
-    samples, redelivered, given_up = one["samples"] or 0, one["redelivered"] or 0, one["given_up"] or 0
+def _acks_row(days: Sequence[Row], slowest: float) -> tuple[Cell, ...]:
+    last, late = days[-1], days[-1]["p99_seconds"] or 0.0
+    samples, redelivered, given_up = last["samples"] or 0, last["redelivered"] or 0, last["given_up"] or 0
     return cells(
-        one["target"], Cell(text=f"{one['stream']}/{one['consumer']}", is_code=True), str(one["day"]), f"{samples:_}",
-        show_latency(one["median_seconds"]), Cell(text=show_latency(late), share=late / slowest if slowest else 0.0),
+        last["target"], Cell(text=f"{last['stream']}/{last['consumer']}", is_code=True), str(last["day"]), f"{samples:_}",
+        show_latency(last["median_seconds"]), Cell(text=show_latency(late), share=late / slowest if slowest else 0.0),
         Cell(text=f"{len(days):_}", trend=tuple(day["p99_seconds"] or 0.0 for day in days)),
         Cell(text=f"{redelivered / samples:.0%}" if samples else "–", tone="warn" if samples and redelivered * 20 > samples else ""),
-        f"{one['naks'] or 0:_}", Cell(text=f"{given_up:_}", tone="bad" if given_up else ""),
+        f"{last['naks'] or 0:_}", Cell(text=f"{given_up:_}", tone="bad" if given_up else ""),
     )  # fmt: skip
 
 
@@ -98,41 +98,45 @@ def actors_part(actors: Sequence[Row]) -> ReportPart:
         lead = "No change was reported: a stream has to capture `$JS.EVENT.ADVISORY.API`, as examples/audit.yaml does."
         return ReportPart(title=title, pieces=(Prose(lines=(lead,)),))
     people: dict[str, list[Row]] = {}
-    for one in actors:
-        people.setdefault(_person(one), []).append(one)
-    by_person = tuple(_acts(name, rows) for name, rows in sorted(people.items(), key=lambda item: -len(item[1])))
-    latest = sorted(actors, key=lambda one: str(one["at"]), reverse=True)
-    listed = tuple(map(_deed, latest[:_LATEST]))
+    for act in actors:
+        people.setdefault(_person(act), []).append(act)
+    by_person = tuple(_person_row(name, rows) for name, rows in sorted(people.items(), key=lambda item: -len(item[1])))
+    latest = sorted(actors, key=lambda act: str(act["at"]), reverse=True)
+    listed = tuple(map(_act_row, latest[:_LATEST]))
     summed = _table(("who", "changes", "what", "targets", "last"), by_person[:_MOST], {1}, len(by_person))
     each = _table(("at", "target", "who", "did", "address", "fields"), listed, set(), len(latest))
     lead = f"{counted(len(actors), 'change')} by {len(people):_} of them; the latest below."
     return ReportPart(title=title, lead=lead, pieces=(summed, each))
 
 
-def _person(one: Row) -> str:
-    if not any(one.get(name) for name in ("client", "user", "host")):
+def _person(act: Row) -> str:
+    if not any(act.get(name) for name in ("client", "user", "host")):
         return "the server itself"
-    who = one.get("client") or "a client without a name"
-    inside = ", ".join(filter(None, (f"user {one['user']}" if one.get("user") else "", one.get("host") or "")))
+    who = act.get("client") or "a client without a name"
+    inside = ", ".join(filter(None, (f"user {act['user']}" if act.get("user") else "", act.get("host") or "")))
     return f"{who} ({inside})" if inside else str(who)
 
 
-def _acts(name: str, rows: Sequence[Row]) -> tuple[Cell, ...]:
-    deeds = Counter(f"{one['deed']} {one.get('kind') or ''}".strip() for one in rows)
-    said = ", ".join(f"{count:_} × {deed}" for deed, count in deeds.most_common(4))
-    targets = sorted({one["target"] for one in rows})
+def _person_row(name: str, rows: Sequence[Row]) -> tuple[Cell, ...]:
+    deeds = Counter(f"{row['deed']} {row.get('kind') or ''}".strip() for row in rows)
+    deeds_in_words = ", ".join(f"{count:_} × {deed}" for deed, count in deeds.most_common(4))
+    targets = sorted({row["target"] for row in rows})
     where = ", ".join(targets[:3]) + (f" and {len(targets) - 3} more" if len(targets) > 3 else "")
     return cells(
-        name, f"{len(rows):_}", said, where, show_time(max((one["at"] for one in rows if one["at"]), default=None))
+        name,
+        f"{len(rows):_}",
+        deeds_in_words,
+        where,
+        show_time(max((row["at"] for row in rows if row["at"]), default=None)),
     )
 
 
-def _deed(one: Row) -> tuple[Cell, ...]:
-    changed = one.get("changed")
-    paths = "?" if changed is None and one["deed"] == "update" else " ".join((changed or ())[:6])
-    address = Cell(text=one.get("address") or "", is_code=True)
+def _act_row(act: Row) -> tuple[Cell, ...]:
+    changed = act.get("changed")
+    paths = "?" if changed is None and act["deed"] == "update" else " ".join((changed or ())[:6])
+    address = Cell(text=act.get("address") or "", is_code=True)
     return cells(
-        show_time(one["at"]), one["target"], _person(one), one["deed"], address, Cell(text=paths, is_code=True)
+        show_time(act["at"]), act["target"], _person(act), act["deed"], address, Cell(text=paths, is_code=True)
     )
 
 

@@ -62,25 +62,25 @@ class FleetFindings:
     @property
     def drifted(self) -> tuple[StrayedObject, ...]:
         """Return the listed objects that drifted."""
-        return tuple(one for one in self.strayed or () if one.is_drift)
+        return tuple(stray for stray in self.strayed or () if stray.is_drift)
 
     @property
     def unread(self) -> tuple[str, ...]:
         """Return the targets that could not be read, or not completely."""
-        unread = {one.name for one in self.targets or () if one.error} | {*self.silent}
+        unread = {item.name for item in self.targets or () if item.error} | {*self.silent}
         if self.command == "skew":  # in a report, that was another look
-            unread |= {str(one["target"]) for one in self.skew or () if one.get("error")}
-        return tuple(sorted(unread | {one.target for one in self.counts if one.standing == UNREACHABLE}))
+            unread |= {str(item["target"]) for item in self.skew or () if item.get("error")}
+        return tuple(sorted(unread | {item.target for item in self.counts if item.standing == UNREACHABLE}))
 
     @property
     def unknown(self) -> tuple[Count, ...]:
         """Return counts of objects whose state is unknown, one for each target that has any."""
-        return tuple(one for one in self.counts if one.standing == Standing.UNKNOWN)
+        return tuple(count for count in self.counts if count.standing == Standing.UNKNOWN)
 
     @property
     def unremembered(self) -> tuple[Count, ...]:
         """Return counts of objects whose record cannot be used, one for each target that has any."""
-        return tuple(one for one in self.counts if one.standing == UNREMEMBERED)
+        return tuple(count for count in self.counts if count.standing == UNREMEMBERED)
 
     @property
     def drifted_by_target(self) -> Mapping[str, int] | None:
@@ -88,6 +88,6 @@ class FleetFindings:
         if self.strayed is None:
             return None
         sums = Counter[str]()
-        for one in self.counts:
-            sums[one.target] += one.drifted
+        for count in self.counts:
+            sums[count.target] += count.drifted
         return +sums

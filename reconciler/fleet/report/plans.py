@@ -50,14 +50,14 @@ class TargetPlan:
         if self.plan is not None:
             return ""
         first, *rest = self.problems
-        said = f"{first.span} " if first.span else ""
-        return f"{said}{first.message}{f' (and {len(rest)} more)' if rest else ''}"
+        place = f"{first.span} " if first.span else ""
+        return f"{place}{first.message}{f' (and {len(rest)} more)' if rest else ''}"
 
 
 def plans_report(fleet: str, plans: Sequence[TargetPlan], seconds: float, following: Sequence[str] = ()) -> Report:
     """Return a table of targets, and below it their changes, equal ones together; `seconds` is the total time."""
-    changes = _alike(plans)
-    parts = [ReportPart(title="", pieces=(_targets(plans),))]
+    changes = _equal_changes(plans)
+    parts = [ReportPart(title="", pieces=(_targets_grid(plans),))]
     if changes:
         folds = tuple(_fold(*group) for group in changes[:_MOST])
         lead = "Equal changes are one entry, however many targets they are for."
@@ -71,59 +71,69 @@ def plans_report(fleet: str, plans: Sequence[TargetPlan], seconds: float, follow
 
 
 def _totals(plans: Sequence[TargetPlan]) -> str:
-    made = [one.plan for one in plans if one.plan]
-    counts = Counter(section_of(change) for plan in made for change in plan.changes)
-    said = [
-        f"{sum(counts[one] for one in sections):_} {word}"
+    made_plans = [section.plan for section in plans if section.plan]
+    counts = Counter(section_of(change) for plan in made_plans for change in plan.changes)
+    counts_in_words = [
+        f"{sum(counts[section] for section in sections):_} {word}"
         for word, sections, _ in _COUNTS
-        if any(counts[one] for one in sections)
+        if any(counts[section] for section in sections)
     ]
-    empty = sum(plan.is_empty for plan in made)
-    failed = len(plans) - len(made)
-    parts = [", ".join(said), f"{counted(empty, 'target')} without changes" if empty else ""]
+    empty = sum(plan.is_empty for plan in made_plans)
+    failed = len(plans) - len(made_plans)
+    parts = [", ".join(counts_in_words), f"{counted(empty, 'target')} without changes" if empty else ""]
     return " · ".join(filter(None, [*parts, f"{counted(failed, 'target')} without a plan" if failed else ""]))
 
 
-def _targets(plans: Sequence[TargetPlan]) -> Grid:
+def _targets_grid(plans: Sequence[TargetPlan]) -> Grid:
     head = ("target", "server", *(word for word, _, _ in _COUNTS), "unchanged", "in")
-    order = sorted(plans, key=_trouble)
-    return Grid(head=head, rows=tuple(map(_row, order)), right=frozenset(range(2, len(head))))
+    order = sorted(plans, key=_trouble_key)
+    return Grid(head=head, rows=tuple(map(_target_row, order)), right=frozenset(range(2, len(head))))
 
 
-def _trouble(one: TargetPlan) -> tuple[object, ...]:
-    sections = {section_of(change) for change in one.plan.changes} if one.plan else set()
-    return (one.plan is not None, not sections & {*_STOPS}, one.plan is not None and one.plan.is_empty, one.target)
-
-
-def _row(one: TargetPlan) -> tuple[Cell, ...]:
-    took = Cell(text=show_seconds(one.seconds), tone="quiet")
-    if one.plan is None:
-        return (Cell(text=one.target), Cell(text=one.error, tone="odd"), *([Cell(text="")] * (len(_COUNTS) + 1)), took)
-    counts = Counter(map(section_of, one.plan.changes))
-    numbers = [_count(sum(counts[section] for section in sections), tone) for _, sections, tone in _COUNTS]
+def _trouble_key(planned: TargetPlan) -> tuple[object, ...]:
+    sections = {section_of(change) for change in planned.plan.changes} if planned.plan else set()
     return (
-        *cells(one.target, str(one.plan.target.version)),
+        planned.plan is not None,
+        not sections & {*_STOPS},
+        planned.plan is not None and planned.plan.is_empty,
+        planned.target,
+    )
+
+
+def _target_row(planned: TargetPlan) -> tuple[Cell, ...]:
+    took = Cell(text=show_seconds(planned.seconds), tone="quiet")
+    if planned.plan is None:
+        return (
+            Cell(text=planned.target),
+            Cell(text=planned.error, tone="odd"),
+            *([Cell(text="")] * (len(_COUNTS) + 1)),
+            took,
+        )
+    counts = Counter(map(section_of, planned.plan.changes))
+    numbers = [_count_cell(sum(counts[section] for section in sections), tone) for _, sections, tone in _COUNTS]
+    return (
+        *cells(planned.target, str(planned.plan.target.version)),
         *numbers,
-        Cell(text=f"{one.plan.summary['keep']:_}"),
+        Cell(text=f"{planned.plan.summary['keep']:_}"),
         took,
     )
 
 
-def _count(number: int, tone: Tone) -> Cell:
+def _count_cell(number: int, tone: Tone) -> Cell:
     return Cell(text=f"{number:_}", tone=tone) if number else Cell(text="·", tone="quiet")
 
 
 Group = tuple[Section, PlannedChange, list[str]]
 
 
-def _alike(plans: Sequence[TargetPlan]) -> list[Group]:
+def _equal_changes(plans: Sequence[TargetPlan]) -> list[Group]:
     """What stops comes first, then what most targets have."""
     groups: dict[object, Group] = {}
-    for one in plans:
-        for change in one.plan.changes if one.plan else ():
+    for planned in plans:
+        for change in planned.plan.changes if planned.plan else ():
             section = section_of(change)
             if section not in _QUIET:
-                groups.setdefault(_sameness(section, change), (section, change, []))[2].append(one.target)
+                groups.setdefault(_sameness(section, change), (section, change, []))[2].append(planned.target)
     return sorted(groups.values(), key=lambda group: (group[0], -len(group[2]), group[1].address))
 
 
@@ -133,19 +143,19 @@ def _sameness(section: Section, change: PlannedChange) -> object:
 
 
 def _fold(section: Section, change: PlannedChange, targets: Sequence[str]) -> Fold:
-    about = " ".join(filter(None, (paths(change.fields) or removal(change).strip(), on_targets(targets))))
+    summary = " ".join(filter(None, (paths(change.fields) or removal(change).strip(), on_targets(targets))))
     return Fold(
-        mark=MARKS.get(section, "·"), word=WORDS[section], style=section.name.lower(), name=change.address, about=about,
-        place=str(change.span) if change.span else "", pieces=tuple(_inside(change, targets)),
-        codes=tuple(dict.fromkeys(one.code for one in worst_first(change.verdicts))),
+        mark=MARKS.get(section, "·"), word=WORDS[section], style=section.name.lower(), name=change.address, about=summary,
+        place=str(change.span) if change.span else "", pieces=tuple(_details(change, targets)),
+        codes=tuple(dict.fromkeys(verdict.code for verdict in worst_first(change.verdicts))),
     )  # fmt: skip
 
 
-def _inside(change: PlannedChange, targets: Sequence[str]) -> Iterator[Piece]:
+def _details(change: PlannedChange, targets: Sequence[str]) -> Iterator[Piece]:
     if change.fields:
         rows = tuple(
-            (Cell(text=one.path, is_code=True), *(Cell(text=side, is_code=True) for side in (show_live(one), show_wanted(one))))
-            for one in change.fields
+            (Cell(text=item.path, is_code=True), *(Cell(text=side, is_code=True) for side in (show_live(item), show_wanted(item))))
+            for item in change.fields
         )  # fmt: skip
         yield Grid(head=("field", "live", "wanted"), rows=rows)
     if change.reason:
@@ -153,7 +163,7 @@ def _inside(change: PlannedChange, targets: Sequence[str]) -> Iterator[Piece]:
     for verdict in worst_first(change.verdicts):
         head = f"{verdict_head(verdict)} {sentence(verdict.message, verdict.path)}"
         yield Prose(lines=(head, f"Instead: {verdict.fix}") if verdict.fix else (head,))
-    if said := tuple(sentence(one.message) for one in change.consequences):
-        yield Prose(lines=said)
+    if consequences := tuple(sentence(item.message) for item in change.consequences):
+        yield Prose(lines=consequences)
     if len(targets) > 3:
         yield Prose(lines=(f"{counted(len(targets), 'target')}: {' '.join(targets)}",))

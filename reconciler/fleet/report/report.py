@@ -6,57 +6,63 @@ from collections.abc import Iterator
 
 from reconciler.fleet.formats.elements import Prose, Report, ReportPart
 from reconciler.fleet.report.drift import drift_part
-from reconciler.fleet.report.drift_trend import past_part, repairs_part
+from reconciler.fleet.report.drift_trend import repairs_part, trend_part
 from reconciler.fleet.report.events import acks_part, actors_part, pins_part
 from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.outliers_and_capacity import capacity_part, outliers_part
-from reconciler.fleet.report.overview import NOT_COMPARED, earlier, overview, totals
+from reconciler.fleet.report.overview import NOT_COMPARED, earlier_runs_sentences, overview, totals
 from reconciler.fleet.report.skew import skew_parts
 from reconciler.fleet.report.targets import targets_part
 from reconciler.report.words.values import counted, show_seconds
 
 
-def report_of(found: FleetFindings) -> Report:
+def report_of(findings: FleetFindings) -> Report:
     """Return the report of a fleet command, with a part for everything it looked for."""
     return Report(
-        command=f"fleet {found.command}", heading=_heading(found), totals=totals(found), about=_about(found),
-        parts=tuple(_parts(found)), following=found.following,
+        command=f"fleet {findings.command}", heading=_heading(findings), totals=totals(findings), about=_about(findings),
+        parts=tuple(_parts(findings)), following=findings.following,
     )  # fmt: skip
 
 
-def _heading(found: FleetFindings) -> str:
-    count = f": {counted(len(found.targets), 'target')}" if found.targets is not None else ""
-    return f"{found.fleet}{count}"
+def _heading(findings: FleetFindings) -> str:
+    count = f": {counted(len(findings.targets), 'target')}" if findings.targets is not None else ""
+    return f"{findings.fleet}{count}"
 
 
-def _about(found: FleetFindings) -> str:
-    took = f"in {show_seconds(found.seconds)}" if found.seconds is not None else ""
-    return ", ".join(filter(None, (f"run {found.run}" if found.run else "", took)))
+def _about(findings: FleetFindings) -> str:
+    took = f"in {show_seconds(findings.seconds)}" if findings.seconds is not None else ""
+    return ", ".join(filter(None, (f"run {findings.run}" if findings.run else "", took)))
 
 
-def _parts(found: FleetFindings) -> Iterator[ReportPart]:
-    if found.command == "report":
-        yield overview(found)
-    if found.trend:
-        yield past_part(found.trend, found.by_target)
-    if found.strayed is not None:
-        yield drift_part(found.strayed, found.left_out.get("drift", 0), since=tuple(earlier(found, "compared")))
-    elif found.command == "report":
+def _parts(findings: FleetFindings) -> Iterator[ReportPart]:
+    if findings.command == "report":
+        yield overview(findings)
+    if findings.trend:
+        yield trend_part(findings.trend, findings.by_target)
+    if findings.strayed is not None:
+        yield drift_part(
+            findings.strayed,
+            findings.left_out.get("drift", 0),
+            since=tuple(earlier_runs_sentences(findings, "compared")),
+        )
+    elif findings.command == "report":
         yield ReportPart(title="Drift", pieces=(Prose(lines=(NOT_COMPARED,), tone="warn"),))
-    if found.repairs is not None:
-        yield repairs_part(found.repairs, found.history or ())
-    if found.outliers is not None:
-        yield outliers_part(found.outliers, found.infos, found.with_peers)
-    if found.capacity is not None:
-        yield capacity_part(found.capacity)
-    if found.skew is not None:
-        yield from skew_parts(found.skew, found.falls or (), found.moves or ())
-    yield from (part(rows) for part, rows in ((pins_part, found.pins), (acks_part, found.acks)) if rows is not None)
-    if found.actors is not None:
-        yield actors_part(found.actors)
-    if found.targets is not None:
-        yield targets_part(found.targets, found.drifted_by_target)
-    if more := [_more(name, count) for name, count in found.left_out.items() if name != "drift"]:
+    if findings.repairs is not None:
+        yield repairs_part(findings.repairs, findings.history or ())
+    if findings.outliers is not None:
+        yield outliers_part(findings.outliers, findings.infos, findings.with_peers)
+    if findings.capacity is not None:
+        yield capacity_part(findings.capacity)
+    if findings.skew is not None:
+        yield from skew_parts(findings.skew, findings.falls or (), findings.moves or ())
+    yield from (
+        part(rows) for part, rows in ((pins_part, findings.pins), (acks_part, findings.acks)) if rows is not None
+    )
+    if findings.actors is not None:
+        yield actors_part(findings.actors)
+    if findings.targets is not None:
+        yield targets_part(findings.targets, findings.drifted_by_target)
+    if more := [_more(name, count) for name, count in findings.left_out.items() if name != "drift"]:
         yield ReportPart(title="Left out", pieces=(Prose(lines=tuple(more)),))
 
 

@@ -122,8 +122,8 @@ class StrayedObject:
     @computed("drift", after="standing")
     def is_drift(self) -> bool:
         """True: it counts as drift, as `drift` decides for one account."""
-        whole = self.standing in _STANDINGS and Standing(self.standing).is_whole
-        return (whole and not self.ignored) or any(one.counts for one in self.fields)
+        is_whole = self.standing in _STANDINGS and Standing(self.standing).is_whole
+        return (is_whole and not self.ignored) or any(one.counts for one in self.fields)
 
     @property
     def is_unread(self) -> bool:

@@ -15,49 +15,59 @@ _SAID = 50
 
 def targets_part(targets: Sequence[SeenTarget], drifted: Mapping[str, int] | None = None) -> ReportPart:
     """Return the table. `drifted` has objects by target, where drift was looked for. Targets in trouble are first."""
-    found = drifted or {}
-    order = sorted(targets, key=lambda one: (not one.error, not one.unknown, -found.get(one.name, 0), one.name))
-    most = max((one.bytes for one in targets), default=0)
-    labels = _telling(targets)
+    counts = drifted or {}
+    order = sorted(
+        targets, key=lambda target: (not target.error, not target.unknown, -counts.get(target.name, 0), target.name)
+    )
+    most = max((target.bytes for target in targets), default=0)
+    labels = _common_labels(targets)
     head = ("target", *labels, "server", "streams", "consumers", "messages", "stored")
     head += (("drifted",) if drifted is not None else ()) + ("read in",)
     rows = tuple(
-        _row(one, labels, found.get(one.name, 0) if drifted is not None else None, most) for one in order[:MOST]
+        _target_row(target, labels, counts.get(target.name, 0) if drifted is not None else None, most)
+        for target in order[:MOST]
     )
     right = frozenset(range(2 + len(labels), len(head)))
     grid = Grid(head=head, rows=rows, right=right, left_out=max(0, len(order) - MOST))
-    silent = tuple(f"`{one.name}` was not read: {one.error}" for one in order if one.error)
+    silent = tuple(f"`{target.name}` was not read: {target.error}" for target in order if target.error)
     return ReportPart(title="Targets", pieces=(grid, Prose(lines=silent[:_SAID])) if silent else (grid,))
 
 
-def _telling(targets: Sequence[SeenTarget]) -> tuple[str, ...]:
+def _common_labels(targets: Sequence[SeenTarget]) -> tuple[str, ...]:
     """The labels that most targets have, three at most."""
-    counts = Counter(name for one in targets for name in one.labels)
+    counts = Counter(name for target in targets for name in target.labels)
     common = [name for name, count in counts.most_common() if count * 2 >= len(targets)]
     return tuple(sorted(common)[:3])
 
 
-def _row(one: SeenTarget, labels: Sequence[str], strayed: int | None, most: int) -> tuple[Cell, ...]:
-    named = [Cell(text=one.name), *(Cell(text=one.labels.get(name, "")) for name in labels)]
-    if one.error:
+def _target_row(target: SeenTarget, labels: Sequence[str], strayed: int | None, most: int) -> tuple[Cell, ...]:
+    named = [Cell(text=target.name), *(Cell(text=target.labels.get(name, "")) for name in labels)]
+    if target.error:
         count = len(_COUNTED) + (strayed is not None)
-        return (*named, Cell(text="not read", tone="odd"), *([Cell(text="")] * count), _took(one))
-    counts = [Cell(text=f"{getattr(one, name):_}") for name in _COUNTED[:-1]]
-    stored = Cell(text=show_size(one.bytes), share=one.bytes / most if most else None)
-    unread = f"{one.version}, {one.unknown:_} unknown" if one.unknown else one.version
+        return (*named, Cell(text="not read", tone="odd"), *([Cell(text="")] * count), _time_cell(target))
+    counts = [Cell(text=f"{getattr(target, name):_}") for name in _COUNTED[:-1]]
+    stored = Cell(text=show_size(target.bytes), share=target.bytes / most if most else None)
+    unread = f"{target.version}, {target.unknown:_} unknown" if target.unknown else target.version
     strays = (
         [Cell(text=f"{strayed:_}" if strayed else "·", tone="bad" if strayed else "quiet")]
         if strayed is not None
         else []
     )
-    return (*named, Cell(text=unread, tone="odd" if one.unknown else ""), *counts, stored, *strays, _took(one))
+    return (
+        *named,
+        Cell(text=unread, tone="odd" if target.unknown else ""),
+        *counts,
+        stored,
+        *strays,
+        _time_cell(target),
+    )
 
 
 _COUNTED = ("streams", "consumers", "messages", "bytes")
 
 
-def _took(one: SeenTarget) -> Cell:
-    return Cell(text=show_seconds(one.seconds) if one.seconds is not None else "", tone="quiet")
+def _time_cell(target: SeenTarget) -> Cell:
+    return Cell(text=show_seconds(target.seconds) if target.seconds is not None else "", tone="quiet")
 
 
 def show_size(size: float) -> str:

@@ -17,7 +17,7 @@ from reconciler.model.resource import Json
 Row = Mapping[str, Any]
 
 
-def target(row: Row) -> SeenTarget:
+def seen_target(row: Row) -> SeenTarget:
     """Convert a row about what a target holds."""
     counts = {name: int(row[name] or 0) for name in ("streams", "consumers", "messages", "bytes", "unknown")}
     return SeenTarget(
@@ -31,50 +31,50 @@ def count(row: Row) -> Count:
     return Count(target=row["target"], standing=row["standing"], objects=row["objects"], drifted=row["drifted"])
 
 
-def strayed(rows: Iterable[Row], registry: Registry = REGISTRY) -> tuple[StrayedObject, ...]:
+def strayed_objects(rows: Iterable[Row], registry: Registry = REGISTRY) -> tuple[StrayedObject, ...]:
     """Convert rows of DRIFT: those of one object on one target become one."""
     by_object = itemgetter("target", "topology", "address")
     ordered = sorted(rows, key=lambda row: tuple(value or "" for value in by_object(row)))
-    return tuple(_strayed([*same], registry) for _, same in groupby(ordered, key=by_object))
+    return tuple(_strayed_object([*same], registry) for _, same in groupby(ordered, key=by_object))
 
 
-def _strayed(rows: Sequence[Row], registry: Registry) -> StrayedObject:
+def _strayed_object(rows: Sequence[Row], registry: Registry) -> StrayedObject:
     """A row without a path is about the whole object; an unusable record is reported in addition."""
     first = min(rows, key=lambda row: (row["standing"] == UNREMEMBERED, row["path"] is not None))
-    whole = [row for row in rows if row["path"] is None and row["standing"] == first["standing"]]
+    of_object = [row for row in rows if row["path"] is None and row["standing"] == first["standing"]]
     reasons = dict.fromkeys(row["reason"] for row in rows if row["reason"])
-    verdicts = {one["code"]: one["message"] for row in rows for one in row["verdicts"] or ()}
+    verdicts = {verdict["code"]: verdict["message"] for row in rows for verdict in row["verdicts"] or ()}
     return StrayedObject(
         target=first["target"], standing=first["standing"], address=first["address"] or "", topology=first["topology"] or "",
-        team=first["team"] or "", reason="; ".join(reasons), ignored=(whole[0]["ignored"] or "") if whole else "",
-        verdicts=tuple(verdicts.items()), place=_place(first), error=first["error"] or "",
+        team=first["team"] or "", reason="; ".join(reasons), ignored=(of_object[0]["ignored"] or "") if of_object else "",
+        verdicts=tuple(verdicts.items()), place=_file_and_line(first), error=first["error"] or "",
         fields=tuple(_field(row, registry) for row in rows if row["path"] is not None),
     )  # fmt: skip
 
 
 def _field(row: Row, registry: Registry) -> Field:
     return Field(
-        path=row["path"], field_class=row["class"], live=_value(row["live"]), desired=_value(row["desired"]),
-        applied=_value(row["applied"]), drifted=bool(row["drifted"]), ignored=row["ignored"] or "",
-        info=_info(row["kind"], row["path"], registry),
+        path=row["path"], field_class=row["class"], live=_parsed(row["live"]), desired=_parsed(row["desired"]),
+        applied=_parsed(row["applied"]), drifted=bool(row["drifted"]), ignored=row["ignored"] or "",
+        info=_field_info(row["kind"], row["path"], registry),
     )  # fmt: skip
 
 
-def _info(kind: str, path: str, registry: Registry) -> FieldInfo:
+def _field_info(kind: str, path: str, registry: Registry) -> FieldInfo:
     """The information that a comparison has."""
-    known = registry.by_name.get(kind)
-    return info_at(known.fields, path) if known else FieldInfo()
+    known_kind = registry.by_name.get(kind)
+    return info_at(known_kind.fields, path) if known_kind else FieldInfo()
 
 
-def infos(rows: Iterable[Row], registry: Registry = REGISTRY) -> dict[tuple[str, str], FieldInfo]:
+def field_infos(rows: Iterable[Row], registry: Registry = REGISTRY) -> dict[tuple[str, str], FieldInfo]:
     """Return the information about fields, from rows that name a kind and a path."""
     named = {(row["kind"], row["path"]) for row in rows if row["path"] is not None}
-    return {(kind, path): _info(kind, path, registry) for kind, path in named}
+    return {(kind, path): _field_info(kind, path, registry) for kind, path in named}
 
 
-def _value(text: str | None) -> Json:
+def _parsed(text: str | None) -> Json:
     return None if text is None else json.loads(text)
 
 
-def _place(row: Row) -> str:
+def _file_and_line(row: Row) -> str:
     return f"{row['file']}:{row['line']}" if row["file"] else ""

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from pyspark.sql import functions as F
 
-from reconciler.fleet.accounts.source import live
+from reconciler.fleet.accounts.source import read_live
 from reconciler.fleet.report.findings import FleetFindings, Rows
-from reconciler.fleet.tables.frames import made
+from reconciler.fleet.tables.frames import frame_of
 from reconciler.fleet.tables.tables import SNAPSHOTS
 from reconciler.model.dataclass import dataclass
 
@@ -85,60 +85,62 @@ class FleetRun:
 
     def live(self, table: str = "configs", **options: str) -> DataFrame:
         """Read all targets when the result is written somewhere, and again each time it is used."""
-        names = json.dumps([one.name for one in self.fleet.targets])
-        return live(self.spark, self.fleet.file, table, targets=names, **options)
+        names = json.dumps([target.name for target in self.fleet.targets])
+        return read_live(self.spark, self.fleet.file, table, targets=names, **options)
 
-    def seen(self, table: str, rows: DataFrame) -> DataFrame:
+    def store_look(self, table: str, rows: DataFrame) -> DataFrame:
         """Write what this look found on its targets in place of the run's rows of them; of the whole run, where all
         targets were looked at."""
-        self.store.write(table, rows, self.run, [one.name for one in self.fleet.targets] if self.fleet.others else None)
-        return self.mine(self.of_run(table))
+        self.store.write(
+            table, rows, self.run, [target.name for target in self.fleet.targets] if self.fleet.others else None
+        )
+        return self.of_selected(self.rows_of_run(table))
 
-    def kept(self, table: str, rows: DataFrame) -> DataFrame:
+    def store_run(self, table: str, rows: DataFrame) -> DataFrame:
         """Write the rows of this run, and read them back."""
         self.store.write(table, rows, self.run)
-        return self.of_run(table)
+        return self.rows_of_run(table)
 
-    def whole(self, table: str, rows: DataFrame) -> DataFrame:
+    def store_whole(self, table: str, rows: DataFrame) -> DataFrame:
         """Write the rows in place of all there were, and read them back: for a table that is not kept run by run."""
         self.store.write(table, rows)
         return self.store.read(table)
 
-    def of_run(self, table: str) -> DataFrame:
+    def rows_of_run(self, table: str) -> DataFrame:
         """Return the rows of this run alone, of all targets."""
         return self.store.read(table).where(F.col("run") == self.run)
 
-    def newest(self, table: str) -> Rows:
+    def newest_runs(self, table: str) -> Rows:
         """Return for each target of the fleet the run that looked at it last, and when; only the named run, where one
         is named."""
-        rows = self.ours(self.of_run(table) if self.is_named else self.store.read(table))
+        rows = self.of_fleet(self.rows_of_run(table) if self.is_named else self.store.read(table))
         if "row" in rows.columns:  # every look at a target leaves one of these, besides all that it found
             rows = rows.where("row in ('target', 'error')")
         last = rows.groupBy("target").agg(F.max(F.struct("at", "run", "day")).alias("last"))
-        return tuple(sorted(collected(last.select("target", "last.*"), most=None), key=itemgetter("target")))
+        return tuple(sorted(collect_rows(last.select("target", "last.*"), most=None), key=itemgetter("target")))
 
-    def latest(self, table: str, newest: Rows) -> DataFrame:
+    def rows_of_runs(self, table: str, newest: Rows) -> DataFrame:
         """Return what these runs found of these targets: the newest run may be about a few."""
-        rows = self.store.read(table).where(F.col("run").isin([*{one["run"] for one in newest}]))
-        chosen = made(self.spark, newest, SNAPSHOTS).select("target", "run")
+        rows = self.store.read(table).where(F.col("run").isin([*{row["run"] for row in newest}]))
+        chosen = frame_of(self.spark, newest, SNAPSHOTS).select("target", "run")
         return rows.join(F.broadcast(chosen), ["target", "run"], "leftsemi")
 
-    def ours(self, rows: DataFrame) -> DataFrame:
+    def of_fleet(self, rows: DataFrame) -> DataFrame:
         """Keep rows of targets that are still in the fleet."""
-        return _of(rows, (*self.fleet.targets, *self.fleet.others))
+        return _of_targets(rows, (*self.fleet.targets, *self.fleet.others))
 
-    def mine(self, rows: DataFrame) -> DataFrame:
+    def of_selected(self, rows: DataFrame) -> DataFrame:
         """Keep rows of the selected targets, which is all that is shown. Stored tables are made of all targets."""
-        return _of(rows, self.fleet.targets)
+        return _of_targets(rows, self.fleet.targets)
 
-    def shown(self, **tables: DataFrame) -> dict[str, Any]:
+    def report_rows(self, **tables: DataFrame) -> dict[str, Any]:
         """Return as many rows of each table as a report takes up, those that matter first, and how many there are
         beyond."""
-        rows = {name: collected(table.orderBy(*FIRST[name]()), most=MOST + 1) for name, table in tables.items()}
+        rows = {name: collect_rows(table.orderBy(*FIRST[name]()), most=MOST + 1) for name, table in tables.items()}
         more = {name: tables[name].count() - MOST for name, some in rows.items() if len(some) > MOST}
         return {**{name: some[:MOST] for name, some in rows.items()}, "left_out": more}
 
-    def found(self, command: str, *several: Mapping[str, Any], **parts: Any) -> FleetFindings:
+    def findings(self, command: str, *several: Mapping[str, Any], **parts: Any) -> FleetFindings:
         """Return the findings; `several` holds rows that belong together, each perhaps with something left out."""
         took = time.monotonic() - self.began
         for some in several:
@@ -146,11 +148,11 @@ class FleetRun:
         return FleetFindings(command=command, fleet=self.fleet.name, run=self.run, seconds=took, **parts)
 
 
-def _of(rows: DataFrame, targets: Iterable[FleetTarget]) -> DataFrame:
-    return rows.where(F.col("target").isin([one.name for one in targets]))
+def _of_targets(rows: DataFrame, targets: Iterable[FleetTarget]) -> DataFrame:
+    return rows.where(F.col("target").isin([target.name for target in targets]))
 
 
-def collected(rows: DataFrame, *, most: int | None = MOST) -> Rows:
+def collect_rows(rows: DataFrame, *, most: int | None = MOST) -> Rows:
     """Collect the first rows: as many as a report takes up. Their times are in UTC, wherever this machine is."""
     some = rows if most is None else rows.limit(most)
     return tuple(_in_utc(row.asDict(recursive=True)) for row in some.collect())
@@ -161,5 +163,5 @@ def _in_utc(value: Any) -> Any:
     if isinstance(value, datetime):
         return value.astimezone(UTC)
     if isinstance(value, Mapping):
-        return {name: _in_utc(one) for name, one in value.items()}
+        return {name: _in_utc(item) for name, item in value.items()}
     return [*map(_in_utc, value)] if isinstance(value, list) else value

@@ -31,32 +31,32 @@ def skew(look: FleetRun, keys: Keys, candidates: Candidates) -> FleetFindings:
     """Read the subjects once, keep the counts, and add everything else up from them."""
     choices = counted(len(candidates.choices) * len(candidates.partitions), "candidate")
     look.say(f"Counting how keys spread for {choices} …")
-    fallen = look.whole("falls", falling.falls(_subjects(look, keys), candidates))
-    loads = look.whole("loads", falling.loads(fallen, falling.owned(look.spark, candidates)))
-    even = look.whole("skew", falling.skew(fallen, loads))
-    moved = look.whole("moves", falling.moves(fallen, falling.handed_over(look.spark, candidates)))
-    return look.found("skew", look.shown(skew=even, falls=fallen, moves=moved))
+    fallen = look.store_whole("falls", falling.falls(_subjects_of(look, keys), candidates))
+    loads = look.store_whole("loads", falling.loads(fallen, falling.ownership_frame(look.spark, candidates)))
+    even = look.store_whole("skew", falling.skew(fallen, loads))
+    moved = look.store_whole("moves", falling.moves(fallen, falling.handovers_frame(look.spark, candidates)))
+    return look.findings("skew", look.report_rows(skew=even, falls=fallen, moves=moved))
 
 
-def _subjects(look: FleetRun, keys: Keys) -> DataFrame:
+def _subjects_of(look: FleetRun, keys: Keys) -> DataFrame:
     if keys.file is None:
         return look.live("subjects", stream=keys.stream)
-    rows = _rows(look.spark, keys.file)
+    rows = _rows_of_file(look.spark, keys.file)
     if "subject" not in rows.columns:
-        raise _no_keys(keys.file, f"its columns are {', '.join(rows.columns)}")
+        raise _no_keys_error(keys.file, f"its columns are {', '.join(rows.columns)}")
     return falling.as_subjects(rows, target=keys.file.rstrip("/").rpartition("/")[2], stream=keys.stream)
 
 
-def _rows(spark: SparkSession, file: str) -> DataFrame:
+def _rows_of_file(spark: SparkSession, file: str) -> DataFrame:
     is_text = file.endswith((".csv", ".csv.gz"))
     try:
         return spark.read.csv(file, header=True) if is_text else spark.read.parquet(file)
     except PySparkException as error:
         is_missing = error.getCondition() == "PATH_NOT_FOUND"
-        raise _no_keys(file, "there is no such file" if is_missing else str(error).splitlines()[0]) from error
+        raise _no_keys_error(file, "there is no such file" if is_missing else str(error).splitlines()[0]) from error
 
 
-def _no_keys(file: str, why: str) -> CannotContinue:
+def _no_keys_error(file: str, why: str) -> CannotContinue:
     fix = "Name Parquet, or CSV with a head, that has a column `subject`."
     message = f"Keys cannot be read from {file}: {why}."
     return CannotContinue.because("FL112", "no-keys", message, fix=fix)

@@ -8,15 +8,15 @@ from datetime import timedelta
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any
 
-from reconciler.fleet.accounts.source import heavy, snapshots
+from reconciler.fleet.accounts.source import heavy_targets, snapshots
 from reconciler.fleet.drift import summary
 from reconciler.fleet.drift.desired import desired, wanted
 from reconciler.fleet.drift.drift import drift, parts_for
 from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.run_rows import SeenTarget
-from reconciler.fleet.runs import collected as told
-from reconciler.fleet.runs.fleet_run import MOST, FleetRun, collected
-from reconciler.fleet.tables.frames import made
+from reconciler.fleet.runs import collected
+from reconciler.fleet.runs.fleet_run import MOST, FleetRun, collect_rows
+from reconciler.fleet.tables.frames import frame_of
 from reconciler.fleet.tables.tables import WANTED
 from reconciler.report.words.values import counted
 
@@ -28,60 +28,64 @@ if TYPE_CHECKING:
 
 def snapshot(look: FleetRun) -> FleetFindings:
     """Read what each target holds, and keep it as this run's."""
-    return look.found("snapshot", targets=each(look.fleet.targets, targets(_seen(look))))
+    return look.findings("snapshot", targets=all_selected(look.fleet.targets, targets(_read_snapshots(look))))
 
 
 def compare(look: FleetRun) -> FleetFindings:
     """Compare each target with what was applied; keep live state, declarations and differences."""
-    seen = _seen(look)
+    seen = _read_snapshots(look)
     look.say("Comparing with what was applied …")
     rows, texts = wanted(look.fleet.targets)
-    named = made(look.spark, rows, WANTED)
-    meant = look.seen("desired", desired(named, texts, run=look.run, day=look.day))
-    strayed = look.seen("drift", drift(seen, meant, parts=parts_for(len(rows))))
-    return look.found("drift", targets=each(look.fleet.targets, targets(seen)), **strayed_of(strayed))
+    named = frame_of(look.spark, rows, WANTED)
+    meant = look.store_look("desired", desired(named, texts, run=look.run, day=look.day))
+    strayed = look.store_look("drift", drift(seen, meant, parts=parts_for(len(rows))))
+    return look.findings("drift", targets=all_selected(look.fleet.targets, targets(seen)), **strayed_of(strayed))
 
 
-def _seen(look: FleetRun) -> DataFrame:
+def _read_snapshots(look: FleetRun) -> DataFrame:
     look.say(f"Reading {counted(len(look.fleet.targets), 'target')} …")
-    return look.seen("snapshots", snapshots(look.live(sizes=_sizes(look)), run=look.run, day=look.day))
+    return look.store_look("snapshots", snapshots(look.live(sizes=_sizes_as_json(look)), run=look.run, day=look.day))
 
 
 RECENT = 14
 """Days within which a complete look at a target still shows its size."""
 
 
-def _sizes(look: FleetRun) -> str:
+def _sizes_as_json(look: FleetRun) -> str:
     """Sizes of recently large targets: several tasks share the reading of them."""
-    found = heavy(look.store.read("snapshots"), since=look.day - timedelta(days=RECENT)).collect()
-    return json.dumps({row["target"]: row["objects"] for row in found})
+    large = heavy_targets(look.store.read("snapshots"), since=look.day - timedelta(days=RECENT)).collect()
+    return json.dumps({row["target"]: row["objects"] for row in large})
 
 
 def targets(seen: DataFrame) -> tuple[SeenTarget, ...]:
     """Return the targets in SNAPSHOTS of one run."""
     rows = sorted(summary.targets(seen).collect(), key=itemgetter("target"))
-    return tuple(told.target(row.asDict()) for row in rows)
+    return tuple(collected.seen_target(row.asDict()) for row in rows)
 
 
 LOST = "The store lacks what was read of it. Do all executors write to the same store?"
 
 
-def each(asked: Iterable[FleetTarget], found: Sequence[SeenTarget]) -> tuple[SeenTarget, ...]:
+def all_selected(selected: Iterable[FleetTarget], seen: Sequence[SeenTarget]) -> tuple[SeenTarget, ...]:
     """Return each target: every look leaves a row of each; one without any was lost between reading and storing."""
-    there = {one.name for one in found}
-    lost = (SeenTarget(name=one.name, labels=one.labels, error=LOST) for one in asked if one.name not in there)
-    return tuple(sorted((*found, *lost), key=attrgetter("name")))
+    names = {target.name for target in seen}
+    lost = (
+        SeenTarget(name=target.name, labels=target.labels, error=LOST)
+        for target in selected
+        if target.name not in names
+    )
+    return tuple(sorted((*seen, *lost), key=attrgetter("name")))
 
 
 def strayed_of(rows: DataFrame, most: int = MOST) -> dict[str, Any]:
     """Return the drift of one look at each target: this many rows are listed, and everything is counted."""
-    worst = told.strayed(collected(summary.worst(rows, most)))
-    looked = [row.asDict() for row in summary.looked_at(rows).collect()]
-    counts = tuple(told.count(row) for row in looked if row["standing"] != "compared")
-    about = sum(one.objects for one in counts)
+    worst = collected.strayed_objects(collect_rows(summary.worst_rows(rows, most)))
+    looked = [row.asDict() for row in summary.objects_by_standing(rows).collect()]
+    counts = tuple(collected.count(row) for row in looked if row["standing"] != "compared")
+    number = sum(count.objects for count in counts)
     return {
         "strayed": worst,
         "counts": counts,
-        "left_out": {"drift": about - len(worst)} if about > len(worst) else {},
+        "left_out": {"drift": number - len(worst)} if number > len(worst) else {},
         "compared": frozenset(row["target"] for row in looked if row["standing"] == "compared"),
     }

@@ -16,10 +16,10 @@ from reconciler.fleet.drift.summary import repairs, trend
 from reconciler.fleet.events.capacity import capacity
 from reconciler.fleet.report.drift_trend import RUNS, TARGETS
 from reconciler.fleet.report.findings import FleetFindings, Row, Rows
-from reconciler.fleet.runs import collected as told
-from reconciler.fleet.runs.fleet_run import FleetRun, collected
+from reconciler.fleet.runs import collected
+from reconciler.fleet.runs.fleet_run import FleetRun, collect_rows
 from reconciler.fleet.runs.snapshot_and_drift import strayed_of, targets
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -34,130 +34,123 @@ GROWTH = 30
 def history(look: FleetRun) -> FleetFindings:
     """Return what `fleet history` shows as of the newest run, or the named one. Raises CannotContinue where none is
     stored."""
-    look, _ = at_newest(look)
-    found = look.shown(**_past(look), capacity=_capacity(look))
-    return look.found("history", found, by_target=_by_target(look, found["trend"]))
+    look, _ = with_newest_run(look)
+    tables = look.report_rows(**_history_tables(look), capacity=_capacity(look))
+    return look.findings("history", tables, by_target=_drifted_by_target(look, tables["trend"]))
 
 
 def unlike(look: FleetRun, by: Sequence[str] = ()) -> FleetFindings:
     """Find outliers; `by` names the labels that make peers (none: all that a target carries)."""
     for name in by:
-        _known(name, look)
-    look, read = at_newest(look)
+        _check_label(name, look)
+    look, read = with_newest_run(look)
     rows, number = _outliers(look, read, by)
-    found = look.shown(outliers=rows)
-    return look.found("outliers", found, with_peers=number, infos=told.infos(found["outliers"]))
+    tables = look.report_rows(outliers=rows)
+    return look.findings("outliers", tables, with_peers=number, infos=collected.field_infos(tables["outliers"]))
 
 
-def _known(label: str, look: FleetRun) -> None:
+def _check_label(label: str, look: FleetRun) -> None:
     """Refuse an unknown label: without peers nothing would be found, as if all were well."""
     labels = sorted({name for target in (*look.fleet.targets, *look.fleet.others) for name in target.labels})
     if label not in labels:
-        raise CannotContinue(
-            Diagnostic(
-                severity=Severity.ERROR, code="FL113", name="no-label", message=f"No target has the label `{label}`.",
-                fix=f"Use one of {', '.join(labels)}." if labels else "Give the targets labels in fleet.yaml.",
-            )
-        )  # fmt: skip
+        fix = f"Use one of {', '.join(labels)}." if labels else "Give the targets labels in fleet.yaml."
+        raise CannotContinue.because("FL113", "no-label", f"No target has the label `{label}`.", fix=fix)
 
 
 def report(look: FleetRun) -> FleetFindings:
     """Return everything. Which parts there are depends on which commands have run."""
-    look, read = at_newest(look)
+    look, read_runs = with_newest_run(look)
     look.say("Putting the report together …")
-    rows, number = _outliers(look, read)
-    found = look.shown(**_past(look), outliers=rows, capacity=_capacity(look))
-    names = {one.name for one in look.fleet.targets}
-    declared = {one.name for one in look.fleet.targets if one.topology}
-    read = tuple(one for one in read if one["target"] in names)
-    compared = tuple(one for one in look.newest("drift") if one["target"] in declared)
-    return look.found(
-        "report", found, _also(look), strayed_of(look.latest("drift", compared)) if compared else {},
-        targets=targets(look.latest("snapshots", read)), earlier=_earlier(look, read, compared),
-        by_target=_by_target(look, found["trend"]), infos=told.infos(found["outliers"]),
+    rows, number = _outliers(look, read_runs)
+    tables = look.report_rows(**_history_tables(look), outliers=rows, capacity=_capacity(look))
+    names = {target.name for target in look.fleet.targets}
+    declared = {target.name for target in look.fleet.targets if target.topology}
+    read_runs = tuple(target for target in read_runs if target["target"] in names)
+    compared = tuple(target for target in look.newest_runs("drift") if target["target"] in declared)
+    return look.findings(
+        "report", tables, _tables_of_other_commands(look), strayed_of(look.rows_of_runs("drift", compared)) if compared else {},
+        targets=targets(look.rows_of_runs("snapshots", read_runs)), earlier=_earlier_runs(look, read_runs, compared),
+        by_target=_drifted_by_target(look, tables["trend"]), infos=collected.field_infos(tables["outliers"]),
         with_peers=number,
     )  # fmt: skip
 
 
-def at_newest(look: FleetRun) -> tuple[FleetRun, Rows]:
+def with_newest_run(look: FleetRun) -> tuple[FleetRun, Rows]:
     """Settle the run: the named one, otherwise the newest with its day; and which run looked last at each target."""
-    newest = look.newest("snapshots")
+    newest = look.newest_runs("snapshots")
     if not newest:
-        what = f"The store has no run {look.run}" if look.is_named else "The store has no look at these targets"
-        raise CannotContinue(
-            Diagnostic(
-                severity=Severity.ERROR, code="FL111", name="no-run", message=f"{what}.",
-                fix="Take a look with `reconciler fleet drift`, or name with --store the place of earlier ones.",
-            )
-        )  # fmt: skip
-    last = max(newest, key=lambda one: (one["at"].timestamp() if one["at"] else 0.0, one["run"]))
+        missing = f"The store has no run {look.run}" if look.is_named else "The store has no look at these targets"
+        fix = "Take a look with `reconciler fleet drift`, or name with --store the place of earlier ones."
+        raise CannotContinue.because("FL111", "no-run", f"{missing}.", fix=fix)
+    last = max(newest, key=lambda row: (row["at"].timestamp() if row["at"] else 0.0, row["run"]))
     return replace(look, run=last["run"], day=last["day"] or look.day), newest
 
 
-def _past(look: FleetRun) -> dict[str, DataFrame]:
+def _history_tables(look: FleetRun) -> dict[str, DataFrame]:
     """Computed for all targets, shown for the selected ones."""
     drifted = look.store.read("drift")
     desired, before = look.store.read("desired"), look.store.read("drift_history")
-    episodes = look.whole("drift_history", drift_history(drifted, desired, before))
-    look.whole("repairs", repairs(episodes))
-    mine = look.mine(episodes)
-    return {"trend": trend(look.mine(drifted), mine), "history": mine, "repairs": repairs(mine)}
+    episodes = look.store_whole("drift_history", drift_history(drifted, desired, before))
+    look.store_whole("repairs", repairs(episodes))
+    mine = look.of_selected(episodes)
+    return {"trend": trend(look.of_selected(drifted), mine), "history": mine, "repairs": repairs(mine)}
 
 
-def _by_target(look: FleetRun, trend: Rows) -> dict[str, dict[str, int | None]]:
+def _drifted_by_target(look: FleetRun, trend: Rows) -> dict[str, dict[str, int | None]]:
     """Drifted objects by run and target, as far as a page draws them; None where it could not be read."""
-    found: dict[str, dict[str, int | None]] = {}
+    drifted: dict[str, dict[str, int | None]] = {}
     runs = [str(one["run"]) for one in trend[-RUNS:]]
-    for row in summary.cells(look.mine(look.store.read("drift")), runs, TARGETS).collect():
-        found.setdefault(row["run"], {})[row["target"]] = row["objects"]
-    return found
+    for row in summary.drift_by_run_and_target(look.of_selected(look.store.read("drift")), runs, TARGETS).collect():
+        drifted.setdefault(row["run"], {})[row["target"]] = row["objects"]
+    return drifted
 
 
-def _also(look: FleetRun) -> dict[str, Any]:
+def _tables_of_other_commands(look: FleetRun) -> dict[str, Any]:
     """Tables about keys may cover only some targets, and those about keys of a file cover none."""
     tables = {name: look.store.read(name) for name in ALSO}
     chosen = {
-        name: rows if name in _TRIED and not look.fleet.others else look.mine(rows) for name, rows in tables.items()
+        name: rows if name in _TRIED and not look.fleet.others else look.of_selected(rows)
+        for name, rows in tables.items()
     }
-    return {name: rows for name, rows in look.shown(**chosen).items() if rows}
+    return {name: rows for name, rows in look.report_rows(**chosen).items() if rows}
 
 
-def _earlier(look: FleetRun, read: Rows, compared: Rows) -> Rows:
+def _earlier_runs(look: FleetRun, read: Rows, compared: Rows) -> Rows:
     """The targets that the run was not about, by the run that was. A target that declares nothing is compared with
     nothing."""
-    declared = [one.name for one in look.fleet.targets if one.topology] if compared else []
-    last = (("read", read, [one.name for one in look.fleet.targets]), ("compared", compared, declared))
-    return tuple({"what": what, **row} for what, newest, names in last for row in _elsewhere(look.run, newest, names))
+    declared = [target.name for target in look.fleet.targets if target.topology] if compared else []
+    last = (("read", read, [target.name for target in look.fleet.targets]), ("compared", compared, declared))
+    return tuple({"what": how, **row} for how, newest, names in last for row in _other_runs(look.run, newest, names))
 
 
-def _elsewhere(run: str, newest: Rows, names: Sequence[str]) -> Iterator[Row]:
+def _other_runs(run: str, newest: Rows, names: Sequence[str]) -> Iterator[Row]:
     runs: dict[str, list[Row]] = {}
-    for one in newest:
-        runs.setdefault(one["run"], []).append(one)
-    if never := sorted({*names} - {one["target"] for one in newest}):
+    for row in newest:
+        runs.setdefault(row["run"], []).append(row)
+    if never := sorted({*names} - {row["target"] for row in newest}):
         yield {"targets": never}
     for name in sorted({*runs} - {run}):
-        at = max((one["at"] for one in runs[name] if one["at"]), default=None)
-        yield {"run": name, "at": at, "targets": [one["target"] for one in runs[name]]}
+        latest = max((row["at"] for row in runs[name] if row["at"]), default=None)
+        yield {"run": name, "at": latest, "targets": [row["target"] for row in runs[name]]}
 
 
 def _outliers(look: FleetRun, read: Rows, by: Sequence[str] = ()) -> tuple[DataFrame, int]:
     """Compare among all known targets, because peers may not be selected; and count the selected targets that have
     any."""
-    latest = look.latest("snapshots", read).withColumns({"run": F.lit(look.run), "day": F.lit(look.day)})
+    latest = look.rows_of_runs("snapshots", read).withColumns({"run": F.lit(look.run), "day": F.lit(look.day)})
     held = objects(latest).persist()
-    rows = look.kept("outliers", outliers(held, by=by))
-    number = look.mine(with_peers(held, by=by)).count()
+    rows = look.store_run("outliers", outliers(held, by=by))
+    number = look.of_selected(with_peers(held, by=by)).count()
     held.unpersist()
-    return look.mine(rows), number
+    return look.of_selected(rows), number
 
 
 def _capacity(look: FleetRun) -> DataFrame:
     """As of this run. Rows older than the days for growth are not even parsed."""
-    (last,) = collected(look.of_run("snapshots").agg(F.max("at").alias("at")))
+    (last,) = collect_rows(look.rows_of_run("snapshots").agg(F.max("at").alias("at")))
     since = look.day - timedelta(days=GROWTH + 1)
-    seen = look.ours(look.store.read("snapshots")).where(
+    seen = look.of_fleet(look.store.read("snapshots")).where(
         (F.col("day") >= F.lit(since)) & (F.col("at") <= F.lit(last["at"]))
     )
     rows = capacity(seen, days=GROWTH).withColumns({"run": F.lit(look.run), "day": F.lit(look.day)})
-    return look.mine(look.kept("capacity", rows))
+    return look.of_selected(look.store_run("capacity", rows))

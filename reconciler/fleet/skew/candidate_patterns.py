@@ -30,16 +30,16 @@ def candidates(filters: Iterable[str], partitions: Iterable[int], members: Itera
     """Return all candidates to compare."""
     return Candidates(
         choices=tuple(choice for text in filters for choice in _choices(text)),
-        partitions=tuple(_count(number, "partitions", MOST_PARTITIONS) for number in partitions),
-        memberships=tuple(one for text in members for one in _memberships(text)),
+        partitions=tuple(_valid_count(number, "partitions", MOST_PARTITIONS) for number in partitions),
+        memberships=tuple(membership for text in members for membership in _memberships(text)),
     )
 
 
 def as_declared(config: Config) -> Candidates:
     """Return the one candidate that a group's own configuration is."""
     filters = tuple(
-        Partitioning(filter=one["filter"], wildcards=tuple(one["partitioning_wildcards"]))
-        for one in config.get("partitioning_filters") or ()
+        Partitioning(filter=entry["filter"], wildcards=tuple(entry["partitioning_wildcards"]))
+        for entry in config.get("partitioning_filters") or ()
     )
     mappings = tuple((name, tuple(numbers)) for name, numbers in (config.get("member_mappings") or {}).items())
     membership = Membership(members=() if mappings else tuple(config.get("members") or ()), mappings=mappings)
@@ -54,17 +54,19 @@ def _choices(text: str) -> tuple[Choice, ...]:
     """One choice of all its filters; or of a filter without a choice, every choice."""
     filters = [part.strip() for part in text.split(";")]
     if len(filters) == 1 and " by " not in text:
-        _checked(Partitioning(filter=filters[0]))
+        _valid_partitioning(Partitioning(filter=filters[0]))
         if filters[0].split(".").count("*") > MOST_CHOICES_OF:
             raise Unclear(
                 f"`{text}` has too many `*` to try every choice of them: name those that decide, as in `{text} by 1,2`"
             )
         return every_choice(filters[0])
-    choice = Choice(tuple(_checked(_partitioning(part)) for part in filters))
-    for later, one in enumerate(choice.filters):
-        for other in choice.filters[:later]:
-            if collide(one.filter, other.filter):
-                raise Unclear(f"`{one.filter}` overlaps with `{other.filter}`: let every subject match one filter only")
+    choice = Choice(tuple(_valid_partitioning(_partitioning(part)) for part in filters))
+    for later, partitioning in enumerate(choice.filters):
+        for earlier in choice.filters[:later]:
+            if collide(partitioning.filter, earlier.filter):
+                raise Unclear(
+                    f"`{partitioning.filter}` overlaps with `{earlier.filter}`: let every subject match one filter only"
+                )
     return (choice,)
 
 
@@ -78,23 +80,23 @@ def _partitioning(text: str) -> Partitioning:
         raise Unclear(f"`{text}`: write the numbers of the `*` that decide, as in `{pattern} by 1,2`") from None
 
 
-def _checked(one: Partitioning) -> Partitioning:
-    item = {"filter": one.filter, "partitioning_wildcards": list(one.wildcards)}
+def _valid_partitioning(partitioning: Partitioning) -> Partitioning:
+    item = {"filter": partitioning.filter, "partitioning_wildcards": list(partitioning.wildcards)}
     for problem in filter_problems("filter", item):
         raise Unclear(f"{problem.message}: {problem.fix}")
-    return one
+    return partitioning
 
 
 def _memberships(text: str) -> tuple[Membership, ...]:
-    said = [one.strip() for one in text.split(",") if one.strip()]
-    if not said:
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    if not names:
         raise Unclear("members are numbers, or the names of one membership, with commas between")
-    if all(one.isdecimal() for one in said):
-        return tuple(Membership.of(_count(int(one), "members", MOST_PARTITIONS)) for one in said)
-    return (Membership(members=tuple(said)),)
+    if all(name.isdecimal() for name in names):
+        return tuple(Membership.of(_valid_count(int(name), "members", MOST_PARTITIONS)) for name in names)
+    return (Membership(members=tuple(names)),)
 
 
-def _count(number: int, what: str, most: int) -> int:
+def _valid_count(number: int, things: str, most: int) -> int:
     if not 1 <= number <= most:
-        raise Unclear(f"{number} {what}: a group has from 1 to {most:,}")
+        raise Unclear(f"{number} {things}: a group has from 1 to {most:,}")
     return number

@@ -41,7 +41,7 @@ class Choice:
     @property
     def since(self) -> str | None:
         """Return the first version of nats-server that can do it: 2.11 refuses to hash whole subjects."""
-        return None if all(one.wildcards for one in self.filters) else "2.12"
+        return None if all(partitioning.wildcards for partitioning in self.filters) else "2.12"
 
 
 def every_choice(pattern: str) -> tuple[Choice, ...]:
@@ -100,7 +100,7 @@ def ownership(candidates: Candidates) -> Iterator[tuple[int, str, int, int, str 
     A member that owns nothing gets a row too, because no load counts for the mean.
     """
     for partitions in candidates.partitions:
-        for label, membership in _labelled(candidates.memberships):
+        for label, membership in _with_labels(candidates.memberships):
             owned, names = membership.owners(partitions), set(membership.names)
             head = partitions, label, len(names)
             yield from ((*head, number, owner, True) for number, owner in enumerate(owned))
@@ -114,20 +114,20 @@ def handovers(candidates: Candidates) -> Iterator[tuple[int, str, str, str, int,
     """Return which partitions change their owner from each membership to the next: as declared, and where mappings make
     it the fewest that an even share allows."""
     for partitions in candidates.partitions:
-        for (now, before), (then, after) in pairwise(_labelled(candidates.memberships)):
+        for (now, before), (then, after) in pairwise(_with_labels(candidates.memberships)):
             owned = before.owners(partitions)
-            for manner, becomes in ((DECLARED, after), (FEWEST, _least_moved(owned, after))):
+            for manner, becomes in ((DECLARED, after), (FEWEST, _membership_moving_least(owned, after))):
                 moves = (was != will for was, will in zip(owned, becomes.owners(partitions), strict=True))
                 yield from ((partitions, now, then, manner, number, moved) for number, moved in enumerate(moves))
 
 
-def _least_moved(owned: Owners, then: Membership) -> Membership:
+def _membership_moving_least(owned: Owners, then: Membership) -> Membership:
     kept = rebalance(owned, then.names)
     return Membership(mappings=tuple((name, tuple(numbers)) for name, numbers in kept.items()))
 
 
-def _labelled(memberships: Sequence[Membership]) -> Iterator[tuple[str, Membership]]:
+def _with_labels(memberships: Sequence[Membership]) -> Iterator[tuple[str, Membership]]:
     """Add the name of each in a report: the number of members, unless that is ambiguous."""
-    counts = [str(len(set(one.names))) for one in memberships]
+    counts = [str(len(set(membership.names))) for membership in memberships]
     labels = counts if len(set(counts)) == len(counts) else map(str, memberships)
     return zip(labels, memberships, strict=True)

@@ -14,8 +14,10 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
 
 from reconciler.fleet.skew.candidates import Choice
+from reconciler.fleet.tables.tables import FALLS
 from reconciler.kinds.subjects.partitions import FNV_OFFSET, FNV_PRIME
 
 Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -28,7 +30,7 @@ ALL = slice(None)
 DOT = ord(".")
 
 
-def fnv1a(data: Bytes, starts: Numbers, ends: Numbers, state: Hashes | None = None) -> Hashes:
+def fnv1a_rows(data: Bytes, starts: Numbers, ends: Numbers, state: Hashes | None = None) -> Hashes:
     """Return the hash of each piece of `data`, or of `state`, which is a hash already, continued with the piece.
 
     The longest come first, so that every step is over those that have a byte left.
@@ -36,14 +38,16 @@ def fnv1a(data: Bytes, starts: Numbers, ends: Numbers, state: Hashes | None = No
     lengths = ends - starts
     longest = int(lengths.max(initial=0))
     order = np.argsort((longest - lengths).astype(np.min_scalar_type(longest)), kind="stable")
-    at = starts[order]
-    value = np.full(len(at), FNV_OFFSET, np.uint32) if state is None else state[order]
-    byte = np.empty(len(at), np.uint8)
-    for many in len(at) - np.cumsum(np.bincount(lengths, minlength=1))[:-1]:
-        np.take(data, at[:many], out=byte[:many], mode="clip")  # without "clip" numpy copies what it writes
-        value[:many] ^= byte[:many]
-        value[:many] *= np.uint32(FNV_PRIME)
-        at[:many] += 1
+    positions = starts[order]
+    value = np.full(len(positions), FNV_OFFSET, np.uint32) if state is None else state[order]
+    bytes_there = np.empty(len(positions), np.uint8)
+    for count in len(positions) - np.cumsum(np.bincount(lengths, minlength=1))[:-1]:
+        np.take(
+            data, positions[:count], out=bytes_there[:count], mode="clip"
+        )  # without "clip" numpy copies what it writes
+        value[:count] ^= bytes_there[:count]
+        value[:count] *= np.uint32(FNV_PRIME)
+        positions[:count] += 1
     hashed = np.empty_like(value)
     hashed[order] = value
     return hashed
@@ -72,8 +76,8 @@ class Subjects:
     def matching(self, pattern: str) -> Rows:
         """Return the rows whose subjects match this filter."""
         if pattern not in self._matching:
-            found = self._matches(pattern)
-            self._matching[pattern] = ALL if found.all() else np.flatnonzero(found)
+            matches = self._matches(pattern)
+            self._matching[pattern] = ALL if matches.all() else np.flatnonzero(matches)
         return self._matching[pattern]
 
     def hashes(self, pattern: str, wildcards: tuple[int, ...]) -> Hashes:
@@ -81,41 +85,41 @@ class Subjects:
         stars = [index for index, token in enumerate(pattern.split(".")) if token == "*"]
         if not wildcards or not stars:  # a filter without any `*`: servers ignore the numbers
             rows = self.matching(pattern)
-            return self._remembered(pattern, (), self._starts[rows], self._ends[rows])
+            return self._hash_once(pattern, (), self._starts[rows], self._ends[rows])
         tokens = tuple(stars[number - 1] if number > 0 else 0 for number in wildcards)
-        return self._of_tokens(pattern, tokens)
+        return self._hashes_of_tokens(pattern, tokens)
 
-    def _of_tokens(self, pattern: str, tokens: tuple[int, ...]) -> Hashes:
-        before = self._of_tokens(pattern, tokens[:-1]) if len(tokens) > 1 else None
-        return self._remembered(pattern, tokens, *self._token(tokens[-1], self.matching(pattern)), before)
+    def _hashes_of_tokens(self, pattern: str, tokens: tuple[int, ...]) -> Hashes:
+        before = self._hashes_of_tokens(pattern, tokens[:-1]) if len(tokens) > 1 else None
+        return self._hash_once(pattern, tokens, *self._token_bounds(tokens[-1], self.matching(pattern)), before)
 
-    def _remembered(
+    def _hash_once(
         self, pattern: str, tokens: tuple[int, ...], starts: Numbers, ends: Numbers, before: Hashes | None = None
     ) -> Hashes:
         key = pattern, tokens
         if key not in self._hashed:
-            self._hashed[key] = fnv1a(self._data, starts, ends, before)
+            self._hashed[key] = fnv1a_rows(self._data, starts, ends, before)
         return self._hashed[key]
 
-    def _token(self, index: int, rows: Rows) -> tuple[Numbers, Numbers]:
+    def _token_bounds(self, index: int, rows: Rows) -> tuple[Numbers, Numbers]:
         """Where this token begins and ends, in rows that have so many."""
-        at = self._first[rows] + index
-        return (self._edges[at - 1] + 1 if index else self._starts[rows]), self._edges[at]
+        edges = self._first[rows] + index
+        return (self._edges[edges - 1] + 1 if index else self._starts[rows]), self._edges[edges]
 
     def _matches(self, pattern: str) -> Flags:
         tokens = pattern.split(".")
         fixed = tokens[:-1] if tokens[-1] == ">" else tokens
-        found = self._tokens > len(fixed) if fixed is not tokens else self._tokens == len(fixed)
+        matches = self._tokens > len(fixed) if fixed is not tokens else self._tokens == len(fixed)
         for index, token in enumerate(fixed):
             if token != "*":
-                rows = np.flatnonzero(found)
-                found[rows] = self._equal(*self._token(index, rows), token.encode())
-        return found
+                rows = np.flatnonzero(matches)
+                matches[rows] = self._equal_to(*self._token_bounds(index, rows), token.encode())
+        return matches
 
-    def _equal(self, starts: Numbers, ends: Numbers, literal: bytes) -> Flags:
+    def _equal_to(self, starts: Numbers, ends: Numbers, literal: bytes) -> Flags:
         same: Flags = ends - starts == len(literal)
-        for place, byte in enumerate(literal):
-            same &= np.take(self._data, starts + place, mode="clip") == byte
+        for offset, byte in enumerate(literal):
+            same &= np.take(self._data, starts + offset, mode="clip") == byte
         return same
 
 
@@ -129,22 +133,10 @@ LARGEST_MULTIPLE = 1 << 12
 MOST_COUNTS = 1 << 22
 """Counts held (32 MB of them) before they are handed on; Spark adds them up."""
 
-FALLS = pa.schema(
-    [
-        ("target", pa.string()),
-        ("stream", pa.string()),
-        ("choice", pa.string()),
-        ("since", pa.string()),
-        ("partitions", pa.int32()),
-        ("partition", pa.int32()),
-        ("subjects", pa.int64()),
-        ("messages", pa.int64()),
-        ("error", pa.string()),
-    ]
-)
+ARROW = to_arrow_schema(FALLS)
 
 
-def falling(choices: tuple[Choice, ...], partitions: tuple[int, ...]) -> Callable[[Batches], Batches]:
+def falls_counter(choices: tuple[Choice, ...], partitions: tuple[int, ...]) -> Callable[[Batches], Batches]:
     """Return a function for `mapInArrow`: rows of place (target and stream), subject, messages and error become rows of
     FALLS.
 
@@ -153,31 +145,33 @@ def falling(choices: tuple[Choice, ...], partitions: tuple[int, ...]) -> Callabl
     multiples = common_multiples(partitions)
 
     def count(batches: Batches) -> Batches:
-        found = _Found()
-        for piece in pieces(batches, AT_ONCE):
+        tally = _Tally()
+        for piece in tables_of(batches, AT_ONCE):
             if piece["error"].null_count < len(piece):
-                yield from _errors(piece)
-            if (read := _read(piece)) is not None:
-                found.add(read, choices, multiples)
-            if found.size > MOST_COUNTS:
-                yield from found.handed_on(multiples)
-        yield from found.handed_on(multiples)
+                yield from _error_rows(piece)
+            if (read := _with_subjects(piece)) is not None:
+                tally.add(read, choices, multiples)
+            if tally.size > MOST_COUNTS:
+                yield from tally.flush(multiples)
+        yield from tally.flush(multiples)
 
     return count
 
 
 def common_multiples(numbers: Iterable[int]) -> dict[int, list[int]]:
     """Return common multiples, as few as a greedy search finds, so that each number divides one of them."""
-    found: dict[int, list[int]] = {}
+    multiples: dict[int, list[int]] = {}
     for number in sorted(set(numbers), reverse=True):
-        fits = (one for one in found if lcm(one, number) <= LARGEST_MULTIPLE or one % number == 0)
-        one = next(fits, number)
-        divisors = [*found.pop(one, []), number]
-        found.setdefault(lcm(one, number), []).extend(divisors)
-    return found
+        fits = (
+            multiple for multiple in multiples if lcm(multiple, number) <= LARGEST_MULTIPLE or multiple % number == 0
+        )
+        multiple = next(fits, number)
+        divisors = [*multiples.pop(multiple, []), number]
+        multiples.setdefault(lcm(multiple, number), []).extend(divisors)
+    return multiples
 
 
-def pieces(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
+def tables_of(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
     """Divide the rows into pieces of about this many, however large the batches are."""
     held: list[pa.RecordBatch] = []
     count = 0
@@ -192,25 +186,25 @@ def pieces(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(held).combine_chunks()
 
 
-def _read(piece: pa.Table) -> pa.Table | None:
+def _with_subjects(piece: pa.Table) -> pa.Table | None:
     """The rows that hold a subject, in one chunk; None when there are none."""
     if piece["subject"].null_count:
         piece = piece.filter(piece["subject"].is_valid()).combine_chunks()
     return piece if len(piece) else None
 
 
-def _errors(piece: pa.Table) -> Batches:
+def _error_rows(piece: pa.Table) -> Batches:
     failed = piece.filter(piece["error"].is_valid()).select(["place", "error"]).to_pylist()
-    rows = [{**dict.fromkeys(FALLS.names), **_place(one["place"]), "error": one["error"]} for one in failed]
-    yield from pa.Table.from_pylist(rows, schema=FALLS).to_batches()
+    rows = [{**dict.fromkeys(FALLS.names), **_target_and_stream(row["place"]), "error": row["error"]} for row in failed]
+    yield from pa.Table.from_pylist(rows, schema=ARROW).to_batches()
 
 
-def _place(text: str) -> dict[str, str | None]:
+def _target_and_stream(text: str) -> dict[str, str | None]:
     target, _, stream = text.partition("\n")
     return {"target": target, "stream": stream or None}
 
 
-class _Found:
+class _Tally:
     """Counts so far: subjects and messages by place, choice and common multiple. The last count of each is for
     unmatched ones."""
 
@@ -219,31 +213,33 @@ class _Found:
         self.size = 0
 
     def add(self, piece: pa.Table, choices: tuple[Choice, ...], multiples: Iterable[int]) -> None:
-        places = piece["place"].chunk(0).dictionary_encode()
-        names, place = places.dictionary.to_pylist(), places.indices.to_numpy()
+        encoded = piece["place"].chunk(0).dictionary_encode()
+        names, place_of_row = encoded.dictionary.to_pylist(), encoded.indices.to_numpy()
         messages = piece["messages"].fill_null(0).to_numpy()
         subjects = Subjects(piece["subject"].chunk(0))
         for choice in choices:
             hashes, missed = hashes_of(subjects, choice)
             for multiple in multiples:
-                counts = _counted(hashes % np.uint32(multiple), missed, multiple, place, messages, len(names))
-                for name, one in zip(names, counts, strict=True):
-                    self._put((name, choice, multiple), one)
+                counts = _count_by_remainder(
+                    hashes % np.uint32(multiple), missed, multiple, place_of_row, messages, len(names)
+                )
+                for name, counts_there in zip(names, counts, strict=True):
+                    self._add_counts((name, choice, multiple), counts_there)
 
-    def _put(self, key: tuple[str, Choice, int], counts: Counts) -> None:
+    def _add_counts(self, key: tuple[str, Choice, int], counts: Counts) -> None:
         if key in self._counts:
             self._counts[key] += counts
         else:
             self._counts[key] = counts.copy()
             self.size += counts.size
 
-    def handed_on(self, multiples: dict[int, list[int]]) -> Batches:
+    def flush(self, multiples: dict[int, list[int]]) -> Batches:
         batches = (
-            _batch(place, choice, partitions, counts)
+            _falls_batch(place, choice, partitions, counts)
             for (place, choice, multiple), counts in self._counts.items()
             for partitions in multiples[multiple]
         )
-        for piece in pieces(batches, AT_ONCE):
+        for piece in tables_of(batches, AT_ONCE):
             yield from piece.to_batches()
         self._counts, self.size = {}, 0
 
@@ -251,30 +247,36 @@ class _Found:
 def hashes_of(subjects: Subjects, choice: Choice) -> tuple[Hashes, Numbers]:
     """Return the hash of every subject, and the rows that no filter matches, which have none."""
     hashes, missed = np.zeros(len(subjects), np.uint32), np.ones(len(subjects), np.bool_)
-    for one in choice.filters:
-        rows = subjects.matching(one.filter)
-        hashes[rows] = subjects.hashes(one.filter, one.wildcards)
+    for partitioning in choice.filters:
+        rows = subjects.matching(partitioning.filter)
+        hashes[rows] = subjects.hashes(partitioning.filter, partitioning.wildcards)
         missed[rows] = False
     return hashes, np.flatnonzero(missed)
 
 
-def _counted(
-    remainders: Hashes, missed: Numbers, multiple: int, place: Numbers, messages: Numbers, places: int
+def _count_by_remainder(
+    remainders: Hashes, missed: Numbers, multiple: int, place_of_row: Numbers, messages: Numbers, places: int
 ) -> Counts:
     """For every place: subjects and messages by remainder, and after them the unmatched ones."""
     remainders[missed] = multiple
-    at = place.astype(np.int64) * (multiple + 1) + remainders
+    bins = place_of_row.astype(np.int64) * (multiple + 1) + remainders
     shape, size = (places, multiple + 1), places * (multiple + 1)
-    subjects = np.bincount(at, minlength=size).reshape(shape)
-    weighed = np.bincount(at, weights=messages, minlength=size).reshape(shape)  # exact up to 2^53
+    subjects = np.bincount(bins, minlength=size).reshape(shape)
+    weighed = np.bincount(bins, weights=messages, minlength=size).reshape(shape)  # exact up to 2^53
     return np.stack([subjects, weighed.astype(np.int64)], axis=1)
 
 
-def _batch(place: str, choice: Choice, partitions: int, counts: Counts) -> pa.RecordBatch:
+def _falls_batch(place: str, choice: Choice, partitions: int, counts: Counts) -> pa.RecordBatch:
     """One row for unmatched ones, and one for each partition, where anything matched."""
     inside, outside = counts[:, :-1].reshape(2, -1, partitions).sum(axis=1), counts[:, -1:]
     subjects, messages = np.append(outside, inside, axis=1) if inside.any() else outside
-    same = {**_place(place), "choice": str(choice), "since": choice.since, "partitions": partitions, "error": None}
+    same = {
+        **_target_and_stream(place),
+        "choice": str(choice),
+        "since": choice.since,
+        "partitions": partitions,
+        "error": None,
+    }
     differs = {"partition": [None, *range(len(subjects) - 1)], "subjects": subjects, "messages": messages}
     columns = {**{name: [value] * len(subjects) for name, value in same.items()}, **differs}
-    return pa.RecordBatch.from_pydict({name: columns[name] for name in FALLS.names}, schema=FALLS)
+    return pa.RecordBatch.from_pydict({name: columns[name] for name in FALLS.names}, schema=ARROW)

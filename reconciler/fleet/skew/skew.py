@@ -15,8 +15,8 @@ from pyspark.sql.types import StructType
 from pyspark.sql.window import Window
 
 from reconciler.fleet.skew.candidates import Candidates, handovers, ownership
-from reconciler.fleet.skew.counting import falling
-from reconciler.fleet.tables.frames import made
+from reconciler.fleet.skew.counting import falls_counter
+from reconciler.fleet.tables.frames import frame_of
 from reconciler.fleet.tables.tables import FALLS, HANDOVERS, LOADS, MOVES, OWNERSHIP, SKEW, SUBJECTS
 
 CANDIDATE = ("target", "stream", "choice", "since", "partitions")
@@ -41,31 +41,31 @@ def falls(subjects: DataFrame, candidates: Candidates) -> DataFrame:
     place = F.concat_ws("\n", "target", "stream").alias("place")  # one column to hand over, not two
     return (
         subjects.select(place, "subject", F.coalesce("messages", F.lit(0)).alias("messages"), "error")
-        .mapInArrow(falling(candidates.choices, candidates.partitions), FALLS)
+        .mapInArrow(falls_counter(candidates.choices, candidates.partitions), FALLS)
         .groupBy(*CANDIDATE, "partition", "error")
         .agg(_sum("subjects"), _sum("messages"))
         .select(*FALLS.names)
     )
 
 
-def owned(session: SparkSession, candidates: Candidates) -> DataFrame:
+def ownership_frame(session: SparkSession, candidates: Candidates) -> DataFrame:
     """OWNERSHIP: who owns which partition."""
-    return made(session, _named(ownership(candidates), OWNERSHIP), OWNERSHIP)
+    return frame_of(session, _named_rows(ownership(candidates), OWNERSHIP), OWNERSHIP)
 
 
-def handed_over(session: SparkSession, candidates: Candidates) -> DataFrame:
+def handovers_frame(session: SparkSession, candidates: Candidates) -> DataFrame:
     """HANDOVERS: which partitions change their owner."""
-    return made(session, _named(handovers(candidates), HANDOVERS), HANDOVERS)
+    return frame_of(session, _named_rows(handovers(candidates), HANDOVERS), HANDOVERS)
 
 
-def _named(rows: Iterable[tuple[Any, ...]], table: StructType) -> Iterator[dict[str, Any]]:
+def _named_rows(rows: Iterable[tuple[Any, ...]], table: StructType) -> Iterator[dict[str, Any]]:
     return (dict(zip(table.names, row, strict=True)) for row in rows)
 
 
-def loads(falls: DataFrame, owned: DataFrame) -> DataFrame:
+def loads(falls: DataFrame, ownership: DataFrame) -> DataFrame:
     """LOADS from FALLS and OWNERSHIP: the load of each member."""
     return (
-        falls.join(owned, ["partitions", "partition"], "inner")
+        falls.join(ownership, ["partitions", "partition"], "inner")
         .groupBy(*AMONG, "member")
         .agg(
             F.count_if("owns").alias("owned"),
@@ -90,18 +90,18 @@ def skew(falls: DataFrame, loads: DataFrame) -> DataFrame:
     )
     members = loads.withColumns({"place": F.col("member"), "counts": F.col("member").isNotNull()})
     same = [*AMONG, "place", "counts", "subjects", "messages"]
-    found = (
+    rows = (
         partitions.select(same)
         .union(members.select(same))
         .unpivot([*AMONG, "place", "counts"], ["subjects", "messages"], "of", "load")
         .groupBy(*AMONG, "of")
-        .agg(*_evenness())
+        .agg(*_evenness_columns())
         .withColumn("ratio", F.try_divide("largest", "mean"))
     )
-    return _with_errors(found, falls, SKEW)
+    return _with_unreadable_streams(rows, falls, SKEW)
 
 
-def _evenness() -> list[Column]:
+def _evenness_columns() -> list[Column]:
     counts, place, load = F.col("counts"), F.col("place"), F.col("load")
     mine, left = F.when(counts, load), F.coalesce(F.sum(F.when(~counts, load)), F.lit(0))
     among_partitions = F.col("membership").isNull()
@@ -117,21 +117,21 @@ def _evenness() -> list[Column]:
     ]
 
 
-def _with_errors(found: DataFrame, falls: DataFrame, table: StructType) -> DataFrame:
+def _with_unreadable_streams(rows: DataFrame, falls: DataFrame, table: StructType) -> DataFrame:
     """Add a row for each reason why subjects could not be read, and the reason in every row of the stream."""
-    known = {name: F.col(name) for name in ("target", "stream", "error")}
-    columns = [known.get(field.name, F.lit(None).cast(field.dataType)).alias(field.name) for field in table]
-    read = found.withColumn("error", F.lit(None).cast("string")).select(*table.names)
-    place = Window.partitionBy("target", "stream")
-    whole = read.union(falls.where("error is not null").select(*columns))
-    return whole.withColumn("error", F.coalesce("error", F.max("error").over(place)))
+    kept = {name: F.col(name) for name in ("target", "stream", "error")}
+    columns = [kept.get(field.name, F.lit(None).cast(field.dataType)).alias(field.name) for field in table]
+    read_rows = rows.withColumn("error", F.lit(None).cast("string")).select(*table.names)
+    of_stream = Window.partitionBy("target", "stream")
+    all_rows = read_rows.union(falls.where("error is not null").select(*columns))
+    return all_rows.withColumn("error", F.coalesce("error", F.max("error").over(of_stream)))
 
 
-def moves(falls: DataFrame, handed_over: DataFrame) -> DataFrame:
+def moves(falls: DataFrame, handovers: DataFrame) -> DataFrame:
     """FALLS, HANDOVERS → MOVES: what changes its owner from one membership to the next. Errors as in SKEW."""
     moved = F.col("moves")
-    found = (
-        falls.join(handed_over, ["partitions", "partition"], "inner")
+    rows = (
+        falls.join(handovers, ["partitions", "partition"], "inner")
         .groupBy(*CANDIDATE, "before", "after", "manner")
         .agg(
             F.count_if(moved).alias("partitions_moved"),
@@ -141,7 +141,7 @@ def moves(falls: DataFrame, handed_over: DataFrame) -> DataFrame:
         )
         .withColumn("share", F.try_divide("subjects_moved", "all"))
     )
-    return _with_errors(found, falls, MOVES)
+    return _with_unreadable_streams(rows, falls, MOVES)
 
 
 def _sum(name: str, *, only: Column | None = None, as_: str | None = None) -> Column:

@@ -42,34 +42,34 @@ class Lock:
         """Hold the lock during the `with`; the lock of a killed command is taken over. Raises CannotContinue if it is
         in use."""
         self.system.mkdirs(self.place.getParent())
-        if not self._made():
-            self._taken_over()
+        if not self._create():
+            self._take_over()
         _HELD.add(str(self.place))
         try:
             yield
         finally:
             _HELD.discard(str(self.place))
-            self._gone()
+            self._remove()
 
-    def _taken_over(self) -> None:
+    def _take_over(self) -> None:
         """Take the lock over from a killed command. Several commands may see that at once, so each first takes a second
         lock, the turn. Whoever has the turn finds either the old lock, which nobody else may remove now, or the lock of
         a command that had the turn before. If a command is killed during its turn, the turn is taken over in the same
         way."""
-        if self.another_holds():
-            raise self._in_use()
+        if self.is_held_by_another():
+            raise self._in_use_error()
         with replace(self, place=self.place.suffix(TURN)).held():
-            if self.another_holds():
-                raise self._in_use()
+            if self.is_held_by_another():
+                raise self._in_use_error()
             self.system.delete(self.place, False)
-            if not self._made():
-                raise self._in_use()
+            if not self._create():
+                raise self._in_use_error()
 
-    def another_holds(self) -> bool:
+    def is_held_by_another(self) -> bool:
         """Does another command hold it that may still be running?"""
         if not self.system.exists(self.place):
             return False
-        return not (self._is_gone(self._holder()) or self._age() > LASTS)
+        return not (self._has_ended(self._holder()) or self._age() > LASTS)
 
     def _age(self) -> timedelta:
         """The age by the clock of the folder's file system: ours may be hours ahead, and would end a command that is at
@@ -82,53 +82,53 @@ class Lock:
         except Py4JJavaError:  # a user who may only read does not disturb anybody
             return timedelta(0)
         try:
-            return timedelta(milliseconds=self._written(fresh) - self._written(self.place))
+            return timedelta(milliseconds=self._modified_at(fresh) - self._modified_at(self.place))
         finally:
             self.system.delete(fresh, False)
 
-    def _written(self, place: Any) -> int:
-        return int(self.system.getFileStatus(place).getModificationTime())
+    def _modified_at(self, path: Any) -> int:
+        return int(self.system.getFileStatus(path).getModificationTime())
 
     def is_ours(self) -> bool:
         """Does this process hold it?"""
         return str(self.place) in _HELD
 
-    def _is_gone(self, holder: dict[str, Any]) -> bool:
+    def _has_ended(self, holder: dict[str, Any]) -> bool:
         """Is the process gone? A restarted container has the name of the one before it, and our number may be the old
         one's."""
         if holder.get("host") != socket.gethostname():
             return False
-        return not (self.is_ours() if holder.get("pid") == os.getpid() else _runs(holder.get("pid")))
+        return not (self.is_ours() if holder.get("pid") == os.getpid() else _is_running(holder.get("pid")))
 
-    def _made(self) -> bool:
+    def _create(self) -> bool:
         """Make the file; False: there is one. On this machine's disk Java looks first and makes it then."""
-        said = json.dumps({"host": socket.gethostname(), "pid": os.getpid(), "user": _user(), "since": _now()})
-        if path := self._local():
+        holder = json.dumps({"host": socket.gethostname(), "pid": os.getpid(), "user": _user(), "since": _now()})
+        if path := self._local_path():
             try:
                 with path.open("x", encoding="utf-8") as file:
-                    file.write(said)
+                    file.write(holder)
             except FileExistsError:
                 return False
             except OSError as error:
                 if error.errno in NO_ROOM:  # it was made by us, but does not say so yet
                     path.unlink(missing_ok=True)
-                raise self._unwritable(error) from error
+                raise self._unwritable_error(error) from error
             return True
         if self.system.exists(self.place):
             return False
         stream = self.system.create(self.place, False)
-        stream.write(said.encode())
+        stream.write(holder.encode())
         stream.close()
         return True
 
-    def _gone(self) -> None:
+    def _remove(self) -> None:
         """Remove the file by this machine's own means, where possible: Java may be gone before us."""
-        if path := self._local():
+        if path := self._local_path():
             path.unlink(missing_ok=True)
         else:
             self.system.delete(self.place, False)
 
-    def _local(self) -> Path | None:
+    def _local_path(self) -> Path | None:
         return Path(self.place.toUri().getPath()) if self.system.getUri().getScheme() == "file" else None
 
     def _holder(self) -> dict[str, Any]:
@@ -137,21 +137,21 @@ class Lock:
             return {}
         stream = self.system.open(self.place)
         try:
-            said = json.loads(self.jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
+            holder = json.loads(self.jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
         except ValueError:
             return {}
         finally:
             stream.close()
-        return said if isinstance(said, dict) else {}
+        return holder if isinstance(holder, dict) else {}
 
-    def _unwritable(self, error: OSError) -> CannotContinue:
+    def _unwritable_error(self, error: OSError) -> CannotContinue:
         message = f"Tables cannot be stored in {self.place.getParent()}: {error.strerror}."
         is_full = error.errno in NO_ROOM
         fix = "Make room there, or name" if is_full else "Name"
         fix += " with --store a folder that can be made and written to."
         return CannotContinue.because("FL115", "store-unfit", message, fix=fix)
 
-    def _in_use(self) -> CannotContinue:
+    def _in_use_error(self) -> CannotContinue:
         holder = self._holder()
         who = f"{holder.get('user', 'somebody')} on {holder.get('host', 'some machine')}"
         since = f", process {holder['pid']}, since {holder['since']}" if {"pid", "since"} <= holder.keys() else ""
@@ -163,7 +163,7 @@ class Lock:
         return CannotContinue.because("FL116", "store-in-use", message, fix=fix)
 
 
-def _runs(pid: object) -> bool:
+def _is_running(pid: object) -> bool:
     if not isinstance(pid, int):
         return True
     try:

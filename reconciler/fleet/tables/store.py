@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pyspark.sql import functions as F
 
 from reconciler.fleet.tables import tables
-from reconciler.fleet.tables.frames import fitted, made
+from reconciler.fleet.tables.frames import frame_of, with_columns_of
 from reconciler.fleet.tables.lock import NAME, Lock
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
@@ -51,10 +51,6 @@ class Store(Protocol):
         """Read with the columns of today, whoever wrote them; empty where nothing was written yet."""
         ...
 
-    def runs(self, name: str) -> Sequence[str]:
-        """Return the stored runs; in a catalog, those that left a row."""
-        ...
-
     def alone(self) -> AbstractContextManager[None]:
         """Keep other commands from writing meanwhile. In a catalog, that is up to its owner."""
         ...
@@ -65,14 +61,14 @@ def store(spark: SparkSession, where: str) -> Store:
     if where.startswith(CATALOG):
         return Tables(spark=spark, schema=where.removeprefix(CATALOG))
     folder = Folder(spark=spark, path=where.rstrip("/") or "/")
-    if why := unfit(folder.scheme(), str(spark.sparkContext.master)):
+    if why := why_unfit(folder.scheme(), str(spark.sparkContext.master)):
         fix = "Name with --store a folder that all of them share (hdfs://…), or Delta or Iceberg tables: table:CATALOG.SCHEMA."
         message = f"Tables cannot be stored in {where}: {why}."
         raise CannotContinue.because("FL115", "store-unfit", message, fix=fix)
     return folder
 
 
-def unfit(scheme: str, master: str) -> str | None:
+def why_unfit(scheme: str, master: str) -> str | None:
     """Return why a folder there would lose rows without notice."""
     if scheme not in ATOMIC:
         return f"{scheme}:// moves a folder file by file, and an interrupted move leaves half a table"
@@ -83,19 +79,19 @@ def unfit(scheme: str, master: str) -> str | None:
 
 def columns(name: str) -> StructType:
     """Return the columns of the table that has this name in tables.py."""
-    found: StructType = getattr(tables, name.upper())
-    return found
+    schema: StructType = getattr(tables, name.upper())
+    return schema
 
 
-def _rows_of(rows: DataFrame, name: str, run: str | None) -> DataFrame:
+def _rows_of_run(rows: DataFrame, name: str, run: str | None) -> DataFrame:
     schema = columns(name)
     if run is None:
-        return fitted(rows, schema)
+        return with_columns_of(rows, schema)
     if not RUN_NAME.fullmatch(run):
         message = f"`{run}` cannot be the name of a run: it becomes the name of a folder."
         fix = "Use letters, digits, `.`, `_` and `-`, at most 100, a letter or digit first; for example 2026-11-21."
         raise CannotContinue.because("FL104", "run-name", message, fix=fix)
-    return fitted(rows, schema).where(F.col("run") == run)
+    return with_columns_of(rows, schema).where(F.col("run") == run)
 
 
 def _with_others(rows: DataFrame, before: DataFrame, run: str | None, targets: Sequence[str]) -> DataFrame:
@@ -108,11 +104,11 @@ _ASIDE = ".was="
 """Spark does not read what begins with a dot, and no run has a name with `=`."""
 
 
-def _beside(folder: str, leaf: str) -> str:
+def _path_beside(folder: str, leaf: str) -> str:
     return f"{folder}/.{leaf}"
 
 
-def _aside(folder: str, leaf: str) -> str:
+def _path_aside(folder: str, leaf: str) -> str:
     return f"{folder}/{_ASIDE}{leaf}"
 
 
@@ -127,41 +123,36 @@ class Folder:
     def write(self, name: str, rows: DataFrame, run: str | None = None, targets: Sequence[str] | None = None) -> None:
         """Write the rows beside their place and move them there when whole. Raises CannotContinue for a bad `run`."""
         folder, leaf = (self.path, name) if run is None else (self._table(name), f"run={run}")
-        self._settle(name)
-        kept = _rows_of(rows, name, run)
+        self._finish_moves(name)
+        kept = _rows_of_run(rows, name, run)
         if targets is not None:
             kept = _with_others(kept, self.read(name), run, targets)
-        (kept if run is None else kept.drop("run")).write.mode("overwrite").parquet(_beside(folder, leaf))
+        (kept if run is None else kept.drop("run")).write.mode("overwrite").parquet(_path_beside(folder, leaf))
         self._move_in(folder, leaf)
 
     def read(self, name: str) -> DataFrame:
         """Finish what an interrupted writer began, so that the rows are those from before its write or from after it;
         read them."""
         schema = columns(name)
-        self._settle(name)
-        if not self._children(self._table(name)):
-            return made(self.spark, (), schema)
-        return fitted(self.spark.read.schema(schema).parquet(self._table(name)), schema)
-
-    def runs(self, name: str) -> Sequence[str]:
-        """Return every run that has a folder, in alphabetical order; a run without rows has one too."""
-        self._settle(name)
-        return sorted(
-            child.removeprefix("run=") for child in self._children(self._table(name)) if child.startswith("run=")
-        )
+        self._finish_moves(name)
+        if not self._visible_names_in(self._table(name)):
+            return frame_of(self.spark, (), schema)
+        return with_columns_of(self.spark.read.schema(schema).parquet(self._table(name)), schema)
 
     def alone(self) -> AbstractContextManager[None]:
         """Hold the folder's lock during the `with`. Raises CannotContinue where another command holds it."""
         return self._lock().held()
 
     def _lock(self) -> Lock:
-        return Lock(jvm=self.spark.sparkContext._jvm, system=self._system(), place=self._hadoop(f"{self.path}/{NAME}"))
+        return Lock(
+            jvm=self.spark.sparkContext._jvm, system=self._file_system(), place=self._hadoop_path(f"{self.path}/{NAME}")
+        )
 
     def scheme(self) -> str:
         """Return the scheme of its file system, which may not even be installed."""
         jvm: Any = self.spark.sparkContext._jvm
         configuration = self.spark.sparkContext._jsc.hadoopConfiguration()
-        uri = self._hadoop(self.path).toUri()
+        uri = self._hadoop_path(self.path).toUri()
         usual = jvm.org.apache.hadoop.fs.FileSystem.getDefaultUri(configuration)
         return str(uri.getScheme() or usual.getScheme() or "file").lower()
 
@@ -170,51 +161,54 @@ class Folder:
 
     def _move_in(self, folder: str, leaf: str) -> None:
         """Move new rows into place: they are whole, and count as soon as the old ones lie aside."""
-        system, place = self._system(), self._hadoop(f"{folder}/{leaf}")
-        system.mkdirs(place.getParent())
-        if system.exists(place):
-            self._rename(place, self._hadoop(_aside(folder, leaf)))
-        self._rename(self._hadoop(_beside(folder, leaf)), place)
-        system.delete(self._hadoop(_aside(folder, leaf)), True)
+        system, target = self._file_system(), self._hadoop_path(f"{folder}/{leaf}")
+        system.mkdirs(target.getParent())
+        if system.exists(target):
+            self._rename(target, self._hadoop_path(_path_aside(folder, leaf)))
+        self._rename(self._hadoop_path(_path_beside(folder, leaf)), target)
+        system.delete(self._hadoop_path(_path_aside(folder, leaf)), True)
 
-    def _settle(self, name: str) -> None:
+    def _finish_moves(self, name: str) -> None:
         """Finish interrupted moves: new rows take the place they were made for, and old ones go. A command that is
         writing does this itself."""
         aside = [
             (folder, child.removeprefix(_ASIDE))
             for folder in (self.path, self._table(name))
-            for child in self._names(folder)
+            for child in self._names_in(folder)
             if child.startswith(_ASIDE) and (folder != self.path or child == f"{_ASIDE}{name}")
         ]
-        if aside and (not (lock := self._lock()).another_holds() or lock.is_ours()):
+        if aside and (not (lock := self._lock()).is_held_by_another() or lock.is_ours()):
             for folder, leaf in aside:
-                self._settled(folder, leaf)
+                self._finish_move(folder, leaf)
 
-    def _settled(self, folder: str, leaf: str) -> None:
-        system, place = self._system(), self._hadoop(f"{folder}/{leaf}")
-        beside, aside = self._hadoop(_beside(folder, leaf)), self._hadoop(_aside(folder, leaf))
-        if not system.exists(place):
-            self._rename(beside if system.exists(beside) else aside, place)
-        system.delete(aside, True)
+    def _finish_move(self, folder: str, leaf: str) -> None:
+        system, target = self._file_system(), self._hadoop_path(f"{folder}/{leaf}")
+        path_beside, path_aside = (
+            self._hadoop_path(_path_beside(folder, leaf)),
+            self._hadoop_path(_path_aside(folder, leaf)),
+        )
+        if not system.exists(target):
+            self._rename(path_beside if system.exists(path_beside) else path_aside, target)
+        system.delete(path_aside, True)
 
     def _rename(self, old: Any, new: Any) -> None:
-        if not self._system().rename(old, new):
+        if not self._file_system().rename(old, new):
             raise OSError(f"{old} could not be moved to {new}")
 
-    def _children(self, folder: str) -> list[str]:
+    def _visible_names_in(self, folder: str) -> list[str]:
         """The readable children: neither what is being written nor Spark's own marks."""
-        return [name for name in self._names(folder) if not name.startswith((".", "_"))]
+        return [name for name in self._names_in(folder) if not name.startswith((".", "_"))]
 
-    def _names(self, folder: str) -> list[str]:
-        system, place = self._system(), self._hadoop(folder)
-        return [child.getPath().getName() for child in system.listStatus(place)] if system.exists(place) else []
+    def _names_in(self, folder: str) -> list[str]:
+        system, path = self._file_system(), self._hadoop_path(folder)
+        return [child.getPath().getName() for child in system.listStatus(path)] if system.exists(path) else []
 
-    def _system(self) -> Any:
+    def _file_system(self) -> Any:
         """The file system of the path, whichever it is: local, HDFS, Azure's."""
         configuration = self.spark.sparkContext._jsc.hadoopConfiguration()
-        return self._hadoop(self.path).getFileSystem(configuration)
+        return self._hadoop_path(self.path).getFileSystem(configuration)
 
-    def _hadoop(self, path: str) -> Any:
+    def _hadoop_path(self, path: str) -> Any:
         jvm: Any = self.spark.sparkContext._jvm
         return jvm.org.apache.hadoop.fs.Path(path)
 
@@ -228,12 +222,12 @@ class Tables:
 
     def write(self, name: str, rows: DataFrame, run: str | None = None, targets: Sequence[str] | None = None) -> None:
         """Make the table with its first rows, and add the columns that it lacks."""
-        wanted = _rows_of(rows, name, run)
-        self._settle(name)
+        wanted = _rows_of_run(rows, name, run)
+        self._finish_moves(name)
         if not self._exists(name):
-            made = wanted.limit(0).writeTo(self._table(name))
-            (made if run is None else made.partitionedBy(F.col("run"))).create()
-        self._grown(name)
+            writer = wanted.limit(0).writeTo(self._table(name))
+            (writer if run is None else writer.partitionedBy(F.col("run"))).create()
+        self._add_missing_columns(name)
         partition = "" if run is None else f"PARTITION (run = '{run}')"
         # cut off from their origin: a table cannot be read while it is rewritten
         if targets is not None:
@@ -241,54 +235,50 @@ class Tables:
         settled = wanted if run is not None and targets is None else wanted.localCheckpoint()
         settled = settled if run is None else settled.drop("run")
         if run is None and self._format(name) not in AT_ONCE:
-            self._swapped(name, settled)
+            self._replace_by_renaming(name, settled)
         else:
             self._insert("OVERWRITE TABLE", f"{self._table(name)} {partition}", settled)
 
     def read(self, name: str) -> DataFrame:
         """Finish what an interrupted writer began; a column that the table lacks is null."""
         schema = columns(name)
-        self._settle(name)
+        self._finish_moves(name)
         if not self._exists(name):
-            return made(self.spark, (), schema)
-        return fitted(self.spark.table(self._table(name)), schema)
+            return frame_of(self.spark, (), schema)
+        return with_columns_of(self.spark.table(self._table(name)), schema)
 
     def alone(self) -> AbstractContextManager[None]:
         """Hold nothing: the catalog's owner sees to concurrent writers."""
         return nullcontext()
 
-    def runs(self, name: str) -> Sequence[str]:
-        """Return every run that left a row, in alphabetical order."""
-        return sorted(row[0] for row in self.read(name).select("run").distinct().collect())
-
-    def _swapped(self, name: str, rows: DataFrame) -> None:
+    def _replace_by_renaming(self, name: str, rows: DataFrame) -> None:
         """Rewrite and rename: formats that are only files delete a table before they rewrite it. So the rows are
         written to another table, completely, which then takes the name."""
         table, new, was = map(self._table, (name, name + NEW, name + WAS))
         self.spark.sql(f"DROP TABLE IF EXISTS {new}")
         self.spark.sql(f"CREATE TABLE {new} LIKE {table}")
         self._insert("INTO", new, rows)
-        self._renamed(name, name + WAS)
-        self._renamed(name + NEW, name)
+        self._rename_table(name, name + WAS)
+        self._rename_table(name + NEW, name)
         self.spark.sql(f"DROP TABLE {was}")
 
-    def _settle(self, name: str) -> None:
+    def _finish_moves(self, name: str) -> None:
         """Finish an interrupted rewrite: where the old table was put away, the new one is whole."""
         if not self._exists(name + WAS):
             return
         if not self._exists(name):
-            self._renamed(name + NEW if self._exists(name + NEW) else name + WAS, name)
+            self._rename_table(name + NEW if self._exists(name + NEW) else name + WAS, name)
         self.spark.sql(f"DROP TABLE IF EXISTS {self._table(name + WAS)}")
 
-    def _renamed(self, old: str, new: str) -> None:
+    def _rename_table(self, old: str, new: str) -> None:
         self.spark.sql(f"ALTER TABLE {self._table(old)} RENAME TO {self._table(new)}")
 
     def _insert(self, how: str, where: str, rows: DataFrame) -> None:
         self.spark.sql(f"INSERT {how} {where} BY NAME SELECT * FROM {{rows}}", rows=rows)
 
     def _format(self, name: str) -> str:
-        said = self.spark.sql(f"DESCRIBE TABLE EXTENDED {self._table(name)}").where("col_name = 'Provider'").first()
-        return str(said["data_type"]).lower() if said else ""
+        provider = self.spark.sql(f"DESCRIBE TABLE EXTENDED {self._table(name)}").where("col_name = 'Provider'").first()
+        return str(provider["data_type"]).lower() if provider else ""
 
     def _table(self, name: str) -> str:
         return ".".join(f"`{part}`" for part in (*self.schema.split("."), name))
@@ -296,9 +286,9 @@ class Tables:
     def _exists(self, name: str) -> bool:
         return bool(self.spark.catalog.tableExists(self._table(name)))
 
-    def _grown(self, name: str) -> None:
-        there = set(self.spark.table(self._table(name)).columns)
-        added = [one for one in columns(name) if one.name not in there]
+    def _add_missing_columns(self, name: str) -> None:
+        existing = set(self.spark.table(self._table(name)).columns)
+        added = [column for column in columns(name) if column.name not in existing]
         if added:
-            new = ", ".join(f"`{one.name}` {one.dataType.simpleString()}" for one in added)
+            new = ", ".join(f"`{column.name}` {column.dataType.simpleString()}" for column in added)
             self.spark.sql(f"ALTER TABLE {self._table(name)} ADD COLUMNS ({new})")

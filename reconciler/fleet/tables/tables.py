@@ -51,17 +51,17 @@ SPARK: dict[Any, DataType] = {
 """By the type of a column; what JSON may be stands as its text."""
 
 
-def _columns(row: type) -> StructType:
+def _table_of(row_type: type) -> StructType:
     """Return the table whose rows these are."""
-    return StructType([StructField(one.key, _kind(one.hint)) for one in members(row)])
+    return StructType([StructField(member.key, _spark_type(member.hint)) for member in members(row_type)])
 
 
-def _kind(hint: Any) -> DataType:
+def _spark_type(hint: Any) -> DataType:
     sort, inner = sort_of(hint)
     bare, marks = marked(hint)
     if sort is Sort.OPTIONAL:
-        return _kind(*inner)
-    if any(isinstance(one, Like) and one.keywords.get("format") == "int32" for one in marks):
+        return _spark_type(*inner)
+    if any(isinstance(mark, Like) and mark.keywords.get("format") == "int32" for mark in marks):
         return IntegerType()
     return SPARK[bare] if bare in SPARK else {Sort.ARRAY: WORDS, Sort.MAPPING: LABELS, Sort.CHOICE: TEXT}[sort]
 
@@ -168,11 +168,11 @@ hold nothing. Otherwise it is `compared`, with the number of objects by standing
 at and has no drift differs from what nobody looked at. `unremembered` marks an object whose record cannot be used, in
 addition to its other rows."""
 
-DRIFT_HISTORY = _columns(Episode)
+DRIFT_HISTORY = _table_of(Episode)
 
-REPAIRS = _columns(RepairsRow)
+REPAIRS = _table_of(RepairsRow)
 
-TREND = _columns(TrendRow)
+TREND = _table_of(TrendRow)
 
 OBJECTS = _table(
     run=TEXT,
@@ -186,11 +186,11 @@ OBJECTS = _table(
 )
 """What a target holds, as kinds of resources and not as the server's answers."""
 
-OUTLIERS = _columns(Outlier)
+OUTLIERS = _table_of(Outlier)
 
-CAPACITY = _columns(CapacityRow)
+CAPACITY = _table_of(CapacityRow)
 
-FALLS = _columns(FallsRow)
+FALLS = _table_of(FallsRow)
 
 OWNERSHIP = _table(
     partitions=IntegerType(),
@@ -225,9 +225,9 @@ LOADS = _table(
 )
 """The load of each member."""
 
-SKEW = _columns(SkewRow)
+SKEW = _table_of(SkewRow)
 
-MOVES = _columns(MovesRow)
+MOVES = _table_of(MovesRow)
 
 EVENTS = _table(
     target=TEXT,
@@ -271,8 +271,8 @@ PINNINGS = _table(
 )
 """A row per stretch of time in which one client was pinned, or none."""
 
-PINS = _columns(PinsRow)
+PINS = _table_of(PinsRow)
 
-ACKS = _columns(AcksRow)
+ACKS = _table_of(AcksRow)
 
-ACTORS = _columns(ActorsRow)
+ACTORS = _table_of(ActorsRow)

@@ -19,7 +19,7 @@ from reconciler.journeys.apply.last_look import LastLook
 from reconciler.journeys.plan.plan import Planned
 from reconciler.journeys.plan.predict import forms
 from reconciler.journeys.plan.preflight import check
-from reconciler.journeys.saved.saving import SavedReview, looked_again
+from reconciler.journeys.saved.saving import SavedReview, look_again
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.elastic_group.queue_rules import group_resuming
 from reconciler.kinds.elastic_group.queue_stream import start
@@ -38,7 +38,7 @@ Backup = Callable[[Planned, JetStream], Awaitable[None]]
 
 
 async def apply(
-    what: Planned | SavedReview,
+    given: Planned | SavedReview,
     js: JetStream,
     *,
     stop: asyncio.Event | None = None,
@@ -50,32 +50,32 @@ async def apply(
     every step may run. `what` is a plan just made, or what is left of a saved one. `tell` hears whom the run waits for
     before it begins. `backup` saves what is at stake, once no other run of this tool can change it. Raises
     CannotContinue where the user lacks a permission, or where `backup` does."""
-    planned = _planned(what)
+    planned = _plan_in(given)
     kept = to_back_up(planned.plan, planned.snapshot) if backup else ()
     check(planned.plan, planned.snapshot, js, kept=kept)
     stop = stop or asyncio.Event()
     js = js.persistent(hurried=stop.is_set)
     async with (
         turn(planned, js, stop=stop, tell=tell, terms=terms) as ours,
-        aclosing(_carried_out(what, ours, stop, backup)) as events,
+        aclosing(_run_steps(given, ours, stop, backup)) as events,
     ):
         async for event in events:
             yield await ours.ended(event) if isinstance(event, Finished) else event
 
 
-def _planned(what: Planned | SavedReview) -> Planned:
-    return what.planned if isinstance(what, SavedReview) else what
+def _plan_in(given: Planned | SavedReview) -> Planned:
+    return given.planned if isinstance(given, SavedReview) else given
 
 
-async def _carried_out(
-    what: Planned | SavedReview, ours: Turn, stop: asyncio.Event, backup: Backup | None
+async def _run_steps(
+    given: Planned | SavedReview, ours: Turn, stop: asyncio.Event, backup: Backup | None
 ) -> AsyncGenerator[Event, None]:
-    now = await _as_it_stands(what, ours, stop)
+    now = await _look_again(given, ours, stop)
     if backup:
-        await _kept(backup, now, ours, stop)
-        now = await _as_it_stands(what, ours, stop)  # a backup may take long
-    planned = _planned(now)
-    plan, known = planned.plan, now.outlook.stopped if isinstance(now, SavedReview) else ()
+        await _back_up(backup, now, ours, stop)
+        now = await _look_again(given, ours, stop)  # a backup may take long
+    planned = _plan_in(now)
+    plan, stopped = planned.plan, now.outlook.stopped if isinstance(now, SavedReview) else ()
     await ours.began(plan)
     book = _Book.of(plan, planned.snapshot)
     lost = ours.may_write()  # this also sets `stop`
@@ -85,50 +85,50 @@ async def _carried_out(
     if ours.remembers and (lost or not stop.is_set()):  # without the lease no record is written, and the report says so
         ours.warnings += await ledger.write(ours.js, book.at_once, book.known)
     running = execute(
-        ours.js, plan.steps, forms=forms(planned.snapshot), stop=stop, may_write=ours.may_write, known=known,
+        ours.js, plan.steps, forms=forms(planned.snapshot), stop=stop, may_write=ours.may_write, known=stopped,
         last_look=LastLook.of(plan, planned.snapshot).at, streams=planned.snapshot.streams.values(),
     )  # fmt: skip
     async with aclosing(running) as events:
         async for event in events:
             if isinstance(event, Done):
                 book.done(event)
-                ours.warnings += resuming(event)
+                ours.warnings += resuming_warnings(event)
             if ours.remembers and (len(book.ready) >= BATCH or isinstance(event, Finished)):
                 ours.warnings += await ledger.write(ours.js, book.take(), book.known)
             if isinstance(event, Finished):
                 is_written = ours.remembers and not (lost or cut or ours.warnings)
-                told = _told(event, now, cut)
-                yield _with_records(told, plan) if is_written else told
+                finished = _with_left_alone(event, now, cut)
+                yield _with_records(finished, plan) if is_written else finished
             else:
                 yield event
 
 
 def _with_records(finished: Finished, plan: Plan) -> Finished:
     """Add the number of records that were written for changes without steps."""
-    adopted = [one.adopts for one in plan.changes if one.action is Action.ADOPT]
-    let_go = sum(one.action is Action.FORGET for one in plan.changes)
+    adopted = [change.adopts for change in plan.changes if change.action is Action.ADOPT]
+    let_go = sum(change.action is Action.FORGET for change in plan.changes)
     return replace(finished, adopted=sum(adopted), recorded=len(adopted) - sum(adopted), let_go=let_go)
 
 
-def _told(finished: Finished, now: Planned | SavedReview, cut: str | None) -> Finished:
+def _with_left_alone(finished: Finished, now: Planned | SavedReview, cut: str | None) -> Finished:
     left_alone = now.without_steps if isinstance(now, SavedReview) else ()
     return replace(finished, left_alone=left_alone, stopped=finished.stopped or cut)
 
 
-async def _as_it_stands(what: Planned | SavedReview, ours: Turn, stop: asyncio.Event) -> Planned | SavedReview:
+async def _look_again(given: Planned | SavedReview, ours: Turn, stop: asyncio.Event) -> Planned | SavedReview:
     """Look at the account again where somebody had to agree or somebody else was at work. Changes that are done by now
     are left out, and changes whose object differs from the plan are left alone. Where nothing can be lost, the look
     that each step takes is enough."""
-    planned = _planned(what)
+    planned = _plan_in(given)
     if stop.is_set() or planned.topology is None or not (ours.waited or is_at_stake(planned.plan)):
-        return what
-    return await looked_again(what, ours.js)
+        return given
+    return await look_again(given, ours.js)
 
 
-async def _kept(backup: Backup, what: Planned | SavedReview, ours: Turn, stop: asyncio.Event) -> None:
+async def _back_up(backup: Backup, given: Planned | SavedReview, ours: Turn, stop: asyncio.Event) -> None:
     """Back up under the lease, so that no other run changes anything in between. Give the backup up when the run is to
     stop; then nothing is applied."""
-    planned = _going(what)
+    planned = _without_stopped(given)
     keeping, stopping = asyncio.ensure_future(backup(planned, ours.js)), asyncio.ensure_future(stop.wait())
     try:
         await asyncio.wait({keeping, stopping}, return_when=asyncio.FIRST_COMPLETED)
@@ -144,15 +144,15 @@ async def _kept(backup: Backup, what: Planned | SavedReview, ours: Turn, stop: a
         await asyncio.gather(keeping, stopping, return_exceptions=True)
 
 
-def _going(what: Planned | SavedReview) -> Planned:
+def _without_stopped(given: Planned | SavedReview) -> Planned:
     """Leave out the steps of changes that are already stopped."""
-    planned = _planned(what)
-    stopped = {one.step.id for one in what.outlook.stopped} if isinstance(what, SavedReview) else set()
+    planned = _plan_in(given)
+    stopped = {settled.step.id for settled in given.outlook.stopped} if isinstance(given, SavedReview) else set()
     steps = tuple(step for step in planned.plan.steps if step.id not in stopped)
     return replace(planned, plan=replace(planned.plan, steps=steps))
 
 
-def resuming(done: Done) -> Iterator[Diagnostic]:
+def resuming_warnings(done: Done) -> Iterator[Diagnostic]:
     """Warn of a recreated queue that has stored nothing yet: its last step waits for a message and a later run."""
     point = start(done.echo.get("config", {})) if done.step.call is Call.QUEUE_SETTLE else None
     if point:
@@ -186,29 +186,29 @@ class _Book:
     @classmethod
     def of(cls, plan: Plan, snapshot: Snapshot) -> _Book:
         records = {address: _as_seen(record, address, snapshot) for address, record in plan.records.items()}
-        known = ledger.revisions(snapshot)
-        book = cls(waiting={}, records=records, at_once={}, known=known, target=snapshot.target)
-        for address, steps in _steps_of(plan, records).items():
-            for step in [one for one in steps if not one.call.waits] or steps:
+        revisions = ledger.revisions(snapshot)
+        book = cls(waiting={}, records=records, at_once={}, known=revisions, target=snapshot.target)
+        for address, steps in _steps_by_address(plan, records).items():
+            for step in [candidate for candidate in steps if not candidate.call.waits] or steps:
                 book.waiting.setdefault(address, set()).add(step.id)
                 book.owners.setdefault(step.id, []).append(address)
         for address in (
             records.keys() - book.waiting.keys()
         ):  # an object that goes with its stream is owned until the stream has gone
-            if records[address] is None and (whole := _deletion_of(address, plan)):
-                book.waiting[address] = {whole}
-                book.owners.setdefault(whole, []).append(address)
+            if records[address] is None and (deletion := _deletion_of(address, plan)):
+                book.waiting[address] = {deletion}
+                book.owners.setdefault(deletion, []).append(address)
         book.at_once = {address: record for address, record in records.items() if address not in book.waiting}
         return book
 
     def done(self, done: Done) -> None:
-        self._see(done)
+        self._record_identity(done)
         for address in self.owners.get(done.step.id, ()):
             self.waiting[address].discard(done.step.id)
             if not self.waiting[address]:
                 self.ready[address] = self.records[address]
 
-    def _see(self, done: Done) -> None:
+    def _record_identity(self, done: Done) -> None:
         """Record the identity of the object that was created or written, with the values that the server filled in."""
         address = Address.parse(done.step.address)
         record, kind = self.records.get(address), REGISTRY.of(address)
@@ -216,11 +216,11 @@ class _Book:
         if record is None or written is None:
             return
         if (
-            found := identity.identity_of_entry(done.revision)
+            identity_now := identity.identity_of_entry(done.revision)
             if done.revision
             else identity.identity_in_answer(done.echo, self.target)
         ):
-            seen = identity.identity_after_request(record.seen, written, found, address, kind)
+            seen = identity.identity_after_request(record.seen, written, identity_now, address, kind)
             filled = _with_filled(record, done) if written == kind.primary(address) else record
             self.records[address] = replace(filled, seen=seen)
 
@@ -237,13 +237,13 @@ def _with_filled(record: Owned, done: Done) -> Owned:
     return replace(record, filled=filled)
 
 
-def _steps_of(plan: Plan, records: Collection[Address]) -> dict[Address, list[Step]]:
+def _steps_by_address(plan: Plan, records: Collection[Address]) -> dict[Address, list[Step]]:
     """The steps that each of these changes waits for."""
-    found: dict[Address, list[Step]] = {}
+    by_address: dict[Address, list[Step]] = {}
     for step in plan.steps:
         if step.undoes is None and (address := Address.parse(step.address)) in records:
-            found.setdefault(address, []).append(step)
-    return found
+            by_address.setdefault(address, []).append(step)
+    return by_address
 
 
 def _as_seen(record: ledger.Record, address: Address, snapshot: Snapshot) -> ledger.Record:

@@ -45,85 +45,85 @@ def to_back_up(plan: Plan, snapshot: Snapshot) -> list[str]:
 
 
 async def back_up(
-    js: JetStream, streams: Sequence[str], into: Path, *, seen: Seen = lambda _stream, _size: None
+    js: JetStream, streams: Sequence[str], parent: Path, *, seen: Seen = lambda _stream, _size: None
 ) -> AsyncIterator[BackedUp]:
     """Back up one stream after the other. Raises CannotContinue where a stream cannot be read completely, and OSError
     where it cannot be written."""
-    _made_ready(into, streams)
+    _make_ready(parent, streams)
     for stream in streams:
-        yield await _one(js, stream, into, seen)
+        yield await _back_up_stream(js, stream, parent, seen)
 
 
-async def _one(js: JetStream, stream: str, into: Path, seen: Seen) -> BackedUp:
-    unfinished = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=into))
+async def _back_up_stream(js: JetStream, stream: str, parent: Path, seen: Seen) -> BackedUp:
+    unfinished = Path(tempfile.mkdtemp(prefix=".unfinished-", dir=parent))
     try:
-        taken = await _written(js, stream, unfinished, seen)
-        _made_ready(into, [stream])
-        _named(unfinished, into / stream)
+        taken = await _write_backup(js, stream, unfinished, seen)
+        _make_ready(parent, [stream])
+        _give_name(unfinished, parent / stream)
     finally:
         await asyncio.to_thread(shutil.rmtree, unfinished, ignore_errors=True)
     messages = int((taken.head.get("state") or {}).get("messages", 0))
-    return BackedUp(stream=stream, folder=into / stream, messages=messages, size=taken.size)
+    return BackedUp(stream=stream, folder=parent / stream, messages=messages, size=taken.size)
 
 
-def _made_ready(into: Path, streams: Sequence[str]) -> None:
-    if there := [name for name in streams if (into / name).exists() or (into / name).is_symlink()]:
-        raise _already(into, there)
-    into.mkdir(parents=True, exist_ok=True)
+def _make_ready(parent: Path, streams: Sequence[str]) -> None:
+    if existing := [name for name in streams if (parent / name).exists() or (parent / name).is_symlink()]:
+        raise _exists_error(parent, existing)
+    parent.mkdir(parents=True, exist_ok=True)
 
 
-def _named(unfinished: Path, folder: Path) -> None:
+def _give_name(unfinished: Path, folder: Path) -> None:
     """Give the folder its name, which it has only when it is complete."""
     unfinished.rename(folder)
 
 
-async def _written(js: JetStream, stream: str, folder: Path, seen: Seen) -> Taken:
+async def _write_backup(js: JetStream, stream: str, folder: Path, seen: Seen) -> Taken:
     archive = folder / "stream.tar.s2"
     with archive.open("xb") as file:
         taken = await take(js, stream, file, seen=lambda size: seen(stream, size))
-        await asyncio.to_thread(_kept_for_good, file)
+        await asyncio.to_thread(_sync_to_disk, file)
     if isinstance(taken, str):
-        raise _failed(stream, taken)
-    if why := await asyncio.to_thread(_unlike, archive, taken):
-        raise _failed(stream, why)
-    await asyncio.to_thread(_described, folder / "backup.json", _head(taken.head))
+        raise _failed_error(stream, taken)
+    if why := await asyncio.to_thread(_why_broken, archive, taken):
+        raise _failed_error(stream, why)
+    await asyncio.to_thread(_write_description, folder / "backup.json", _head_for_restore(taken.head))
     return taken
 
 
-def _kept_for_good(file: IO[Any]) -> None:
+def _sync_to_disk(file: IO[Any]) -> None:
     """Force the files to disk. A slow disk takes longer than a lease lasts, and the lease must be renewed in the
     meantime, so this runs in a thread."""
     file.flush()
     os.fsync(file.fileno())
 
 
-def _described(path: Path, head: Mapping[str, Json]) -> None:
+def _write_description(path: Path, head: Mapping[str, Json]) -> None:
     with path.open("x", encoding="utf-8") as file:
         json.dump(head, file, ensure_ascii=False)
-        _kept_for_good(file)
+        _sync_to_disk(file)
 
 
-def _head(said: Mapping[str, Json]) -> Mapping[str, Json]:
+def _head_for_restore(answer: Mapping[str, Json]) -> Mapping[str, Json]:
     """The part of the server's answer that a restore needs, which is all of it."""
-    return {name: value for name, value in said.items() if name != "error"}
+    return {name: value for name, value in answer.items() if name != "error"}
 
 
-def _unlike(archive: Path, taken: Taken) -> str | None:
+def _why_broken(archive: Path, taken: Taken) -> str | None:
     """What is wrong with the files on disk."""
     with archive.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
         file.seek(0)
-        return "the file differs from what the server sent" if found != taken.digest else torn(file)
+        return "the file differs from what the server sent" if digest != taken.digest else torn(file)
 
 
-def _failed(stream: str, why: str) -> CannotContinue:
+def _failed_error(stream: str, why: str) -> CannotContinue:
     message = f"Stream {stream} could not be backed up: {why}. Nothing was changed."
     fix = "repair that and apply again; or leave the stream out with --exclude, or apply without --backup"
     return CannotContinue.because("AP312", "backup-failed", message, fix=fix, address=f"stream/{stream}")
 
 
-def _already(into: Path, names: Sequence[str]) -> CannotContinue:
+def _exists_error(parent: Path, names: Sequence[str]) -> CannotContinue:
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    there = ", ".join(str(into / name) for name in names[:3]) + more
-    message = f"A backup exists already, and backups are never overwritten: {there}. Nothing was changed."
+    existing = ", ".join(str(parent / name) for name in names[:3]) + more
+    message = f"A backup exists already, and backups are never overwritten: {existing}. Nothing was changed."
     return CannotContinue.because("AP311", "backup-exists", message, fix="name another folder")

@@ -19,7 +19,7 @@ from reconciler import __version__
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan
 from reconciler.journeys.plan.plan import Planned
-from reconciler.journeys.plan.preflight import forgetful, needs_memory
+from reconciler.journeys.plan.preflight import memory_warning, needs_memory
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide
@@ -66,38 +66,38 @@ def _user(environment: Mapping[str, str]) -> str:
         return f"user {os.getuid()}"
 
 
-def met(steps: Iterable[Step], snapshot: Snapshot) -> set[str]:
+def streams_met(steps: Iterable[Step], snapshot: Snapshot) -> set[str]:
     """Return the names of live streams that these steps reach. A step that only removes subjects from its own stream
     reaches no other stream."""
-    configs = [_says(step) for step in steps if step.call in (Call.STREAM_CREATE, Call.STREAM_UPDATE)]
+    configs = [_config_of_step(step) for step in steps if step.call in (Call.STREAM_CREATE, Call.STREAM_UPDATE)]
     names = {name for config in configs for name in _origins(config)} & snapshot.streams.keys()
     subjects = {subject for config in configs for subject in _subjects(config)}
-    return names | (_storing(subjects, snapshot) if subjects else set())
+    return names | (_streams_storing(subjects, snapshot) if subjects else set())
 
 
-def _says(step: Step) -> Config:
+def _config_of_step(step: Step) -> Config:
     return step.body if step.call is Call.STREAM_CREATE else step.set
 
 
 def _origins(config: Config) -> Iterator[str]:
     """Origins in this account; those of another account are behind `external`."""
-    for one in (config.get("mirror"), *(config.get("sources") or ())):
-        if isinstance(one, Mapping) and not one.get("external"):
-            yield str(one.get("name"))
+    for origin in (config.get("mirror"), *(config.get("sources") or ())):
+        if isinstance(origin, Mapping) and not origin.get("external"):
+            yield str(origin.get("name"))
 
 
 def _subjects(config: Config) -> Iterator[str]:
     yield from config.get("subjects") or ()
     if isinstance(republish := config.get("republish"), Mapping):
-        yield _anywhere(str(republish.get("dest", "")))
+        yield _as_pattern(str(republish.get("dest", "")))
 
 
-def _anywhere(mapping: str) -> str:
+def _as_pattern(mapping: str) -> str:
     """The subjects that a mapping may lead to: each placeholder stands for any token."""
     return ".".join("*" if token[:1] in ("{", "$") else token for token in mapping.split("."))
 
 
-def _storing(subjects: Iterable[str], snapshot: Snapshot) -> set[str]:
+def _streams_storing(subjects: Iterable[str], snapshot: Snapshot) -> set[str]:
     index = SubjectIndex()
     for name, info in snapshot.streams.items():
         for subject in (info.get("config") or {}).get("subjects") or ():
@@ -137,8 +137,12 @@ class Turn:
         if not finished.is_success:
             finished = replace(finished, stopped=finished.stopped or self.may_write())
         finished = replace(finished, warnings=tuple(self.warnings))
-        told = replace(finished, warnings=(*finished.left_alone, *finished.warnings))
-        if self.number and self.may_write() is None and (unwritten := await journal.end(self.js, self.number, told)):
+        with_left_alone = replace(finished, warnings=(*finished.left_alone, *finished.warnings))
+        if (
+            self.number
+            and self.may_write() is None
+            and (unwritten := await journal.end(self.js, self.number, with_left_alone))
+        ):
             once = dict.fromkeys((*finished.warnings, unwritten))  # the beginning may have failed for the same reason
             return replace(finished, warnings=tuple(once))
         return finished
@@ -154,7 +158,7 @@ async def turn(
     if not (plan.steps or plan.records):
         yield Turn(js=js)
         return
-    if unusable := forgetful(plan, planned.snapshot, js) or await ledger.ensure(js, planned.snapshot):
+    if unusable := memory_warning(plan, planned.snapshot, js) or await ledger.ensure(js, planned.snapshot):
         if needs_memory(plan):
             raise CannotContinue(indispensable(Unavailable(unusable.message)))
         yield Turn(js=js, warnings=[unusable])
@@ -162,7 +166,7 @@ async def turn(
     await make_room(js, planned.snapshot)
     came_from = planned.options.came_from
     us = holder(plan.topology, plan.target, came_from.repository, came_from.revision, __version__)
-    holders = [us, *(replace(us, topology=other) for other in others(plan, planned.snapshot))]
+    holders = [us, *(replace(us, topology=other) for other in other_topologies(plan, planned.snapshot))]
     async with leased(js, holders, terms=terms, tell=tell, stop=stop) as leases:
         if isinstance(leases, Unavailable):
             if needs_memory(plan) and not stop.is_set():
@@ -170,7 +174,7 @@ async def turn(
             yield Turn(js=js, remembers=True, warnings=[] if stop.is_set() else [unavailable(leases)])
             return
         guarded = js.writing_unless(leases.hinders)
-        undisturbed = is_undisturbed(planned.snapshot, [one.topology for one in holders], leases.number)
+        undisturbed = is_undisturbed(planned.snapshot, [owner.topology for owner in holders], leases.number)
         yield Turn(
             js=guarded,
             may_write=leases.lost,
@@ -186,21 +190,23 @@ def is_undisturbed(snapshot: Snapshot, topologies: Iterable[str], number: int) -
     entry of the bucket; so the run is undisturbed if its number is the very next revision."""
     entries = snapshot.entries.get(BUCKET, {})
     leases = (read_lease(entries.get(lease_key(topology)), topology) for topology in topologies)
-    return all(isinstance(one, Free) for one in leases) and number == ledger.next_revision(snapshot)
+    return all(isinstance(lease, Free) for lease in leases) and number == ledger.next_revision(snapshot)
 
 
-def others(plan: Plan, snapshot: Snapshot) -> list[str]:
+def other_topologies(plan: Plan, snapshot: Snapshot) -> list[str]:
     """Other topologies whose objects or subjects these steps touch: one owns the stream of a consumer or group, or a
     stream that these steps copy from or republish into."""
     entries = snapshot.entries.get(BUCKET, {})
-    touched = {encode_key(address) for step in plan.steps for address in _touched(step)}
-    touched |= {encode_key(address) for name in met(plan.steps, snapshot) for address in REGISTRY.backed_by(name)}
+    touched = {encode_key(address) for step in plan.steps for address in _addresses_touched(step)}
+    touched |= {
+        encode_key(address) for name in streams_met(plan.steps, snapshot) for address in REGISTRY.backed_by(name)
+    }
     touched |= {encode_key(address) for address in plan.records}  # a record that is taken over has no step
     records = (decode_owned(entries[key]) for key in touched if key in entries and not entries[key].deleted)
-    return sorted({one.topology for one in records if isinstance(one, Owned)} - {plan.topology})
+    return sorted({record.topology for record in records if isinstance(record, Owned)} - {plan.topology})
 
 
-def _touched(step: Step) -> Iterator[Address]:
+def _addresses_touched(step: Step) -> Iterator[Address]:
     yield Address.parse(step.address)
     if step.call not in (Call.ENTRY_PUT, Call.ENTRY_DELETE):
         yield from REGISTRY.backed_by(step.on[0])

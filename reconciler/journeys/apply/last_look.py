@@ -36,9 +36,9 @@ class LastLook:
     def of(cls, plan: Plan, snapshot: Snapshot) -> LastLook:
         """Take down what the plan's steps touch. Removals of groups are not held to a number of messages."""
         going = {
-            one.address: _messages(one)
-            for one in plan.changes
-            if one.action is Action.DELETE and not one.address.partition("/")[0].endswith("_group")
+            change.address: _messages_deleted(change)
+            for change in plan.changes
+            if change.action is Action.DELETE and not change.address.partition("/")[0].endswith("_group")
         }
         return cls(seen=identities_touched(plan.steps, snapshot), target=snapshot.target, messages=going)
 
@@ -46,21 +46,21 @@ class LastLook:
         """Return why this object must be left alone after all. `info` is what the server says of it now, and `server`
         the id of this server."""
         now = {"/".join(step.on): identity_in_info(info, replace(self.target, server=server))}
-        if what := recreated_object(step, self.seen, now):
-            why = f"{what} was deleted and recreated after the plan was made; it was left alone"
-            return _because(step, "AP201", "recreated", why)
-        said, holds = self.messages.get(step.address), (info.get("state") or {}).get("messages", 0)
-        if step.call is Call.STREAM_DELETE and said is not None and holds > allowed_loss("messages", said):
-            why = f"the plan said that {said:_} messages go with it, but now it holds {holds:_}; it was left alone"
-            return _because(step, "AP202", "more-than-consented", why)
+        if name := recreated_object(step, self.seen, now):
+            why = f"{name} was deleted and recreated after the plan was made; it was left alone"
+            return _refusal(step, "AP201", "recreated", why)
+        planned, holds = self.messages.get(step.address), (info.get("state") or {}).get("messages", 0)
+        if step.call is Call.STREAM_DELETE and planned is not None and holds > allowed_loss("messages", planned):
+            why = f"the plan said that {planned:_} messages go with it, but now it holds {holds:_}; it was left alone"
+            return _refusal(step, "AP202", "more-than-consented", why)
         return None
 
 
-def _messages(change: PlannedChange) -> int:
+def _messages_deleted(change: PlannedChange) -> int:
     return sum(number for (_, _, name), number in losses(change.verdicts).items() if name == "messages")
 
 
-def _because(step: Step, code: str, name: str, message: str) -> Diagnostic:
+def _refusal(step: Step, code: str, name: str, message: str) -> Diagnostic:
     return Diagnostic(
         severity=Severity.ERROR, code=code, name=name, message=f"{message[0].upper()}{message[1:]}.",
         address=step.address, fix=PLAN_AGAIN,

@@ -17,7 +17,7 @@ from reconciler.documents.read.files import Disk
 from reconciler.documents.read.load import Loaded
 from reconciler.documents.read.syntax import decode
 from reconciler.documents.write.atomic import write_whole
-from reconciler.documents.write.edit import edit_values
+from reconciler.documents.write.edit import edited_bytes
 from reconciler.documents.write.splices import CannotEdit
 from reconciler.journeys.drift.drift import Item, Written
 from reconciler.journeys.drift.live_values import (
@@ -36,8 +36,6 @@ from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.resource import Address
 from reconciler.model.run_options import RunOptions
 
-MARK = b"\xef\xbb\xbf"
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accepted:
@@ -55,13 +53,11 @@ class _Editing:
     now: dict[Path, bytes] = field(default_factory=dict)
     before: dict[Path, bytes] = field(default_factory=dict)
 
-    def text(self, file: Path) -> tuple[bytes, str]:
-        """The byte order mark of a file, and its text."""
+    def read(self, file: Path) -> bytes:
+        """Return the contents of a file as edited so far."""
         if file not in self.now:
             self.now[file] = self.before[file] = file.read_bytes()
-        data = self.now[file]
-        mark = MARK if data.startswith(MARK) else b""
-        return mark, data[len(mark) :].decode()
+        return self.now[file]
 
     def write(self) -> None:
         write_whole({file: data for file, data in self.now.items() if data != self.before[file]})
@@ -77,20 +73,20 @@ class _AsEdited(Disk):
         return decode(str(path), self.now[path]) if path in self.now else super().read(path)
 
 
-def accept(found: Looked, paths: Sequence[Path], options: RunOptions) -> Accepted:
+def accept(looked: Looked, paths: Sequence[Path], options: RunOptions) -> Accepted:
     """Edit the files: write every value that can be written, and report the others. Raises CannotContinue where the
     files cannot be read or written."""
-    done = _Acceptance(found, paths, options).made()
+    done = _Acceptance(looked, paths, options).made()
     if done.left is None:  # one value is at fault: each is read again as soon as it is written
-        done = _Acceptance(found, paths, options, is_wary=True).made()
+        done = _Acceptance(looked, paths, options, is_wary=True).made()
     if refused := done.newly_refused():  # with what waits to be applied
-        done = _Acceptance(found, paths, options, is_wary=done.is_wary, doubtful=refused).made()
+        done = _Acceptance(looked, paths, options, is_wary=done.is_wary, doubtful=refused).made()
     if done.left is None:
-        raise CannotContinue(_not_as_wanted(done.loaded.diagnostics))
+        raise _not_as_wanted_error(done.loaded.diagnostics)
     try:
         done.editing.write()
     except OSError as error:
-        raise CannotContinue(_not_written(error)) from None
+        raise _not_written_error(error) from None
     return Accepted(written=tuple(done.written), refused=tuple(done.refused), left=done.left)
 
 
@@ -114,22 +110,22 @@ class _Acceptance:
 
     def made(self) -> _Acceptance:
         for item in self.found.drift.drifted:
-            if any(one.counts for one in item.fields):
-                self._accept(item)
+            if any(drifting.counts for drifting in item.fields):
+                self._accept_item(item)
         self.loaded = self._load()
         self.left = self._look(self.loaded)
         return self
 
     def newly_refused(self) -> set[str]:
         """Return the objects that were written and that the next plan refuses, unless it refused them before."""
-        written = {one.address for one in self.written} if self.left else set[str]()
+        written = {written_value.address for written_value in self.written} if self.left else set[str]()
         return {address for address in written if self.left and self._refusal(address, self.left)}
 
     def _refusal(self, address: str, left: Looked) -> Verdict | None:
         """Why it can no longer be applied."""
-        before, now = (one.verdicts.get(Address.parse(address), ()) for one in (self.found, left))
-        known = {one.code for one in before if one.is_final}
-        return next((one for one in now if one.is_final and one.code not in known), None)
+        before, now = (verdict.verdicts.get(Address.parse(address), ()) for verdict in (self.found, left))
+        before_codes = {verdict.code for verdict in before if verdict.is_final}
+        return next((verdict for verdict in now if verdict.is_final and verdict.code not in before_codes), None)
 
     def _load(self) -> Loaded:
         return load(self.paths, _AsEdited(self.editing.now))
@@ -137,16 +133,20 @@ class _Acceptance:
     def _look(self, loaded: Loaded) -> Looked | None:
         return look(loaded.topology, self.found.view.snapshot, self.options) if loaded.topology is not None else None
 
-    def _accept(self, item: Item) -> None:
+    def _accept_item(self, item: Item) -> None:
         edits, lost = listed_values(item, self.found)
-        self.refused += (_refused(item, one.name, one.why, _instead(item, one)) for one in lost)
-        made = self._each(item, edits)
-        values = {edit.name: edit.value for edit in made}
-        made += self._each(item, no_longer_following(values, item, self.found))
-        said = (one for edit in made for one in edit.fields)
-        self.written += (Written(address=item.address, field=one, span=one.span or item.span) for one in said)
+        self.refused += (
+            _refusal_of(item, lost_value.name, lost_value.why, _what_else(item, lost_value)) for lost_value in lost
+        )
+        edits_made = self._edit_each(item, edits)
+        values = {edit.name: edit.value for edit in edits_made}
+        edits_made += self._edit_each(item, no_longer_following(values, item, self.found))
+        fields = (lost_value for edit in edits_made for lost_value in edit.fields)
+        self.written += (
+            Written(address=item.address, field=lost_value, span=lost_value.span or item.span) for lost_value in fields
+        )
 
-    def _each(self, item: Item, edits: Sequence[FieldEdit]) -> list[FieldEdit]:
+    def _edit_each(self, item: Item, edits: Sequence[FieldEdit]) -> list[FieldEdit]:
         """Write all of them, or those that can be written, and return these."""
         if not edits:
             return []
@@ -154,9 +154,9 @@ class _Acceptance:
             self._edit(item, edits)
         except (CannotEdit, OSError, UnicodeDecodeError) as why:
             if len(edits) > 1:
-                return [one for edit in edits for one in self._each(item, [edit])]
-            said = (why.strerror if isinstance(why, OSError) else None) or str(why)
-            self.refused.append(_refused(item, edits[0].name, said))
+                return [made for edit in edits for made in self._edit_each(item, [edit])]
+            reason = (why.strerror if isinstance(why, OSError) else None) or str(why)
+            self.refused.append(_refusal_of(item, edits[0].name, reason))
             return []
         return list(edits)
 
@@ -164,22 +164,20 @@ class _Acceptance:
         """Edit the declaration of an object. Raises CannotEdit and leaves it alone where that cannot be done."""
         address = Address.parse(item.address)
         change, kind = self.found.view.changes[address], REGISTRY.of(address)
-        place = change.where("")
-        if place is None or change.live is None or change.desired is None:
+        span = change.where("")
+        if span is None or change.live is None or change.desired is None:
             raise CannotEdit("no file declares it")
-        file = Path(place.file)
-        mark, text = self.editing.text(file)
+        file = Path(span.file)
+        before = self.editing.read(file)
         values = {edit.name: edit.value for edit in edits}
         ordered = [name for name, info in kind.fields.items() if info.ordered]
-        before = self.editing.now[file]
-        self.editing.now[file] = (
-            mark + edit_values(place.file, text, [*path_in_file(address, kind)], values, ordered).encode()
-        )
-        if why := self._spoils(item):
+        after = edited_bytes(span.file, before, [*path_in_file(address, kind)], values, ordered)
+        self.editing.now[file] = after
+        if why := self._why_spoilt(item):
             self.editing.now[file] = before
             raise CannotEdit(why)
 
-    def _spoils(self, item: Item) -> str:
+    def _why_spoilt(self, item: Item) -> str:
         """Why the files must not be as they are now; empty if nobody doubts it."""
         if not self.is_wary and item.address not in self.doubtful:
             return ""
@@ -191,10 +189,10 @@ class _Acceptance:
         return f"with it, the next plan is refused ({refusal.code}): {refusal.message}" if refusal else ""
 
 
-def _instead(item: Item, lost: NotExpressed) -> str:
+def _what_else(item: Item, lost: NotExpressed) -> str:
     if not lost.left_out:
         return BY_HAND
-    stays = any(one.stays for one in item.fields if one.change.top == lost.name)
+    stays = any(drifting.stays for drifting in item.fields if drifting.change.top == lost.name)
     back = "put the value back (--restore), or " if item.is_ours and not stays else ""
     return f"{back}leave it as found: unmanaged: [{lost.left_out}]"
 
@@ -202,26 +200,23 @@ def _instead(item: Item, lost: NotExpressed) -> str:
 BY_HAND = "edit it by hand"
 
 
-def _refused(item: Item, name: str, why: str, fix: str = BY_HAND) -> Diagnostic:
+def _refusal_of(item: Item, name: str, why: str, fix: str = BY_HAND) -> Diagnostic:
     return Diagnostic(
         severity=Severity.ERROR, code="DR121", name=PAGES["DR121"].name, address=item.address, span=item.span,
         message=f"{name} was not written into the file: {why}", fix=fix,
     )  # fmt: skip
 
 
-def _not_written(error: OSError) -> Diagnostic:
+def _not_written_error(error: OSError) -> CannotContinue:
     why = (error.strerror or str(error)).lower()
-    return Diagnostic(
-        severity=Severity.ERROR, code="DR121", name=PAGES["DR121"].name,
-        message=f"Cannot write {error.filename or 'a file'}: {why}. No file was changed.",
-        fix="Check that it may be written, or edit it by hand.",
-    )  # fmt: skip
+    message = f"Cannot write {error.filename or 'a file'}: {why}. No file was changed."
+    fix = "Check that it may be written, or edit it by hand."
+    return CannotContinue.because("DR121", PAGES["DR121"].name, message, fix=fix)
 
 
-def _not_as_wanted(found: Sequence[Diagnostic]) -> Diagnostic:
-    said = found[0].message if found else "nothing could be read"
-    return Diagnostic(
-        severity=Severity.ERROR, code="DR121", name=PAGES["DR121"].name, span=found[0].span if found else None,
-        message=f"No file can express the live values: {said}. No file was changed.",
-        fix="Edit the files by hand, or leave the field as found: `unmanaged`.",
-    )  # fmt: skip
+def _not_as_wanted_error(problems: Sequence[Diagnostic]) -> CannotContinue:
+    first = problems[0].message if problems else "nothing could be read"
+    message = f"No file can express the live values: {first}. No file was changed."
+    fix = "Edit the files by hand, or leave the field as found: `unmanaged`."
+    span = problems[0].span if problems else None
+    return CannotContinue.because("DR121", PAGES["DR121"].name, message, fix=fix, span=span)

@@ -61,61 +61,65 @@ class Heard:
         return Trail(events=self.events, before=before)
 
 
-async def attributed(found: Looked, js: JetStream, heard: Heard | None = None) -> Looked:
+async def attributed(looked: Looked, js: JetStream, heard: Heard | None = None) -> Looked:
     """Add who did it to a drift. Only what drifted is looked up, and nothing is read where nothing drifted."""
-    if not found.drift.drifted:
-        return found
+    if not looked.drift.drifted:
+        return looked
     heard_trail = heard.trail() if heard else None
-    named = {item.address: _heard(item, heard_trail, found.view.snapshot) for item in found.drift.drifted}
-    asked = [item for item in named.values() if not _is_settled(item)]
-    trails = await _trails(asked, found.view.snapshot, js) if asked else {}
-    named |= {item.address: _captured(item, trails[item.address], found.view.snapshot) for item in asked}
-    drift: Drift = replace(found.drift, items=tuple(named.get(item.address, item) for item in found.drift.items))
-    return replace(found, drift=drift)
+    named = {item.address: _with_heard(item, heard_trail, looked.view.snapshot) for item in looked.drift.drifted}
+    unsettled = [item for item in named.values() if not _is_settled(item)]
+    trails = await _trails(unsettled, looked.view.snapshot, js) if unsettled else {}
+    named |= {item.address: _with_captured(item, trails[item.address], looked.view.snapshot) for item in unsettled}
+    drift: Drift = replace(looked.drift, items=tuple(named.get(item.address, item) for item in looked.drift.items))
+    return replace(looked, drift=drift)
 
 
-def _raw(item: Item) -> Raw:
+def _raw_of(item: Item) -> Raw:
     address = Address.parse(item.address)
     return REGISTRY.of(address).primary(address)
 
 
-def _audited(item: Item, one: FieldDrift | None = None) -> Raw | None:
+def _audited_raw(item: Item, drifting: FieldDrift | None = None) -> Raw | None:
     """What this field, or the whole object, is about, where the server tells who changed that; None: a record. Of a
     group's queue the server tells who deleted or recreated it."""
-    if one.path == QUEUE if one else item.standing is Standing.RECREATED and _raw(item).type == "entry":
+    if drifting.path == QUEUE if drifting else item.standing is Standing.RECREATED and _raw_of(item).type == "entry":
         address = Address.parse(item.address)
         return next(iter(REGISTRY.of(address).derived(address)), None)
-    return None if _raw(item).type == "entry" else _raw(item)
+    return None if _raw_of(item).type == "entry" else _raw_of(item)
 
 
-def _heard(item: Item, trail: Trail | None, snapshot: Snapshot) -> Item:
-    return _named(item, trail, snapshot) if trail else _untold(item, NO_TRAIL)
+def _with_heard(item: Item, trail: Trail | None, snapshot: Snapshot) -> Item:
+    return _with_authors(item, trail, snapshot) if trail else _with_reason_only(item, NO_TRAIL)
 
 
-def _untold(item: Item, why: Attribution) -> Item:
+def _with_reason_only(item: Item, why: Attribution) -> Item:
     """Nobody is named: this is why, and of records nobody ever is."""
-    return _by(item, lambda one: why if _audited(item, one) else KV_WRITES, why if _audited(item) else KV_WRITES)
+    return _with_attributions(
+        item,
+        lambda drifting: why if _audited_raw(item, drifting) else KV_WRITES,
+        why if _audited_raw(item) else KV_WRITES,
+    )
 
 
 def _is_settled(item: Item) -> bool:
     """Is every author named, or certain never to be?"""
-    said = [(one.by, _audited(item, one)) for one in item.fields if one.counts]
-    return all(by.actor for by, asked in [*said, (item.by, _audited(item))] if by and asked)
+    attributions = [(drifting.by, _audited_raw(item, drifting)) for drifting in item.fields if drifting.counts]
+    return all(by.actor for by, raw in [*attributions, (item.by, _audited_raw(item))] if by and raw)
 
 
-def _captured(item: Item, trail: Trail | Attribution, snapshot: Snapshot) -> Item:
+def _with_captured(item: Item, trail: Trail | Attribution, snapshot: Snapshot) -> Item:
     if isinstance(trail, Attribution):
-        return _merged(item, _untold(item, trail))
-    return _merged(item, _named(item, trail, snapshot))
+        return _merge(item, _with_reason_only(item, trail))
+    return _merge(item, _with_authors(item, trail, snapshot))
 
 
-def _merged(one: Item, other: Item) -> Item:
+def _merge(first: Item, other: Item) -> Item:
     """Combine two answers: an author beats a reason for having none."""
     fields = tuple(
-        replace(a, by=a.by if a.by and a.by.actor else b.by) for a, b in zip(one.fields, other.fields, strict=True)
+        replace(a, by=a.by if a.by and a.by.actor else b.by) for a, b in zip(first.fields, other.fields, strict=True)
     )
-    by = one.by if one.by and one.by.actor else other.by
-    return replace(one, fields=fields, by=by, deleted_by=one.deleted_by or other.deleted_by)
+    by = first.by if first.by and first.by.actor else other.by
+    return replace(first, fields=fields, by=by, deleted_by=first.deleted_by or other.deleted_by)
 
 
 async def _trails(items: Sequence[Item], snapshot: Snapshot, js: JetStream) -> dict[str, Trail | Attribution]:
@@ -124,70 +128,70 @@ async def _trails(items: Sequence[Item], snapshot: Snapshot, js: JetStream) -> d
     if stream is None:
         return {item.address: NO_TRAIL for item in items}
     info = snapshot.streams[stream]
-    found = await asyncio.gather(*(_recorded(item, js) for item in items))
-    times = dict(zip((item.address for item in items), found, strict=True))
+    times_recorded = await asyncio.gather(*(_time_recorded(item, js) for item in items))
+    times = dict(zip((item.address for item in items), times_recorded, strict=True))
     begins = [when or moment(str(info.get("created") or "")) for when in times.values()]
     begin = min((when for when in begins if when), default=None)
     if begin is None:
         return {item.address: Attribution(unknown="no record says when the object was applied") for item in items}
-    said = await events_since(js, stream, begin - MARGIN, last=int(info["state"]["last_seq"]))
-    if isinstance(said, str):
-        return {item.address: Attribution(unknown=said) for item in items}
-    reach = None if said.is_cut else info
-    return {item.address: _trail(item, said.events, times[item.address], reach) for item in items}
+    answer = await events_since(js, stream, begin - MARGIN, last=int(info["state"]["last_seq"]))
+    if isinstance(answer, str):
+        return {item.address: Attribution(unknown=answer) for item in items}
+    reach = None if answer.is_cut else info
+    return {item.address: _trail_of(item, answer.events, times[item.address], reach) for item in items}
 
 
-async def _recorded(item: Item, js: JetStream) -> datetime | None:
+async def _time_recorded(item: Item, js: JetStream) -> datetime | None:
     """When the applied values were recorded."""
     if item.owned is None:
         return None
-    said = await entry(js, BUCKET, encode_key(Address.parse(item.address)))
-    return moment(said.stored) if isinstance(said, Entry) else None
+    stored = await entry(js, BUCKET, encode_key(Address.parse(item.address)))
+    return moment(stored.stored) if isinstance(stored, Entry) else None
 
 
-def _trail(item: Item, events: Sequence[Event], recorded: datetime | None, info: Mapping[str, Json] | None) -> Trail:
+def _trail_of(item: Item, events: Sequence[Event], recorded: datetime | None, info: Mapping[str, Json] | None) -> Trail:
     """The trail of an object. Where it reaches back to the record, it begins with the applied values, unless earlier
     events show what they were."""
     owned = item.owned
     if owned is None or recorded is None or info is None or not reaches_back_to(info, recorded):
         return Trail(events=events)
-    if _earlier(events, _raw(item), recorded):
+    if _has_events_before(events, _raw_of(item), recorded):
         return Trail(events=events)
     return Trail(events=events, before=lambda _address, path: value_in(owned.applied, path))
 
 
-def _earlier(events: Sequence[Event], raw: Raw, recorded: datetime) -> bool:
-    times = (moment(one.actor.at) for one in events if one.on == raw)
+def _has_events_before(events: Sequence[Event], raw: Raw, recorded: datetime) -> bool:
+    times = (moment(event.actor.at) for event in events if event.on == raw)
     return any(when is not None and when <= recorded for when in times)
 
 
-def _named(item: Item, trail: Trail, snapshot: Snapshot) -> Item:
-    address, raw = Address.parse(item.address), _raw(item)
+def _with_authors(item: Item, trail: Trail, snapshot: Snapshot) -> Item:
+    address, raw = Address.parse(item.address), _raw_of(item)
     kind = REGISTRY.of(address)
 
-    def of(one: FieldDrift) -> Attribution:
-        on = _audited(item, one)
+    def attribution_of(drifting: FieldDrift) -> Attribution:
+        on = _audited_raw(item, drifting)
         if on is None:
             return KV_WRITES
-        if one.path == QUEUE:
-            return _whose_queue(on, trail, snapshot)
+        if drifting.path == QUEUE:
+            return _author_of_queue(on, trail, snapshot)
 
         def value(config: Config) -> Json:
-            return value_in(_canonical(config, raw, address, kind, snapshot), one.path)
+            return value_in(_canonical(config, raw, address, kind, snapshot), drifting.path)
 
-        return audit.who_changed(trail.events, raw, value, one.change.live, trail.before(address, one.path))
+        return audit.who_changed(trail.events, raw, value, drifting.change.live, trail.before(address, drifting.path))
 
-    whole = _audited(item)
-    if whole is None:
-        return _by(item, of, KV_WRITES)
+    raw_of_object = _audited_raw(item)
+    if raw_of_object is None:
+        return _with_attributions(item, attribution_of, KV_WRITES)
     if item.standing is not Standing.RECREATED:
-        return _by(item, of, audit.who_deleted(trail.events, whole))
-    created = str((info_in(whole.on, snapshot) or {}).get("created") or "")
-    made = _by(item, of, audit.who_made(trail.events, whole, created))
-    return replace(made, deleted_by=audit.who_deleted_before(trail.events, whole, created))
+        return _with_attributions(item, attribution_of, audit.who_deleted(trail.events, raw_of_object))
+    created = str((info_in(raw_of_object.on, snapshot) or {}).get("created") or "")
+    with_creator = _with_attributions(item, attribution_of, audit.who_made(trail.events, raw_of_object, created))
+    return replace(with_creator, deleted_by=audit.who_deleted_before(trail.events, raw_of_object, created))
 
 
-def _whose_queue(queue: Raw, trail: Trail, snapshot: Snapshot) -> Attribution:
+def _author_of_queue(queue: Raw, trail: Trail, snapshot: Snapshot) -> Attribution:
     """Who deleted it, or gave it the configuration that it has."""
     info = snapshot.streams.get(queue.on[0])
     if info is None:
@@ -195,9 +199,11 @@ def _whose_queue(queue: Raw, trail: Trail, snapshot: Snapshot) -> Attribution:
     return audit.who_changed(trail.events, queue, canonical, canonical(info["config"]), UNKNOWN)
 
 
-def _by(item: Item, of: Callable[[FieldDrift], Attribution], whole: Attribution) -> Item:
-    fields = tuple(replace(one, by=of(one)) if one.counts else one for one in item.fields)
-    return replace(item, fields=fields, by=whole if item.standing in (Standing.MISSING, Standing.RECREATED) else None)
+def _with_attributions(item: Item, of: Callable[[FieldDrift], Attribution], of_object: Attribution) -> Item:
+    fields = tuple(replace(drifting, by=of(drifting)) if drifting.counts else drifting for drifting in item.fields)
+    return replace(
+        item, fields=fields, by=of_object if item.standing in (Standing.MISSING, Standing.RECREATED) else None
+    )
 
 
 def _canonical(config: Config, raw: Raw, address: Address, kind: Kind, snapshot: Snapshot) -> Config:
@@ -209,4 +215,4 @@ def _canonical(config: Config, raw: Raw, address: Address, kind: Kind, snapshot:
         info = {"config": {"durable_name": raw.on[1], **config}, "stream_name": stream, "name": raw.on[1]}
         streams = {stream: snapshot.streams[stream]} if stream in snapshot.streams else {}
         alone = Snapshot(target=snapshot.target, streams=streams, consumers={stream: {raw.on[1]: info}})
-    return next((one.config for one in kind.recognise(alone) if one.address == address), {})
+    return next((resource.config for resource in kind.recognise(alone) if resource.address == address), {})

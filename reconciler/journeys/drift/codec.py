@@ -28,8 +28,8 @@ def drift_json(drift: Drift, accepted: tuple[Written, ...] | None = None) -> str
 
 def drift_schema() -> str:
     """Return the JSON schema of what `drift --format json` prints, as text."""
-    about = (
+    description = (
         "Fields and objects that differ from what was last applied, who changed them, and how much of the account is "
         "declared."
     )
-    return published("reconciler drift", about, DriftDocument)
+    return published("reconciler drift", description, DriftDocument)

@@ -169,18 +169,18 @@ class Item:
     def lost(self) -> Annotated[tuple[str, ...], As(str, "; ".join)]:
         """What was lost with the object that somebody deleted, if another one is in its place."""
         is_another = self.standing is Standing.RECREATED
-        return tuple(one.message for one in self.verdicts if is_another and one.is_about_the_gone)
+        return tuple(verdict.message for verdict in self.verdicts if is_another and verdict.is_about_the_gone)
 
     @property
     def is_only_recorded(self) -> bool:
         """Putting it back changes nothing that is live: only its record is updated."""
-        return self.standing is Standing.RECREATED and not any(one.counts for one in self.fields)
+        return self.standing is Standing.RECREATED and not any(drifting.counts for drifting in self.fields)
 
     @property
     @computed("drift", after="standing")
     def is_drift(self) -> bool:
         """True: it counts as drift. Something drifted that no `ignore_drift` entry covers."""
-        return (self.standing.is_whole and not self.ignored) or any(one.counts for one in self.fields)
+        return (self.standing.is_whole and not self.ignored) or any(drifting.counts for drifting in self.fields)
 
     @property
     def is_restorable(self) -> bool:
@@ -189,7 +189,7 @@ class Item:
 
     @property
     def _reachable(self) -> list[bool]:
-        return [not one.stays for one in self.fields if one.counts]
+        return [not drifting.stays for drifting in self.fields if drifting.counts]
 
     @property
     def is_left(self) -> bool:
@@ -199,15 +199,18 @@ class Item:
     @property
     def refusals(self) -> list[str]:
         """Codes of the rules that refuse to put it back, whatever consent there is."""
-        said = (*self.verdicts, *(verdict for one in self.fields if one.counts for verdict in one.verdicts))
-        return list(dict.fromkeys(verdict.code for verdict in said if verdict.is_final))
+        verdicts = (
+            *self.verdicts,
+            *(verdict for drifting in self.fields if drifting.counts for verdict in drifting.verdicts),
+        )
+        return list(dict.fromkeys(verdict.code for verdict in verdicts if verdict.is_final))
 
     @property
     def stuck(self) -> list[str]:
         """Drifted fields that nothing puts back, where the rest of the object can be."""
-        final = [one.path for one in self.fields if one.is_stuck]
+        final = [drifting.path for drifting in self.fields if drifting.is_stuck]
         is_whole = any(verdict.is_final for verdict in self.verdicts)
-        return [] if is_whole or len(final) == sum(one.counts for one in self.fields) else final
+        return [] if is_whole or len(final) == sum(drifting.counts for drifting in self.fields) else final
 
     @property
     def is_quiet(self) -> bool:
@@ -294,7 +297,10 @@ class Drift:
     @computed("summary", after="target")
     def summary(self) -> Annotated[dict[str, int], counts_by(COUNTED)]:
         """The number of objects in each state."""
-        return {**self.counts, "drifted_fields": sum(one.counts for item in self.items for one in item.fields)}
+        return {
+            **self.counts,
+            "drifted_fields": sum(drifting.counts for item in self.items for drifting in item.fields),
+        }
 
     @property
     def is_partial(self) -> bool:
@@ -305,7 +311,7 @@ class Drift:
     @computed("exit_code", after="target")
     def exit_code(self) -> Annotated[int, Like(enum=[0, 1, 3])]:
         """The exit code of the command: 1 where part could not be read, 3 where something drifted; 3 never hides 1."""
-        if self.is_partial or any(one.is_error for one in self.diagnostics):
+        if self.is_partial or any(diagnostic.is_error for diagnostic in self.diagnostics):
             return 1
         return 3 if self.drifted else 0
 

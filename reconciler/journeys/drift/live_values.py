@@ -48,44 +48,46 @@ class NotExpressed:
 Sorted = tuple[list[FieldEdit], list[NotExpressed]]
 
 
-def listed_values(item: Item, found: Looked) -> Sorted:
+def listed_values(item: Item, looked: Looked) -> Sorted:
     """Return what drift lists of an object, by field: what a file can say, and what it cannot."""
-    change, kind = _of(item, found)
+    change, kind = _change_and_kind(item, looked)
     edits, lost = list[FieldEdit](), list[NotExpressed]()
     for name, fields in _by_field(item.fields).items():
-        drifted = tuple(one for one in fields if one.counts)
+        drifted = tuple(edit for edit in fields if edit.counts)
         if not drifted:
             continue
-        value = _value(name, fields, change, kind)
+        value = _value_to_write(name, fields, change, kind)
         if isinstance(value, NotExpressed):
             lost.append(value)
         else:
             edits.append(FieldEdit(name=name, value=value, fields=drifted))
-    kept = _without_derived({one.name: one.value for one in edits}, change, kind, found)
+    kept = _without_derived({edit.name: edit.value for edit in edits}, change, kind, looked)
     unsayable = kept.keys() - kind.spec.model_fields.keys()
     noun = kind.name.replace("_", " ")
     lost += (
         NotExpressed(name=name, why=f"no file can express {name} of {noun}s", left_out=name)
         for name in sorted(unsayable)
     )
-    return [one for one in edits if one.name in kept.keys() - unsayable], lost
+    return [edit for edit in edits if edit.name in kept.keys() - unsayable], lost
 
 
-def no_longer_following(made: Mapping[str, Json], item: Item, found: Looked) -> list[FieldEdit]:
+def no_longer_following(written: Mapping[str, Json], item: Item, looked: Looked) -> list[FieldEdit]:
     """Return the live values that the file did not say because they followed from what it said before these fields
     were written."""
-    change, kind = _of(item, found)
+    change, kind = _change_and_kind(item, looked)
     live, desired = change.live, change.desired
     if live is None or desired is None:
         return []
-    before = _said(desired.terms)
-    after = {name: value for name, value in {**before, **made}.items() if value is not None}
-    was, will = _settled(before, change, kind, found), _settled(after, change, kind, found)
+    before = _declared_values(desired.terms)
+    after = {name: value for name, value in {**before, **written}.items() if value is not None}
+    was, will = _settled(before, change, kind, looked), _settled(after, change, kind, looked)
     if was is None or will is None:
         return []
     return [
         FieldEdit(
-            name=name, value=in_units(value, info_at(kind.fields, name)), fields=(_followed(name, was, live, kind),)
+            name=name,
+            value=in_units(value, info_at(kind.fields, name)),
+            fields=(_followed_field(name, was, live, kind),),
         )
         for name, value in kind.render(live).items()
         if name in kind.spec.model_fields
@@ -94,65 +96,69 @@ def no_longer_following(made: Mapping[str, Json], item: Item, found: Looked) -> 
     ]
 
 
-def _of(item: Item, found: Looked) -> tuple[Change, Kind]:
+def _change_and_kind(item: Item, looked: Looked) -> tuple[Change, Kind]:
     address = Address.parse(item.address)
-    return found.view.changes[address], REGISTRY.of(address)
+    return looked.view.changes[address], REGISTRY.of(address)
 
 
 def _by_field(fields: Iterable[FieldDrift]) -> dict[str, list[FieldDrift]]:
     by_field: dict[str, list[FieldDrift]] = {}
-    for one in fields:
-        by_field.setdefault(one.change.top, []).append(one)
+    for field in fields:
+        by_field.setdefault(field.change.top, []).append(field)
     return by_field
 
 
-def _value(name: str, fields: Sequence[FieldDrift], change: Change, kind: Kind) -> Json:
+def _value_to_write(name: str, fields: Sequence[FieldDrift], change: Change, kind: Kind) -> Json:
     """The field as the file says it now, with what drifted in it as it is live; None leaves the field out."""
-    said = _said(change.terms).get(name)
+    declared = _declared_values(change.terms).get(name)
     rendered = kind.render(change.live).get(name) if change.live else None
     if name == "metadata":
-        value = _metadata(fields, said or {})
-    elif isinstance(said, Mapping) and isinstance(rendered, Mapping) and not any("[" in one.path for one in fields):
-        value = _with_what_drifted(said, fields, rendered)
-    elif others := [one.path for one in fields if not one.counts]:
+        value = _metadata_to_write(fields, declared or {})
+    elif (
+        isinstance(declared, Mapping)
+        and isinstance(rendered, Mapping)
+        and not any("[" in field.path for field in fields)
+    ):
+        value = _with_what_drifted(declared, fields, rendered)
+    elif others := [field.path for field in fields if not field.counts]:
         return NotExpressed(name=name, why=f"it also differs where nothing drifted ({', '.join(others)})")
     else:
         value = rendered
     return None if value is None else in_units(value, info_at(kind.fields, name))
 
 
-def _metadata(fields: Iterable[FieldDrift], said: Mapping[str, str]) -> Json:
+def _metadata_to_write(fields: Iterable[FieldDrift], declared: Mapping[str, str]) -> Json:
     """Keep only the keys that the file sets: all others belong to other people."""
-    keys = dict(said)
-    for one in fields:
-        if one.path == "metadata":
-            keys = dict(one.change.live or {}) if one.counts else keys
-        elif one.counts:
-            key = one.path.removeprefix("metadata.")
+    keys = dict(declared)
+    for field in fields:
+        if field.path == "metadata":
+            keys = dict(field.change.live or {}) if field.counts else keys
+        elif field.counts:
+            key = field.path.removeprefix("metadata.")
             keys = {name: value for name, value in keys.items() if name != key}
-            keys |= {} if one.change.live is None else {key: one.change.live}
+            keys |= {} if field.change.live is None else {key: field.change.live}
     return keys or None
 
 
-def _with_what_drifted(said: Mapping[str, Json], fields: Iterable[FieldDrift], live: Mapping[str, Json]) -> Json:
+def _with_what_drifted(declared: Mapping[str, Json], fields: Iterable[FieldDrift], live: Mapping[str, Json]) -> Json:
     """A mapping as the file says it, with live values at the paths that drifted: the rest of it waits to be applied, or
     is left as found."""
-    value: dict[str, Any] = dict(said)
-    for one in fields:
-        if not one.counts:
+    value: dict[str, Any] = dict(declared)
+    for field in fields:
+        if not field.counts:
             continue
-        _, *path = one.path.split(".")
+        _, *path = field.path.split(".")
         if not path:
             return dict(live)
-        _put(value, path, one.change.live)
+        _put_at(value, path, field.change.live)
     return value or None
 
 
-def _put(value: dict[str, Any], path: Sequence[str], live: Json) -> None:
+def _put_at(value: dict[str, Any], path: Sequence[str], live: Json) -> None:
     head, *rest = path
     if rest:
         value[head] = dict(value.get(head) or {})
-        _put(value[head], rest, live)
+        _put_at(value[head], rest, live)
         live = value[head] or None
     if live is None:
         value.pop(head, None)
@@ -160,23 +166,25 @@ def _put(value: dict[str, Any], path: Sequence[str], live: Json) -> None:
         value[head] = live
 
 
-def _without_derived(values: Mapping[str, Json], change: Change, kind: Kind, found: Looked) -> dict[str, Json]:
+def _without_derived(values: Mapping[str, Json], change: Change, kind: Kind, looked: Looked) -> dict[str, Json]:
     """Leave out values that the server derives from others, such as ack_wait from backoff."""
     if change.live is None:
         return dict(values)
-    said, sayable = _said(change.terms), kind.spec.model_fields.keys()
+    declared, sayable = _declared_values(change.terms), kind.spec.model_fields.keys()
     kept = dict(values)
-    new = [name for name, value in values.items() if value is not None and name not in said]
+    new = [name for name, value in values.items() if value is not None and name not in declared]
     # a value that no file can express must follow from others
-    for name in sorted(new, key=lambda one: one in sayable):
-        rest = {key: value for key, value in {**said, **kept}.items() if key in sayable - {name} and value is not None}
-        settled = _settled(rest, change, kind, found)
+    for name in sorted(new, key=lambda new_name: new_name in sayable):
+        rest = {
+            key: value for key, value in {**declared, **kept}.items() if key in sayable - {name} and value is not None
+        }
+        settled = _settled(rest, change, kind, looked)
         if settled and name in settled.config and settled.config[name] == change.live.config.get(name):
             del kept[name]
     return kept
 
 
-def _followed(name: str, was: Resource, live: Resource, kind: Kind) -> FieldDrift:
+def _followed_field(name: str, was: Resource, live: Resource, kind: Kind) -> FieldDrift:
     """Nobody changed the value, so that it is no drift; it is written because nothing else says it any more."""
     source = was.follows.get(name) or (was.filled[name].source if name in was.filled else "")
     change = FieldChange(
@@ -189,28 +197,28 @@ def _followed(name: str, was: Resource, live: Resource, kind: Kind) -> FieldDrif
     return FieldDrift(change=change, applied=change.desired, drifted=False)
 
 
-def _settled(said: Mapping[str, Json], change: Change, kind: Kind, found: Looked) -> Resource | None:
+def _settled(config: Mapping[str, Json], change: Change, kind: Kind, looked: Looked) -> Resource | None:
     """What a server would echo; None where no file may say this."""
     with contextlib.suppress(ValidationError):
-        declared = Declared(address=change.address, spec=kind.spec.model_validate(said))
-        return kind.settle(declared, _context(change.address, found))
+        declared = Declared(address=change.address, spec=kind.spec.model_validate(config))
+        return kind.settle(declared, _context_of(change.address, looked))
     return None
 
 
-def _said(terms: Terms) -> dict[str, Json]:
+def _declared_values(terms: Terms) -> dict[str, Json]:
     return terms.model_dump(mode="json", exclude_unset=True)
 
 
-def _context(address: Address, found: Looked) -> Context:
+def _context_of(address: Address, looked: Looked) -> Context:
     above = REGISTRY.above(address)
-    parent = (_bucket(above, found) or found.view.live.get(above)) if above else None
-    return Context(target=found.view.snapshot.target, parent=parent, snapshot=found.view.snapshot)
+    parent = (_bucket_around(above, looked) or looked.view.live.get(above)) if above else None
+    return Context(target=looked.view.snapshot.target, parent=parent, snapshot=looked.view.snapshot)
 
 
-def _bucket(stream: Address, found: Looked) -> Resource | None:
+def _bucket_around(stream: Address, looked: Looked) -> Resource | None:
     """The stream as a bucket of the same files will have it: what consumers inherit, no file of a bucket can say."""
     for address in REGISTRY.backed_by(stream.name):
-        change = found.view.changes.get(address)
+        change = looked.view.changes.get(address)
         if address != stream and change and change.desired:
             return replace(change.desired, config=REGISTRY.of(address).as_stream(change.desired))
     return None

@@ -59,14 +59,14 @@ class Rules:
         """Report entries that cover nothing: one day they would hide drift that nobody thought of. When only part of a
         topology is compared, this cannot be known."""
         for index, rule in enumerate(self._rules):
-            what = f"{rule.address} {rule.path}" if rule.path else rule.address
+            covered = f"{rule.address} {rule.path}" if rule.path else rule.address
             if index in self._over:
                 yield _leftover(
-                    rule, "DR102", "ignore-expired", f"the entry that ignores drift of {what} ended on {rule.until}"
+                    rule, "DR102", "ignore-expired", f"the entry that ignores drift of {covered} ended on {rule.until}"
                 )
             elif index not in self._used and complete:
                 yield _leftover(
-                    rule, "DR101", "ignore-unused", f"the entry that ignores drift of {what} covers nothing now"
+                    rule, "DR101", "ignore-unused", f"the entry that ignores drift of {covered} covers nothing now"
                 )
 
 
@@ -109,45 +109,48 @@ def look(
     check_place(topology, snapshot.target)
     options = completed(options, topology, snapshot)
     view = compare(topology, snapshot, remembered.read(snapshot, registry), registry, options)
-    found = drift(topology, view, options)
-    verdicts = _judged(found, view, registry)
+    drifted = drift(topology, view, options)
+    verdicts = _verdicts_on(drifted, view, registry)
     shown = replace(
-        found,
-        items=tuple(_with(item, verdicts) for item in found.items) if verdicts else found.items,
-        diagnostics=(*found.diagnostics, *idle_patterns(view, options)),
+        drifted,
+        items=tuple(_with_verdicts(item, verdicts) for item in drifted.items) if verdicts else drifted.items,
+        diagnostics=(*drifted.diagnostics, *idle_patterns(view, options)),
         read=count_objects(view),
     )
     return Looked(drift=shown, view=view, topology=topology, options=options, verdicts=verdicts)
 
 
-def _judged(found: Drift, view: View, registry: Registry) -> dict[Address, list[Verdict]]:
+def _verdicts_on(drifted: Drift, view: View, registry: Registry) -> dict[Address, list[Verdict]]:
     """Judge only what differs from its declaration: there is nothing to judge about the rest."""
-    addresses = [Address.parse(item.address) for item in found.items]
+    addresses = [Address.parse(item.address) for item in drifted.items]
     open_ = dict.fromkeys(unanswered_questions(view, registry, addresses), Unanswered(NOBODY_ASKED))
     judged = judged_all(replace(view, facts=open_), registry, about=addresses)
-    below = {one: above for one in addresses if (above := missing_streams(one, view, registry))}
-    return {**judged, **{one: [*judged.get(one, ()), *_said_of(above, judged)] for one, above in below.items()}}
+    below = {address: above for address in addresses if (above := missing_streams(address, view, registry))}
+    refusals = {address: _refusals_of(above, judged) for address, above in below.items()}
+    return {**judged, **{address: [*judged.get(address, ()), *more] for address, more in refusals.items()}}
 
 
-def _said_of(streams: Sequence[Address], judged: Mapping[Address, Sequence[Verdict]]) -> list[Verdict]:
+def _refusals_of(streams: Sequence[Address], judged: Mapping[Address, Sequence[Verdict]]) -> list[Verdict]:
     """What refuses the streams refuses what stands on them."""
     return [verdict for stream in streams for verdict in judged.get(stream, ()) if verdict.is_final]
 
 
-def _with(item: Item, verdicts: Mapping[Address, Sequence[Verdict]]) -> Item:
+def _with_verdicts(item: Item, verdicts: Mapping[Address, Sequence[Verdict]]) -> Item:
     """Attach each verdict to the field it is about, or to the object if it is about none of them."""
-    said = verdicts.get(Address.parse(item.address), ())
-    fields = tuple(replace(one, verdicts=tuple(v for v in said if _is_about(v, one))) for one in item.fields)
-    rest = tuple(verdict for verdict in said if not any(_is_about(verdict, one) for one in item.fields))
+    judged = verdicts.get(Address.parse(item.address), ())
+    fields = tuple(
+        replace(drifting, verdicts=tuple(v for v in judged if _is_about(v, drifting))) for drifting in item.fields
+    )
+    rest = tuple(verdict for verdict in judged if not any(_is_about(verdict, drifting) for drifting in item.fields))
     return replace(item, fields=fields, verdicts=rest)
 
 
-def _is_about(verdict: Verdict, one: FieldDrift) -> bool:
+def _is_about(verdict: Verdict, drifting: FieldDrift) -> bool:
     """Is the verdict about the field itself, something in it, or something around it?"""
-    return _is_in(one.path, verdict.path) or _is_in(verdict.path, one.path)
+    return _is_at_or_below(drifting.path, verdict.path) or _is_at_or_below(verdict.path, drifting.path)
 
 
-def _is_in(path: str, other: str) -> bool:
+def _is_at_or_below(path: str, other: str) -> bool:
     return path == other or (other != "" and path.startswith((f"{other}.", f"{other}[")))
 
 
@@ -157,7 +160,7 @@ def drift(topology: Topology, view: View, options: RunOptions) -> Drift:
     chosen = {a: c for a, c in view.changes.items() if options.selects(a, c.labels)}
     items = [item for address in sorted(chosen) if (item := look.item(chosen[address]))]
     rules = Rules(topology.ignore_drift, options.day)
-    judged = [_overlooked(item, rules) for item in items]
+    judged = [_with_ignored(item, rules) for item in items]
     extras = tuple(str(a) for a in view.unmanaged if a not in view.ledger and not rules.why(str(a)))
     elsewhere = sum(a in view.ledger for a in view.unmanaged)
     return Drift(
@@ -185,21 +188,26 @@ class _Look:
 
     def item(self, change: Change) -> Item | None:
         if change.action is Action.UNKNOWN:
-            return _item(change, Standing.UNKNOWN, reason=change.reason)
+            return _item_of(change, Standing.UNKNOWN, reason=change.reason)
         if change.action is Action.ORPHAN:
-            return _item(change, Standing.ORPHANED, reason=change.reason)
+            return _item_of(change, Standing.ORPHANED, reason=change.reason)
         if change.desired is None:
             pending = change.action is Action.DELETE or (change.action is Action.FORGET and change.live is not None)
-            return _item(change, Standing.PENDING, reason=_waits(change)) if pending else None
-        if whose := self._foreign(change):
+            return _item_of(change, Standing.PENDING, reason=_waiting_reason(change)) if pending else None
+        if whose := self._why_foreign(change):
             self.strayed += change.action in AT_REST
-            return _item(change, Standing.FOREIGN, reason=whose)
+            return _item_of(change, Standing.FOREIGN, reason=whose)
         if change.intent:
-            left = [one for one in change.fields if one.field_class is FieldClass.UNFINISHED]
-            return _item(change, Standing.PENDING, [_field(one, change.owned) for one in left], change.reason)
-        return self._absent(change) if change.live is None else self._compared(change)
+            left = [differing for differing in change.fields if differing.field_class is FieldClass.UNFINISHED]
+            return _item_of(
+                change,
+                Standing.PENDING,
+                [_field_drift_of(differing, change.owned) for differing in left],
+                change.reason,
+            )
+        return self._absent_item(change) if change.live is None else self._compared_item(change)
 
-    def _foreign(self, change: Change) -> str:
+    def _why_foreign(self, change: Change) -> str:
         owned = change.owned
         if owned is None:
             return ""
@@ -209,56 +217,60 @@ class _Look:
             return f"it was applied last from {owned.source}, but this is {self.view.source}"
         return ""
 
-    def _absent(self, change: Change) -> Item | None:
+    def _absent_item(self, change: Change) -> Item | None:
         """An object that was never applied is pending. Where the account has no record at all, that cannot be known,
         and the file counts. Of a bucket of the same files and its stream, the bucket tells it."""
         if change.desired and change.desired.external and self._is_of_a_declared_bucket(change.address.name):
             return None
         remembers = any(owned.topology == self.view.topology for owned in self.view.ledger.values())
         if change.on_record is None and remembers and not (change.desired and change.desired.external):
-            return _item(change, Standing.PENDING, reason="declared and not applied yet")
+            return _item_of(change, Standing.PENDING, reason="declared and not applied yet")
         gone = (
             "someone else manages it, and it does not exist" if _is_managed_elsewhere(change) else "it does not exist"
         )
         if change.on_record:
             gone = f"it was applied{'' if change.owned else ' under its old name'}, but no longer exists"
-        return _item(change, Standing.MISSING, reason=gone)
+        return _item_of(change, Standing.MISSING, reason=gone)
 
     def _is_of_a_declared_bucket(self, stream: str) -> bool:
-        desired = (self.view.desired.get(one) for one in self.view.backed_by(stream))
-        return any(one is not None and not one.external for one in desired)
+        desired = (self.view.desired.get(address) for address in self.view.backed_by(stream))
+        return any(address is not None and not address.external for address in desired)
 
-    def _compared(self, change: Change) -> Item | None:
-        fields = tuple(_field(one, change.owned) for one in change.fields)
-        beside = tuple(
-            FieldDrift(change=one, stays=True) for one in self.view.kinds[change.address.kind].adrift(change, self.view)
+    def _compared_item(self, change: Change) -> Item | None:
+        fields = tuple(_field_drift_of(differing, change.owned) for differing in change.fields)
+        staying = tuple(
+            FieldDrift(change=differing, stays=True)
+            for differing in self.view.kinds[change.address.kind].adrift(change, self.view)
         )
         if change.made_anew:
             self.strayed += change.action is Action.ADOPT
-            return _item(change, Standing.RECREATED, fields, change.made_anew)
+            return _item_of(change, Standing.RECREATED, fields, change.made_anew)
         if any(f.drifted for f in fields):
             theirs = (
                 "someone else manages it, and it differs from what the file expects"
                 if _is_managed_elsewhere(change)
                 else ""
             )
-            return _item(change, Standing.CHANGED, (*fields, *beside), theirs)
-        if beside:
+            return _item_of(change, Standing.CHANGED, (*fields, *staying), theirs)
+        if staying:
             self.strayed += change.action in AT_REST
-            return _item(change, Standing.CHANGED, (*fields, *beside))
+            return _item_of(change, Standing.CHANGED, (*fields, *staying))
         waits = f"{change.reason}; not applied yet" if change.origin else ""
-        return _item(change, Standing.PENDING, fields, waits) if fields or waits else None
+        return _item_of(change, Standing.PENDING, fields, waits) if fields or waits else None
 
 
-def _waits(change: Change) -> str:
-    what = "to be deleted" if change.action is Action.DELETE else "to be forgotten"
-    return f"{what}, and not applied yet"
+def _waiting_reason(change: Change) -> str:
+    deed = "to be deleted" if change.action is Action.DELETE else "to be forgotten"
+    return f"{deed}, and not applied yet"
 
 
-def _item(change: Change, standing: Standing, fields: Sequence[FieldDrift] = (), reason: str = "") -> Item:
-    first = next((one.path for one in fields if one.drifted), fields[0].path if fields else "")
+def _item_of(change: Change, standing: Standing, fields: Sequence[FieldDrift] = (), reason: str = "") -> Item:
+    first = next((drifting.path for drifting in fields if drifting.drifted), fields[0].path if fields else "")
     sayable = type(change.terms).model_fields
-    placed = tuple(replace(one, span=change.where(one.path), is_sayable=one.change.top in sayable) for one in fields)
+    placed = tuple(
+        replace(drifting, span=change.where(drifting.path), is_sayable=drifting.change.top in sayable)
+        for drifting in fields
+    )
     return Item(
         address=str(change.address), standing=standing, fields=placed, reason=reason,
         is_ours=standing is not Standing.FOREIGN and not _is_managed_elsewhere(change),
@@ -270,7 +282,7 @@ def _is_managed_elsewhere(change: Change) -> bool:
     return change.desired is not None and change.desired.external
 
 
-def _field(change: FieldChange, owned: Owned | None) -> FieldDrift:
+def _field_drift_of(change: FieldChange, owned: Owned | None) -> FieldDrift:
     """Compare with the applied value; without a record, and only then, with the file's value."""
     if owned is None:
         return FieldDrift(change=change, applied=change.desired)
@@ -278,11 +290,12 @@ def _field(change: FieldChange, owned: Owned | None) -> FieldDrift:
     return FieldDrift(change=change, applied=value_in(owned.applied, change.path), drifted=moved)
 
 
-def _overlooked(item: Item, rules: Rules) -> Item:
+def _with_ignored(item: Item, rules: Rules) -> Item:
     """Add the reasons of the `ignore_drift` entries that cover it; an entry without a path covers the whole object."""
     if not item.standing.is_drift:
         return item
     fields = tuple(
-        replace(one, ignored=rules.why(item.address, one.path)) if one.drifted else one for one in item.fields
+        replace(drifting, ignored=rules.why(item.address, drifting.path)) if drifting.drifted else drifting
+        for drifting in item.fields
     )
     return replace(item, fields=fields, ignored=rules.why(item.address))

@@ -44,17 +44,17 @@ def _families(now: Gauges) -> Iterator[list[str]]:
     again = "How often the connection was dialled again."
     yield _family("reconciler_drift_reconnects_total", "counter", again, [(own, now.reconnects)])
     if now.drift is not None:
-        yield from _found(now.drift, own)
+        yield from _drifted_series(now.drift, own)
         when = "When the last full look was taken, in seconds since 1970."
         yield _family("reconciler_drift_last_look_timestamp_seconds", "gauge", when, [(own, now.at)])
         took = "How long the last full look took."
         yield _family("reconciler_drift_look_duration_seconds", "gauge", took, [(own, now.seconds)])
 
 
-def _found(drift: Drift, own: dict[str, str]) -> Iterator[list[str]]:
+def _drifted_series(drift: Drift, own: dict[str, str]) -> Iterator[list[str]]:
     counts = [({**own, "standing": name}, number) for name, number in drift.counts.items()]
     yield _family("reconciler_drift_objects", "gauge", "Objects declared or owned here, by state.", counts)
-    fields = sum(one.counts for item in drift.items for one in item.fields)
+    fields = sum(field.counts for item in drift.items for field in item.fields)
     yield _family(
         "reconciler_drift_fields", "gauge", "Fields that somebody changed outside the files.", [(own, fields)]
     )
@@ -69,12 +69,12 @@ def _found(drift: Drift, own: dict[str, str]) -> Iterator[list[str]]:
     )
 
 
-def _family(name: str, kind: str, about: str, samples: Sequence[tuple[dict[str, str], float]]) -> list[str]:
-    lines = [f"{name}{{{_labels(labels)}}} {_number(value)}" for labels, value in samples]
-    return [f"# HELP {name} {about}", f"# TYPE {name} {kind}", *lines]
+def _family(name: str, kind: str, help_text: str, samples: Sequence[tuple[dict[str, str], float]]) -> list[str]:
+    lines = [f"{name}{{{_label_text(labels)}}} {_number_text(value)}" for labels, value in samples]
+    return [f"# HELP {name} {help_text}", f"# TYPE {name} {kind}", *lines]
 
 
-def _labels(labels: dict[str, str]) -> str:
+def _label_text(labels: dict[str, str]) -> str:
     return ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
 
 
@@ -83,5 +83,5 @@ def _escaped(text: str) -> str:
     return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
 
 
-def _number(value: float) -> str:
+def _number_text(value: float) -> str:
     return str(int(value)) if value == int(value) else f"{value:.6f}"

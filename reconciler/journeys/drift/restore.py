@@ -11,10 +11,14 @@ from reconciler.kinds import REGISTRY
 from reconciler.server.wire.api import JetStream
 
 
-async def restore(found: Looked, js: JetStream) -> Planned:
+async def restore(looked: Looked, js: JetStream) -> Planned:
     """Plan the restoration like any other plan: with rules, consent, lease and journal."""
-    snapshot = found.view.snapshot
-    options = replace(found.options, only=way_back.patterns(found.drift, found.view, REGISTRY), exclude=())
-    back = way_back.narrowed(compared(found.topology, snapshot, options), found.drift, REGISTRY)
-    plan = way_back.as_before(await decided(back, js, options), found.view, found.drift, found.options, REGISTRY)
-    return Planned(plan=plan, snapshot=snapshot, topology=found.topology, options=options, purpose=PlanPurpose.RESTORE)
+    snapshot = looked.view.snapshot
+    options = replace(
+        looked.options, only=way_back.patterns_of_restorable(looked.drift, looked.view, REGISTRY), exclude=()
+    )
+    back = way_back.narrowed_view(compared(looked.topology, snapshot, options), looked.drift, REGISTRY)
+    plan = way_back.with_old_records(
+        await decided(back, js, options), looked.view, looked.drift, looked.options, REGISTRY
+    )
+    return Planned(plan=plan, snapshot=snapshot, topology=looked.topology, options=options, purpose=PlanPurpose.RESTORE)

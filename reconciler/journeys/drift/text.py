@@ -24,17 +24,19 @@ from reconciler.server.wire.audit import Attribution
 
 def accepted_text(written: Sequence[Written], left: Drift, paper: Paper, *, arguments: str) -> str:
     """Return a line for each field that was written, then the report of the drift that is left."""
-    lines = [_line(one) for one in written]
+    lines = [_accepted_line(value) for value in written]
     if written:
-        files = {one.span.file for one in written if one.span}
+        files = {value.span.file for value in written if value.span}
         lines += ["", f"{counted(len(written), 'field')} written into {counted(len(files), 'file')}. Left now:", ""]
     return "\n".join([*lines, drift_text(left, paper, arguments=arguments)])
 
 
-def _line(one: Written) -> str:
+def _accepted_line(value: Written) -> str:
     """As the file had it → as it is now."""
-    place, change = f"{visible(str(one.span))}  " if one.span else "", one.field.change
-    return f"{place}{visible(one.address)}  {visible(one.field.path)}  {show_wanted(change)} → {show_live(change)}"
+    location, change = f"{visible(str(value.span))}  " if value.span else "", value.field.change
+    return (
+        f"{location}{visible(value.address)}  {visible(value.field.path)}  {show_wanted(change)} → {show_live(change)}"
+    )
 
 
 def accepted_json(written: Sequence[Written], left: Drift) -> str:
@@ -71,37 +73,39 @@ def drift_text(
     paper = paper or Paper()
     shown = [item for item in drift.items if paper.verbose or not item.is_quiet]
     if not shown and not drift.diagnostics and not paper.verbose:
-        return f"{place(drift)}: no drift, {in_sync(drift)}{_coverage(drift)}\n"
-    lines = [*_head(drift, paper, seconds), ""]
+        return f"{place_of(drift)}: no drift, {in_sync_sentence(drift)}{_coverage_sentence(drift)}\n"
+    lines = [*_head_lines(drift, paper, seconds), ""]
     if drift.diagnostics:
         lines += [*diagnostics.lines(drift.diagnostics, paper), ""]
-    for alike in _alike(shown):
-        lines += [*_entry(alike, paper), ""]
+    for alike in _equal_items(shown):
+        lines += [*_entry_lines(alike, paper), ""]
     if paper.verbose and drift.coverage.extras:
         lines += [*named("live, but not declared anywhere:", drift.coverage.extras, paper, 0), ""]
-    then = [] if goes_on else _next(drift, arguments, paper)
-    return inert("\n".join([*lines, *_unknown(drift, paper), *paper.wrapped(sums(drift)), *then]) + "\n")
+    then = [] if goes_on else _advice_lines(drift, arguments, paper)
+    return inert("\n".join([*lines, *_unknown_authors(drift, paper), *paper.wrapped(drift_sums(drift)), *then]) + "\n")
 
 
-def place(drift: Drift) -> str:
+def place_of(drift: Drift) -> str:
     """`orders → account ORDERS at prod-eu (nats-server 2.12.8, 3 nodes)`"""
     return where(in_environment(drift.topology, drift.environment), drift.target)
 
 
-def _head(drift: Drift, paper: Paper, seconds: float | None) -> list[str]:
-    left, right = place(drift), read_in(drift.read, seconds) if drift.read else ""
+def _head_lines(drift: Drift, paper: Paper, seconds: float | None) -> list[str]:
+    left, right = place_of(drift), read_in(drift.read, seconds) if drift.read else ""
     if columns(left) + columns(right) + 2 > paper.width:
         return [paper.paint(left, "head"), paper.paint(f"  {right}", "quiet")]
     line = paper.with_right(left, right)
     return [paper.paint(left, "head") + paper.paint(line[len(left) :], "quiet")]
 
 
-def _alike(items: Sequence[Item]) -> list[list[Item]]:
+def _equal_items(items: Sequence[Item]) -> list[list[Item]]:
     """Show equal drift of many objects once."""
     groups: dict[object, list[Item]] = {}
     for item in items:
         groups.setdefault(_sameness(item), []).append(item)
-    return [part for same in groups.values() for part in ([same] if len(same) >= ALIKE else [[one] for one in same])]
+    return [
+        part for same in groups.values() for part in ([same] if len(same) >= ALIKE else [[alone] for alone in same])
+    ]
 
 
 def _sameness(item: Item) -> object:
@@ -126,38 +130,42 @@ def _person(by: Attribution | None) -> object:
     return (by.actor.client, by.actor.user, by.actor.host) if by and by.actor else by
 
 
-def _entry(items: Sequence[Item], paper: Paper) -> list[str]:
+def _entry_lines(items: Sequence[Item], paper: Paper) -> list[str]:
     first = items[0]
-    place = visible(str(first.span)) if first.span else ""
+    location = visible(str(first.span)) if first.span else ""
     if len(items) > 1:
         kind = first.address.split("/")[0]
         name = f"{len(items):_} {kind_noun(kind, len(items))}"
-        place = f"{place} and {len(items) - 1:_} more" if place else ""
+        location = f"{location} and {len(items) - 1:_} more" if location else ""
     else:
         name = visible(first.address)
-    lines = [_title(first, name, place, paper), *_about(first, paper), *_fields(first.fields, paper)]
-    names = [one.address.split("/", 1)[1] for one in items] if len(items) > 1 else []
+    lines = [
+        _title_line(first, name, location, paper),
+        *_object_lines(first, paper),
+        *_field_lines(first.fields, paper),
+    ]
+    names = [item.address.split("/", 1)[1] for item in items] if len(items) > 1 else []
     return [*lines, *(named("namely", names, paper, 4) if names else [])]
 
 
-def _title(item: Item, name: str, place: str, paper: Paper) -> str:
+def _title_line(item: Item, name: str, location: str, paper: Paper) -> str:
     word = _WORDS.get(item.standing, "") if not item.fields or item.standing is not Standing.PENDING else ""
     left = f"{_MARKS[item.standing]} {name}{f'  {word}' if word else ''}"
-    line = paper.with_right(left, place)
+    line = paper.with_right(left, location)
     painted = paper.paint(left, _ROLES[item.standing])
     return painted + paper.paint(line[len(left) :], "quiet")
 
 
-def _about(item: Item, paper: Paper) -> list[str]:
-    said = "; ".join(filter(None, (said_of_item(item), f"ignored: {item.ignored}" if item.ignored else "")))
-    return paper.wrapped(said, 4) if said else []
+def _object_lines(item: Item, paper: Paper) -> list[str]:
+    sentences = "; ".join(filter(None, (item_sentence(item), f"ignored: {item.ignored}" if item.ignored else "")))
+    return paper.wrapped(sentences, 4) if sentences else []
 
 
-def said_of_item(item: Item) -> str:
+def item_sentence(item: Item) -> str:
     """Return what happened to the whole object, who did it, and what was lost with it."""
-    said = item.reason or _SAYS.get(item.standing, "")
-    happened = f"{said}, by {_who(item.by)}" if said and item.by else said
-    deleted = f"the old one was deleted by {_who(item.deleted_by)}" if item.deleted_by else ""
+    sentence = item.reason or _SAYS.get(item.standing, "")
+    happened = f"{sentence}, by {_author_text(item.by)}" if sentence and item.by else sentence
+    deleted = f"the old one was deleted by {_author_text(item.deleted_by)}" if item.deleted_by else ""
     return "; ".join(filter(None, (happened, deleted, *item.lost)))
 
 
@@ -167,97 +175,101 @@ _SAYS = {
 }
 
 
-def _fields(fields: Sequence[FieldDrift], paper: Paper) -> list[str]:
-    names = [visible(one.path) for one in fields]
+def _field_lines(fields: Sequence[FieldDrift], paper: Paper) -> list[str]:
+    names = [visible(field.path) for field in fields]
     width = min(max(map(columns, names), default=0), 40)
-    values = [arrow(one) for one in fields]
+    values = [arrow(field) for field in fields]
     wide = min(max(map(columns, values), default=0), 40)
     lines: list[str] = []
-    for name, value, one in zip(names, values, fields, strict=True):
+    for name, value, field in zip(names, values, fields, strict=True):
         head = f"    {padded(name, width)}  "
-        lines += _beside(head + padded(value, wide), _words(one), columns(head), paper)
+        lines += _in_two_columns(head + padded(value, wide), _field_words(field), columns(head), paper)
     return lines
 
 
-def said_of_field(one: FieldDrift) -> str:
+def field_sentence(field: FieldDrift) -> str:
     """Describe one field: `max_age 7d → 3d, changed outside`."""
-    return f"{one.path} {arrow(one)}, {_words(one)}"
+    return f"{field.path} {arrow(field)}, {_field_words(field)}"
 
 
-def _beside(left: str, words: str, margin: int, paper: Paper) -> list[str]:
+def _in_two_columns(left: str, words: str, margin: int, paper: Paper) -> list[str]:
     """On one line where there is room, otherwise below the value."""
     if columns(left) + columns(words) + 2 <= paper.width:
         return [f"{left}  {words}".rstrip()]
     return [left.rstrip(), *paper.wrapped(words, margin)]
 
 
-def arrow(one: FieldDrift) -> str:
+def arrow(field: FieldDrift) -> str:
     """Return `applied → found`; for a change that waits to be applied, `live → file`."""
-    info = one.change.info
-    if not one.drifted:
-        return f"{show_live(one.change)} → {show_wanted(one.change)}"
-    applied = show_wanted(one.change) if one.applied == one.change.desired else show_side(one.applied, info)
-    return f"{applied} → {show_live(one.change)}"
+    info = field.change.info
+    if not field.drifted:
+        return f"{show_live(field.change)} → {show_wanted(field.change)}"
+    applied = show_wanted(field.change) if field.applied == field.change.desired else show_side(field.applied, info)
+    return f"{applied} → {show_live(field.change)}"
 
 
 UNREMEMBERED = "differs from the file; no record of an apply"
 
 
-def _words(one: FieldDrift) -> str:
-    if one.change.field_class is FieldClass.UNFINISHED:
+def _field_words(field: FieldDrift) -> str:
+    if field.change.field_class is FieldClass.UNFINISHED:
         return "left by an interrupted apply, which the next one completes"
-    if not one.drifted:
+    if not field.drifted:
         return "pending: the file changed, and that is not applied yet"
-    if one.ignored:
-        return f"ignored: {one.ignored}"
-    said = UNREMEMBERED if one.change.field_class is FieldClass.PLAIN else "changed outside"
-    if one.by and (one.by.actor or said != UNREMEMBERED):
-        said += f" by {_who(one.by)}"
-    if one.applied != one.change.desired:
-        said += f"; the file now says {show_wanted(one.change)}"
-    return f"{said}; no apply puts it back" if one.stays else said
+    if field.ignored:
+        return f"ignored: {field.ignored}"
+    sentence = UNREMEMBERED if field.change.field_class is FieldClass.PLAIN else "changed outside"
+    if field.by and (field.by.actor or sentence != UNREMEMBERED):
+        sentence += f" by {_author_text(field.by)}"
+    if field.applied != field.change.desired:
+        sentence += f"; the file now says {show_wanted(field.change)}"
+    return f"{sentence}; no apply puts it back" if field.stays else sentence
 
 
-def _who(by: Attribution) -> str:
+def _author_text(by: Attribution) -> str:
     if by.actor is None:
         return "unknown"
-    one = by.actor
-    inside = ", ".join(part for part in (f"user {one.user}" if one.user else "", one.host) if part)
-    client = one.client or "a client without a name"
-    return visible(f"{client}{f' ({inside})' if inside else ''}, {_to_the_second(one.at)}")
+    actor = by.actor
+    inside = ", ".join(part for part in (f"user {actor.user}" if actor.user else "", actor.host) if part)
+    client = actor.client or "a client without a name"
+    return visible(f"{client}{f' ({inside})' if inside else ''}, {_to_the_second(actor.at)}")
 
 
-def _to_the_second(at: str) -> str:
+def _to_the_second(moment: str) -> str:
     """`2026-11-21T03:43:22.899155069Z` → `2026-11-21 03:43:22Z`"""
-    whole, dot, _ = at.partition(".")
-    return f"{whole.replace('T', ' ')}Z" if dot else at.replace("T", " ")
+    seconds, dot, _ = moment.partition(".")
+    return f"{seconds.replace('T', ' ')}Z" if dot else moment.replace("T", " ")
 
 
-def _unknown(drift: Drift, paper: Paper) -> list[str]:
+def _unknown_authors(drift: Drift, paper: Paper) -> list[str]:
     """Say why nobody is named, each reason once."""
-    said = [one for item in drift.drifted for one in (item.by, *(f.by for f in item.fields if f.counts)) if one]
-    reasons = dict.fromkeys(one.unknown for one in said if one.actor is None and one.unknown)
+    attributions = [by for item in drift.drifted for by in (item.by, *(f.by for f in item.fields if f.counts)) if by]
+    reasons = dict.fromkeys(by.unknown for by in attributions if by.actor is None and by.unknown)
     return [line for why in reasons for line in paper.wrapped(f"By unknown: {why}.")]
 
 
-def sums(drift: Drift) -> str:
+def drift_sums(drift: Drift) -> str:
     """Return the sums, such as `2 changed · 1 pending · 40 resources as declared`, and how much of the account is
     declared."""
     counts = drift.counts
-    strayed = [f"{counts[one.value]:_} {one.value}" for one in Standing if one.is_drift and counts[one.value]]
+    strayed = [
+        f"{counts[standing.value]:_} {standing.value}"
+        for standing in Standing
+        if standing.is_drift and counts[standing.value]
+    ]
     rest = [f"{counts[name]:_} {name}" for name in ("unknown", "pending", "orphaned", "ignored") if counts[name]]
-    parts = [", ".join(strayed) or "no drift", ", ".join(rest), in_sync(drift) + _coverage(drift)]
+    parts = [", ".join(strayed) or "no drift", ", ".join(rest), in_sync_sentence(drift) + _coverage_sentence(drift)]
     return " · ".join(filter(None, parts))
 
 
-def in_sync(drift: Drift) -> str:
+def in_sync_sentence(drift: Drift) -> str:
     """Return `40 resources as declared`, which leaves out what drifted or waits to be applied, and how many of them no
     apply has recorded."""
     unrecorded = f" ({drift.unrecorded:_} without a record of an apply)" if drift.unrecorded else ""
     return f"{counted(drift.in_sync, 'resource')} as declared{unrecorded}"
 
 
-def _coverage(drift: Drift) -> str:
+def _coverage_sentence(drift: Drift) -> str:
     """`, 94 % of live objects are declared (10 are not)`"""
     extras = len(drift.coverage.extras)
     if not extras:
@@ -268,7 +280,7 @@ def _coverage(drift: Drift) -> str:
 GONE = "Nothing brings back the messages and positions of what somebody deleted."
 
 
-def closing(restored: Plan, drift: Drift) -> str:
+def restored_sentence(restored: Plan, drift: Drift) -> str:
     """Return what is true once this restoration is done."""
     ours = restorable(drift)
     lost = any(item.owned and item.standing in (Standing.MISSING, Standing.RECREATED) for item in ours)
@@ -276,13 +288,13 @@ def closing(restored: Plan, drift: Drift) -> str:
     gone = f" {GONE}" if lost else ""
     if not any(change.action.writes for change in restored.changes):
         return f"No configuration had to be put back.{gone}"
-    left = listed([_staying(item) for item in drift.drifted if item.is_left])
-    what = f"Everything that drifted here, but for {left}," if left else "Everything that drifted here"
+    left = listed([_name_with_staying_fields(item) for item in drift.drifted if item.is_left])
+    drifted = f"Everything that drifted here, but for {left}," if left else "Everything that drifted here"
     if any(item.owned is None for item in ours):
         how = AS_FAR_AS_RECORDED if any(item.owned for item in ours) else AS_DECLARED
     else:
         how = AS_APPLIED if lost else PUT_BACK
-    return f"{what} {how}{gone}"
+    return f"{drifted} {how}{gone}"
 
 
 AS_DECLARED = "is configured as the files say: no record tells what was applied."
@@ -296,17 +308,17 @@ SHARED = {"--environment", "--value", "--values"}
 BY_HAND = "To keep it, edit the files by hand: they hold for other environments or values too."
 
 
-def _next(drift: Drift, arguments: str, paper: Paper) -> list[str]:
-    return [line for said in _advice(drift, arguments) for line in paper.wrapped(said)]
+def _advice_lines(drift: Drift, arguments: str, paper: Paper) -> list[str]:
+    return [line for advice in _advice(drift, arguments) for line in paper.wrapped(advice)]
 
 
-def _of(item: Item) -> str:
+def _name_with_stuck_fields(item: Item) -> str:
     return f"{listed(item.stuck)} of {visible(item.address)}" if item.stuck else visible(item.address)
 
 
-def _staying(item: Item) -> str:
+def _name_with_staying_fields(item: Item) -> str:
     """Name what a restoration leaves: fields that no apply changes, or an object that is not this topology's."""
-    fields = [one.path for one in item.fields if one.counts and one.stays] if item.is_ours else []
+    fields = [field.path for field in item.fields if field.counts and field.stays] if item.is_ours else []
     return f"{listed(fields)} of {visible(item.address)}" if fields else visible(item.address)
 
 
@@ -328,13 +340,13 @@ def _advice(drift: Drift, arguments: str) -> Iterator[str]:
         yield f"To record it as it is now: {command} --restore"
     if any(item.standing is Standing.MISSING and item.owned for item in ours):
         yield "If something that is missing is no longer wanted, move it in the files to `removed`."
-    if stay := [_staying(item) for item in drift.drifted if item.is_ours and item.is_left]:
+    if stay := [_name_with_staying_fields(item) for item in drift.drifted if item.is_ours and item.is_left]:
         yield f"No apply puts back {listed(stay)}; to see what to do: reconciler plan {arguments}".rstrip()
     if kept:
         codes = ", ".join(dict.fromkeys(code for item in kept for code in item.refusals))
-        yield f"Nothing puts back {listed([_of(item) for item in kept])} ({codes})."
+        yield f"Nothing puts back {listed([_name_with_stuck_fields(item) for item in kept])} ({codes})."
         if any(item.stuck for item in kept):
             yield "Write what is live there into the file, and --restore puts back the rest."
-    if any(one.counts and one.is_sayable for item in drift.items for one in item.fields):
+    if any(field.counts and field.is_sayable for item in drift.items for field in item.fields):
         shared = not SHARED.isdisjoint(arguments.split())
         yield BY_HAND if shared else f"To keep it and change the files: {command} --accept"

@@ -110,8 +110,10 @@ class Watch:
     async def _listening(self) -> AsyncIterator[tuple[JetStream, Ear]]:
         nc = await connect(self.connecting)
         try:
-            at = self.connecting
-            js = await JetStream.open(nc, domain=at.js_domain, prefix=at.js_api_prefix, within=at.timeout)
+            options = self.connecting
+            js = await JetStream.open(
+                nc, domain=options.js_domain, prefix=options.js_api_prefix, within=options.timeout
+            )
             yield js, await listen(js, nc)
         finally:
             with contextlib.suppress(NatsError):
@@ -122,16 +124,16 @@ class Watch:
         while not (self.stop.is_set() or ear.closed.is_set()):
             ear.stirred.clear()
             began, heard = time.monotonic(), len(ear.changes)
-            found = await self._look(js, ear, live)
+            looked = await self._look(js, ear, live)
             if ear.closed.is_set():
                 return
             if live is None or ear.is_full:
-                live = {address: resource.config for address, resource in found.view.live.items()}
+                live = {address: resource.config for address, resource in looked.view.live.items()}
                 del ear.changes[:heard]
             took = time.monotonic() - began
             self._has_looked = True
-            self.tell(LookedAtAll(drift=found.drift, seconds=took))
-            soon = RETRY if found.drift.is_partial else self.every
+            self.tell(LookedAtAll(drift=looked.drift, seconds=took))
+            soon = RETRY if looked.drift.is_partial else self.every
             await _either(self.stop, ear.stirred, within=min(soon, self.every))
             await _either(self.stop, ear.closed, within=max(SETTLING, took / 2))
             self.advisories += ear.heard
@@ -141,11 +143,13 @@ class Watch:
         warnings = await self._read()
         assert self.topology is not None, "the first reading raises"
         snapshot = await observe(js)
-        found = look(self.topology, snapshot, self.options)
-        ear.consumers = _consumers(found)
+        looked = look(self.topology, snapshot, self.options)
+        ear.consumers = _consumers(looked)
         heard = Heard(events=tuple(ear.changes), live=live) if live is not None else None
-        told = await attributed(found, js, heard)
-        return replace(told, drift=replace(told.drift, diagnostics=(*warnings, *told.drift.diagnostics)))
+        with_authors = await attributed(looked, js, heard)
+        return replace(
+            with_authors, drift=replace(with_authors.drift, diagnostics=(*warnings, *with_authors.drift.diagnostics))
+        )
 
     async def _read(self) -> tuple[Diagnostic, ...]:
         """Read the files as they are now, or keep the earlier ones while somebody edits them."""
@@ -159,8 +163,8 @@ class Watch:
         return ()
 
 
-def _consumers(found: Looked) -> frozenset[Raw]:
-    raws = (REGISTRY.of(address).primary(address) for address in found.view.changes)
+def _consumers(looked: Looked) -> frozenset[Raw]:
+    raws = (REGISTRY.of(address).primary(address) for address in looked.view.changes)
     return frozenset(raw for raw in raws if raw.type == "consumer")
 
 

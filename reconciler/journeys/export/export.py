@@ -60,17 +60,11 @@ class ExportedFolder:
     left_out: tuple[Diagnostic, ...] = ()
 
 
-async def export(
-    js: JetStream, *, topology: str | None = None, only: Sequence[str] = (), exclude: Sequence[str] = ()
-) -> str:
-    """Export the whole account, or what the patterns select, as one deterministic file."""
-    return (await exported(js, topology=topology, only=only, exclude=exclude)).text
-
-
 async def exported(
     js: JetStream, *, topology: str | None = None, only: Sequence[str] = (), exclude: Sequence[str] = ()
 ) -> Exported:
-    """Do the same, and report what had to be left out, so that nobody takes a part for the whole."""
+    """Export the whole account, or what the patterns select, as one deterministic file, and report what had to be left
+    out."""
     account = await _account(js, only, exclude)
     owners = tuple(sorted({account.owner(a) for a in account.chosen if a in account.records}))
     name = topology or (owners[0] if len(owners) == 1 else NOBODYS)
@@ -138,7 +132,7 @@ def account(
     writer = Writer(snapshot, registry, protected, known=[one for one in records if registry.of(one).backing])
     records = {**records, **_by_another_name(writer, records, registry)}
     wanted = [address for address in writer.addresses if selected(str(address), only, exclude)]
-    broken = {address: str(why) for address, found in writer.live.items() if (why := found.state.get("broken"))}
+    broken = {address: str(why) for address, resource in writer.live.items() if (why := resource.state.get("broken"))}
     broken |= _unfit(writer, wanted, snapshot.target.version, registry)
     twins = _twins([address for address in wanted if address not in broken], registry)
     left_out = [
@@ -162,9 +156,9 @@ def account(
 def _by_another_name(writer: Writer, records: Mapping[Address, Owned], registry: Registry) -> dict[Address, Owned]:
     """Records of objects that are written as another kind than recorded: a stream that now has the form of a bucket is
     written as one."""
-    known = {stream: owned for address, owned in records.items() if (stream := registry.of(address).stream(address))}
-    there = {address: registry.of(address).stream(address) for address in writer.live if address not in records}
-    return {address: known[stream] for address, stream in there.items() if stream in known}
+    recorded = {stream: owned for address, owned in records.items() if (stream := registry.of(address).stream(address))}
+    unrecorded = {address: registry.of(address).stream(address) for address in writer.live if address not in records}
+    return {address: recorded[stream] for address, stream in unrecorded.items() if stream in recorded}
 
 
 def selected(address: str, only: Sequence[str], exclude: Sequence[str]) -> bool:
@@ -187,13 +181,13 @@ def _unread(snapshot: Snapshot) -> Iterator[Diagnostic]:
 def _unfit(writer: Writer, wanted: Sequence[Address], version: Version, registry: Registry) -> dict[Address, str]:
     """Group records that no member can work with: anybody may write one, and every file that declares one is
     refused."""
-    entries = [one for one in wanted if registry.of(one).primary(one).type == "entry"]
-    declared = tuple(writer.declared(one) for one in entries)
-    found: dict[Address, str] = {}
-    for told in offline(Topology(name=NOBODYS, resources=declared), version, registry, ALONE):
-        if told.is_error and told.address:
-            found.setdefault(Address.parse(told.address), told.message)
-    return found
+    entries = [address for address in wanted if registry.of(address).primary(address).type == "entry"]
+    declared = tuple(writer.declared(address) for address in entries)
+    unfit: dict[Address, str] = {}
+    for diagnostic in offline(Topology(name=NOBODYS, resources=declared), version, registry, ALONE):
+        if diagnostic.is_error and diagnostic.address:
+            unfit.setdefault(Address.parse(diagnostic.address), diagnostic.message)
+    return unfit
 
 
 def _twins(wanted: Sequence[Address], registry: Registry) -> dict[Address, Address]:

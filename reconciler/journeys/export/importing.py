@@ -49,35 +49,40 @@ def imported(paths: Sequence[Path], topology: str = "imported") -> Imported:
     return Imported(text=text, count=len(ours), problems=tuple(ordered(read.problems)))
 
 
-def _addresses(one: ForeignObject) -> Iterator[Address]:
+def _addresses(foreign_object: ForeignObject) -> Iterator[Address]:
     """The addresses it may have: a stream may also be a bucket."""
-    if len(one.on) == 2:
-        yield Address("consumer", one.on)
+    if len(foreign_object.on) == 2:
+        yield Address("consumer", foreign_object.on)
         return
-    yield from REGISTRY.backed_by(one.on[0])
+    yield from REGISTRY.backed_by(foreign_object.on[0])
 
 
 def _sound(read: Findings) -> Iterator[ForeignObject]:
     """Keep what is valid and described once."""
     seen: dict[tuple[str, ...], ForeignObject] = {}
-    for one in read.found:
-        if one.on in seen:
-            there = seen[one.on].where("")
+    for foreign_object in read.found:
+        if foreign_object.on in seen:
+            first_place = seen[foreign_object.on].where("")
             read.add_unreadable(
-                one.where, "", f"it is described here and at {there}; give only one of them", about=one.address
+                foreign_object.where,
+                "",
+                f"it is described here and at {first_place}; give only one of them",
+                about=foreign_object.address,
             )
-        elif why := _wrong(one):
-            read.add_unreadable(one.where, "", f"no server knows such a configuration: {why}", about=one.address)
+        elif why := _wrong(foreign_object):
+            read.add_unreadable(
+                foreign_object.where, "", f"no server knows such a configuration: {why}", about=foreign_object.address
+            )
         else:
-            seen[one.on] = one
-            yield one
+            seen[foreign_object.on] = foreign_object
+            yield foreign_object
 
 
-def _wrong(one: ForeignObject) -> str | None:
-    if not all(one.on) or not all(address.name for address in REGISTRY.backed_by(one.on[0])):
+def _wrong(foreign_object: ForeignObject) -> str | None:
+    if not all(foreign_object.on) or not all(address.name for address in REGISTRY.backed_by(foreign_object.on[0])):
         return "it has no name"
     try:
-        Writer(_snapshot([one], {}), REGISTRY).sections()
+        Writer(_snapshot([foreign_object], {}), REGISTRY).sections()
     except ValidationError as error:
         first = error.errors()[0]
         return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
@@ -116,27 +121,27 @@ def _fill_in(config: dict[str, Any], settled: Settled) -> None:
     config |= {name: one.value for name, one in settled.filled.items() if one.value is not None}
 
 
-def _version(found: Sequence[ForeignObject]) -> Version:
+def _version(objects: Sequence[ForeignObject]) -> Version:
     """Return the oldest server that wrote any of it; where none did, the newest."""
-    said = (str((one.config.get("metadata") or {}).get("_nats.ver", "")) for one in found)
-    return min((Version.parse(text) for text in said if text), default=SUPPORTED[-1])
+    versions = (str((foreign_object.config.get("metadata") or {}).get("_nats.ver", "")) for foreign_object in objects)
+    return min((Version.parse(text) for text in versions if text), default=SUPPORTED[-1])
 
 
-def _name_missing(found: Sequence[ForeignObject], written: set[Address], read: Findings) -> None:
-    for one in found:
-        if not written & set(_addresses(one)):
+def _name_missing(objects: Sequence[ForeignObject], written: set[Address], read: Findings) -> None:
+    for foreign_object in objects:
+        if not written & set(_addresses(foreign_object)):
             message = (
                 "left out: it is reserved, part of a bucket, or not a durable consumer, and no file declares "
                 "such an object"
             )
-            read.add_left_out(one.where, "", message, about=one.address)
+            read.add_left_out(foreign_object.where, "", message, about=foreign_object.address)
 
 
-def _name_unmanaged(sections: Mapping[str, Any], found: Sequence[ForeignObject], read: Findings) -> None:
+def _name_unmanaged(sections: Mapping[str, Any], objects: Sequence[ForeignObject], read: Findings) -> None:
     entries = {("stream", name): entry for name, entry in sections.get("streams", {}).items()}
-    for one in found:
-        parent = entries.get(("stream", one.on[0]), {})
-        entry = parent if len(one.on) == 1 else parent.get("consumers", {}).get(one.on[1], {})
+    for foreign_object in objects:
+        parent = entries.get(("stream", foreign_object.on[0]), {})
+        entry = parent if len(foreign_object.on) == 1 else parent.get("consumers", {}).get(foreign_object.on[1], {})
         for path in entry.get("unmanaged", ()):
             message = f"no file can express {path}, so it is left as found (`unmanaged`)"
-            read.add_left_out(one.where, path, message, about=one.address)
+            read.add_left_out(foreign_object.where, path, message, about=foreign_object.address)

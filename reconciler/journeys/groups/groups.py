@@ -18,7 +18,7 @@ from reconciler.kinds.groups.live_group import BUCKETS, Group, Member, groups, r
 from reconciler.kinds.groups.places import Depths, Located, Pattern, depths, foreseen, locate, patterns
 from reconciler.model.code_pages import PAGES
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, SourceSpan
 from reconciler.model.resource import Address
 from reconciler.model.wire.questions import SubjectCounts, Unanswered
 from reconciler.model.wire.snapshot import Snapshot
@@ -51,12 +51,12 @@ async def look(js: JetStream, wanted: Sequence[str] = (), *, consumers: bool = T
     return GroupsRead(groups=chosen, snapshot=snapshot)
 
 
-def _chosen(found: Sequence[Group], wanted: Sequence[str], snapshot: Snapshot) -> list[Group]:
+def _chosen(all_groups: Sequence[Group], wanted: Sequence[str], snapshot: Snapshot) -> list[Group]:
     """Select by `ORDERS/billing`, `elastic_group/ORDERS/billing`, or a pattern of either."""
     for pattern in wanted:
-        if not any(_is_meant(group, pattern) for group in found):
-            raise CannotContinue(_nothing_matches(pattern, found, snapshot))
-    return [group for group in found if not wanted or any(_is_meant(group, pattern) for pattern in wanted)]
+        if not any(_is_meant(group, pattern) for group in all_groups):
+            raise _nothing_matches(pattern, all_groups, snapshot)
+    return [group for group in all_groups if not wanted or any(_is_meant(group, pattern) for pattern in wanted)]
 
 
 def _is_meant(group: Group, pattern: str) -> bool:
@@ -64,17 +64,18 @@ def _is_meant(group: Group, pattern: str) -> bool:
     return any(pattern == name or fnmatchcase(name, pattern) for name in names)
 
 
-def _nothing_matches(pattern: str, found: Sequence[Group], snapshot: Snapshot) -> Diagnostic:
-    unread = [one for one in doctor.account(snapshot, ()) if one.code == "GR190"]
-    known = [f"{group.stream}/{group.name}" for group in found]
-    close = get_close_matches(pattern, known, n=3)
+def _nothing_matches(pattern: str, known_groups: Sequence[Group], snapshot: Snapshot) -> CannotContinue:
+    unread = [diagnostic for diagnostic in doctor.account(snapshot, ()) if diagnostic.code == "GR190"]
+    names = [f"{group.stream}/{group.name}" for group in known_groups]
+    close = get_close_matches(pattern, names, n=3)
     fix = f"Did you mean {' or '.join(close)}?" if close else "`reconciler groups list` names the existing groups."
     why = f" {unread[0].message[:1].upper()}{unread[0].message[1:]}." if unread else ""
-    return _cannot("GR191", f"There is no group {pattern}.{why}", fix)
+    return group_error("GR191", f"There is no group {pattern}.{why}", fix)
 
 
-def _cannot(code: str, message: str, fix: str) -> Diagnostic:
-    return Diagnostic(severity=Severity.ERROR, code=code, name=PAGES[code].name, message=message, fix=fix)
+def group_error(code: str, message: str, fix: str, span: SourceSpan | None = None) -> CannotContinue:
+    """Return the error of a group with this code, under the name that the code's page has; the caller raises it."""
+    return CannotContinue.because(code, PAGES[code].name, message, fix=fix, span=span)
 
 
 async def queued(js: JetStream, among: Iterable[Group]) -> dict[Address, Depths]:
@@ -82,9 +83,9 @@ async def queued(js: JetStream, among: Iterable[Group]) -> dict[Address, Depths]
     messages that are already processed. Groups that could not be counted are left out."""
     counted = [group for group in among if group.is_elastic and group.queue is not None and not group.record.broken]
     answers = await ask(js, [_in_queue(group) for group in counted])
-    found = {group.address: answers[_in_queue(group)] for group in counted}
+    counts = {group.address: answers[_in_queue(group)] for group in counted}
     sizes = {group.address: group.partitions for group in counted}
-    return {a: depths(said, sizes[a]) for a, said in found.items() if not isinstance(said, Unanswered)}
+    return {a: depths(answer, sizes[a]) for a, answer in counts.items() if not isinstance(answer, Unanswered)}
 
 
 def _in_queue(group: Group) -> SubjectCounts:
@@ -94,8 +95,8 @@ def _in_queue(group: Group) -> SubjectCounts:
 async def shown(js: JetStream, wanted: Sequence[str]) -> list[data.GroupDetail]:
     """Return everything about these groups."""
     seen = await look(js, wanted)
-    found = await queued(js, seen.groups)
-    return [data.whole(group, found.get(group.address)) for group in seen.groups]
+    depths_by_group = await queued(js, seen.groups)
+    return [data.whole(group, depths_by_group.get(group.address)) for group in seen.groups]
 
 
 async def spread(js: JetStream, wanted: Sequence[str]) -> list[data.GroupSpread]:
@@ -109,12 +110,14 @@ async def spread(js: JetStream, wanted: Sequence[str]) -> list[data.GroupSpread]
 async def _stored(js: JetStream, among: Iterable[Group]) -> dict[Address, Depths]:
     sources = [group for group in among if group.source is not None]
     answers = await ask(js, {SubjectCounts(stream=group.stream, filter=">") for group in sources})
-    found = {}
+    depths_by_group = {}
     for group in sources:
         counts = answers[SubjectCounts(stream=group.stream, filter=">")]
         if not isinstance(counts, Unanswered):
-            found[group.address] = foreseen(counts, group) if group.is_elastic else depths(counts, group.partitions)
-    return found
+            depths_by_group[group.address] = (
+                foreseen(counts, group) if group.is_elastic else depths(counts, group.partitions)
+            )
+    return depths_by_group
 
 
 async def examined(js: JetStream, wanted: Sequence[str] = ()) -> tuple[GroupsRead, list[Diagnostic]]:
@@ -131,12 +134,12 @@ async def _sourced(js: JetStream, doubtful: Sequence[Group]) -> dict[Address, in
     """The sequence in its source of the newest message of each queue, from the message's own header."""
     body = {"last_by_subj": ">"}
     answers = await asyncio.gather(*(js.read(f"STREAM.MSG.GET.{group.queue_name}", body) for group in doubtful))
-    found = {}
-    for group, said in zip(doubtful, answers, strict=True):
-        headers = said.get("message", {}).get("hdrs", "") if isinstance(said, Mapping) else ""
+    sequences = {}
+    for group, answer in zip(doubtful, answers, strict=True):
+        headers = answer.get("message", {}).get("hdrs", "") if isinstance(answer, Mapping) else ""
         if match := _SOURCED.search(base64.b64decode(headers)):
-            found[group.address] = int(match[1])
-    return found
+            sequences[group.address] = int(match[1])
+    return sequences
 
 
 async def places(js: JetStream, key: str, wanted: Sequence[str]) -> list[data.KeyPlace]:
@@ -144,19 +147,21 @@ async def places(js: JetStream, key: str, wanted: Sequence[str]) -> list[data.Ke
     partition."""
     seen = await look(js, wanted)
     usable = (group for group in seen.groups if group.partitions and not group.record.broken)
-    found = [(group, at) for group in usable for at in _located(key, group, anything=bool(wanted))]
-    counts = await ask(js, {_in_partition(*one) for one in found if one[0].is_elastic and one[0].queue is not None})
-    return [data.place(at, group, _sum(counts.get(_in_partition(group, at)))) for group, at in found]
+    pairs = [(group, located) for group in usable for located in _located(key, group, anything=bool(wanted))]
+    counts = await ask(js, {_in_partition(*one) for one in pairs if one[0].is_elastic and one[0].queue is not None})
+    return [data.place(located, group, _sum(counts.get(_in_partition(group, located)))) for group, located in pairs]
 
 
 def _located(key: str, group: Group, *, anything: bool) -> list[Located]:
     """Without a named group, only a key that is a whole subject has an answer."""
-    at = (locate(key, pattern) for pattern in patterns(group))
-    return [one for one in at if one is not None and (anything or one.is_subject)][:1]
+    candidates = (locate(key, pattern) for pattern in patterns(group))
+    return [
+        place_found for place_found in candidates if place_found is not None and (anything or place_found.is_subject)
+    ][:1]
 
 
-def _in_partition(group: Group, at: Located) -> SubjectCounts:
-    return SubjectCounts(stream=group.queue_name, filter=f"{at.partition}.>")
+def _in_partition(group: Group, located: Located) -> SubjectCounts:
+    return SubjectCounts(stream=group.queue_name, filter=f"{located.partition}.>")
 
 
 def _sum(counts: Mapping[str, int] | Unanswered | None) -> int | None:
@@ -165,29 +170,33 @@ def _sum(counts: Mapping[str, int] | Unanswered | None) -> int | None:
 
 def offline(key: str, pattern: Pattern) -> data.KeyPlace | None:
     """Locate a key without a server."""
-    at = locate(key, pattern)
-    return data.place(at) if at else None
+    located = locate(key, pattern)
+    return data.place(located) if located else None
 
 
 async def step_down(js: JetStream, wanted: str, member: str) -> dict[str, Any]:
     """End the pin of a member's client, so that another instance may take over, and report who was pinned."""
-    group, one = _only_member(wanted, member, (await look(js, [wanted])).groups)
-    said = await js.write(f"CONSUMER.UNPIN.{group.queue_name}.{one.consumer}", {"group": PRIORITY_GROUP})
-    if not isinstance(said, Mapping):
-        message = f"{group.address}: the server did not end the pin of {member}: {said}."
-        raise CannotContinue(_cannot("GR192", message, "See who is pinned: reconciler groups active."))
-    return {"address": str(group.address), "member": member, **({"was": one.pin.client} if one.pin else {})}
+    group, member_found = _only_member(wanted, member, (await look(js, [wanted])).groups)
+    answer = await js.write(f"CONSUMER.UNPIN.{group.queue_name}.{member_found.consumer}", {"group": PRIORITY_GROUP})
+    if not isinstance(answer, Mapping):
+        message = f"{group.address}: the server did not end the pin of {member}: {answer}."
+        raise group_error("GR192", message, "See who is pinned: reconciler groups active.")
+    return {
+        "address": str(group.address),
+        "member": member,
+        **({"was": member_found.pin.client} if member_found.pin else {}),
+    }
 
 
-def _only_member(wanted: str, member: str, found: Sequence[Group]) -> tuple[Group, Member]:
-    if len(found) > 1:
-        named = ", ".join(str(group.address) for group in found[:5])
-        raise CannotContinue(_cannot("GR191", f"{wanted} matches several groups: {named}.", "Name one of them."))
-    names = {one.name: one for one in found[0].members}
+def _only_member(wanted: str, member: str, matching: Sequence[Group]) -> tuple[Group, Member]:
+    if len(matching) > 1:
+        named = ", ".join(str(group.address) for group in matching[:5])
+        raise group_error("GR191", f"{wanted} matches several groups: {named}.", "Name one of them.")
+    names = {candidate.name: candidate for candidate in matching[0].members}
     if member not in names:
         fix = f"Its members are {', '.join(names)}." if names else "It has no members."
-        raise CannotContinue(_cannot("GR191", f"{wanted} has no member {member}.", fix))
+        raise group_error("GR191", f"{wanted} has no member {member}.", fix)
     if names[member].info is None:
         message = f"Member {member} of {wanted} has no consumer, so no client is pinned."
-        raise CannotContinue(_cannot("GR191", message, "Start an instance of this member."))
-    return found[0], names[member]
+        raise group_error("GR191", message, "Start an instance of this member.")
+    return matching[0], names[member]

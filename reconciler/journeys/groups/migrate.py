@@ -24,8 +24,8 @@ async def migrations(js: JetStream, wanted: Sequence[str], *, while_running: boo
     seen = await look(js, wanted)
     if unread := [*seen.unread, *(_unknown(one.address, one.unread) for one in seen.groups if one.unread)]:
         raise CannotContinue(*unread)
-    found = (migration(group, while_running=while_running) for group in seen.groups)
-    return [one for one in found if one is not None]
+    each = (migration(group, while_running=while_running) for group in seen.groups)
+    return [one for one in each if one is not None]
 
 
 def _unknown(address: object, why: str) -> Diagnostic:
@@ -45,9 +45,9 @@ async def migrate(js: JetStream, one: Migration) -> str | None:
     """Write one record, and return why it was not written, or None."""
     group, value = one.group, one.text.encode()
     bucket, name = BUCKETS[group.type], key(group.stream, group.name)
-    said: Put = await js.put_entry(bucket, name, value, expected_revision=group.record.revision)
-    if isinstance(said, NoAnswer) and said.outcome_unknown:
-        there = await entry(js, bucket, name)
-        if isinstance(there, Entry) and (there.value, there.deleted) == (value, False):
+    answer: Put = await js.put_entry(bucket, name, value, expected_revision=group.record.revision)
+    if isinstance(answer, NoAnswer) and answer.outcome_unknown:
+        stored = await entry(js, bucket, name)
+        if isinstance(stored, Entry) and (stored.value, stored.deleted) == (value, False):
             return None
-    return None if isinstance(said, Stored) else str(said)
+    return None if isinstance(answer, Stored) else str(answer)

@@ -38,10 +38,10 @@ def members_text(
     lines += paper.wrapped(OFFLINE, 4) if offline else []
     lines += _by_member(change)
     if least is not None and least < moved and "members" in membership and not change.is_blocked:
-        said = (
+        sentence = (
             f"With member_mappings only {counted(least, 'partition')} instead of {moved:_} would move: add --mappings."
         )
-        lines += ["", *paper.wrapped(said)]
+        lines += ["", *paper.wrapped(sentence)]
     return "\n".join(lines) + "\n"
 
 
@@ -53,24 +53,24 @@ def _by_member(change: PlannedChange) -> list[str]:
     return ["", *table([["member", "now", "then"], *rows], indent=4)] if rows else []
 
 
-def migrations_text(found: Sequence[RecordMigration], paper: Paper) -> str:
+def migrations_text(records: Sequence[RecordMigration], paper: Paper) -> str:
     """Return every record that has an earlier form."""
-    if not found:
+    if not records:
         return "no record to migrate\n"
-    lines = [line for one in found for line in (*_one(one, paper), "")]
-    blocked = sum(bool(one.obstacles) for one in found)
+    lines = [line for record in records for line in (*_record_lines(record, paper), "")]
+    blocked = sum(bool(record.obstacles) for record in records)
     refused = f", {blocked} refused" if blocked else ""
-    return "\n".join([*lines, f"{counted(len(found), 'record')} to migrate{refused}"]) + "\n"
+    return "\n".join([*lines, f"{counted(len(records), 'record')} to migrate{refused}"]) + "\n"
 
 
-def _one(one: RecordMigration, paper: Paper) -> Iterable[str]:
-    mark = "!" if one.obstacles else "~"
-    yield paper.paint(f"{mark} {visible(str(one.address))}", "refused" if mark == "!" else "update")
-    yield f"    before  {visible(one.before)}"  # never wrapped: a record is copied whole
-    yield f"    after   {visible(one.after)}"
-    for note in one.notes:
+def _record_lines(record: RecordMigration, paper: Paper) -> Iterable[str]:
+    mark = "!" if record.obstacles else "~"
+    yield paper.paint(f"{mark} {visible(str(record.address))}", "refused" if mark == "!" else "update")
+    yield f"    before  {visible(record.before)}"  # never wrapped: a record is copied whole
+    yield f"    after   {visible(record.after)}"
+    for note in record.notes:
         yield from paper.wrapped(f"{note[0].upper()}{note[1:]}.", 4)
-    for obstacle in one.obstacles:
+    for obstacle in record.obstacles:
         yield from paper.wrapped(f"GR195 not-migrated, refused. {obstacle.why[0].upper()}{obstacle.why[1:]}.", 4)
         yield from paper.wrapped(f"Instead: {obstacle.fix}.", 4)
 
@@ -105,14 +105,14 @@ def name(group: Data) -> str:
 
 def _state(group: Data) -> str:
     queue = group.get("queue") or {}
-    said = [f"record broken: {group['broken']}"] if "broken" in group else []
-    said += [f"legacy record: {', '.join(group['legacy'])}"] if "legacy" in group else []
-    said += [f"unknown: {group['unread']}"] if "unread" in group else []
-    said += ["queue stream missing"] if queue.get("missing") else []
-    said += ["resuming"] if "resuming" in queue else []
+    facts = [f"record broken: {group['broken']}"] if "broken" in group else []
+    facts += [f"legacy record: {', '.join(group['legacy'])}"] if "legacy" in group else []
+    facts += [f"unknown: {group['unread']}"] if "unread" in group else []
+    facts += ["queue stream missing"] if queue.get("missing") else []
+    facts += ["resuming"] if "resuming" in queue else []
     if "messages" in queue:
-        said.append(f"{counted(queue['consumers'], 'consumer')}, {queue['messages']:_} queued")
-    return "; ".join(said)
+        facts.append(f"{counted(queue['consumers'], 'consumer')}, {queue['messages']:_} queued")
+    return "; ".join(facts)
 
 
 def group_text(group: Data, paper: Paper) -> str:
@@ -127,22 +127,22 @@ def group_text(group: Data, paper: Paper) -> str:
 
 
 def _facts(group: Data) -> list[str]:
-    said = []
+    facts = []
     if "broken" in group:
-        said += [f"The record cannot be read: {group['broken']}.", f"It holds: {group['text']}",
+        facts += [f"The record cannot be read: {group['broken']}.", f"It holds: {group['text']}",
                  "Every running instance stops when it reads it. What to do: reconciler groups doctor " + name(group)]  # fmt: skip
     if "unread" in group:
-        said.append(f"Its live state is unknown: {group['unread']}")
-    said += [
-        f"{counted(one['partitions'], 'partition')} by {_pattern(one)}"
-        for one in group["pattern"]
+        facts.append(f"Its live state is unknown: {group['unread']}")
+    facts += [
+        f"{counted(filter_of_group['partitions'], 'partition')} by {_pattern(filter_of_group)}"
+        for filter_of_group in group["pattern"]
         if "partitions" in group
     ]
     if "legacy" in group:
-        said.append(f"legacy record, with {', '.join(group['legacy'])}; an ordinary apply leaves it alone")
+        facts.append(f"legacy record, with {', '.join(group['legacy'])}; an ordinary apply leaves it alone")
     if writer := group["written_by"].get("record"):
-        said.append(f"record in the form that {writer} writes")
-    return [*said, *_queue_facts(group)]
+        facts.append(f"record in the form that {writer} writes")
+    return [*facts, *_queue_facts(group)]
 
 
 def _pattern(pattern: Data) -> str:
@@ -158,12 +158,12 @@ def _queue_facts(group: Data) -> list[str]:
     if "messages" not in queue:
         return [f"queue {queue['stream']} " + ("does not exist" if queue.get("missing") else "is unknown")]
     behind = f", at least {queue['lag']:_} not copied yet" if queue.get("lag") else ""
-    made = f"; in the form that {writer} creates" if writer else ""
-    facts = [f"queue {queue['stream']}: {counted(queue['messages'], 'message')} ({size(queue['bytes'])}){behind}{made}"]
+    form = f"; in the form that {writer} creates" if writer else ""
+    facts = [f"queue {queue['stream']}: {counted(queue['messages'], 'message')} ({size(queue['bytes'])}){behind}{form}"]
     if "resuming" in queue:
-        what = "once it has stored a message, the next apply gives it the form that the reference creates"
+        next_form = "once it has stored a message, the next apply gives it the form that the reference creates"
         facts.append(
-            f"resuming: the queue was recreated to start at message {queue['resuming']:_} of its stream; {what}"
+            f"resuming: the queue was recreated to start at message {queue['resuming']:_} of its stream; {next_form}"
         )
     return facts
 
@@ -228,8 +228,8 @@ def partition_map(group: Data, paper: Paper) -> list[str]:
     if "stalled" in group:
         lines += paper.wrapped(f"stalled, with messages but without a client: {ranges(group['stalled'])}", 2)
     if "outside" in group:
-        said = ", ".join(f"{token} ({number:_})" for token, number in group["outside"].items())
-        lines += paper.wrapped(f"beyond its partitions: {said}", 2)
+        outside = ", ".join(f"{token} ({number:_})" for token, number in group["outside"].items())
+        lines += paper.wrapped(f"beyond its partitions: {outside}", 2)
     return lines
 
 
@@ -258,8 +258,8 @@ def active_text(groups: Sequence[Data], _paper: Paper) -> str:
         for member in group["members"]
     ]  # fmt: skip
     working = sum(member["state"] == "pinned" for group in groups for member in group["members"])
-    said = f"{working} of {counted(len(rows), 'member')} with a client" if rows else "no members"
-    return "\n".join([*(table(rows) if rows else ()), said]) + "\n"
+    total = f"{working} of {counted(len(rows), 'member')} with a client" if rows else "no members"
+    return "\n".join([*(table(rows) if rows else ()), total]) + "\n"
 
 
 def _work(member: Data) -> list[str]:
@@ -270,18 +270,18 @@ def _work(member: Data) -> list[str]:
 
 def place_text(places: Sequence[Data], _paper: Paper) -> str:
     """Return the text of `groups where`: the partition of a key, and its member."""
-    return "".join(f"{_place(one)}\n" for one in places)
+    return "".join(f"{_place(place_data)}\n" for place_data in places)
 
 
-def _place(one: Data) -> str:
-    by = f"by `{visible(one['hashed'])}`" if one["hashed"] != one["key"] else "by the whole key"
-    where = f"{visible(one['key'])} → partition {one['partition']} of {one['partitions']}, {by}"
-    if "address" not in one:
+def _place(place_data: Data) -> str:
+    by = f"by `{visible(place_data['hashed'])}`" if place_data["hashed"] != place_data["key"] else "by the whole key"
+    where = f"{visible(place_data['key'])} → partition {place_data['partition']} of {place_data['partitions']}, {by}"
+    if "address" not in place_data:
         return where
-    member = one.get("member")
+    member = place_data.get("member")
     owner = f"{member['member']}, {client(member)}" if member else "no member owns it"
-    queued = f"; {one['queued']:_} queued there" if "queued" in one else ""
-    return visible(f"{name(one)}: {where}: {owner}{queued}")
+    queued = f"; {place_data['queued']:_} queued there" if "queued" in place_data else ""
+    return visible(f"{name(place_data)}: {where}: {owner}{queued}")
 
 
 def spread_text(groups: Sequence[Data], paper: Paper) -> str:
@@ -306,8 +306,8 @@ def _spread(group: Data, paper: Paper) -> list[str]:
 
 def _sentences(group: Data, paper: Paper) -> list[str]:
     pairs = (("queued", "queued messages"), ("stored", "messages in the stream"))
-    said = (_unevenness(what, group[key], group["owners"]) for key, what in pairs if sum(group.get(key) or ()))
-    return [line for sentence in said for line in paper.wrapped(sentence, 2)]
+    sentences = (_unevenness(what, group[key], group["owners"]) for key, what in pairs if sum(group.get(key) or ()))
+    return [line for sentence in sentences for line in paper.wrapped(sentence, 2)]
 
 
 def _unevenness(what: str, numbers: Sequence[int], owners: Sequence[str | None]) -> str:

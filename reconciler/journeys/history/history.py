@@ -24,29 +24,29 @@ async def history(js: JetStream, topology: str | None = None) -> list[Run]:
     if isinstance(runs, Refusal) and runs.err_code == NO_STREAM:
         return []  # nothing was ever applied here
     if isinstance(runs, Refusal | NoAnswer):
-        raise _unreadable(runs)
+        raise _unreadable_error(runs)
     return [run for run in runs if topology in (None, run.topology)]
 
 
-async def run(js: JetStream, number: int) -> Run:
+async def stored_run(js: JetStream, number: int) -> Run:
     """Return one run of the journal. Raises CannotContinue where it has no run of this number, or cannot be read."""
-    found = await journal.run(js, number)
-    if isinstance(found, Refusal) and found.err_code == NO_STREAM:
-        found = None
-    if isinstance(found, Refusal | NoAnswer):
-        raise _unreadable(found)
-    if found is None:
+    answer = await journal.run(js, number)
+    if isinstance(answer, Refusal) and answer.err_code == NO_STREAM:
+        answer = None
+    if isinstance(answer, Refusal | NoAnswer):
+        raise _unreadable_error(answer)
+    if answer is None:
         raise _problem(f"There is no run {number} in the journal of this account.", "See `reconciler history`.")
-    return found
+    return answer
 
 
 async def difference(js: JetStream, numbers: Sequence[int], topology: str | None) -> ChangesBetween:
     """Return what changed from one run to a later one of the same topology. With one number, compare with the newest
     run; with none, show what the newest run changed."""
     runs = await history(js, topology)
-    last = _found(runs, numbers[-1]) if len(numbers) == 2 else _newest(runs, numbers)
+    last = _run_with_number(runs, numbers[-1]) if len(numbers) == 2 else _newest_run(runs, numbers)
     own = sorted((run for run in runs if run.topology == last.topology), key=lambda run: run.number)
-    first = _found(runs, numbers[0]) if numbers else _before(own, last)
+    first = _run_with_number(runs, numbers[0]) if numbers else _run_before(own, last)
     if first.topology != last.topology:
         raise _problem(
             f"Run {first.number} applied topology {first.topology}, but run {last.number} applied {last.topology}.",
@@ -58,20 +58,20 @@ async def difference(js: JetStream, numbers: Sequence[int], topology: str | None
     return compared(first, last, await asyncio.gather(*(journal.in_full(js, run) for run in between)))
 
 
-def _found(runs: Sequence[Run], number: int) -> Run:
-    if (run := next((one for one in runs if one.number == number), None)) is None:
+def _run_with_number(runs: Sequence[Run], number: int) -> Run:
+    if (run := next((stored for stored in runs if stored.number == number), None)) is None:
         raise _problem(f"There is no run {number} in the journal of this account.", "See `reconciler history`.")
     return run
 
 
-def _newest(runs: Sequence[Run], since: Sequence[int]) -> Run:
-    topology = _found(runs, since[0]).topology if since else None
+def _newest_run(runs: Sequence[Run], since: Sequence[int]) -> Run:
+    topology = _run_with_number(runs, since[0]).topology if since else None
     if (newest := next((run for run in runs if topology in (None, run.topology)), None)) is None:
         raise _problem("No run is remembered in this account.", "Apply something first.")
     return newest
 
 
-def _before(own: Sequence[Run], last: Run) -> Run:
+def _run_before(own: Sequence[Run], last: Run) -> Run:
     """Return the run before this one of the same topology. Raises CannotContinue where this is the first."""
     earlier = [run for run in own if run.number < last.number]
     if not earlier:
@@ -84,8 +84,8 @@ async def leases(js: JetStream, topology: str | None) -> list[Held]:
     """Return the leases that are held, of one topology or of all."""
     held = await lease.leases(js)
     if isinstance(held, Refusal | NoAnswer):
-        raise _unreadable(held)
-    return [one for one in held if topology in (None, one.holder.topology)]
+        raise _unreadable_error(held)
+    return [held_lease for held_lease in held if topology in (None, held_lease.holder.topology)]
 
 
 async def unlock(js: JetStream, shown: Held) -> None:
@@ -101,7 +101,7 @@ async def unlock(js: JetStream, shown: Held) -> None:
         raise CannotContinue.because("LE205", "lease-changed-hands", message, fix=fix)
 
 
-def _unreadable(why: Refusal | NoAnswer) -> CannotContinue:
+def _unreadable_error(why: Refusal | NoAnswer) -> CannotContinue:
     fix = f"Allow publishing to $JS.API.STREAM.INFO.KV_{BUCKET} and $JS.API.STREAM.MSG.GET.KV_{BUCKET}."
     return _problem(f"Bucket {BUCKET} could not be read: {why}.", fix)
 

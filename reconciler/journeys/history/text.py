@@ -21,46 +21,47 @@ DIFFERENCE_FORMAT = 1
 _SIGNS = {"created": "+", "deleted": "-", "replaced": "±", "updated": "~"}
 
 
-def difference_text(found: ChangesBetween, paper: Paper) -> str:
+def difference_text(difference: ChangesBetween, paper: Paper) -> str:
     """Return what happened to each resource between the two runs, and the runs in between that are not fully known."""
-    return inert("\n".join(_lines(found, paper)) + "\n")
+    return inert("\n".join(_difference_lines(difference, paper)) + "\n")
 
 
-def _lines(found: ChangesBetween, paper: Paper) -> Iterator[str]:
-    first, last = found.first, found.last
+def _difference_lines(difference: ChangesBetween, paper: Paper) -> Iterator[str]:
+    first, last = difference.first, difference.last
     head = f"run {first.number} → run {last.number} of topology {last.topology}"
-    told = [revision(run.begun) or "unknown revision" for run in (first, last)]
-    yield paper.paint(visible(f"{head}: {' → '.join(told)}"), "head")
-    for one in found.resources:
-        yield f"{_SIGNS[one.became]} {visible(one.address)}  {one.became}"
-        yield from field_lines(one.fields, paper)
-        yield from (f"    {visible(path)}  changed, too long to be kept" for path in one.long)
-    if not found.resources:
+    revisions = [revision(run.begun) or "unknown revision" for run in (first, last)]
+    yield paper.paint(visible(f"{head}: {' → '.join(revisions)}"), "head")
+    for resource in difference.resources:
+        yield f"{_SIGNS[resource.became]} {visible(resource.address)}  {resource.became}"
+        yield from field_lines(resource.fields, paper)
+        yield from (f"    {visible(path)}  changed, too long to be kept" for path in resource.long)
+    if not difference.resources:
         yield "Nothing differs." if first.number != last.number else "This is one run; name two."
-    for numbers, why in ((found.unsure, "no end of it is known: perhaps not all of its changes were made"),
-                         (found.untold, "its changes are not in the journal")):  # fmt: skip
+    for numbers, why in ((difference.unsure, "no end of it is known: perhaps not all of its changes were made"),
+                         (difference.untold, "its changes are not in the journal")):  # fmt: skip
         for number in numbers:
             yield from paper.wrapped(f"run {number}: {why}; see `reconciler history {number}`")
 
 
-def difference_json(found: ChangesBetween) -> str:
+def difference_json(difference: ChangesBetween) -> str:
     """Return the same for tools: each field with the value it had and the value it has."""
     return json_text(
         {
-            "format": DIFFERENCE_FORMAT, "topology": found.last.topology, "from": found.first.number, "to": found.last.number,
-            "resources": [_resource(one) for one in found.resources],
-            "unsure": list(found.unsure), "untold": list(found.untold),
+            "format": DIFFERENCE_FORMAT, "topology": difference.last.topology,
+            "from": difference.first.number, "to": difference.last.number,
+            "resources": [_resource_data(resource) for resource in difference.resources],
+            "unsure": list(difference.unsure), "untold": list(difference.untold),
         }
     )  # fmt: skip
 
 
-def _resource(one: Differs) -> dict[str, Any]:
-    fields = [_field(field) for field in one.fields]
-    said = {"address": one.address, "became": one.became, "fields": fields}
-    return {**said, "long": list(one.long)} if one.long else said
+def _resource_data(differing: Differs) -> dict[str, Any]:
+    fields = [_field_data(field) for field in differing.fields]
+    entry = {"address": differing.address, "became": differing.became, "fields": fields}
+    return {**entry, "long": list(differing.long)} if differing.long else entry
 
 
-def _field(field: FieldChange) -> dict[str, Any]:
+def _field_data(field: FieldChange) -> dict[str, Any]:
     """Leave out the key of an absent value, as in plans."""
     sides = {"from": field.live, "to": field.desired}
     return {"path": field.path, **{name: value for name, value in sides.items() if value is not None}}
@@ -74,18 +75,18 @@ def history_text(runs: Sequence[Run], paper: Paper) -> str:
     """Return a table with a line for each run, in the order given, or a sentence where there is no run."""
     if not runs:
         return "No run is remembered in this account.\n"
-    head, *rows = table([_HEADS, *map(_row, runs)], right=frozenset({0, 5}))
+    head, *rows = table([_HEADS, *map(_run_row, runs)], right=frozenset({0, 5}))
     return inert(
         "\n".join([paper.paint(head, "quiet"), *rows, f"To see one in full: reconciler history {runs[0].number}"])
         + "\n"
     )
 
 
-def _row(run: Run) -> tuple[str, ...]:
+def _run_row(run: Run) -> tuple[str, ...]:
     begun = run.begun
     by = f"{begun.get('user', '')}@{begun.get('host', '')}".strip("@")
     return (
-        str(run.number), _time(run.at), run.topology, by, revision(begun),
+        str(run.number), _time_text(run.at), run.topology, by, revision(begun),
         str(begun.get("steps", 0)), outcome(run),
     )  # fmt: skip
 
@@ -106,22 +107,22 @@ def outcome(run: Run) -> str:
     return f"{run.outcome}: {'; '.join(part for part in (ended.get('stopped'), counts) if part)}{left}"
 
 
-def _time(at: str) -> str:
+def _time_text(moment: str) -> str:
     """To the second, in the server's UTC."""
-    return at[:19].replace("T", " ")
+    return moment[:19].replace("T", " ")
 
 
 def run_text(run: Run, paper: Paper) -> str:
     """Return all that the journal holds of one run; each failed step has its reason and a way out."""
-    return inert("\n".join(_run(run, paper)) + "\n")
+    return inert("\n".join(_run_lines(run, paper)) + "\n")
 
 
-def _run(run: Run, paper: Paper) -> Iterator[str]:
+def _run_lines(run: Run, paper: Paper) -> Iterator[str]:
     begun = run.begun
     yield paper.paint(visible(f"run {run.number} of topology {run.topology}: {outcome(run)}"), "head")
-    until = f" to {_time(run.until)}" if run.until else ""
+    until = f" to {_time_text(run.until)}" if run.until else ""
     facts = {
-        "time": f"{_time(run.at)}{until} UTC, by the server's clock",
+        "time": f"{_time_text(run.at)}{until} UTC, by the server's clock",
         "by": f"{begun.get('user', 'somebody')} on {begun.get('host', '?')} (process {begun.get('pid', 0)})",
         "account user": begun.get("account_user"), "source": begun.get("source"),
         "revision": begun.get("git_revision"), "tool": begun.get("tool"),
@@ -137,28 +138,30 @@ def _run(run: Run, paper: Paper) -> Iterator[str]:
     if run.outcome == UNKNOWN:
         yield from paper.wrapped("It came to an end, but the entry that told how was deleted or overwritten.")
     for name in ("failed", "in_doubt"):
-        for one in run.steps.get(name, ()):
-            yield from _failure(name.replace("_", " "), one, paper)
+        for entry in run.steps.get(name, ()):
+            yield from _failure_lines(name.replace("_", " "), entry, paper)
     for because, calls in run.steps.get("skipped", {}).items():
-        yield from _named(f"not tried ({because})", calls, paper)
+        yield from _named_lines(f"not tried ({because})", calls, paper)
     for name in ("not_started", "done"):
-        yield from _named(name.replace("_", " "), run.steps.get(name, {}), paper)
-    for one in run.steps.get("warnings", ()):
-        yield from paper.wrapped(f"warning {one.get('code')}: {one.get('message')}", 2)
+        yield from _named_lines(name.replace("_", " "), run.steps.get(name, {}), paper)
+    for entry in run.steps.get("warnings", ()):
+        yield from paper.wrapped(f"warning {entry.get('code')}: {entry.get('message')}", 2)
 
 
-def _failure(word: str, one: dict[str, Json], paper: Paper) -> Iterator[str]:
-    yield paper.paint(visible(f"  {word}: {one.get('call')} {one.get('on')} of {one.get('address')}"), "refused")
-    yield from paper.wrapped(f"{one.get('code')} {one.get('message')}", 4)
-    if one.get("fix"):
-        yield from paper.paragraphs(f"Instead: {one['fix']}", 4)
+def _failure_lines(word: str, failure: dict[str, Json], paper: Paper) -> Iterator[str]:
+    yield paper.paint(
+        visible(f"  {word}: {failure.get('call')} {failure.get('on')} of {failure.get('address')}"), "refused"
+    )
+    yield from paper.wrapped(f"{failure.get('code')} {failure.get('message')}", 4)
+    if failure.get("fix"):
+        yield from paper.paragraphs(f"Instead: {failure['fix']}", 4)
 
 
-def _named(head: str, calls: Mapping[str, Json], paper: Paper) -> Iterator[str]:
+def _named_lines(head: str, calls: Mapping[str, Json], paper: Paper) -> Iterator[str]:
     for call, names in calls.items():
         if isinstance(names, list):
-            what = visible(f"{head}: {counted(len(names), 'step')} {call}")
-            yield from named(what, names, paper, 2)
+            heading = visible(f"{head}: {counted(len(names), 'step')} {call}")
+            yield from named(heading, names, paper, 2)
         else:
             yield visible(f"  {head}: {names} more, not named")
 
@@ -177,9 +180,9 @@ def run_data(run: Run) -> dict[str, Json]:
     """Return what the journal holds of one run as plain data; absent values are left out."""
     begun = {name: value for name, value in run.begun.items() if name not in ("format", "run", "changes")}
     ended = run.ended or {}
-    told = {
+    values = {
         "run": run.number, "outcome": run.outcome, "began": run.at, "ended": run.until, **begun,
         "stopped": ended.get("stopped"), "outcomes": ended.get("counts"), "steps": begun.get("steps"),
         "became": dict(run.steps) or None,
     }  # fmt: skip
-    return {name: value for name, value in told.items() if value is not None}
+    return {name: value for name, value in values.items() if value is not None}

@@ -65,19 +65,21 @@ def permissions(
     """Return the permissions. `allow` is the consent of the command line, as (code, address pattern). With `backup`,
     streams are backed up before. With `watch`, drift is looked for whenever something changes."""
     patterns = [pattern for _, pattern in allow]
-    about = [*_about(topology, patterns, registry)]
+    possible = [*_possible_changes(topology, patterns, registry)]
     publish = [*api.looking()]
-    publish += api.attributing(_trails(topology)) if purpose is Purpose.DRIFT else api.measuring(_measured(about))
+    publish += (
+        api.attributing(_trails(topology)) if purpose is Purpose.DRIFT else api.measuring(_streams_measured(possible))
+    )
     if purpose is Purpose.APPLY:
-        steps = [step for one in about for step in _may_become(one)]
+        steps = [step for may in possible for step in _possible_steps(may)]
         publish += [*api.remembering(), *api.carrying_out(steps), *api.verifying(steps)]
         if backup:
-            publish += api.backing_up(dict.fromkeys(_kept_in(raw) for one in about for raw in sorted(one.raws)))
+            publish += api.backing_up(dict.fromkeys(_kept_in(raw) for may in possible for raw in sorted(may.raws)))
     heard = api.hearing() if watch else ()
     return Needs(publish=minimal_needs(publish), subscribe=(api.answers(), *heard))
 
 
-def _about(topology: Topology, patterns: list[str], registry: Registry) -> Iterator[_May]:
+def _possible_changes(topology: Topology, patterns: list[str], registry: Registry) -> Iterator[_May]:
     retention = {d.address.name: getattr(d.spec, "retention", None) or "" for d in topology.resources if _is_stream(d)}
     consumers = [d.address.stream for d in topology.resources if d.address.kind == "consumer"]
     moves = {moved.address: moved for moved in topology.moved}
@@ -132,73 +134,73 @@ def _trails(topology: Topology) -> list[str]:
     return [one.address.name for one in streams if captures(getattr(one.spec, "subjects", None) or ())]
 
 
-def _measured(about: Iterable[_May]) -> list[str]:
+def _streams_measured(possible: Iterable[_May]) -> list[str]:
     """Streams whose messages a change may cost; for an elastic group, its queue and the source of that."""
-    found: list[str] = []
-    for one in about:
-        first, queues = one.primary, [raw for raw in sorted(one.raws) if raw.type == "stream"]
+    streams: list[str] = []
+    for may in possible:
+        first, queues = may.primary, [raw for raw in sorted(may.raws) if raw.type == "stream"]
         if first.type != "entry":
-            found.append(first.on[0])
-        elif queues and one.spec is not None:
-            found += [*(raw.on[0] for raw in queues), one.address.stream]
-    return list(dict.fromkeys(found))
+            streams.append(first.on[0])
+        elif queues and may.spec is not None:
+            streams += [*(raw.on[0] for raw in queues), may.address.stream]
+    return list(dict.fromkeys(streams))
 
 
-def _may_become(one: _May) -> Iterator[Step]:
-    for raw in sorted(one.raws):
-        if one.spec is None:
-            yield from _removed(one, raw)
+def _possible_steps(may: _May) -> Iterator[Step]:
+    for raw in sorted(may.raws):
+        if may.spec is None:
+            yield from _removed(may, raw)
         elif raw.type == "stream":
-            yield from _stream(one, raw)
+            yield from _stream(may, raw)
         elif raw.type == "consumer":
-            yield from _consumer(one, raw)
+            yield from _consumer(may, raw)
         else:
             yield from _entry(raw)
 
 
-def _removed(one: _May, raw: Raw) -> Iterator[Step]:
+def _removed(may: _May, raw: Raw) -> Iterator[Step]:
     if raw.type == "consumer":
         yield _step(Call.CONSUMER_DELETE, raw.on)
     elif raw.type == "entry":
         yield _step(Call.ENTRY_DELETE, raw.on)
-        if one.kind.name == "static_group":  # the durables of its members, whose names only the record knows
-            yield _step(Call.CONSUMER_DELETE, (one.address.stream, "*"))
+        if may.kind.name == "static_group":  # the durables of its members, whose names only the record knows
+            yield _step(Call.CONSUMER_DELETE, (may.address.stream, "*"))
     else:
         yield _step(Call.STREAM_DELETE, raw.on)
-        if one.kind.place.within:  # before its queue goes, it stops copying, and the members of the group leave
+        if may.kind.place.within:  # before its queue goes, it stops copying, and the members of the group leave
             yield _step(Call.STREAM_UPDATE, raw.on)
             yield _step(Call.GATE_CONSUMERS_GONE, raw.on)
 
 
-def _stream(one: _May, raw: Raw) -> Iterator[Step]:
+def _stream(may: _May, raw: Raw) -> Iterator[Step]:
     yield _step(Call.STREAM_CREATE, raw.on)
-    if not one.kind.place.within:
+    if not may.kind.place.within:
         yield _step(Call.STREAM_UPDATE, raw.on)
         return
-    feeding = {"from": one.address.stream}
+    feeding = {"from": may.address.stream}
     yield _step(Call.STREAM_UPDATE, raw.on)  # the replicas of a group's queue, which follow those of its source
     # for an earlier apply that recreated the queue with consent and could not settle it
     yield _step(Call.QUEUE_SETTLE, raw.on, feeding)
-    if one.replaced:
+    if may.replaced:
         for call in (Call.QUEUE_READ, Call.GATE_CONSUMERS_GONE, Call.STREAM_DELETE, Call.GATE_QUEUE_CAUGHT_UP):
             yield _step(call, raw.on, feeding)
 
 
-def _consumer(one: _May, raw: Raw) -> Iterator[Step]:
+def _consumer(may: _May, raw: Raw) -> Iterator[Step]:
     yield _step(Call.CONSUMER_CREATE, raw.on)
     yield _step(Call.CONSUMER_UPDATE, raw.on)
-    if one.says("pause_until") or one.replaced or one.queued:
+    if may.says("pause_until") or may.replaced or may.queued:
         yield _step(Call.CONSUMER_PAUSE, raw.on)
-    if one.queued:
+    if may.queued:
         yield _step(Call.CONSUMER_RESET, raw.on)
-    if one.queued or one.replaced:  # servers before 2.14 have no reset
+    if may.queued or may.replaced:  # servers before 2.14 have no reset
         yield _step(Call.CONSUMER_DELETE, raw.on)
-    if one.replaced:
+    if may.replaced:
         yield _step(Call.CONSUMER_UNPIN, raw.on)
-    if one.origin:
+    if may.origin:
         for call in (Call.CONSUMER_READ, Call.CONSUMER_PAUSE, Call.CONSUMER_DELETE, Call.CONSUMER_CREATE):
-            yield _step(call, one.origin.names)
-    if (one.replaced or one.origin) and one.retention != "limits":
+            yield _step(call, may.origin.names)
+    if (may.replaced or may.origin) and may.retention != "limits":
         stands_in = (raw.on[0], placeholder(raw.on[1]))
         yield from (_step(call, stands_in) for call in (Call.CONSUMER_CREATE, Call.CONSUMER_DELETE))
 

@@ -14,7 +14,7 @@ from reconciler.documents.read.environments import is_pattern
 from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.load import Loaded
 from reconciler.documents.read.values import Filled
-from reconciler.journeys.plan.used import used
+from reconciler.journeys.plan.used_streams import used_stream_problems
 from reconciler.kinds import REGISTRY
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, ordered
@@ -30,9 +30,11 @@ class Several(CannotContinue):
     def readable(self, environment: str | None = None) -> list[Loaded]:
         """Return all topologies of one account in the order in which to apply them; of an environment, those that do not
         declare others alone. Raises CannotContinue with every problem in any of them."""
-        each = [one for one in self.each if not (environment and one.environments) or environment in one.environments]
-        wrong = [one for loaded in each if loaded.topology is None for one in loaded.diagnostics]
-        if found := wrong or [*_claimed_twice(each), *_not_declared(each)]:
+        each = [
+            item for item in self.each if not (environment and item.environments) or environment in item.environments
+        ]
+        wrong = [item for loaded in each if loaded.topology is None for item in loaded.diagnostics]
+        if found := wrong or [*_claimed_twice(each), *_missing_declarations(each)]:
             raise CannotContinue(*found)
         return in_order(each)
 
@@ -45,30 +47,30 @@ def load(paths: Sequence[Path], tree: Tree = DISK) -> Loaded:
 def in_environments(paths: Sequence[Path], tree: Filled, wanted: str | None) -> list[Loaded]:
     """Load every topology in each of its environments that the name or pattern matches; all of them without one. A
     topology without environments is loaded as it is, unless one is asked for by its name."""
-    whole = load(paths, tree)
-    found = list[Loaded]()
-    for one in whole.each or (whole,):
-        names = [name for name in one.environments if fnmatchcase(name, wanted or "*")]
-        if not one.environments and (wanted is None or is_pattern(wanted)):
-            found.append(one)
+    all_files = load(paths, tree)
+    each = list[Loaded]()
+    for loaded in all_files.each or (all_files,):
+        names = [name for name in loaded.environments if fnmatchcase(name, wanted or "*")]
+        if not loaded.environments and (wanted is None or is_pattern(wanted)):
+            each.append(loaded)
         else:
-            found += (load(one.paths, replace(tree, environment=name)) for name in names or [wanted or ""])
-    return found
+            each += (load(loaded.paths, replace(tree, environment=name)) for name in names or [wanted or ""])
+    return each
 
 
-def told_once(each: Sequence[Loaded]) -> Iterator[Loaded]:
+def without_repeated_diagnostics(each: Sequence[Loaded]) -> Iterator[Loaded]:
     """Say what is wrong in all environments of a topology once, and of anything else, in which environment it is."""
-    for one in each:
-        alike = [other for other in each if (other.name, other.paths) == (one.name, one.paths)]
-        if len(alike) == 1:
-            yield one
+    for loaded in each:
+        same_files = [other for other in each if (other.name, other.paths) == (loaded.name, loaded.paths)]
+        if len(same_files) == 1:
+            yield loaded
             continue
-        shared = set.intersection(*(set(other.diagnostics) for other in alike))
-        where = (one.topology or one.readable or Topology(name="")).environment
-        own = [replace(found, message=f"{where}: {found.message}") for found in one.diagnostics if found not in shared]
-        first = [found for found in one.diagnostics if found in shared] if one is alike[0] else []
-        if own or first or not any(found.is_error for found in one.diagnostics):
-            yield replace(one, diagnostics=tuple(ordered([*first, *own])))
+        shared = set.intersection(*(set(other.diagnostics) for other in same_files))
+        where = (loaded.topology or loaded.readable or Topology(name="")).environment
+        own = [replace(d, message=f"{where}: {d.message}") for d in loaded.diagnostics if d not in shared]
+        first = [finding for finding in loaded.diagnostics if finding in shared] if loaded is same_files[0] else []
+        if own or first or not any(finding.is_error for finding in loaded.diagnostics):
+            yield replace(loaded, diagnostics=tuple(ordered([*first, *own])))
 
 
 def read(paths: Sequence[Path], tree: Tree = DISK) -> Topology:
@@ -92,9 +94,11 @@ def in_order(each: Sequence[Loaded]) -> list[Loaded]:
     """Order topologies. One that forgets an object goes before one that declares it, and one that declares an object goes
     before one that names it as `external`. One that removes a consumer or a group goes before one that removes its stream.
     Otherwise the order of the files stays."""
-    ordered, left = list[Loaded](), [_Claims.of(one) for one in each]
+    ordered, left = list[Loaded](), [_Claims.of(claims) for claims in each]
     while left:
-        free = (one for one in left if not any(other.goes_before(one) for other in left if other is not one))
+        free = (
+            claims for claims in left if not any(other.goes_before(claims) for other in left if other is not claims)
+        )
         going = next(free, left[0])  # two topologies may depend on each other
         ordered.append(going.loaded)
         left.remove(going)
@@ -118,17 +122,17 @@ class _Claims:
     @property
     def streams(self) -> frozenset[str]:
         """What is declared, by the streams behind it: others use a bucket as `KV_` and its name."""
-        return frozenset(name for one in self.declared if (name := REGISTRY.of(one).stream(one)))
+        return frozenset(name for address in self.declared if (name := REGISTRY.of(address).stream(address)))
 
     @classmethod
     def of(cls, loaded: Loaded) -> _Claims:
         if loaded.topology is None:
             return cls(loaded, {}, frozenset(), frozenset())
-        resources, given_up = loaded.topology.resources, frozenset(one.address for one in loaded.topology.forget)
-        elsewhere = frozenset(one.address for one in resources if one.external)
-        declared = {one.address: one.spec.labels for one in resources if not one.external}
-        bulk = tuple(one for one in loaded.topology.bulk if one.key == "forget")
-        removed = frozenset(one.address for one in loaded.topology.removed)
+        resources, given_up = loaded.topology.resources, frozenset(entry.address for entry in loaded.topology.forget)
+        elsewhere = frozenset(resource.address for resource in resources if resource.external)
+        declared = {resource.address: resource.spec.labels for resource in resources if not resource.external}
+        bulk = tuple(entry for entry in loaded.topology.bulk if entry.key == "forget")
+        removed = frozenset(entry.address for entry in loaded.topology.removed)
         return cls(loaded, declared, elsewhere - given_up, given_up, removed, bulk)
 
     def goes_before(self, other: _Claims) -> bool:
@@ -136,36 +140,38 @@ class _Claims:
         hangs on a stream that the other removes?"""
         if not self.given_up.isdisjoint(other.declared):
             return True
-        if not self.streams.isdisjoint(one.name for one in other.elsewhere):
+        if not self.streams.isdisjoint(address.name for address in other.elsewhere):
             return True
-        if not {REGISTRY.of(one).stream(one) for one in other.removed}.isdisjoint(_stream_below(self.removed)):
+        removed_streams = {REGISTRY.of(address).stream(address) for address in other.removed}
+        if not removed_streams.isdisjoint(_streams_below(self.removed)):
             return True
-        return any(entry.reaches(one, labels) for entry in self.bulk for one, labels in other.declared.items())
+        return any(entry.reaches(address, labels) for entry in self.bulk for address, labels in other.declared.items())
 
 
-def _stream_below(removed: Iterable[Address]) -> Iterator[str]:
+def _streams_below(removed: Iterable[Address]) -> Iterator[str]:
     """The streams of consumers and groups."""
-    return (one.stream for one in removed if REGISTRY.of(one).place.within)
+    return (address.stream for address in removed if REGISTRY.of(address).place.within)
 
 
-def _not_declared(each: Sequence[Loaded]) -> Iterator[Diagnostic]:
+def _missing_declarations(each: Sequence[Loaded]) -> Iterator[Diagnostic]:
     """Find streams that one topology uses from another one, whose files do not declare them."""
     topologies = [loaded.topology for loaded in each if loaded.topology]
-    yield from (one for topology in topologies for one in used(topology, topologies) if one.is_error)
+    for topology in topologies:
+        yield from (problem for problem in used_stream_problems(topology, topologies) if problem.is_error)
 
 
 def _claimed_twice(each: Sequence[Loaded]) -> Iterator[Diagnostic]:
     """Find objects that two topologies of one account both declare. Topologies that `expect` different places never
     meet."""
-    for one, other in combinations([loaded.topology for loaded in each if loaded.topology], 2):
-        if one.expect != other.expect:
+    for topology, other in combinations([loaded.topology for loaded in each if loaded.topology], 2):
+        if topology.expect != other.expect:
             continue
         theirs = {declared.address: declared for declared in other.resources}
-        for ours in one.resources:
+        for ours in topology.resources:
             again = theirs.get(ours.address)
             if again and not ours.external and not again.external:
                 message = (
-                    f"`{ours.address}` is declared by topology {other.name} here and by {one.name} at "
+                    f"`{ours.address}` is declared by topology {other.name} here and by {topology.name} at "
                     f"{ours.where('')}; only one of them can own it"
                 )
                 fix = (

@@ -66,15 +66,17 @@ async def planned(
     """Plan from a snapshot that was already taken. Without a connection, questions about the changes stay unanswered."""
     options = completed(options, topology, snapshot)
     view = compared(topology, snapshot, options, registry, is_looked_at=js is not None)
-    made = await decided(view, js, options, registry)
-    return Planned(plan=made, snapshot=snapshot, topology=topology, options=options)
+    decided_plan = await decided(view, js, options, registry)
+    return Planned(plan=decided_plan, snapshot=snapshot, topology=topology, options=options)
 
 
 def completed(options: RunOptions, topology: Topology, snapshot: Snapshot) -> RunOptions:
     """Fill in the day from the server's clock and the origin of the files from git, unless the options give them."""
-    found = origin(Path(topology.files[0])) if topology.files and options.origin is None else options.came_from
+    from_files = origin(Path(topology.files[0])) if topology.files and options.origin is None else options.came_from
     return replace(
-        options, today=options.today or snapshot.target.day or datetime.now(UTC).date(), origin=options.origin or found
+        options,
+        today=options.today or snapshot.target.day or datetime.now(UTC).date(),
+        origin=options.origin or from_files,
     )
 
 
@@ -93,19 +95,19 @@ def compared(
     if unread and unread.severity is Severity.ERROR:
         raise CannotContinue(unread)
     view = compare(topology, snapshot, remembered.read(snapshot, registry), registry, options)
-    beside = (*([unread] if unread else ()), *left_behind(snapshot), *ahead(snapshot))
-    return replace(view, diagnostics=(*beside, *view.diagnostics))
+    diagnostics = (*([unread] if unread else ()), *left_behind(snapshot), *ahead(snapshot))
+    return replace(view, diagnostics=(*diagnostics, *view.diagnostics))
 
 
 async def decided(view: View, js: JetStream | None, options: RunOptions, registry: Registry = REGISTRY) -> Plan:
     """Ask the server what the changes need to know, and decide the plan."""
-    made = decide(replace(view, facts=await _answers(js, view, registry)), registry, options)
-    return replace(made, read=count_objects(view))
+    decided_plan = decide(replace(view, facts=await _answers(js, view, registry)), registry, options)
+    return replace(decided_plan, read=count_objects(view))
 
 
 async def _answers(js: JetStream | None, view: View, registry: Registry) -> Facts:
     """Ask until no answer leads to another question."""
     facts: dict[Question, Json | Unanswered] = {}
-    while asked := unanswered_questions(replace(view, facts=facts), registry):
-        facts |= await ask(js, asked) if js else dict.fromkeys(asked, Unanswered("no server was asked"))
+    while unanswered := unanswered_questions(replace(view, facts=facts), registry):
+        facts |= await ask(js, unanswered) if js else dict.fromkeys(unanswered, Unanswered("no server was asked"))
     return facts

@@ -21,12 +21,12 @@ def forms(snapshot: Snapshot) -> Forms:
     def wrong(step: Step, sent: Config, before: Config | None, echo: Config) -> Sequence[str]:
         if len(step.on) == 1:
             streams[step.on[0]] = echo
-            settled = stream_config.settle(sent, snapshot.target, name=step.on[0], origin=_origin(sent, streams))
-            return unlike(settled.config, settled.filled, stream_config.canonical(echo))
+            settled = stream_config.settle(sent, snapshot.target, name=step.on[0], origin=_origin_of(sent, streams))
+            return surprises_in(settled.config, settled.filled, stream_config.canonical(echo))
         parent = stream_config.canonical(streams.get(step.on[0], {}))
-        written = sent if before is None else _left_paused(sent, echo)
+        written = sent if before is None else _without_pause(sent, echo)
         predicted = consumer_config.settle(written, snapshot.target, parent=parent)
-        return unlike(predicted.config, predicted.filled, consumer_config.canonical(echo))
+        return surprises_in(predicted.config, predicted.filled, consumer_config.canonical(echo))
 
     def stored(on: tuple[str, ...]) -> Entry | None:
         bucket, key = on
@@ -40,29 +40,29 @@ def fields_of(step: Step) -> Mapping[str, FieldInfo]:
     return stream_config.FIELD_INFOS if len(step.on) == 1 else consumer_config.FIELD_INFOS
 
 
-def _left_paused(sent: Config, echo: Config) -> Config:
+def _without_pause(sent: Config, echo: Config) -> Config:
     """Keep `pause_until` as the server answered it: no update pauses or resumes a consumer, and the value read before
     may be older than the pause."""
     paused = {"pause_until": echo["pause_until"]} if "pause_until" in echo else {}
     return {**{name: value for name, value in sent.items() if name != "pause_until"}, **paused}
 
 
-def _origin(sent: Config, streams: Mapping[str, Config]) -> Config | None:
+def _origin_of(sent: Config, streams: Mapping[str, Config]) -> Config | None:
     mirror = sent.get("mirror") or {}
     origin = streams.get(mirror.get("name", ""))
     return stream_config.canonical(origin) if origin is not None else None
 
 
-def unlike(predicted: Config, filled: Mapping[str, ServerDefault], echoed: Config) -> list[str]:
+def surprises_in(predicted: Config, filled: Mapping[str, ServerDefault], echoed: Config) -> list[str]:
     """Describe each field whose answer differs from the prediction, except where a limit of the server explains the
     difference."""
     surprises = []
     for name in sorted(predicted.keys() | echoed.keys()):
-        wanted, found = predicted.get(name), echoed.get(name)
-        if wanted != found and not (name in filled and filled[name].could_be(found)):
-            surprises.append(f"{name} is {_shown(found)}, expected {_shown(wanted)}")
+        wanted, stored = predicted.get(name), echoed.get(name)
+        if wanted != stored and not (name in filled and filled[name].could_be(stored)):
+            surprises.append(f"{name} is {_show_value(stored)}, expected {_show_value(wanted)}")
     return surprises
 
 
-def _shown(value: Json) -> str:
+def _show_value(value: Json) -> str:
     return "absent" if value is None else str(value)

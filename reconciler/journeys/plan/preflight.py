@@ -29,27 +29,27 @@ def check(plan: Plan, snapshot: Snapshot, js: JetStream, *, kept: Iterable[str] 
     api = Api(start=js.prefix)
     needed = [*api.carrying_out(plan.steps), *api.backing_up(kept)]
     if needs_memory(plan):
-        needed += _memory(plan, snapshot, js)
+        needed += _needs_of_memory(plan, snapshot, js)
     if missing := minimal_needs(missing_needs(needed, snapshot.may)):
         raise CannotContinue(_not_permitted(missing))
 
 
-def forgetful(plan: Plan, snapshot: Snapshot, js: JetStream) -> Diagnostic | None:
+def memory_warning(plan: Plan, snapshot: Snapshot, js: JetStream) -> Diagnostic | None:
     """Return the warning that this user cannot record what is applied, if that is so. Everything else continues."""
     if not plan.ledger_known:
-        return _forgotten(
+        return _memory_diagnostic(
             snapshot.unknown_bucket(BUCKET) or "it could not be read", [*Api(start=js.prefix).remembering()]
         )
-    missing = minimal_needs(missing_needs(_memory(plan, snapshot, js), snapshot.may)) if snapshot.may else ()
-    return _forgotten("this user may not use it", missing) if missing else None
+    missing = minimal_needs(missing_needs(_needs_of_memory(plan, snapshot, js), snapshot.may)) if snapshot.may else ()
+    return _memory_diagnostic("this user may not use it", missing) if missing else None
 
 
-def _forgotten(why: str, missing: Iterable[Need]) -> Diagnostic:
+def _memory_diagnostic(why: str, missing: Iterable[Need]) -> Diagnostic:
     return Diagnostic(
         severity=Severity.WARNING, code="LE102", name="ledger-not-writable",
         message=f"applied without bucket {BUCKET}, so without lease, journal and records ({why}): creates, updates "
                 "and membership changes work; replacement, deletion and three-way drift do not",
-        fix=_allowing(_wide(missing)),
+        fix=_permission_lines(_widest_subjects(missing)),
     )  # fmt: skip
 
 
@@ -58,12 +58,12 @@ def needs_memory(plan: Plan) -> bool:
     return bool(streams_at_stake(plan)) or any(step.on[0] == BUCKET for step in plan.steps)
 
 
-def _memory(plan: Plan, snapshot: Snapshot, js: JetStream) -> list[Need]:
+def _needs_of_memory(plan: Plan, snapshot: Snapshot, js: JetStream) -> list[Need]:
     keys = (lease_key(plan.topology), journal.begun_key(1), *map(encode_key, plan.records))
     return [*Api(start=js.prefix).remembering(*keys, made=f"KV_{BUCKET}" in snapshot.streams)]
 
 
-def _wide(missing: Iterable[Need]) -> list[str]:
+def _widest_subjects(missing: Iterable[Need]) -> list[str]:
     """Name all keys at once: they differ from run to run."""
     head = f"$KV.{BUCKET}."
     subjects = (need.subject for need in missing)
@@ -71,16 +71,16 @@ def _wide(missing: Iterable[Need]) -> list[str]:
 
 
 def _not_permitted(missing: Sequence[Need]) -> Diagnostic:
-    subjects = _wide(missing)
+    subjects = _widest_subjects(missing)
     named = ", ".join(subjects[:SHOWN]) + (f" and {len(subjects) - SHOWN} more" if len(subjects) > SHOWN else "")
     return Diagnostic(
         severity=Severity.ERROR, code="AP301", name="not-permitted",
         message=f"This user may not publish to {named}, which this plan needs. Nothing was changed.",
-        fix=_allowing(subjects),
+        fix=_permission_lines(subjects),
     )  # fmt: skip
 
 
-def _allowing(subjects: Sequence[str]) -> str:
+def _permission_lines(subjects: Sequence[str]) -> str:
     """One subject a line, so that the lines can be copied whole."""
     return "\n".join(
         (

@@ -18,8 +18,8 @@ from reconciler.documents.read.load import Loaded
 from reconciler.documents.read.values import Filled
 from reconciler.engine.compare import compare
 from reconciler.engine.judging import judged_all
-from reconciler.journeys.plan.files import in_environments, load, told_once
-from reconciler.journeys.plan.used import used
+from reconciler.journeys.plan.files import in_environments, load, without_repeated_diagnostics
+from reconciler.journeys.plan.used_streams import used_stream_problems
 from reconciler.kinds import REGISTRY
 from reconciler.memory.remembered import Memory
 from reconciler.model.diagnostic import Diagnostic, ordered
@@ -47,29 +47,35 @@ def checked_each(
 ) -> list[Loaded]:
     """Check every topology that the files hold, in every environment that the name or pattern matches."""
     each = in_environments(paths, tree, environment)
-    return [*told_once([_judged(one, server, [*_beside(one, each)]) for one in each])]
+    return [
+        *without_repeated_diagnostics(
+            [_checked_loaded(loaded, server, [*_neighbours_of(loaded, each)]) for loaded in each]
+        )
+    ]
 
 
-def _beside(one: Loaded, each: Sequence[Loaded]) -> Iterator[Topology]:
+def _neighbours_of(loaded: Loaded, each: Sequence[Loaded]) -> Iterator[Topology]:
     """Topologies of the same account, as far as files tell."""
     for other in each:
-        if other.topology and one.topology and other.topology.environment == one.topology.environment:
+        if other.topology and loaded.topology and other.topology.environment == loaded.topology.environment:
             yield other.topology
 
 
 def checked(paths: Sequence[Path], server: Version | None = None, tree: Tree = DISK) -> Loaded:
     """Check what the files say, and report everything wrong with it."""
-    return _judged(load(paths, tree), server)
+    return _checked_loaded(load(paths, tree), server)
 
 
-def _judged(loaded: Loaded, server: Version | None, beside: Collection[Topology] = ()) -> Loaded:
+def _checked_loaded(loaded: Loaded, server: Version | None, neighbours: Collection[Topology] = ()) -> Loaded:
     topology, needing = (loaded.topology, OFFLINE) if loaded.topology else (loaded.readable, ALONE)
     if topology is None:
         return loaded
-    found = dict.fromkeys([*loaded.diagnostics, *(used(topology, beside) if loaded.topology else ())])
+    diagnostics = dict.fromkeys(
+        [*loaded.diagnostics, *(used_stream_problems(topology, neighbours) if loaded.topology else ())]
+    )
     for version in versions(topology, server):
-        found |= dict.fromkeys(offline(topology, version, REGISTRY, needing, beside))
-    return replace(loaded, diagnostics=tuple(ordered(found)))
+        diagnostics |= dict.fromkeys(offline(topology, version, REGISTRY, needing, neighbours))
+    return replace(loaded, diagnostics=tuple(ordered(diagnostics)))
 
 
 def versions(topology: Topology, server: Version | None) -> list[Version]:
@@ -94,12 +100,12 @@ def offline(
     version: Version,
     registry: Registry,
     needing: frozenset[str] = OFFLINE,
-    beside: Collection[Topology] = (),
+    neighbours: Collection[Topology] = (),
 ) -> Iterator[Diagnostic]:
     """Judge the creation of everything on an empty cluster of this version. The objects that topologies in `beside`
     declare may exist there."""
     older = able_to_stand(topology, version, registry)
-    for verdict in _verdicts(topology, version, registry, needing, beside):
+    for verdict in _verdicts(topology, version, registry, needing, neighbours):
         yield unless_live(verdict, older).diagnostic()
 
 
@@ -110,12 +116,12 @@ def able_to_stand(topology: Topology, version: Version, registry: Registry) -> S
     """The address, code and path of each finding that would not stop an object which an older server accepted."""
 
     @cache
-    def said() -> frozenset[tuple[str, str, str]]:
+    def standing() -> frozenset[tuple[str, str, str]]:
         older = (each for each in SUPPORTED if each < version)
         verdicts = (verdict for each in older for verdict in _verdicts(topology, each, registry))
-        return frozenset((one.address, one.code, one.path) for one in verdicts if one.can_stand)
+        return frozenset((judged.address, judged.code, judged.path) for judged in verdicts if judged.can_stand)
 
-    return said
+    return standing
 
 
 def unless_live(verdict: Verdict, older: Said) -> Verdict:
@@ -136,15 +142,15 @@ def _verdicts(
     version: Version,
     registry: Registry,
     needing: frozenset[str] = OFFLINE,
-    beside: Collection[Topology] = (),
+    neighbours: Collection[Topology] = (),
 ) -> Iterator[Verdict]:
-    ours = set(_streams(topology, registry))
-    theirs = {stream for other in beside for stream in _streams(other, registry)} - ours
+    ours = set(_stream_names(topology, registry))
+    theirs = {stream for other in neighbours for stream in _stream_names(other, registry)} - ours
     unknown = {Scope.stream(stream): "another topology declares it" for stream in theirs}
     snapshot = Snapshot(target=nowhere(topology, version), unknown=unknown)
     view = compare(topology, snapshot, Memory(), registry, RunOptions(today=datetime.now(UTC).date()))
     for address, verdicts in judged_all(view, registry, needing=needing).items():
-        yield from (one for one in verdicts if not _is_waived(one, view.changes[address], view))
+        yield from (verdict for verdict in verdicts if not _is_waived(verdict, view.changes[address], view))
 
 
 def _is_waived(verdict: Verdict, change: Change, view: View) -> bool:
@@ -155,7 +161,7 @@ def _is_waived(verdict: Verdict, change: Change, view: View) -> bool:
     return first_covering(verdict, waivers, view.today, type(change.terms)) is not None
 
 
-def _streams(topology: Topology, registry: Registry) -> Iterator[str]:
+def _stream_names(topology: Topology, registry: Registry) -> Iterator[str]:
     """The streams behind what is declared; a consumer has none of its own."""
-    found = (registry.of(one.address).stream(one.address) for one in topology.resources)
-    yield from (stream for stream in found if stream)
+    names = (registry.of(resource.address).stream(resource.address) for resource in topology.resources)
+    yield from (stream for stream in names if stream)

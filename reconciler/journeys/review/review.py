@@ -85,28 +85,28 @@ class Pair:
 def review(pair: Pair, today: date, server: Version | None = None) -> Review:
     """Review a topology for every version that counts. The report shows the newest."""
     head = pair.head or Topology(name=pair.name)
-    asked = versions(head if pair.head else pair.base or head, server)
-    looked = [_at(version, pair, head, today) for version in asked]
+    versions_judged = versions(head if pair.head else pair.base or head, server)
+    looked = [_plan_on_version(version, pair, head, today) for version in versions_judged]
     plan, left = looked[-1]
     for older, more in looked[:-1]:
         plan, left = _with_objections(plan, older), {**more, **left}
-    said = (*plan.diagnostics, *_beside(pair, today))
+    diagnostics = (*plan.diagnostics, *_diagnostics_of_pair(pair, today))
     return Review(
-        name=pair.name, plan=replace(plan, diagnostics=said), versions=tuple(asked), unjudged=left, head=pair.head,
+        name=pair.name, plan=replace(plan, diagnostics=diagnostics), versions=tuple(versions_judged), unjudged=left, head=pair.head,
         environment=pair.environment,
     )  # fmt: skip
 
 
-def _at(version: Version, pair: Pair, head: Topology, today: date) -> tuple[Plan, dict[str, int]]:
+def _plan_on_version(version: Version, pair: Pair, head: Topology, today: date) -> tuple[Plan, dict[str, int]]:
     bases = [*([pair.base] if pair.base else []), *pair.others]
     snapshot = as_applied([*bases, *pair.readers], head if pair.head else pair.base or head, version)
     entries = {**snapshot.entries, BUCKET: {**pair.recorded, **snapshot.entries.get(BUCKET, {})}}
-    return _planned(head, replace(snapshot, entries=entries, unknown=dict(_unread(snapshot))), today)
+    return _plan_offline(head, replace(snapshot, entries=entries, unknown=dict(_unread(snapshot))), today)
 
 
 def as_applied(bases: Sequence[Topology], head: Topology, version: Version) -> Snapshot:
     """Imagine the account after these topologies were applied, where `head` is to be applied."""
-    return imagined.account(bases, nowhere(head, version), dict(_outside([*bases, head])))
+    return imagined.account(bases, nowhere(head, version), dict(_undeclared_streams([*bases, head])))
 
 
 def _unread(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
@@ -116,27 +116,29 @@ def _unread(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
             yield Scope.consumers(stream), NOBODY_ASKED
 
 
-def _outside(topologies: Iterable[Topology]) -> Iterator[tuple[str, Config]]:
+def _undeclared_streams(topologies: Iterable[Topology]) -> Iterator[tuple[str, Config]]:
     """Streams that others manage, as these files expect them; what the files make themselves is none of them."""
     resources = [declared for topology in topologies for declared in topology.resources]
-    made = {REGISTRY.of(one.address).stream(one.address) for one in resources if not one.external}
+    declared_streams = {
+        REGISTRY.of(resource.address).stream(resource.address) for resource in resources if not resource.external
+    }
     for declared in resources:
-        if declared.address.kind == "stream" and declared.external and declared.address.stream not in made:
-            said = declared.spec.model_dump(mode="json", include={"subjects", "retention"}, exclude_unset=True)
-            yield declared.address.stream, said
+        if declared.address.kind == "stream" and declared.external and declared.address.stream not in declared_streams:
+            config = declared.spec.model_dump(mode="json", include={"subjects", "retention"}, exclude_unset=True)
+            yield declared.address.stream, config
 
 
-def _planned(head: Topology, snapshot: Snapshot, today: date) -> tuple[Plan, dict[str, int]]:
+def _plan_offline(head: Topology, snapshot: Snapshot, today: date) -> tuple[Plan, dict[str, int]]:
     options = RunOptions(today=today)
     view = compare(head, snapshot, remembered.read(snapshot, REGISTRY), REGISTRY, options)
     view = replace(view, facts=dict.fromkeys(unanswered_questions(view, REGISTRY), Unanswered(NOBODY_ASKED)))
     watched = Watched(view)
-    found = judged_all(without_server_data(view), REGISTRY, judge=watched)
+    verdicts_by_address = judged_all(without_server_data(view), REGISTRY, judge=watched)
     older = able_to_stand(head, snapshot.target.version, REGISTRY)
-    for address, verdicts in found.items():
+    for address, verdicts in verdicts_by_address.items():
         if view.changes[address].action is Action.CREATE:
-            found[address] = [unless_live(verdict, older) for verdict in verdicts]
-    plan = decide(view, REGISTRY, options, found, watched.left)
+            verdicts_by_address[address] = [unless_live(verdict, older) for verdict in verdicts]
+    plan = decide(view, REGISTRY, options, verdicts_by_address, watched.left)
     changes = tuple(_as_far_as_known(change, watched, today) for change in plan.changes if not _only_renews(change))
     return replace(plan, changes=changes), {code: len(all_) for code, all_ in sorted(watched.left.items())}
 
@@ -148,7 +150,7 @@ def _only_renews(change: PlannedChange) -> bool:
 
 def _as_far_as_known(change: PlannedChange, watched: Watched, today: date) -> PlannedChange:
     """Leave out where a replacement would resume, and what it would redeliver: nobody measured that."""
-    known = () if change.action is Action.REPLACE else change.consequences
+    consequences = () if change.action is Action.REPLACE else change.consequences
     address = Address.parse(change.address)
     left = [code for code, addresses in sorted(watched.left.items()) if address in addresses]
     silent = [code for code in left if RULES[code].needs & ABOUT_IT]
@@ -157,7 +159,7 @@ def _as_far_as_known(change: PlannedChange, watched: Watched, today: date) -> Pl
         watched.told(verdict, RULES[verdict.code].doc) if verdict.code in RULES else verdict
         for verdict in change.verdicts
     )
-    return replace(change, consequences=(*known, *more), verdicts=verdicts)
+    return replace(change, consequences=(*consequences, *more), verdicts=verdicts)
 
 
 def _not_judged(code: str) -> Consequence:
@@ -170,34 +172,40 @@ def _not_judged(code: str) -> Consequence:
 def _consents(view: View, address: Address, codes: Sequence[str], today: date) -> Iterator[Consequence]:
     """What the files allow here already: a plan may ask for nothing more."""
     terms = view.changes[address].terms
-    for one in (*terms.allow, *consents_reaching(address, terms.labels, view.allow)):
-        if one.code in codes and not is_over(one, today):
-            value = "" if one.to is None else f" to {one.to}"
-            yield Consequence(message=f"The files consent to {one.code}{value}: {one.reason}", code=one.code)
+    for consent in (*terms.allow, *consents_reaching(address, terms.labels, view.allow)):
+        if consent.code in codes and not is_over(consent, today):
+            value = "" if consent.to is None else f" to {consent.to}"
+            yield Consequence(
+                message=f"The files consent to {consent.code}{value}: {consent.reason}", code=consent.code
+            )
 
 
 def _with_objections(plan: Plan, older: Plan) -> Plan:
     """Return the newest version's plan, with what the older one objects to."""
     before = {change.address: change for change in older.changes}
-    changes = [_joined(change, before.pop(change.address, None)) for change in plan.changes]
+    changes = [_with_older_verdicts(change, before.pop(change.address, None)) for change in plan.changes]
     return replace(plan, changes=tuple(sorted((*changes, *before.values()), key=lambda one: one.address)))
 
 
-def _joined(change: PlannedChange, older: PlannedChange | None) -> PlannedChange:
-    said = {(one.code, one.path, str(one.to)) for one in change.verdicts}
-    more = [one for one in (older.verdicts if older else ()) if (one.code, one.path, str(one.to)) not in said]
+def _with_older_verdicts(change: PlannedChange, older: PlannedChange | None) -> PlannedChange:
+    present = {(verdict.code, verdict.path, str(verdict.to)) for verdict in change.verdicts}
+    more = [
+        verdict
+        for verdict in (older.verdicts if older else ())
+        if (verdict.code, verdict.path, str(verdict.to)) not in present
+    ]
     return replace(change, verdicts=(*change.verdicts, *more)) if more else change
 
 
-def _beside(pair: Pair, today: date) -> Iterator[Diagnostic]:
+def _diagnostics_of_pair(pair: Pair, today: date) -> Iterator[Diagnostic]:
     """What no plan shows, because nothing live would change."""
     if pair.base and pair.head:
-        before = {one.address: one for one in pair.base.resources}
-        after = {one.address: one for one in pair.head.resources}
+        before = {resource.address: resource for resource in pair.base.resources}
+        after = {resource.address: resource for resource in pair.head.resources}
         yield from _led_elsewhere(pair.base, pair.head)
         yield from _unseen_matches(pair.base, pair.head, today)
         yield from _unprotected(before, after)
-        yield from _renamed(before, after, {(one.origin, one.address) for one in pair.head.moved})
+        yield from _renamed(before, after, {(resource.origin, resource.address) for resource in pair.head.moved})
 
 
 def _led_elsewhere(base: Topology, head: Topology) -> Iterator[Diagnostic]:
@@ -247,10 +255,14 @@ def _unprotected(before: Resources, after: Resources) -> Iterator[Diagnostic]:
 def _renamed(before: Resources, after: Resources, moved: Set[tuple[Address, Address]]) -> Iterator[Diagnostic]:
     """Pair a name that disappeared with one that appeared in the same place with exactly the same settings, unless `moved`
     says so."""
-    gone = [one for address, one in before.items() if address not in after]
+    gone = [resource for address, resource in before.items() if address not in after]
     for address, now in after.items():
-        place = address.kind, address.names[:-1]
-        same = [one for one in gone if (one.address.kind, one.address.names[:-1]) == place and one.spec == now.spec]
+        kind_and_parents = address.kind, address.names[:-1]
+        same = [
+            resource
+            for resource in gone
+            if (resource.address.kind, resource.address.names[:-1]) == kind_and_parents and resource.spec == now.spec
+        ]
         if address not in before and len(same) == 1 and (same[0].address, address) not in moved:
             entry = moved_entry(same[0].address, address)
             yield Diagnostic(

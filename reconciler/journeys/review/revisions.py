@@ -14,7 +14,7 @@ from reconciler.documents.find.git_tree import GitTree
 from reconciler.documents.read.complain import complain
 from reconciler.documents.read.files import DISK, Tree
 from reconciler.documents.read.values import Filled
-from reconciler.journeys.plan.files import in_environments, load, told_once, topology_of
+from reconciler.journeys.plan.files import in_environments, load, topology_of, without_repeated_diagnostics
 from reconciler.journeys.plan.validate import versions
 from reconciler.journeys.review import other_topologies
 from reconciler.journeys.review.review import Pair, Review, as_applied, review
@@ -53,26 +53,26 @@ def review_files(
     newer: Tree = GitTree.at(head, paths[0]) if head else DISK
     older = GitTree.at(base, paths[0]).where_it_left(head or "HEAD")
     was_there = [path for path in files_of_values if not older.find([path])[1]]
-    known = set[str]()
-    old = Filled(older, values, values, known, was_there, reports_unused=False)
-    new = Filled(newer, values, values, known, files_of_values, reports_unused=False)
+    names_given = set[str]()
+    old = Filled(older, values, values, names_given, was_there, reports_unused=False)
+    new = Filled(newer, values, values, names_given, files_of_values, reports_unused=False)
     then, now = (discover(paths, tree, REGISTRY) for tree in (old, new))
     elsewhere = list(_of_submodules(now, older))
     same = _untouched(then, old, now, new)
     before, after = _read(then, old, same, environment), _read(now, new, same, environment)
     wrong = [*_wrong(before, after), *_spoilt(paths, then, now)]
     if then.files or now.files:
-        known.update(then.parameters, now.parameters)
+        names_given.update(then.parameters, now.parameters)
         wrong = wrong or list(new.unused_values(new.given()[0]))
     if wrong or not (then.files or now.files):
         raise CannotContinue(*(wrong or [_nothing(paths)]))
     both = pairs(before.files, after.files)
     everybody = [*after.files.values(), *_perhaps_reading(now, new, same, environment)] if both else []
-    found = [review(_with_readers(pair, everybody, ledger), today, server) for pair in both]
-    changed = [one for one in found if one.plan.changes or one.plan.diagnostics]
+    reviews = [review(_with_readers(pair, everybody, ledger), today, server) for pair in both]
+    changed = [one for one in reviews if one.plan.changes or one.plan.diagnostics]
     return Reviewed(
         reviews=tuple(changed),
-        unchanged=len(same) + len(found) - len(changed),
+        unchanged=len(same) + len(reviews) - len(changed),
         base=older.commit,
         diagnostics=(*elsewhere, *after.problems),
     )
@@ -131,8 +131,8 @@ def _wrong(before: _Read, after: _Read) -> list[Diagnostic]:
     """Report a missing value that only the older files need as well: without it, their declarations would look
     deleted."""
     errors = [one for one in after.problems if one.is_error and not (one.code == NO_FILES and before.files)]
-    said = {one.message for one in errors}
-    return [*errors, *(one for one in before.problems if one.code == NO_VALUE and one.message not in said)]
+    messages = {one.message for one in errors}
+    return [*errors, *(one for one in before.problems if one.code == NO_VALUE and one.message not in messages)]
 
 
 def _spoilt(paths: Sequence[Path], then: Discovered, now: Discovered) -> list[Diagnostic]:
@@ -168,7 +168,7 @@ def _read(discovered: Discovered, tree: Filled, same: Collection[Home], environm
     problems, files = [*discovered.problems], {}
     for home, inside in discovered.files.items():
         if home not in same:
-            for loaded in told_once(in_environments(inside, tree, environment)):
+            for loaded in without_repeated_diagnostics(in_environments(inside, tree, environment)):
                 problems += loaded.diagnostics
                 if loaded.topology:
                     files[replace(home, environment=loaded.topology.environment)] = loaded.topology

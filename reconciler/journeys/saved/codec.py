@@ -24,7 +24,7 @@ from reconciler.journeys.saved.saved_plan import (
     fingerprint,
 )
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.resource import Config
 from reconciler.model.run_options import Origin, RunOptions
 from reconciler.model.shape import INLINE, Count, Like
@@ -36,16 +36,7 @@ from reconciler.report.codec.shape import data_of
 Data = Mapping[str, Any]
 
 
-def plan_from_json(text: str) -> Plan:
-    """Read the plan that was written. Raises CannotContinue for anything else, with the reason."""
-    data = parsed(text)
-    try:
-        return counted(read_as(Plan, data), data)
-    except Damaged as damage:
-        raise not_a_plan(f"this plan is damaged at {damage}") from None
-
-
-def counted(plan: Plan, data: Data) -> Plan:
+def with_kept_count(plan: Plan, data: Data) -> Plan:
     """Return the plan with what it keeps, which stands only in the counts of its data. Raises Damaged where they are none."""
     try:
         return replace(plan, kept=data["summary"]["keep"] - plan.summary["keep"])
@@ -68,7 +59,7 @@ def parsed(text: str) -> Data:
 
 def not_a_plan(why: str, fix: str = "plan again") -> CannotContinue:
     """Return the error XX901 for a text that is no usable plan; the caller raises it."""
-    return CannotContinue(Diagnostic(severity=Severity.ERROR, code="XX901", name="not-a-plan", message=why, fix=fix))
+    return CannotContinue.because("XX901", "not-a-plan", why, fix=fix)
 
 
 Digest = Annotated[str, Like(pattern="^sha256:[0-9a-f]{64}$")]
@@ -147,18 +138,20 @@ class SavedDocument(PlanDocument):
 
 def plan_schema() -> str:
     """Return the text of `plan.schema.json`, which also describes plans saved with `--out`."""
-    about = "The changes to make in one account, how they were judged, and the steps that would run."
-    return published("reconciler plan", about, PlanDocument)
+    description = "The changes to make in one account, how they were judged, and the steps that would run."
+    return published("reconciler plan", description, PlanDocument)
 
 
 def saved_json(saved: Saved) -> str:
     """Return the text of a plan file."""
     plan = replace(saved.plan, target=replace(saved.plan.target, user=None))
-    whole = json.loads(json_text(data_of(PlanDocument(plan=plan, saved=_part(saved)))))  # what a reader will see
-    return json_text({**whole, FINGERPRINT: fingerprint(whole)})
+    document = json.loads(
+        json_text(data_of(PlanDocument(plan=plan, saved=_saved_part(saved))))
+    )  # what a reader will see
+    return json_text({**document, FINGERPRINT: fingerprint(document)})
 
 
-def _part(saved: Saved) -> SavedPart:
+def _saved_part(saved: Saved) -> SavedPart:
     plan, topology = saved.plan, saved.topology
     return SavedPart(
         made_by=saved.made_by,
@@ -176,9 +169,9 @@ def _part(saved: Saved) -> SavedPart:
 
 
 def _terms(saved: Saved) -> SavedOptions:
-    told = saved.options
+    options = saved.options
     return SavedOptions(
-        only=told.only, exclude=told.exclude, allow=told.allow, paths=saved.paths, take_over=told.take_over
+        only=options.only, exclude=options.exclude, allow=options.allow, paths=saved.paths, take_over=options.take_over
     )
 
 
@@ -192,36 +185,30 @@ def saved_from_json(text: str, registry: Registry) -> Saved:
             "save a plan to apply with `reconciler plan --out plan.json`",
         )
     if data[FINGERPRINT] != fingerprint(data):
-        raise _altered()
+        raise _altered_error()
     try:
         return _saved_of(read_as(SavedDocument, data), data, registry)
     except (ValueError, KeyError) as error:
-        what = "its declarations" if isinstance(error, ValidationError) else str(error)
+        unreadable = "its declarations" if isinstance(error, ValidationError) else str(error)
         made_by = data["saved"].get("made_by") if isinstance(data["saved"], dict) else None
         by = f" by reconciler {made_by}" if made_by else ""
-        raise not_a_plan(f"this plan was saved{by} in a form this version cannot read ({what})") from None
+        raise not_a_plan(f"this plan was saved{by} in a form this version cannot read ({unreadable})") from None
 
 
-def _altered() -> CannotContinue:
-    return CannotContinue(
-        Diagnostic(
-            severity=Severity.ERROR,
-            code="XX911",
-            name="plan-altered",
-            message=(
-                "Somebody changed this plan after it was saved: its fingerprint does not match its contents. "
-                "Nothing was changed in the account."
-            ),
-            fix="plan again and apply the new plan; to change a plan, edit the topology",
-        )
+def _altered_error() -> CannotContinue:
+    message = (
+        "Somebody changed this plan after it was saved: its fingerprint does not match its contents. "
+        "Nothing was changed in the account."
     )
+    fix = "plan again and apply the new plan; to change a plan, edit the topology"
+    return CannotContinue.because("XX911", "plan-altered", message, fix=fix)
 
 
 def _saved_of(document: SavedDocument, data: Mapping[str, Any], registry: Registry) -> Saved:
     saved, terms = document.saved, document.saved.terms
-    resources = tuple(one.declared(registry) for one in saved.declared.resources)
+    resources = tuple(resource.declared(registry) for resource in saved.declared.resources)
     return Saved(
-        plan=counted(document.plan, data),
+        plan=with_kept_count(document.plan, data),
         place=saved.place,
         topology=saved.declared.topology(document.plan.topology, resources),
         seen=saved.seen,

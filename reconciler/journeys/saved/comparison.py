@@ -27,8 +27,8 @@ from reconciler.journeys.saved.interrupted import (
     is_rest,
     is_resumed,
     kept_start,
-    left_over,
-    own,
+    own_values,
+    steps_left,
 )
 from reconciler.journeys.saved.saved_plan import Saved
 from reconciler.model.dataclass import dataclass
@@ -82,7 +82,7 @@ class Outlook:
 
 
 @dataclass(frozen=True, slots=True)
-class _Beside:
+class _BothPlans:
     """The saved plan and the plan of now, indexed for look-ups."""
 
     saved: Saved
@@ -100,10 +100,10 @@ class _Beside:
     """By address."""
 
     @classmethod
-    def of(cls, saved: Saved, now: Plan, seen: Seen, begun: Begun) -> _Beside:
+    def of(cls, saved: Saved, now: Plan, seen: Seen, begun: Begun) -> _BothPlans:
         found = {change.address: change for change in now.changes}
         steps = {step.id: step for step in now.steps}
-        declared = {str(one.address): one.spec for one in saved.topology.resources}
+        declared = {str(resource.address): resource.spec for resource in saved.topology.resources}
         return cls(
             saved, now, seen, found, _by_address(saved.plan.steps), steps, _by_address(now.steps), begun, declared
         )
@@ -125,27 +125,31 @@ def _by_address(steps: Iterable[Step]) -> dict[str, list[Step]]:
 def outlook(saved: Saved, now: Plan, seen: Seen, begun: Begun | None = None) -> Outlook:
     """Judge a saved plan. `now` is what the same declarations would plan at this moment, `seen` what its objects look
     like, and `begun` the replacements that are under way."""
-    beside = _Beside.of(saved, now, seen, begun or {})
-    judged = [_judged(change, beside) for change in saved.plan.changes if not _is_left_out(change)]
-    left = {one.change.address: one for one in judged if one.standing is not SavedStanding.AS_WANTED}
-    renewed = {address for address, one in left.items() if one.change.action is Action.ADOPT and not one.change.adopts}
+    both = _BothPlans.of(saved, now, seen, begun or {})
+    judged = [_judge(change, both) for change in saved.plan.changes if not _is_left_out(change)]
+    left = {item.change.address: item for item in judged if item.standing is not SavedStanding.AS_WANTED}
+    renewed = {
+        address for address, item in left.items() if item.change.action is Action.ADOPT and not item.change.adopts
+    }
     done = tuple(
-        one.change.address for one in judged if one.standing is SavedStanding.AS_WANTED or one.change.address in renewed
+        item.change.address
+        for item in judged
+        if item.standing is SavedStanding.AS_WANTED or item.change.address in renewed
     )
     acting = {
-        address for address, one in left.items() if one.change.action.writes
+        address for address, item in left.items() if item.change.action.writes
     }  # a change of records alone has no step
-    rests = {address: one.rest for address, one in left.items() if one.rest is not None and address in acting}
-    steps = left_over([step for step in saved.plan.steps if step.address in acting], rests)
+    rests = {address: item.rest for address, item in left.items() if item.rest is not None and address in acting}
+    steps = steps_left([step for step in saved.plan.steps if step.address in acting], rests)
     blocked = tuple(change for change in saved.plan.changes if change.is_blocked)
-    going = tuple(one.change for one in left.values() if one.standing is SavedStanding.TO_DO)
-    stopped = tuple(one for one in left.values() if one.standing is SavedStanding.STOPPED)
+    going = tuple(item.change for item in left.values() if item.standing is SavedStanding.TO_DO)
+    stopped = tuple(item for item in left.values() if item.standing is SavedStanding.STOPPED)
     return Outlook(
         plan=replace(saved.plan, steps=steps, changes=(*going, *blocked), ledger_known=now.ledger_known),
-        stopped=tuple(_outcomes(steps, {one.change.address: one for one in stopped})),
+        stopped=tuple(_outcomes(steps, {item.change.address: item for item in stopped})),
         stopped_changes=stopped,
         as_wanted=done,
-        counted_again=tuple(text for one in left.values() for text in one.counted_again),
+        counted_again=tuple(text for item in left.values() for text in item.counted_again),
     )
 
 
@@ -153,12 +157,12 @@ def _outcomes(steps: Iterable[Step], stopped: Mapping[str, Judged]) -> Iterator[
     """The first step of a stopped change counts as failed before it began; its other steps are not tried."""
     begun: set[str] = set()
     for step in steps:
-        if (one := stopped.get(step.address)) is None or one.why is None:
+        if (judgement := stopped.get(step.address)) is None or judgement.why is None:
             continue
         if step.address in begun:
             yield Skipped(step=step, because=f"{step.address} has changed since the plan was made")
         else:
-            yield Failed(step=step, reason=one.why, nothing_done=True, strayed=one.strayed)
+            yield Failed(step=step, reason=judgement.why, nothing_done=True, strayed=judgement.strayed)
         begun.add(step.address)
 
 
@@ -172,39 +176,39 @@ def _is_settled(change: PlannedChange) -> bool:
     return change.action in SETTLED and not (change.action is Action.ORPHAN and change.record)
 
 
-def _judged(change: PlannedChange, beside: _Beside) -> Judged:
-    found = beside.found.get(change.address)
-    if kept := _is_kept(change, found, beside.now):
+def _judge(change: PlannedChange, both: _BothPlans) -> Judged:
+    change_now = both.found.get(change.address)
+    if kept := _why_kept(change, change_now, both.now):
         return _stopped(change, "AP203", "no-longer-allowed", kept)
-    if found is None or (_is_settled(found) and not found.is_blocked):
+    if change_now is None or (_is_settled(change_now) and not change_now.is_blocked):
         return Judged(change=change, standing=SavedStanding.AS_WANTED)
-    if blocking := next((verdict for verdict in found.verdicts if verdict.blocks), None):
-        return _blocked(change, blocking, beside)
-    if hindered := _hindered(found):
+    if blocking := next((verdict for verdict in change_now.verdicts if verdict.blocks), None):
+        return _judge_blocked(change, blocking, both)
+    if hindered := _what_hinders(change_now):
         return _stopped(change, "AP204", "no-longer-possible", hindered)
-    if found.action in (Action.ADOPT, Action.FORGET) and change.action.writes:
+    if change_now.action in (Action.ADOPT, Action.FORGET) and change.action.writes:
         return Judged(
-            change=found, standing=SavedStanding.TO_DO
+            change=change_now, standing=SavedStanding.TO_DO
         )  # the object is made, or gone, but the record does not say so yet
-    return _to_do(change, found, beside)
+    return _judge_to_do(change, change_now, both)
 
 
-def _to_do(change: PlannedChange, found: PlannedChange, beside: _Beside) -> Judged:
+def _judge_to_do(change: PlannedChange, change_now: PlannedChange, both: _BothPlans) -> Judged:
     """Judge a change that is still to be done, by as much as can have happened to it."""
-    if _is_under_way(change, beside):
-        return _resumed(change, found, beside)
-    if _is_as_saved(change, found, beside):
-        return _as_planned(change, beside)
-    return _compared(change, found, beside)
+    if _is_under_way(change, both):
+        return _judge_resumed(change, change_now, both)
+    if _is_as_saved(change, change_now, both):
+        return _judge_as_saved(change, both)
+    return _compare(change, change_now, both)
 
 
-def _is_kept(change: PlannedChange, found: PlannedChange | None, now: Plan) -> str | None:
+def _why_kept(change: PlannedChange, change_now: PlannedChange | None, now: Plan) -> str | None:
     """Why nobody would delete an object any more that the plan deletes and that still exists."""
     if change.action is not Action.DELETE:
         return None
-    if found is not None and found.action is Action.ORPHAN:
-        return f"it was not deleted, and no longer should be: {found.reason or 'it is merely not declared'}"
-    if found is None and change.address in now.unmanaged:
+    if change_now is not None and change_now.action is Action.ORPHAN:
+        return f"it was not deleted, and no longer should be: {change_now.reason or 'it is merely not declared'}"
+    if change_now is None and change.address in now.unmanaged:
         return (
             "it was not deleted, and no longer should be: its removal has ended, and this topology does not "
             "own it any more"
@@ -212,49 +216,51 @@ def _is_kept(change: PlannedChange, found: PlannedChange | None, now: Plan) -> s
     return None
 
 
-def _compared(change: PlannedChange, found: PlannedChange, beside: _Beside) -> Judged:
-    mine = beside.planned_steps.get(change.address, [])
-    needed = beside.needed.get(change.address, [])
-    is_being_replaced = Address.parse(change.address) in beside.begun  # and not by this plan
+def _compare(change: PlannedChange, change_now: PlannedChange, both: _BothPlans) -> Judged:
+    mine = both.planned_steps.get(change.address, [])
+    needed = both.needed.get(change.address, [])
+    is_being_replaced = Address.parse(change.address) in both.begun  # and not by this plan
     if (is_rest(mine, needed) or is_left_to_later(mine, needed)) and not is_being_replaced:
         return Judged(change=change, standing=SavedStanding.TO_DO, rest=tuple(needed))
-    if what := _recreated(change, beside):
-        return _made_anew(change, what)
-    strayed = tuple(_strayed(change, found, mine, beside.steps))
-    if strayed or found.action is not change.action:
-        return replace(_stopped(change, "AP103", "changed-since-plan", _changed(change, found)), strayed=strayed)
-    if more := next(losses_beyond_consent(change, found, beside.consents(change)), None):
+    if recreated_name := _first_recreated(change, both):
+        return _stopped_as_recreated(change, recreated_name)
+    strayed = tuple(_strayed_values(change, change_now, mine, both.steps))
+    if strayed or change_now.action is not change.action:
+        return replace(
+            _stopped(change, "AP103", "changed-since-plan", _what_changed(change, change_now)), strayed=strayed
+        )
+    if more := next(losses_beyond_consent(change, change_now, both.consents(change)), None):
         return _stopped(change, "AP202", "more-than-consented", more)
-    if _is_otherwise(_acting(mine), _acting(needed), beside.steps):
+    if _needs_other_steps(_without_waiting(mine), _without_waiting(needed), both.steps):
         why = "other steps are needed now than the plan holds; nothing was done to it"
         return _stopped(change, "AP103", "changed-since-plan", why)
     return Judged(
         change=change,
         standing=SavedStanding.TO_DO,
-        rest=tuple(needed) if _gates(mine) != _gates(needed) else None,
-        counted_again=tuple(changed_losses(change, found)),
+        rest=tuple(needed) if _waiting_ids(mine) != _waiting_ids(needed) else None,
+        counted_again=tuple(changed_losses(change, change_now)),
     )
 
 
-def _is_as_saved(change: PlannedChange, found: PlannedChange, beside: _Beside) -> bool:
+def _is_as_saved(change: PlannedChange, change_now: PlannedChange, both: _BothPlans) -> bool:
     """Does planning again give the very same change, by the very same steps?"""
-    return found == change and beside.needed.get(change.address) == beside.planned_steps.get(change.address)
+    return change_now == change and both.needed.get(change.address) == both.planned_steps.get(change.address)
 
 
-def _as_planned(change: PlannedChange, beside: _Beside) -> Judged:
+def _judge_as_saved(change: PlannedChange, both: _BothPlans) -> Judged:
     """Nothing is lost that the plan does not name, but an object of the same values may be another one."""
-    if what := _recreated(change, beside):
-        return _made_anew(change, what)
+    if recreated_name := _first_recreated(change, both):
+        return _stopped_as_recreated(change, recreated_name)
     return Judged(change=change, standing=SavedStanding.TO_DO)
 
 
-def _blocked(change: PlannedChange, blocking: Verdict, beside: _Beside) -> Judged:
-    if change.action is Action.DELETE and (what := _recreated(change, beside)):
-        return _made_anew(change, what)
-    if more := next(_above_upto(blocking, beside.consents(change)), None):
+def _judge_blocked(change: PlannedChange, blocking: Verdict, both: _BothPlans) -> Judged:
+    if change.action is Action.DELETE and (recreated_name := _first_recreated(change, both)):
+        return _stopped_as_recreated(change, recreated_name)
+    if more := next(_above_upto(blocking, both.consents(change)), None):
         return _stopped(change, "AP202", "more-than-consented", more)
     now = "this is refused" if blocking.outcome is Outcome.REFUSED else "this needs consent"
-    why = f"as things are now, {now}: {_said(blocking)}"
+    why = f"as things are now, {now}: {_verdict_text(blocking)}"
     return _stopped(change, "AP203", "no-longer-allowed", why)
 
 
@@ -266,44 +272,44 @@ def _above_upto(verdict: Verdict, consents: Iterable[Consent]) -> Iterator[str]:
                 yield f"the consent to {allow.code} allows up to {most:_} {name}, and now it is {number:_}"
 
 
-def _recreated(change: PlannedChange, beside: _Beside) -> str | None:
+def _first_recreated(change: PlannedChange, both: _BothPlans) -> str | None:
     """The first object of its steps that was recreated since the plan was made."""
-    mine = beside.planned_steps.get(change.address, [])
-    return next((what for step in mine if (what := recreated_object(step, beside.saved.seen, beside.seen))), None)
+    mine = both.planned_steps.get(change.address, [])
+    return next((name for step in mine if (name := recreated_object(step, both.saved.seen, both.seen))), None)
 
 
-def _is_under_way(change: PlannedChange, beside: _Beside) -> bool:
-    mine, needed = beside.planned_steps.get(change.address, []), beside.needed.get(change.address, [])
-    return is_resumed(change, mine, beside.begun) or is_continued(change, mine, needed, beside.begun)
+def _is_under_way(change: PlannedChange, both: _BothPlans) -> bool:
+    mine, needed = both.planned_steps.get(change.address, []), both.needed.get(change.address, [])
+    return is_resumed(change, mine, both.begun) or is_continued(change, mine, needed, both.begun)
 
 
-def _resumed(change: PlannedChange, found: PlannedChange, beside: _Beside) -> Judged:
+def _judge_resumed(change: PlannedChange, change_now: PlannedChange, both: _BothPlans) -> Judged:
     """Continue a replacement that was cut off. What it still has to remove must be what the plan was made from, or what
     the replacement itself created with the kept position."""
-    mine = [step for step in beside.planned_steps[change.address] if removes(step)]
-    left = [step for step in mine if step.id in beside.steps]
-    start = kept_start(change, beside.begun)
-    anew = (recreated_object(step, beside.saved.seen, beside.seen) for step in left)
-    if start is None and (what := next(filter(None, anew), None)):
-        return _made_anew(change, what)
-    raw = [one for step in left for one in _raw(step, beside.steps[step.id])]
-    if strayed := tuple(one for one in raw if not (start and one.now == start.get(one.path, one))):
-        return replace(_stopped(change, "AP103", "changed-since-plan", _changed(change, change)), strayed=strayed)
-    if left == mine and (more := next(losses_beyond_consent(change, found, beside.consents(change)), None)):
+    mine = [step for step in both.planned_steps[change.address] if removes(step)]
+    left = [step for step in mine if step.id in both.steps]
+    start = kept_start(change, both.begun)
+    anew = (recreated_object(step, both.saved.seen, both.seen) for step in left)
+    if start is None and (recreated_object := next(filter(None, anew), None)):
+        return _stopped_as_recreated(change, recreated_object)
+    raw = [stray for step in left for stray in _strayed_raw_values(step, both.steps[step.id])]
+    if strayed := tuple(stray for stray in raw if not (start and stray.now == start.get(stray.path, stray))):
+        return replace(_stopped(change, "AP103", "changed-since-plan", _what_changed(change, change)), strayed=strayed)
+    if left == mine and (more := next(losses_beyond_consent(change, change_now, both.consents(change)), None)):
         return _stopped(change, "AP202", "more-than-consented", more)
-    return Judged(change=change, standing=SavedStanding.TO_DO, rest=tuple(beside.needed.get(change.address, [])))
+    return Judged(change=change, standing=SavedStanding.TO_DO, rest=tuple(both.needed.get(change.address, [])))
 
 
-def _made_anew(change: PlannedChange, what: str) -> Judged:
-    why = f"{what} was deleted and recreated after the plan was made; it was left alone"
+def _stopped_as_recreated(change: PlannedChange, recreated_object: str) -> Judged:
+    why = f"{recreated_object} was deleted and recreated after the plan was made; it was left alone"
     return _stopped(change, "AP201", "recreated", why)
 
 
-def _gates(steps: Iterable[Step]) -> set[str]:
+def _waiting_ids(steps: Iterable[Step]) -> set[str]:
     return {step.id for step in steps if step.call.waits}
 
 
-def _acting(steps: Iterable[Step]) -> list[Step]:
+def _without_waiting(steps: Iterable[Step]) -> list[Step]:
     """Leave out waiting steps: they depend on the moment, for example on whether a mirror lags."""
     return [step for step in steps if not step.call.waits]
 
@@ -316,60 +322,60 @@ def _stopped(change: PlannedChange, code: str, name: str, message: str) -> Judge
     return Judged(change=change, standing=SavedStanding.STOPPED, why=why)
 
 
-def _changed(change: PlannedChange, found: PlannedChange) -> str:
-    if found.action is change.action:
+def _what_changed(change: PlannedChange, change_now: PlannedChange) -> str:
+    if change_now.action is change.action:
         return "somebody changed it after the plan was made; it was left alone"
-    planned, now = f"{change.action.value} it", f"{found.action.value} it"
+    planned, now = f"{change.action.value} it", f"{change_now.action.value} it"
     return f"somebody changed it after the plan was made: the plan was to {planned}, but a plan made now would {now}"
 
 
-def _hindered(found: PlannedChange) -> str | None:
+def _what_hinders(change_now: PlannedChange) -> str | None:
     """What stands in the way without a rule: an unknown state, or a dependency that cannot be done."""
-    if found.action is Action.UNKNOWN:
-        return f"its live state has become unknown: {found.reason}"
-    return f"it depends on {found.blocked_by}, which cannot be done any more" if found.blocked_by else None
+    if change_now.action is Action.UNKNOWN:
+        return f"its live state has become unknown: {change_now.reason}"
+    return f"it depends on {change_now.blocked_by}, which cannot be done any more" if change_now.blocked_by else None
 
 
-def _said(verdict: Verdict) -> str:
+def _verdict_text(verdict: Verdict) -> str:
     return f"{verdict.code} {verdict.message.rstrip('.')}"
 
 
-def _strayed(
-    change: PlannedChange, found: PlannedChange, mine: Iterable[Step], now: Mapping[str, Step]
+def _strayed_values(
+    change: PlannedChange, change_now: PlannedChange, mine: Iterable[Step], now: Mapping[str, Step]
 ) -> Iterator[Strayed]:
     """Values that differ from what the plan was made from: by field, and by the raw values of its steps where no field
     shows the difference."""
-    then, there = ({one.path: one for one in each.fields} for each in (change, found))
+    before, after = ({field.path: field for field in each.fields} for each in (change, change_now))
     named = set()
-    for path in sorted(then.keys() | there.keys()):
-        was, is_ = _sides(then.get(path), there.get(path))
+    for path in sorted(before.keys() | after.keys()):
+        was, is_ = _planned_and_live(before.get(path), after.get(path))
         if was != is_:
-            field_ = then.get(path) or there[path]
+            field_ = before.get(path) or after[path]
             named.add(field_.top)
             yield Strayed(path=path, planned=was, now=is_, wanted=field_.desired, info=field_.info)
     for step in mine:
-        yield from (one for one in _raw(step, now.get(step.id)) if one.path not in named)
+        yield from (field for field in _strayed_raw_values(step, now.get(step.id)) if field.path not in named)
 
 
-def _sides(then: FieldChange | None, now: FieldChange | None) -> tuple[Json, Json]:
+def _planned_and_live(then: FieldChange | None, now: FieldChange | None) -> tuple[Json, Json]:
     """(planned from, now live). A path that only one of them names has the wanted value in the other."""
     wanted = (then or now).desired  # type: ignore[union-attr]
     return (then.live if then else wanted, now.live if now else wanted)
 
 
-def _raw(step: Step, now: Step | None) -> Iterator[Strayed]:
+def _strayed_raw_values(step: Step, now: Step | None) -> Iterator[Strayed]:
     if now is None:
         return
-    then, there, infos = step.before or {}, now.before or {}, fields_of(step)
-    for name in sorted(then.keys() | there.keys()):
-        was, is_ = own(name, then.get(name)), own(name, there.get(name))
+    before, after, infos = step.before or {}, now.before or {}, fields_of(step)
+    for name in sorted(before.keys() | after.keys()):
+        was, is_ = own_values(name, before.get(name)), own_values(name, after.get(name))
         if was != is_:
             yield strayed_from(step, name, was, is_, infos)
     if step.call in (Call.ENTRY_PUT, Call.ENTRY_DELETE) and step.revision != now.revision:
         yield Strayed(path="revision", planned=step.revision, now=now.revision)
 
 
-def _is_otherwise(mine: Iterable[Step], needed: Iterable[Step], now: Mapping[str, Step]) -> bool:
+def _needs_other_steps(mine: Iterable[Step], needed: Iterable[Step], now: Mapping[str, Step]) -> bool:
     """Are other steps needed now? A create that somebody made unnecessary does no harm: the server answers that it has
     the object."""
     planned = {step.id: step for step in mine}

@@ -49,8 +49,10 @@ def is_left_to_later(mine: Iterable[Step], needed: Sequence[Step]) -> bool:
 
 def _is_same(step: Step, now: Step, written: set[tuple[str, ...]]) -> bool:
     """Does the step go from the same values to the same values? A key that an earlier step wrote has a newer revision."""
-    then, there = step.before or {}, now.before or {}
-    same = all(own(name, then.get(name)) == own(name, there.get(name)) for name in then.keys() | there.keys())
+    before, after = step.before or {}, now.before or {}
+    same = all(
+        own_values(name, before.get(name)) == own_values(name, after.get(name)) for name in before.keys() | after.keys()
+    )
     return (
         same
         and not is_other(step, now)
@@ -62,51 +64,53 @@ def _is_same(step: Step, now: Step, written: set[tuple[str, ...]]) -> bool:
 def is_resumed(change: PlannedChange, mine: Iterable[Step], begun: Begun) -> bool:
     """Is the replacement under way the one that this plan begins?"""
     address = Address.parse(change.address)
-    there = begun.get(address)
-    if not isinstance(there, Intent):
+    intent = begun.get(address)
+    if not isinstance(intent, Intent):
         return False
     key = intent_key(address)
     notes = (step.value for step in mine if step.call is Call.ENTRY_PUT and step.on == (BUCKET, key))
     ours = next((decode_intent(Entry(value.encode(), 0)) for value in notes if value), None)
-    return isinstance(ours, Intent) and _deed(there) == _deed(ours)
+    return isinstance(ours, Intent) and _parts_compared(intent) == _parts_compared(ours)
 
 
 def is_continued(change: PlannedChange, mine: Sequence[Step], needed: Iterable[Step], begun: Begun) -> bool:
     """Did the plan continue the replacement that is still under way, and does that need no more deletions now? The rest
     depends on the moment, for example on whether a new queue has stored a message."""
     address = Address.parse(change.address)
-    there = begun.get(address)
-    if not isinstance(there, Intent):
+    intent = begun.get(address)
+    if not isinstance(intent, Intent):
         return False
     key = intent_key(address)
     ends = (step for step in mine if step.call is Call.ENTRY_DELETE and step.on == (BUCKET, key))
-    is_same = any(step.revision == there.revision for step in ends)
+    is_same = any(step.revision == intent.revision for step in ends)
     planned = {step.id for step in mine}
     return is_same and not any(removes(step) for step in needed if step.id not in planned)
 
 
 def kept_start(change: PlannedChange, begun: Begun) -> Config | None:
     """Where the replacement under way resumes, once it has recorded that; the live object may start there as well."""
-    there = begun.get(Address.parse(change.address))
-    return there.start if isinstance(there, Intent) and there.ready else None
+    intent = begun.get(Address.parse(change.address))
+    return intent.start if isinstance(intent, Intent) and intent.ready else None
 
 
-def _deed(intent: Intent) -> tuple[object, ...]:
+def _parts_compared(intent: Intent) -> tuple[object, ...]:
     return (intent.topology, intent.source, intent.created, intent.old, intent.wanted, intent.fields)
 
 
-def left_over(planned: Sequence[Step], rests: Mapping[str, Sequence[Step]]) -> tuple[Step, ...]:
+def steps_left(planned: Sequence[Step], rests: Mapping[str, Sequence[Step]]) -> tuple[Step, ...]:
     """Replace the planned steps of each address in `rests` with the rest of them."""
-    running = tuple(_running(planned, rests))
+    running = tuple(_steps_with_rests(planned, rests))
     ids = {step.id for step in running}
-    known = {step.id: step.address for step in planned}
-    resumed = {address: rest[-1].id for address, rest in rests.items() if not ids.isdisjoint(_new(rest, known))}
+    address_of = {step.id: step.address for step in planned}
+    resumed = {
+        address: rest[-1].id for address, rest in rests.items() if not ids.isdisjoint(_new_ids(rest, address_of))
+    }
 
     def after(step: Step) -> Iterator[str]:
-        for one in step.after:
-            if one in ids:
-                yield one
-            elif (last := resumed.get(known.get(one, ""))) and known[one] != step.address:
+        for needed in step.after:
+            if needed in ids:
+                yield needed
+            elif (last := resumed.get(address_of.get(needed, ""))) and address_of[needed] != step.address:
                 yield last  # its steps have other names now: a step that waited for one of them waits for all
 
     def waiting(step: Step) -> Step:
@@ -116,11 +120,11 @@ def left_over(planned: Sequence[Step], rests: Mapping[str, Sequence[Step]]) -> t
     return tuple(map(waiting, running))
 
 
-def _new(rest: Iterable[Step], known: Mapping[str, str]) -> set[str]:
-    return {step.id for step in rest if step.id not in known}
+def _new_ids(rest: Iterable[Step], address_of: Mapping[str, str]) -> set[str]:
+    return {step.id for step in rest if step.id not in address_of}
 
 
-def _running(planned: Iterable[Step], rests: Mapping[str, Sequence[Step]]) -> Iterator[Step]:
+def _steps_with_rests(planned: Iterable[Step], rests: Mapping[str, Sequence[Step]]) -> Iterator[Step]:
     begun: set[str] = set()
     for step in planned:
         if step.address not in rests:
@@ -142,7 +146,7 @@ def is_other(step: Step, now: Step) -> bool:
     ) or not same_value
 
 
-def own(name: str, value: Json) -> Json:
+def own_values(name: str, value: Json) -> Json:
     """Leave out metadata that the server adds: it says nothing about what anybody wants."""
     if name != "metadata" or not isinstance(value, Mapping):
         return value

@@ -60,7 +60,7 @@ class TopologyHeader:
     def of(cls, topology: Topology, **more: Any) -> Self:
         """Return what the topology says besides its resources; `more` is what a larger document holds."""
         return cls(
-            expect=topology.expect, removed=topology.removed, forget=tuple(one.address for one in topology.forget),
+            expect=topology.expect, removed=topology.removed, forget=tuple(entry.address for entry in topology.forget),
             bulk=topology.bulk, moved=topology.moved, guards=topology.guards, allow=topology.allow,
             ignore_drift=topology.ignore_drift,
             **more,
@@ -70,7 +70,7 @@ class TopologyHeader:
         """Return the topology that says this and has these resources."""
         return Topology(
             name=name, resources=resources, expect=self.expect, removed=self.removed,
-            forget=tuple(Forgotten(address=one) for one in self.forget), bulk=self.bulk, moved=self.moved, guards=self.guards,
+            forget=tuple(Forgotten(address=address) for address in self.forget), bulk=self.bulk, moved=self.moved, guards=self.guards,
             allow=self.allow, ignore_drift=self.ignore_drift,
         )  # fmt: skip
 
@@ -85,9 +85,11 @@ class ResourceSpec:
     """What the file says of it."""
 
     @classmethod
-    def of(cls, one: Declared) -> ResourceSpec:
+    def of(cls, resource: Declared) -> ResourceSpec:
         """Return what the file says, and nothing else."""
-        return cls(address=one.address, spec=one.spec.model_dump(mode="json", exclude_unset=True, by_alias=True))
+        return cls(
+            address=resource.address, spec=resource.spec.model_dump(mode="json", exclude_unset=True, by_alias=True)
+        )
 
     def declared(self, registry: Registry) -> Declared:
         """Return the resource. Raises ValueError (pydantic's) where its kind has no such fields."""
@@ -134,19 +136,19 @@ class AccountPlace:
             at=target.at,
             bucket=bucket.get("created"),
             reached=(bucket.get("state") or {}).get("last_seq"),
-            streams=_oldest(snapshot.streams),
+            streams=_oldest_streams(snapshot.streams),
         )
 
 
-def went_back(planned: AccountPlace, here: AccountPlace) -> str | None:
+def why_set_back(planned: AccountPlace, now: AccountPlace) -> str | None:
     """Why bucket `reconciler` is older here than it was for the plan, in words; None: it is not older, as far as can be
     seen. Two buckets with the same id are the same bucket."""
-    if planned.id is None or planned.id != here.id or planned.reached is None or here.reached is None:
+    if planned.id is None or planned.id != now.id or planned.reached is None or now.reached is None:
         return None
-    if here.reached >= planned.reached:
+    if now.reached >= planned.reached:
         return None
     return (
-        f"bucket {BUCKET} had taken {planned.reached} writes when the plan was made, and has {here.reached} now: it "
+        f"bucket {BUCKET} had taken {planned.reached} writes when the plan was made, and has {now.reached} now: it "
         "came back older than it was, as after a power cut, and no longer knows what was applied last"
     )
 
@@ -154,42 +156,42 @@ def went_back(planned: AccountPlace, here: AccountPlace) -> str | None:
 WITNESSES = 16
 
 
-def _oldest(streams: Mapping[str, Mapping[str, Json]]) -> dict[str, str]:
+def _oldest_streams(streams: Mapping[str, Mapping[str, Json]]) -> dict[str, str]:
     created = ((str(info.get("created")), name) for name, info in streams.items() if name != f"KV_{BUCKET}")
     return {name: when for when, name in sorted(created)[:WITNESSES]}
 
 
-def elsewhere(planned: AccountPlace, here: AccountPlace) -> str | None:
+def why_elsewhere(planned: AccountPlace, account_now: AccountPlace) -> str | None:
     """Why this account is not the one the plan was made for, in words; None: it is."""
-    sides = (("account", planned.account, here.account), ("cluster", planned.cluster, here.cluster))
-    known = {what: (then, now) for what, then, now in sides if then is not None and now is not None}
+    sides = (("account", planned.account, account_now.account), ("cluster", planned.cluster, account_now.cluster))
+    both_known = {part: (then, now) for part, then, now in sides if then is not None and now is not None}
     compared = {
-        "account": known.get("account"),
-        "domain": (planned.domain, here.domain),
-        "cluster": known.get("cluster"),
+        "account": both_known.get("account"),
+        "domain": (planned.domain, account_now.domain),
+        "cluster": both_known.get("cluster"),
     }
-    for what, pair in compared.items():
+    for part, pair in compared.items():
         if pair is not None and pair[0] != pair[1]:
-            return f"it was made for {_named(what, pair[0])}, but {_named(what, pair[1])} answers here"
-    if planned.id is not None and planned.id != here.id:
-        found = "has a different id" if here.id else "has none"
-        return f"bucket {BUCKET} of the account it was made for holds an id, but the one here {found}"
-    if planned.id is None and (planned.account is None or here.account is None):
+            return f"it was made for {_named_part(part, pair[0])}, but {_named_part(part, pair[1])} answers here"
+    if planned.id is not None and planned.id != account_now.id:
+        id_here = "has a different id" if account_now.id else "has none"
+        return f"bucket {BUCKET} of the account it was made for holds an id, but the one here {id_here}"
+    if planned.id is None and (planned.account is None or account_now.account is None):
         return "the account cannot be identified: neither its name nor an id is known"
-    return _another(planned, here) if planned.id is None else None
+    return _why_another_account(planned, account_now) if planned.id is None else None
 
 
-def _another(planned: AccountPlace, here: AccountPlace) -> str | None:
+def _why_another_account(planned: AccountPlace, now: AccountPlace) -> str | None:
     """Compare accounts without an id by what they held: many accounts share a name, since `$G` is on every server. What
     existed then must exist here, and what did not exist then must be new here."""
-    if planned.server is None or planned.server == here.server or _ACCOUNT_KEY.fullmatch(planned.account or ""):
+    if planned.server is None or planned.server == now.server or _ACCOUNT_KEY.fullmatch(planned.account or ""):
         return None
-    if _is_before(here.bucket, planned.at):
+    if _is_before(now.bucket, planned.at):
         return f"the account it was made for had no bucket {BUCKET}, but the one here is older than the plan"
     if planned.streams:
-        same = planned.streams.items() & here.streams.items()
+        same = planned.streams.items() & now.streams.items()
         return None if same else "none of the streams that the account had when the plan was made exists here"
-    if old := next((name for name, created in here.streams.items() if _is_before(created, planned.at)), None):
+    if old := next((name for name, created in now.streams.items() if _is_before(created, planned.at)), None):
         return f"the account it was made for had no stream, but {old} here is older than the plan"
     if not (planned.cluster or planned.domain):  # somebody chose the name of a cluster or domain
         return "it was made for an account that held nothing, on another server or before this one was restarted"
@@ -200,15 +202,15 @@ _ACCOUNT_KEY = re.compile(r"A[A-Z2-7]{55}")
 """The public key of an account, which is unique."""
 
 
-def _is_before(one: str | None, other: str | None) -> bool:
+def _is_before(earlier: str | None, later: str | None) -> bool:
     try:
-        return bool(one and other) and datetime.fromisoformat(str(one)) < datetime.fromisoformat(str(other))
+        return bool(earlier and later) and datetime.fromisoformat(str(earlier)) < datetime.fromisoformat(str(later))
     except (ValueError, TypeError):
         return False
 
 
-def _named(what: str, name: str | None) -> str:
-    return f"{what} `{name}`" if name else "a single server" if what == "cluster" else f"no {what}"
+def _named_part(part: str, name: str | None) -> str:
+    return f"{part} `{name}`" if name else "a single server" if part == "cluster" else f"no {part}"
 
 
 _STREAM = ("config", "created", "cluster", "mirror", "sources")
@@ -218,7 +220,7 @@ _MOVING = frozenset({"last_active", "active", "lag"})
 """Times and distances that differ from one look to the next although nothing happened."""
 
 
-def state(snapshot: Snapshot) -> str:
+def state_digest(snapshot: Snapshot) -> str:
     """Digest everything in an account that a plan depends on: the same digest means the same plan. It does not cover
     quantities that depend on the age of messages."""
     target = snapshot.target
@@ -227,11 +229,11 @@ def state(snapshot: Snapshot) -> str:
             "target": [str(target.version), target.level, target.account, target.domain, target.cluster, target.peers],
             "limits": dict(target.limits),
             "streams": {
-                name: [_part(info, _STREAM), _part(info.get("state") or {}, _STATE)]
+                name: [_values_of(info, _STREAM), _values_of(info.get("state") or {}, _STATE)]
                 for name, info in snapshot.streams.items()
             },
             "consumers": {
-                stream: {name: _part(info, _CONSUMER) for name, info in own.items()}
+                stream: {name: _values_of(info, _CONSUMER) for name, info in own.items()}
                 for stream, own in snapshot.consumers.items()
             },
             "entries": {
@@ -242,14 +244,14 @@ def state(snapshot: Snapshot) -> str:
     )
 
 
-def _part(info: Mapping[str, Json], names: Iterable[str]) -> list[Json]:
-    return [_still(info.get(name)) for name in names]
+def _values_of(info: Mapping[str, Json], names: Iterable[str]) -> list[Json]:
+    return [_hashable(info.get(name)) for name in names]
 
 
-def _still(value: Json) -> Json:
+def _hashable(value: Json) -> Json:
     if isinstance(value, Mapping):
-        return {key: _still(inner) for key, inner in value.items() if key not in _MOVING}
-    return [_still(inner) for inner in value] if isinstance(value, list) else value
+        return {key: _hashable(inner) for key, inner in value.items() if key not in _MOVING}
+    return [_hashable(inner) for inner in value] if isinstance(value, list) else value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -282,7 +284,7 @@ class Saved:
             *(m.until for m in topology.moved),
             *(g.until for g in topology.guards),
         )
-        return not any(days) and state(snapshot) == self.state
+        return not any(days) and state_digest(snapshot) == self.state
 
 
 def fingerprint(data: Config) -> str:

@@ -20,7 +20,7 @@ from reconciler.journeys.drift.restore import restore
 from reconciler.journeys.plan.plan import Planned, PlanPurpose, planned
 from reconciler.journeys.saved.codec import saved_from_json, saved_json
 from reconciler.journeys.saved.comparison import Outlook, outlook
-from reconciler.journeys.saved.saved_plan import AccountPlace, Saved, elsewhere, state, went_back
+from reconciler.journeys.saved.saved_plan import AccountPlace, Saved, state_digest, why_elsewhere, why_set_back
 from reconciler.kinds import REGISTRY
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
@@ -43,8 +43,8 @@ class SavedReview:
     def without_steps(self) -> tuple[Diagnostic, ...]:
         """Why each stopped change without steps, such as an adoption, is not made."""
         acting = {step.address for step in self.outlook.plan.steps}
-        stopped = (one for one in self.outlook.stopped_changes if one.change.address not in acting)
-        return tuple(one.why for one in stopped if one.why)
+        stopped = (judgement for judgement in self.outlook.stopped_changes if judgement.change.address not in acting)
+        return tuple(judgement.why for judgement in stopped if judgement.why)
 
     @property
     def planned(self) -> Planned:
@@ -53,18 +53,18 @@ class SavedReview:
         return Planned(plan=self.outlook.plan, snapshot=self.snapshot, topology=saved.topology, options=saved.options)
 
 
-def keep(made: Planned, paths: Sequence[str] = ()) -> Saved:
+def to_saved(plan_made: Planned, paths: Sequence[str] = ()) -> Saved:
     """Return the plan with all it takes to apply exactly this plan later. `paths` are the files as the next command
     should name them."""
-    if made.topology is None:
+    if plan_made.topology is None:
         raise ValueError("this plan came from a file; copy that file")
     return Saved(
-        plan=made.plan,
-        place=AccountPlace.of(made.snapshot),
-        topology=made.topology,
-        seen=identities_touched(made.plan.steps, made.snapshot),
-        state=state(made.snapshot),
-        options=replace(made.options, today=None),
+        plan=plan_made.plan,
+        place=AccountPlace.of(plan_made.snapshot),
+        topology=plan_made.topology,
+        seen=identities_touched(plan_made.plan.steps, plan_made.snapshot),
+        state=state_digest(plan_made.snapshot),
+        options=replace(plan_made.options, today=None),
         paths=tuple(paths),
         made_by=reconciler.__version__,
     )
@@ -80,45 +80,48 @@ def read(path: Path) -> Saved:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        said = error.strerror if isinstance(error, OSError) else "it is not text"
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
         fix = "name a file that `reconciler plan --out plan.json` wrote"
-        raise CannotContinue.because("XX901", "not-a-plan", f"Cannot read {path}: {said}.", fix=fix) from None
+        raise CannotContinue.because("XX901", "not-a-plan", f"Cannot read {path}: {why}.", fix=fix) from None
     return saved_from_json(text, REGISTRY)
 
 
 async def review(saved: Saved, js: JetStream) -> SavedReview:
     """Plan the same declarations again, and see which changes still fit. Looking changes nothing."""
     snapshot = await observe(js)
-    if why := elsewhere(saved.place, AccountPlace.of(snapshot)):
-        raise _another_target(why)
-    if why := went_back(saved.place, AccountPlace.of(snapshot)):
-        raise _went_back(why)
-    return _reviewed(saved, await _again(saved, snapshot, js), snapshot)
+    if why := why_elsewhere(saved.place, AccountPlace.of(snapshot)):
+        raise _another_target_error(why)
+    if why := why_set_back(saved.place, AccountPlace.of(snapshot)):
+        raise _set_back_error(why)
+    return _saved_review(saved, await _plan_again(saved, snapshot, js), snapshot)
 
 
-async def check_same_place(made: Planned, js: JetStream) -> None:
+async def check_same_place(plan_made: Planned, js: JetStream) -> None:
     """Raise CannotContinue where this connection leads to another account than the one that was planned."""
-    then, here = AccountPlace.of(made.snapshot), AccountPlace.of(await observe(js, buckets=[BUCKET], consumers_of=()))
+    before, now = (
+        AccountPlace.of(plan_made.snapshot),
+        AccountPlace.of(await observe(js, buckets=[BUCKET], consumers_of=())),
+    )
     if (
-        then.account is here.account is None
+        before.account is now.account is None
     ):  # without a name, go by what the account held a moment ago; a plan file may be older
-        then, here = replace(then, account=""), replace(here, account="")
-    if why := elsewhere(then, here):
-        raise _another_target(why)
+        before, now = replace(before, account=""), replace(now, account="")
+    if why := why_elsewhere(before, now):
+        raise _another_target_error(why)
 
 
-async def looked_again(what: Planned | SavedReview, js: JetStream) -> SavedReview:
+async def look_again(given: Planned | SavedReview, js: JetStream) -> SavedReview:
     """Review the plan again under the lease, because others may have worked since. This includes a plan that this very
     command made."""
-    if isinstance(what, SavedReview):
-        return await review(what.saved, js)
-    saved, snapshot = keep(what), await observe(js)
-    if why := went_back(saved.place, AccountPlace.of(snapshot)):
-        raise _went_back(why)
-    return _reviewed(saved, await _again(saved, snapshot, js, what.purpose), snapshot)
+    if isinstance(given, SavedReview):
+        return await review(given.saved, js)
+    saved, snapshot = to_saved(given), await observe(js)
+    if why := why_set_back(saved.place, AccountPlace.of(snapshot)):
+        raise _set_back_error(why)
+    return _saved_review(saved, await _plan_again(saved, snapshot, js, given.purpose), snapshot)
 
 
-def _reviewed(saved: Saved, now: Plan, snapshot: Snapshot) -> SavedReview:
+def _saved_review(saved: Saved, now: Plan, snapshot: Snapshot) -> SavedReview:
     steps = (*saved.plan.steps, *now.steps)
     return SavedReview(
         saved=saved,
@@ -127,21 +130,23 @@ def _reviewed(saved: Saved, now: Plan, snapshot: Snapshot) -> SavedReview:
     )
 
 
-async def _again(saved: Saved, snapshot: Snapshot, js: JetStream, purpose: PlanPurpose = PlanPurpose.APPLY) -> Plan:
+async def _plan_again(
+    saved: Saved, snapshot: Snapshot, js: JetStream, purpose: PlanPurpose = PlanPurpose.APPLY
+) -> Plan:
     """Plan the same declarations from the live state."""
     if saved.made_by == reconciler.__version__ and saved.would_be_the_same(snapshot):
         return saved.plan
     if purpose is PlanPurpose.RESTORE:
         return (await restore(look(saved.topology, snapshot, saved.options), js)).plan
-    made = await planned(saved.topology, snapshot, js, saved.options)
+    plan_now = await planned(saved.topology, snapshot, js, saved.options)
     return (
-        made.plan
+        plan_now.plan
         if purpose is PlanPurpose.APPLY
-        else adoption(made, as_is=purpose is PlanPurpose.ADOPT_AS_IS).planned.plan
+        else adoption(plan_now, as_is=purpose is PlanPurpose.ADOPT_AS_IS).planned.plan
     )
 
 
-def _went_back(why: str) -> CannotContinue:
+def _set_back_error(why: str) -> CannotContinue:
     message = f"The records that this plan was made from are partly lost: {why}. Nothing was changed."
     fix = (
         "plan again, and check the plan before you apply it: it may show objects that were applied since as "
@@ -150,7 +155,7 @@ def _went_back(why: str) -> CannotContinue:
     return CannotContinue.because("LE108", "bucket-went-back", message, fix=fix)
 
 
-def _another_target(why: str) -> CannotContinue:
+def _another_target_error(why: str) -> CannotContinue:
     message = f"This plan belongs to another account: {why}. Nothing was changed."
     return CannotContinue.because(
         "XX912", "another-target", message, fix="connect to the account it was made for, or plan again here"

@@ -44,18 +44,18 @@ class RolloutStage:
     """Seconds for which its members must stay as they were applied."""
 
 
-def divide(said: str, members: Sequence[RolloutMember], word: str) -> list[RolloutStage]:
+def divide(text: str, members: Sequence[RolloutMember], word: str) -> list[RolloutStage]:
     """Put each member into exactly one stage, in the order of the members. `word` says what they are. Raises
     CannotContinue where a stage names nobody, or where somebody is in no stage."""
     stages, left = list[RolloutStage](), [*members]
-    for part in said.split(","):
-        wanted, stay = _timed(part.strip(), members)
-        chosen = _chosen(wanted, left, _Known(stages, members, word))
-        stages.append(RolloutStage(said=wanted, members=tuple(one.name for one in chosen), stay=stay))
-        left = [one for one in left if one not in chosen]
+    for part in text.split(","):
+        wanted, stay = _name_and_stay(part.strip(), members)
+        chosen = _members_of_stage(wanted, left, _Known(stages, members, word))
+        stages.append(RolloutStage(said=wanted, members=tuple(member.name for member in chosen), stay=stay))
+        left = [member for member in left if member not in chosen]
     if left:
-        names = few(one.name for one in left)
-        raise _wrong(f"no stage has {names}", f"end with `{REST}`: --stages {visible(said)},{REST}")
+        names = few_names(member.name for member in left)
+        raise _stages_error(f"no stage has {names}", f"end with `{REST}`: --stages {visible(text)},{REST}")
     return stages
 
 
@@ -66,15 +66,17 @@ class _Known:
     word: str
 
 
-def _timed(part: str, members: Sequence[RolloutMember]) -> tuple[str, float]:
+def _name_and_stay(part: str, members: Sequence[RolloutMember]) -> tuple[str, float]:
     """Take `canary:5m` apart. A label may hold a colon of its own."""
     wanted, colon, time = part.rpartition(":")
-    if not colon or (not is_time(time) and any(one.fits(part) for one in members)):
+    if not colon or (not is_time(time) and any(member.fits(part) for member in members)):
         wanted, colon = part, ""
     if not wanted:
-        raise _wrong("a stage is empty", "write a name, a percentage or `rest` between the commas")
+        raise _stages_error("a stage is empty", "write a name, a percentage or `rest` between the commas")
     if colon and not is_time(time):
-        raise _wrong(f"stage `{visible(part)}` ends in no time", "write for example canary:5m, or leave the colon out")
+        raise _stages_error(
+            f"stage `{visible(part)}` ends in no time", "write for example canary:5m, or leave the colon out"
+        )
     return wanted, parse_duration(time) / 1e9 if colon else 0.0
 
 
@@ -86,56 +88,62 @@ def is_time(text: str) -> bool:
         return False
 
 
-def _chosen(wanted: str, left: Sequence[RolloutMember], known: _Known) -> Sequence[RolloutMember]:
+def _members_of_stage(
+    wanted: str, left: Sequence[RolloutMember], members_and_stages: _Known
+) -> Sequence[RolloutMember]:
     percent = re.fullmatch(r"([+-]?[0-9]+(?:\.[0-9]+)?)%", wanted)
     if percent:
-        return _share(float(percent[1]), wanted, left, known)
-    chosen = left if wanted == REST else [one for one in left if one.fits(wanted)]
+        return _share_of_left(float(percent[1]), wanted, left, members_and_stages)
+    chosen = left if wanted == REST else [member for member in left if member.fits(wanted)]
     if not chosen:
-        raise _nobody(wanted, known)
+        raise _nobody_meant(wanted, members_and_stages)
     return chosen
 
 
-def _share(percent: float, wanted: str, left: Sequence[RolloutMember], known: _Known) -> Sequence[RolloutMember]:
+def _share_of_left(
+    percent: float, wanted: str, left: Sequence[RolloutMember], members_and_stages: _Known
+) -> Sequence[RolloutMember]:
     """Return this share of those that are left, rounded up, so that it is at least one."""
     if not 0 < percent <= 100:
-        raise _wrong(f"stage `{wanted}` is no share", "write a percentage above 0% and up to 100%, such as 10%")
+        raise _stages_error(f"stage `{wanted}` is no share", "write a percentage above 0% and up to 100%, such as 10%")
     if not left:
-        raise _nobody(wanted, known)
+        raise _nobody_meant(wanted, members_and_stages)
     return left[: math.ceil(round(len(left) * percent / 100, 9))]
 
 
-def _nobody(wanted: str, known: _Known) -> CannotContinue:
+def _nobody_meant(wanted: str, members_and_stages: _Known) -> CannotContinue:
     """Say why a stage has nobody: there is no such member, or an earlier stage has all of them."""
-    names, shown = [one.name for one in known.members], visible(wanted)
+    names, shown = [member.name for member in members_and_stages.members], visible(wanted)
     everyone = wanted == REST or wanted.endswith("%")
-    fitting = {one.name for one in known.members if everyone or one.fits(wanted)}
+    fitting = {member.name for member in members_and_stages.members if everyone or member.fits(wanted)}
     if not fitting:
-        message = f"no {known.word} is meant by stage `{shown}`{did_you_mean(wanted, names)}"
-        return _wrong(message, f"choose among {few(names)}")
-    earlier = [stage.said for stage in known.stages if not fitting.isdisjoint(stage.members)]
-    where = f"stage{'s' if len(earlier) > 1 else ''} {few(earlier)}"
-    return _wrong(f"nothing is left for stage `{shown}`: {where} {_has(earlier)} all of that already", "leave one out")
+        message = f"no {members_and_stages.word} is meant by stage `{shown}`{did_you_mean(wanted, names)}"
+        return _stages_error(message, f"choose among {few_names(names)}")
+    earlier = [stage.said for stage in members_and_stages.stages if not fitting.isdisjoint(stage.members)]
+    where = f"stage{'s' if len(earlier) > 1 else ''} {few_names(earlier)}"
+    return _stages_error(
+        f"nothing is left for stage `{shown}`: {where} {_verb_for(earlier)} all of that already", "leave one out"
+    )
 
 
-def _has(names: Sequence[str]) -> str:
+def _verb_for(names: Sequence[str]) -> str:
     return "have" if len(names) > 1 else "has"
 
 
-def few(names: Iterator[str] | Sequence[str]) -> str:
+def few_names(names: Iterator[str] | Sequence[str]) -> str:
     """Return the first names, and how many more there are."""
     shown = [f"`{visible(name)}`" for name in names]
     more = f" … ({len(shown) - FEW:_} more)" if len(shown) > FEW else ""
     return ", ".join(shown[:FEW]) + more
 
 
-def shared_out(stages: Sequence[RolloutStage], word: str) -> str:
+def division_text(stages: Sequence[RolloutStage], word: str) -> str:
     """Return `3 stages: canary (1 environment), 10% (2 environments), rest (7 environments)`."""
     each = ", ".join(f"{visible(stage.said)} ({counted(len(stage.members), word)})" for stage in stages)
     return f"{counted(len(stages), 'stage')}: {each}"
 
 
-def _wrong(message: str, fix: str) -> CannotContinue:
+def _stages_error(message: str, fix: str) -> CannotContinue:
     return CannotContinue.because(
         "XX927", "stages", f"--stages: {message}{'' if message.endswith('?') else '.'} Nothing was applied.", fix=fix
     )

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.journeys.drift.drift import Drift
-from reconciler.journeys.stages.divide import few
+from reconciler.journeys.stages.divide import few_names
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.waits import waiting
@@ -22,19 +22,23 @@ _RECORDED = (Action.ADOPT, Action.FORGET)
 """These change who owns an object, and not the object."""
 
 
-def beyond(shown: Plan | None, now: Plan) -> list[str]:
+def changes_beyond(shown: Plan | None, now: Plan) -> list[str]:
     """Return the addresses at which the plan does anything that was not shown. Less than was shown is fine: by then
     somebody has done the rest."""
-    known = {change.address: change for change in shown.changes} if shown else {}
-    return [one.address for one in now.changes if not one.is_blocked and not _is_shown(one, known.get(one.address))]
+    by_address = {change.address: change for change in shown.changes} if shown else {}
+    return [
+        planned.address
+        for planned in now.changes
+        if not planned.is_blocked and not _is_shown(planned, by_address.get(planned.address))
+    ]
 
 
-def as_shown(shown: Plan | None, now: Plan) -> None:
+def check_as_shown(shown: Plan | None, now: Plan) -> None:
     """Raise CannotContinue where the plan goes beyond what was shown, and agreed to."""
-    if found := beyond(shown, now):
+    if more := changes_beyond(shown, now):
         raise CannotContinue.because(
             "XX929", "not-as-shown",
-            f"the plan is no longer the one that was shown before the first stage: {few(found)}. Nothing was changed here.",
+            f"the plan is no longer the one that was shown before the first stage: {few_names(more)}. Nothing was changed here.",
             fix="look at it with `plan`, then run the same apply again",
         )  # fmt: skip
 
@@ -44,12 +48,12 @@ def _is_shown(now: PlannedChange, shown: PlannedChange | None) -> bool:
         return True
     if shown is None or shown.is_blocked or now.action is not shown.action:
         return False
-    is_new = {one.code for one in now.verdicts} - {one.code for one in shown.verdicts}
-    return now.action in _RECORDED or (not is_new and _written(now) == _written(shown))
+    is_new = {verdict.code for verdict in now.verdicts} - {verdict.code for verdict in shown.verdicts}
+    return now.action in _RECORDED or (not is_new and _field_values(now) == _field_values(shown))
 
 
-def _written(change: PlannedChange) -> list[tuple[str, str, str]]:
-    return [(one.path, repr(one.live), repr(one.desired)) for one in change.fields]
+def _field_values(change: PlannedChange) -> list[tuple[str, str, str]]:
+    return [(field.path, repr(field.live), repr(field.desired)) for field in change.fields]
 
 
 LOOKS = 20
@@ -75,30 +79,30 @@ def seen(member: str, plan: Plan, drift: Drift) -> Seen:
     """Return what one look at a member means. A plan that is refused, or knows too little, is not empty."""
     pending = tuple(change.address for change in plan.changes if change.action.writes or change.is_blocked)
     drifted = tuple(item.address for item in drift.drifted)
-    errors = [one.message for one in plan.diagnostics if one.is_error]
+    errors = [diagnostic.message for diagnostic in plan.diagnostics if diagnostic.is_error]
     problem = errors[0] if errors else "not everything there could be read" if drift.is_partial else ""
     return Seen(member=member, pending=pending, drifted=drifted, problem=problem)
 
 
-def objections(found: Iterable[Seen]) -> Iterator[str]:
+def objections(members: Iterable[Seen]) -> Iterator[str]:
     """Say why a stage does not pass; nothing where it does."""
-    for one in found:
-        name = visible(one.member)
-        if one.problem:
-            yield f"{name} could not be looked at: {one.problem.rstrip('.')}"
-        elif one.drifted:
-            yield f"{name} drifted: {few(one.drifted)}"
-        elif one.pending:
-            yield f"{name} does not plan empty: {few(one.pending)}"
+    for member_seen in members:
+        name = visible(member_seen.member)
+        if member_seen.problem:
+            yield f"{name} could not be looked at: {member_seen.problem.rstrip('.')}"
+        elif member_seen.drifted:
+            yield f"{name} drifted: {few_names(member_seen.drifted)}"
+        elif member_seen.pending:
+            yield f"{name} does not plan empty: {few_names(member_seen.pending)}"
 
 
-def pause(stay: float, so_far: float) -> float | None:
+def next_pause(stay: float, so_far: float) -> float | None:
     """Return the seconds until the next look. None: the stage has stayed long enough, and this look was the last."""
     left = stay - so_far
     return None if left <= 0 else min(left, max(OFTEN, min(SELDOM, stay / LOOKS)))
 
 
-async def stays(
+async def objections_while_staying(
     stay: float,
     look: Callable[[], Awaitable[Sequence[Seen]]],
     whom: str,
@@ -110,9 +114,9 @@ async def stays(
     with waiting(f"for {whom} to stay as applied", stay):
         while True:
             so_far = clock() - began
-            if found := [*objections(await look())]:
-                return found
-            left = pause(stay, so_far)
+            if reasons := [*objections(await look())]:
+                return reasons
+            left = next_pause(stay, so_far)
             if left is None:
                 return []
             await rest(left)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from reconciler.journeys.stages.divide import RolloutStage, few
+from reconciler.journeys.stages.divide import RolloutStage, few_names
 from reconciler.model.dataclass import dataclass
 from reconciler.model.units import show_duration
 from reconciler.report.words.values import counted
@@ -39,16 +39,16 @@ def summary(outcomes: Mapping[str, str], word: str) -> str:
 def course_text(course: Course) -> Iterator[str]:
     """Yield a line for each stage: whether it is done, and if not, why not."""
     for number, stage in enumerate(course.stages):
-        yield f"{_name(number, stage)}: {_fate(number, stage, course)}"
+        yield f"{_stage_name(number, stage)}: {_stage_fate(number, stage, course)}"
 
 
 def reason(course: Course) -> str:
     """Return the same in one sentence, for a message."""
-    told = [
-        f"stage {number + 1} (`{visible(stage.said)}`) {_fate(number, stage, course)}"
+    parts = [
+        f"stage {number + 1} (`{visible(stage.said)}`) {_stage_fate(number, stage, course)}"
         for number, stage in enumerate(course.stages)
     ]
-    return "; ".join(told)
+    return "; ".join(parts)
 
 
 def title(number: int, stage: RolloutStage, of: int) -> str:
@@ -68,14 +68,14 @@ def passed(number: int, stage: RolloutStage, word: str) -> str:
 
 def names(stage: RolloutStage) -> str:
     """Return the first members of a stage."""
-    return few(stage.members).replace("`", "")
+    return few_names(stage.members).replace("`", "")
 
 
-def _name(number: int, stage: RolloutStage) -> str:
+def _stage_name(number: int, stage: RolloutStage) -> str:
     return f"Stage {number + 1}, {visible(stage.said)}"
 
 
-def _fate(number: int, stage: RolloutStage, course: Course) -> str:
+def _stage_fate(number: int, stage: RolloutStage, course: Course) -> str:
     if number < course.passed:
         return "done"
     if number > course.passed:

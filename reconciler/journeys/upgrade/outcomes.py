@@ -66,15 +66,17 @@ def verdicts(
     """Judge what such a server loses of the live objects, and what it keeps but never lets change. `view` names the
     server. Rules with one of the err_codes in `of_room` are not about configurations."""
     rules = {kind: _about_configurations(registry, kind, of_room) for kind in {address.kind for address in live}}
-    made, changed = (_all(action, live, view) for action in (Action.CREATE, Action.UPDATE))
+    created, changed = (_all(action, live, view) for action in (Action.CREATE, Action.UPDATE))
     for address in live:
-        about = rules[address.kind]
-        refused_new = {one.code for one in _judged(about, address, made) if one.reaction is Reaction.REFUSES}
-        for one in _judged(about, address, changed):
-            if one.code in refused_new:
-                yield finding(one, Fate.LOST)
-            elif one.reaction is Reaction.REFUSES:
-                yield finding(one, Fate.REFUSED)
+        rules_of_kind = rules[address.kind]
+        refused_new = {
+            verdict.code for verdict in _judged(rules_of_kind, address, created) if verdict.reaction is Reaction.REFUSES
+        }
+        for verdict in _judged(rules_of_kind, address, changed):
+            if verdict.code in refused_new:
+                yield finding(verdict, Fate.LOST)
+            elif verdict.reaction is Reaction.REFUSES:
+                yield finding(verdict, Fate.REFUSED)
 
 
 def finding(verdict: Verdict, fate: Fate) -> UpgradeFinding:
@@ -107,18 +109,20 @@ def _all(action: Action, live: Mapping[Address, Resource], view: View) -> View:
 def _judged(rules: Iterable[Rule], address: Address, view: View) -> list[Verdict]:
     """Keep what such a server objects to itself; where only a rule of this tool objects, the server opens its store."""
     change, version = view.changes[address], view.target.version
-    found = judged((one for one in rules if one.concerns(address.kind, change.action, version)), change, view)
-    return [one for one in found if one.reaction in (Reaction.REFUSES, Reaction.DOOMS)]
+    judged_all_rules = judged(
+        (rule for rule in rules if rule.concerns(address.kind, change.action, version)), change, view
+    )
+    return [rule for rule in judged_all_rules if rule.reaction in (Reaction.REFUSES, Reaction.DOOMS)]
 
 
 def worst_first(findings: Iterable[UpgradeFinding]) -> list[UpgradeFinding]:
     """Sort findings by what happens, then by address, and drop a rule's second finding about the same field."""
     order = list(Fate)
-    once = {(one.fate, one.address, one.code, one.path): one for one in reversed(list(findings))}
-    return sorted(once.values(), key=lambda one: (order.index(one.fate), one.address, one.path))
+    once = {(item.fate, item.address, item.code, item.path): item for item in reversed(list(findings))}
+    return sorted(once.values(), key=lambda item: (order.index(item.fate), item.address, item.path))
 
 
-def marked(there: Iterable[UpgradeFinding], here: Iterable[UpgradeFinding]) -> list[UpgradeFinding]:
+def marked(findings: Iterable[UpgradeFinding], already_here: Iterable[UpgradeFinding]) -> list[UpgradeFinding]:
     """Mark the findings that would also happen on the running version."""
-    known = {(one.fate, one.address, one.code, one.path) for one in here}
-    return [replace(one, already=(one.fate, one.address, one.code, one.path) in known) for one in there]
+    keys = {(item.fate, item.address, item.code, item.path) for item in already_here}
+    return [replace(item, already=(item.fate, item.address, item.code, item.path) in keys) for item in findings]

@@ -82,9 +82,9 @@ def _entry(alike: Sequence[UpgradeFinding], paper: Paper) -> list[str]:
     names += f" and {len(alike) - len(shown):_} more (-v names all)" if len(shown) < len(alike) else ""
     code = f"{first.code} {first.name}. " if first.code else ""
     already = " The running server does the same at its next start." if first.already else ""
-    place = f"  {visible(str(first.span))}" if first.span else ""
+    location = f"  {visible(str(first.span))}" if first.span else ""
     lines = [
-        *paper.wrapped(names + place, 2),
+        *paper.wrapped(names + location, 2),
         *paper.wrapped(f"{code}{sentence(first.message, first.path)}{already}", 6),
     ]
     return [*lines, *(paper.paragraphs(f"Instead: {first.fix}", 6) if first.fix else [])]
@@ -92,10 +92,10 @@ def _entry(alike: Sequence[UpgradeFinding], paper: Paper) -> list[str]:
 
 def _at_stake(quantities: Mapping[str, int]) -> str:
     """` (1_200 messages, 3MiB, 2 consumers)`"""
-    said = [counted(quantities[name], noun) for name, noun in NOUNS.items() if name in quantities]
+    parts = [counted(quantities[name], noun) for name, noun in NOUNS.items() if name in quantities]
     if "bytes" in quantities:
-        said.insert(1, show_volume(quantities["bytes"]))
-    return f" ({', '.join(said)})" if said else ""
+        parts.insert(1, show_volume(quantities["bytes"]))
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def _item(text: str, paper: Paper) -> list[str]:
@@ -105,10 +105,10 @@ def _item(text: str, paper: Paper) -> list[str]:
 
 def _sum(findings: Sequence[UpgradeFinding], after: Version) -> str:
     numbers = {fate: len({one.address for one in findings if one.fate is fate}) for fate in Fate}
-    said = " · ".join(f"{number:_} {fate}" for fate, number in numbers.items() if number)
+    by_fate = " · ".join(f"{number:_} {fate}" for fate, number in numbers.items() if number)
     return (
-        f"{said} on nats-server {after.short}"
-        if said
+        f"{by_fate} on nats-server {after.short}"
+        if by_fate
         else f"Nothing is lost, refused or rewritten on nats-server {after.short}."
     )
 
@@ -130,13 +130,13 @@ def upgrade_json(
     return json_text(data)
 
 
-def _data(one: UpgradeFinding) -> dict[str, Any]:
-    said = {
-        "fate": one.fate.value, "address": one.address, "path": one.path, "code": one.code, "name": one.name,
-        "message": one.message, "fix": one.fix, "already": one.already, "quantities": dict(one.quantities) or None,
-        "span": {"file": one.span.file, "line": one.span.line, "column": one.span.column} if one.span else None,
+def _data(item: UpgradeFinding) -> dict[str, Any]:
+    values = {
+        "fate": item.fate.value, "address": item.address, "path": item.path, "code": item.code, "name": item.name,
+        "message": item.message, "fix": item.fix, "already": item.already, "quantities": dict(item.quantities) or None,
+        "span": {"file": item.span.file, "line": item.span.line, "column": item.span.column} if item.span else None,
     }  # fmt: skip
-    return {key: value for key, value in said.items() if value not in ("", None, False)}
+    return {key: value for key, value in values.items() if value not in ("", None, False)}
 
 
 def head(before: Version, after: Version, read: Mapping[str, int], place: str) -> str:
