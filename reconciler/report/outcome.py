@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from reconciler.changes.events import REFUSALS, Failed, Finished, InDoubt, Settled, Skipped, Strayed
 from reconciler.model.diagnostic import Diagnostic
-from reconciler.model.wire.steps import Call, Step
+from reconciler.model.wire.steps import DEEDS, Call, Step
 from reconciler.report.words import diagnostics
 from reconciler.report.words.commands import CommandLines, of_plan
 from reconciler.report.words.names import named
@@ -18,23 +18,13 @@ from reconciler.report.words.values import counted, show_seconds, show_side
 from reconciler.report.words.visible import inert, visible
 
 _DEEDS = {
-    Call.STREAM_CREATE: "create stream {}", Call.STREAM_UPDATE: "update stream {}",
-    Call.STREAM_DELETE: "delete stream {}", Call.CONSUMER_CREATE: "create consumer {}",
-    Call.CONSUMER_UPDATE: "update consumer {}", Call.CONSUMER_DELETE: "delete consumer {}",
-    Call.CONSUMER_PAUSE: "pause consumer {}", Call.CONSUMER_UNPIN: "unpin consumer {}",
-    Call.ENTRY_PUT: "write record {}", Call.ENTRY_DELETE: "delete record {}",
-    Call.CONSUMER_RESET: "reset consumer {}",
-    Call.GATE_CONSUMERS_GONE: "wait until the consumers of {} are gone",
+    **DEEDS,
+    Call.ENTRY_PUT: "write record {}",
+    Call.ENTRY_DELETE: "delete record {}",
     Call.GATE_REPLICAS_CURRENT: "wait until all replicas of stream {} are current",
-    Call.GATE_CONSUMER_EVERYWHERE: "wait until consumer {} is on every server",
     Call.GATE_IN_FLIGHT_DONE: "wait until the messages in flight of {} are acknowledged",
-    Call.GATE_MIRROR_CAUGHT_UP: "wait until mirror {} has caught up",
-    Call.GATE_COPY_LISTENS: "wait until stream {} listens to what it copies",
     Call.GATE_MEMBERS_BACK: "wait until the members consume again from {}",
-    Call.GATE_QUEUE_CAUGHT_UP: "wait until queue {} has caught up",
-    Call.QUEUE_READ: "read the position of stream {}",
-    Call.QUEUE_SETTLE: "remove the start sequence of stream {}",
-}  # fmt: skip
+}
 _NOUNS = {Call.ENTRY_PUT: "record", Call.ENTRY_DELETE: "record deletion"} | {c: "wait" for c in Call if c.waits}
 
 

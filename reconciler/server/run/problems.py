@@ -9,7 +9,7 @@ from reconciler.changes.events import Strayed
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Json
-from reconciler.model.wire.steps import Call, Step
+from reconciler.model.wire.steps import DEEDS, Call, Step
 from reconciler.model.written import written
 from reconciler.server.remember.capacity import FULL_DISK
 from reconciler.server.wire.answers import Refusal
@@ -17,31 +17,6 @@ from reconciler.server.wire.pipeline import NoAnswer
 
 CORRECT = "Correct what the server names and plan again. The plan should have foretold this: please report it."
 PLAN_AGAIN = "Run `reconciler plan` again and look at the live state."
-
-DEEDS = {
-    Call.STREAM_CREATE: "create stream {}",
-    Call.STREAM_UPDATE: "update stream {}",
-    Call.STREAM_DELETE: "delete stream {}",
-    Call.CONSUMER_CREATE: "create consumer {}",
-    Call.CONSUMER_UPDATE: "update consumer {}",
-    Call.CONSUMER_DELETE: "delete consumer {}",
-    Call.CONSUMER_PAUSE: "pause consumer {}",
-    Call.CONSUMER_UNPIN: "unpin consumer {}",
-    Call.CONSUMER_READ: "read consumer {}",
-    Call.CONSUMER_RESET: "reset consumer {}",
-    Call.QUEUE_READ: "read the position of stream {}",
-    Call.QUEUE_SETTLE: "remove the start sequence of stream {}",
-    Call.ENTRY_PUT: "write entry {}",
-    Call.ENTRY_DELETE: "delete entry {}",
-    Call.GATE_CONSUMERS_GONE: "wait until the consumers of {} are gone",
-    Call.GATE_REPLICAS_CURRENT: "wait until the replicas of {} are current",
-    Call.GATE_CONSUMER_EVERYWHERE: "wait until consumer {} is on every server",
-    Call.GATE_IN_FLIGHT_DONE: "wait until what {} has delivered is acknowledged",
-    Call.GATE_MIRROR_CAUGHT_UP: "wait until mirror {} has caught up",
-    Call.GATE_COPY_LISTENS: "wait until stream {} listens to what it copies",
-    Call.GATE_MEMBERS_BACK: "wait until the members of {} consume again",
-    Call.GATE_QUEUE_CAUGHT_UP: "wait until queue {} has caught up",
-}
 
 FIXES = {
     10005: (
