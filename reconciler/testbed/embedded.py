@@ -19,7 +19,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.waits import waiting
 from reconciler.testbed import detached, programs
-from reconciler.testbed.dev_folder import DevFolder, DevServer, failure
+from reconciler.testbed.dev_folder import DevFolder, DevServer
 
 START_TIMEOUT = 20.0
 """Seconds; it takes about 0.2, more with a large store."""
@@ -110,7 +110,7 @@ def _start(place: DevFolder, program: Path) -> DevServer:
             break
     message = f"The embedded server of {place.owner} did not start: {place.last_words()}. Its data was left as it was."
     fix = f"See {place.log}, or start over with `reconciler dev wipe`."
-    raise CannotContinue(failure("NA123", "dev-server-failed", message, fix))
+    raise CannotContinue.because("NA123", "dev-server-failed", message, fix=fix)
 
 
 def _launch(place: DevFolder, program: Path, port: int) -> None:
@@ -148,21 +148,17 @@ def _free(port: int) -> int:
 def _answering(place: DevFolder) -> DevServer | None:
     """The running server, once it greets: it may just be starting; None when none runs, or when it gave up."""
     with waiting(f"for the embedded server of {place.owner} to answer", START_TIMEOUT):
-        return _once_answering(place)
-
-
-def _once_answering(place: DevFolder) -> DevServer | None:
-    deadline = time.monotonic() + START_TIMEOUT
-    while place.is_running:
-        record = place.recorded()
-        if record and _greets(record):
-            return record
-        if time.monotonic() > deadline:
-            message = f"The embedded server of {place.owner} runs, but does not answer: {place.last_words()}."
-            fix = f"Stop it with `reconciler dev stop` and try again; its log is {place.log}."
-            raise CannotContinue(failure("NA123", "dev-server-failed", message, fix))
-        time.sleep(_LOOK)
-    return None
+        deadline = time.monotonic() + START_TIMEOUT
+        while place.is_running:
+            record = place.recorded()
+            if record and _greets(record):
+                return record
+            if time.monotonic() > deadline:
+                message = f"The embedded server of {place.owner} runs, but does not answer: {place.last_words()}."
+                fix = f"Stop it with `reconciler dev stop` and try again; its log is {place.log}."
+                raise CannotContinue.because("NA123", "dev-server-failed", message, fix=fix)
+            time.sleep(_LOOK)
+        return None
 
 
 def _greets(record: DevServer) -> bool:
@@ -181,17 +177,15 @@ def _stop(place: DevFolder) -> bool:
     if record is None or not place.is_held_by(record.pid):
         message = f"A process holds the store of {place.owner}, but it is not the server that was recorded there."
         fix = f"Find out which process has {place.root / 'running.lock'} open, and end it."
-        raise CannotContinue(failure("NA123", "dev-server-failed", message, fix))
+        raise CannotContinue.because("NA123", "dev-server-failed", message, fix=fix)
     os.kill(record.pid, signal.SIGTERM)
     with waiting(f"for the embedded server of {place.owner} (pid {record.pid}) to end", STOP_TIMEOUT):
-        _until_gone(place, record)
+        deadline = time.monotonic() + STOP_TIMEOUT
+        while place.is_running:
+            if time.monotonic() > deadline:
+                message = (
+                    f"The embedded server of {place.owner} (pid {record.pid}) did not end within {STOP_TIMEOUT:g} s."
+                )
+                raise CannotContinue.because("NA123", "dev-server-failed", message, fix=f"See its log: {place.log}.")
+            time.sleep(_LOOK)
     return True
-
-
-def _until_gone(place: DevFolder, record: DevServer) -> None:
-    deadline = time.monotonic() + STOP_TIMEOUT
-    while place.is_running:
-        if time.monotonic() > deadline:
-            message = f"The embedded server of {place.owner} (pid {record.pid}) did not end within {STOP_TIMEOUT:g} s."
-            raise CannotContinue(failure("NA123", "dev-server-failed", message, f"See its log: {place.log}."))
-        time.sleep(_LOOK)

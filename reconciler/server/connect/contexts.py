@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.resource import Json
 from reconciler.server.connect.settings import Settings, is_pasted
 
@@ -72,21 +72,19 @@ def load(name: str, config: Path, *, was_selected: bool = False) -> Settings:
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise CannotContinue(_unknown(name, config, was_selected)) from None
+        raise _unknown(name, config, was_selected) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise CannotContinue(_unreadable(name, f"{file}: {_reason(error)}")) from None
+        raise _unreadable(name, f"{file}: {_reason(error)}") from None
     return _settings(name, file, text)
 
 
 def _file(name: str, config: Path) -> Path:
     if is_pasted(name):  # messages repeat a name, but never what a context holds
-        raise CannotContinue(
-            _unusable("The context", "its name or the path of its file belongs there, not its contents")
-        )
+        raise _unusable("The context", "its name or the path of its file belongs there, not its contents")
     if name.endswith(".json") and Path(name).exists():
         return Path(name)
     if ".." in name or "/" in name or "\\" in name:
-        raise CannotContinue(_unreadable(name, "a name contains neither `..` nor a slash, and a path ends in `.json`"))
+        raise _unreadable(name, "a name contains neither `..` nor a slash, and a path ends in `.json`")
     return config / "nats" / "context" / f"{name}.json"
 
 
@@ -94,19 +92,19 @@ def _settings(name: str, file: Path, text: str) -> Settings:
     try:
         content: Json = json.loads(text)
     except RecursionError:
-        raise CannotContinue(_unreadable(name, f"{file} is nested too deep")) from None
+        raise _unreadable(name, f"{file} is nested too deep") from None
     except json.JSONDecodeError as error:
-        raise CannotContinue(_unreadable(name, f"{file}:{error.lineno}:{error.colno}: {error.msg}")) from None
+        raise _unreadable(name, f"{file}:{error.lineno}:{error.colno}: {error.msg}") from None
     if not isinstance(content, dict):
-        raise CannotContinue(_unreadable(name, f"{file} does not hold a mapping"))
+        raise _unreadable(name, f"{file} does not hold a mapping")
     said = {ours: content[theirs] for theirs, ours in _KEYS.items() if content.get(theirs)}
     for theirs, ours in _KEYS.items():
         if not isinstance(said.get(ours, ""), str):
-            raise CannotContinue(_unreadable(name, f"{file}: `{theirs}` must be text"))
+            raise _unreadable(name, f"{file}: `{theirs}` must be text")
     return Settings(**said, tls_first=content.get("tls_first") is True or None)
 
 
-def _unknown(name: str, config: Path, was_selected: bool) -> Diagnostic:
+def _unknown(name: str, config: Path, was_selected: bool) -> CannotContinue:
     names = known(config)
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"Did you mean `{near[0]}`? " if near else ""
@@ -114,17 +112,17 @@ def _unknown(name: str, config: Path, was_selected: bool) -> Diagnostic:
     what = f"The selected context `{name}`" if was_selected else f"Context `{name}`"
     message = f"{what} does not exist. {hint}{there} Nothing was changed."
     fix = "Choose one with --context, or leave the selection out with --no-context."
-    return Diagnostic(severity=Severity.ERROR, code="NA106", name="context-unusable", message=message, fix=fix)
+    return CannotContinue.because("NA106", "context-unusable", message, fix=fix)
 
 
-def _unreadable(name: str, why: str) -> Diagnostic:
+def _unreadable(name: str, why: str) -> CannotContinue:
     return _unusable(f"Context `{name}`", why)
 
 
-def _unusable(what: str, why: str) -> Diagnostic:
+def _unusable(what: str, why: str) -> CannotContinue:
     message = f"{what} cannot be used: {why}. Nothing was changed."
     fix = "Correct the file, or choose another context with --context."
-    return Diagnostic(severity=Severity.ERROR, code="NA106", name="context-unusable", message=message, fix=fix)
+    return CannotContinue.because("NA106", "context-unusable", message, fix=fix)
 
 
 def _reason(error: OSError | UnicodeDecodeError) -> str:

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.connect.settings import is_pasted
 
@@ -198,6 +198,4 @@ _TLS_FIX = "Correct the path or the file: --tlsca, --tlscert, --tlskey."
 
 def _unusable(what: str, why: str, fix: str = _FIX) -> CannotContinue:
     message = f"{what[0].upper()}{what[1:]} cannot be used: {why}. Nothing was changed."
-    return CannotContinue(
-        Diagnostic(severity=Severity.ERROR, code="NA105", name="credentials-unusable", message=message, fix=fix)
-    )
+    return CannotContinue.because("NA105", "credentials-unusable", message, fix=fix)

@@ -9,7 +9,7 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.server.connect import contexts
 from reconciler.server.connect.settings import Settings, asked
 
@@ -135,7 +135,7 @@ def parse_servers(urls: str) -> tuple[Server, ...]:
     """Parse `a`, `a:4222`, `nats://user:password@a:4222,tls://b`: fill in scheme and port, and take out logins."""
     parts = [part.strip() for part in urls.split(",") if part.strip()]
     if not parts:
-        raise CannotContinue(_wrong("No server is named", "Write for example --server nats://nats.example.org:4222."))
+        raise _wrong("No server is named", "Write for example --server nats://nats.example.org:4222.")
     return tuple(_server(part, place, len(parts)) for place, part in enumerate(parts, 1))
 
 
@@ -144,14 +144,12 @@ def _server(text: str, place: int, total: int) -> Server:
     scheme, rest = (scheme.lower(), rest) if separator else ("nats", text)
     login, at, address = rest.rpartition("@")
     if scheme in ("ws", "wss"):
-        raise CannotContinue(
-            _wrong("WebSocket servers are not supported", "Use the server's nats:// or tls:// address.")
-        )
+        raise _wrong("WebSocket servers are not supported", "Use the server's nats:// or tls:// address.")
     match = _ADDRESS.fullmatch(address)
     if scheme not in ("nats", "tls") or match is None or int(match["port"] or 4222) > 65535:
         # The message does not repeat it: a stray character in a password would make part of it look like a host.
         fix = "Write nats://host:port or tls://host:port; special characters in a password as %40 (@) or %2C (comma)."
-        raise CannotContinue(_wrong(f"Server {place} of {total} is not a server URL", fix))
+        raise _wrong(f"Server {place} of {total} is not a server URL", fix)
     user, colon, password = login.partition(":")
     return Server(
         url=f"{scheme}://{match['host']}:{match['port'] or 4222}",
@@ -167,7 +165,7 @@ def _inbox(prefix: str) -> str:
     """Check the prefix of reply subjects, which must be a subject itself."""
     if re.search(r"[\s*>]|^\.|\.\.|\.$", prefix):
         fix = "Write names joined by dots, without wildcards and blanks, for example _INBOX.deploy."
-        raise CannotContinue(_wrong(f"inbox prefix `{prefix}` is not a subject", fix))
+        raise _wrong(f"inbox prefix `{prefix}` is not a subject", fix)
     return prefix
 
 
@@ -178,7 +176,7 @@ def seconds(text: str) -> float:
         parts = [(text, "s")]
     seconds = sum(float(number) * _UNITS[unit] for number, unit in parts)
     if "".join(number + unit for number, unit in parts) not in (text, f"{text}s") or seconds <= 0:
-        raise CannotContinue(_wrong(f"timeout `{text}` is not a duration", "Write for example 5s, 500ms or 1m30s."))
+        raise _wrong(f"timeout `{text}` is not a duration", "Write for example 5s, 500ms or 1m30s.")
     return seconds
 
 
@@ -188,7 +186,7 @@ def _refuse_unsupported(said: Settings, context: str | None) -> None:
         if value:
             place = f"context {context}" if context else "the environment or the flags"
             fix = _INSTEAD[name]
-            raise CannotContinue(_wrong(f"`{name}` is set in {place}, and reconciler does not support it", fix))
+            raise _wrong(f"`{name}` is set in {place}, and reconciler does not support it", fix)
 
 
 _INSTEAD = {
@@ -198,6 +196,6 @@ _INSTEAD = {
 }
 
 
-def _wrong(what: str, fix: str) -> Diagnostic:
+def _wrong(what: str, fix: str) -> CannotContinue:
     message = f"{what}. Nothing was changed."
-    return Diagnostic(severity=Severity.ERROR, code="NA107", name="connection-setting", message=message, fix=fix)
+    return CannotContinue.because("NA107", "connection-setting", message, fix=fix)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from nats.errors import Error as NatsError
 
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.server.connect.credentials import UserCredentials
 from reconciler.server.connect.options import ConnectOptions, Server
 
@@ -53,8 +53,8 @@ class _Reason(NamedTuple):
 _REACH = "Check the address and that a nats-server listens there; choose another with --server or --context."
 
 
-def explained(options: ConnectOptions, attempts: Sequence[Attempt], login: UserCredentials | None) -> Diagnostic:
-    """Return one diagnostic for all servers tried; the one that came furthest decides its code and its advice."""
+def explained(options: ConnectOptions, attempts: Sequence[Attempt], login: UserCredentials | None) -> CannotContinue:
+    """Return one error for all servers tried; the one that came furthest decides its code and its advice."""
     reasons = [_reason(attempt, options, login) for attempt in attempts]
     furthest = max(reasons, key=lambda reason: _PROGRESS.index(reason.name))
     if len(attempts) == 1:
@@ -64,16 +64,14 @@ def explained(options: ConnectOptions, attempts: Sequence[Attempt], login: UserC
         context = f" (context {options.context})" if options.context else ""
         what = f"{_WHAT[furthest.name]} any of {len(attempts)} servers{context}: {each}"
     message = f"{what}. Nothing was changed."
-    return Diagnostic(
-        severity=Severity.ERROR, code=furthest.code, name=furthest.name, message=message, fix=furthest.fix
-    )
+    return CannotContinue.because(furthest.code, furthest.name, message, fix=furthest.fix)
 
 
-def ended(options: ConnectOptions, error: NatsError) -> Diagnostic:
+def ended(options: ConnectOptions, error: NatsError) -> CannotContinue:
     """Return the error for a connection that ended before anything could be asked."""
     why = f"the connection ended as soon as it was made ({str(error).removeprefix('nats: ')})"
     message = f"{_WHAT['unreachable']} {options.where()}: {why}. Nothing was changed."
-    return Diagnostic(severity=Severity.ERROR, code="NA101", name="unreachable", message=message, fix=_REACH)
+    return CannotContinue.because("NA101", "unreachable", message, fix=_REACH)
 
 
 _PROGRESS = ("unreachable", "tls-failed", "login-refused")
