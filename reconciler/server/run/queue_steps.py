@@ -33,35 +33,31 @@ async def read(run: RunContext, step: Step) -> Result:
     """Look until the value to bind is known, or time is up. A look that was overtaken does not count, however long it
     took."""
     with waiting(f"for {step.on[0]} to take in what {step.body['from']} holds", step.body["timeout"] / 1e9):
-        return await _read(run, step)
-
-
-async def _read(run: RunContext, step: Step) -> Result:
-    loop, known = asyncio.get_running_loop(), BINDS[Bind(step.bind or Bind.RESUME_POINT)]
-    deadline = loop.time() + step.body["timeout"] / 1e9
-    stood, since, overtaken = None, loop.time(), 0
-    rewound: bool | None = None
-    while True:
-        seen = await look(run.js, step.on[0], step.body["from"])
-        if has_moved(seen) and overtaken < OVERTAKEN:
-            overtaken += 1
+        loop, known = asyncio.get_running_loop(), BINDS[Bind(step.bind or Bind.RESUME_POINT)]
+        deadline = loop.time() + step.body["timeout"] / 1e9
+        stood, since, overtaken = None, loop.time(), 0
+        rewound: bool | None = None
+        while True:
+            seen = await look(run.js, step.on[0], step.body["from"])
+            if has_moved(seen) and overtaken < OVERTAKEN:
+                overtaken += 1
+                await asyncio.sleep(POLL)
+                continue
+            if not isinstance(seen, dict):
+                return problems.unreadable(step, seen) if not is_gone(seen) else await _gone(run, step)
+            if unlike := unlike_planned(run, step, seen["queue"]):
+                return unlike
+            if rewound is None:
+                rewound = await is_rewound(run.js, seen, step.body["from"])
+            seen["rewound"] = rewound
+            if (gone := passed(seen)) > most("messages", step.body["gone"]):
+                return problems.outlived(step, gone)
+            if _stand(seen) != stood:
+                stood, since = _stand(seen), loop.time()
+            seen["rested"] = loop.time() - since >= REST and _is_fed(seen)
+            if known(seen) is not None or loop.time() >= deadline:
+                return Succeeded(seen)
             await asyncio.sleep(POLL)
-            continue
-        if not isinstance(seen, dict):
-            return problems.unreadable(step, seen) if not is_gone(seen) else await _gone(run, step)
-        if unlike := unlike_planned(run, step, seen["queue"]):
-            return unlike
-        if rewound is None:
-            rewound = await is_rewound(run.js, seen, step.body["from"])
-        seen["rewound"] = rewound
-        if (gone := passed(seen)) > most("messages", step.body["gone"]):
-            return problems.outlived(step, gone)
-        if _stand(seen) != stood:
-            stood, since = _stand(seen), loop.time()
-        seen["rested"] = loop.time() - since >= REST and _is_fed(seen)
-        if known(seen) is not None or loop.time() >= deadline:
-            return Succeeded(seen)
-        await asyncio.sleep(POLL)
 
 
 def _stand(seen: Mapping[str, Any]) -> tuple[Json, ...]:
@@ -77,32 +73,28 @@ async def caught_up(run: RunContext, step: Step) -> Result:
     """Wait until the queue has copied the last message that its source held for it when this began. As long as the queue
     copies more, this waits on."""
     with waiting(f"for {step.on[0]} to copy what {step.body['from']} holds", step.body["timeout"] / 1e9):
-        return await _caught_up(run, step)
-
-
-async def _caught_up(run: RunContext, step: Step) -> Result:
-    loop = asyncio.get_running_loop()
-    asked = ({"last_by_subj": subject} for subject in step.body["subjects"])
-    found = await asyncio.gather(*(run.js.read(f"STREAM.MSG.GET.{step.body['from']}", one) for one in asked))
-    for said in found:
-        if not isinstance(said, Mapping) and not (isinstance(said, Refusal) and said.err_code == NO_MESSAGE):
-            return problems.unreadable(step, said)
-    end = max((int(said["message"]["seq"]) for said in found if isinstance(said, Mapping)), default=0)
-    stood, since = None, loop.time()
-    while True:
-        live = await run.js.read(f"STREAM.INFO.{step.on[0]}")
-        if not isinstance(live, Mapping):
-            return problems.unreadable(step, live) if not is_gone(live) else problems.changed(step, ["it is gone"])
-        stand = (live["state"]["last_seq"], live["state"]["messages"])
-        if stand != stood:
-            stood, since = stand, loop.time()
-        reached = await _reached(run, step, live)
-        if reached >= end or _has_come_to_rest(live, loop.time() - since):
-            return Succeeded()
-        if loop.time() - since >= step.body["timeout"] / 1e9:
-            how = f"it has copied up to message {reached}" if reached else "how far it has come is not known"
-            return problems.queue_behind(step, f"{how}, and the last one for it is message {end}")
-        await asyncio.sleep(POLL)
+        loop = asyncio.get_running_loop()
+        asked = ({"last_by_subj": subject} for subject in step.body["subjects"])
+        found = await asyncio.gather(*(run.js.read(f"STREAM.MSG.GET.{step.body['from']}", one) for one in asked))
+        for said in found:
+            if not isinstance(said, Mapping) and not (isinstance(said, Refusal) and said.err_code == NO_MESSAGE):
+                return problems.unreadable(step, said)
+        end = max((int(said["message"]["seq"]) for said in found if isinstance(said, Mapping)), default=0)
+        stood, since = None, loop.time()
+        while True:
+            live = await run.js.read(f"STREAM.INFO.{step.on[0]}")
+            if not isinstance(live, Mapping):
+                return problems.unreadable(step, live) if not is_gone(live) else problems.changed(step, ["it is gone"])
+            stand = (live["state"]["last_seq"], live["state"]["messages"])
+            if stand != stood:
+                stood, since = stand, loop.time()
+            reached = await _reached(run, step, live)
+            if reached >= end or _has_come_to_rest(live, loop.time() - since):
+                return Succeeded()
+            if loop.time() - since >= step.body["timeout"] / 1e9:
+                how = f"it has copied up to message {reached}" if reached else "how far it has come is not known"
+                return problems.queue_behind(step, f"{how}, and the last one for it is message {end}")
+            await asyncio.sleep(POLL)
 
 
 async def _reached(run: RunContext, step: Step, live: Mapping[str, Any]) -> int:
@@ -126,24 +118,20 @@ def _has_come_to_rest(live: Mapping[str, Any], still: float) -> bool:
 async def settle(run: RunContext, step: Step) -> Result:
     """Update as soon as a message is stored; where none is to come, or none comes in time, a later run does it."""
     with waiting(f"for {step.on[0]} to store a message of {step.body['from']}", step.body["timeout"] / 1e9):
-        return await _settle(run, step)
-
-
-async def _settle(run: RunContext, step: Step) -> Result:
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + step.body["timeout"] / 1e9
-    while True:
-        live = await run.js.read(f"STREAM.INFO.{step.on[0]}")
-        if not isinstance(live, Mapping):
-            return problems.unreadable(step, live) if not is_gone(live) else problems.changed(step, ["it is gone"])
-        if (start := _start(live)) is None:
-            return Succeeded(live)
-        if live["state"]["last_seq"]:
-            return await _settled(run, step, live)
-        if loop.time() >= deadline or not await _is_more_to_come(run, step, start):
-            run.tell(step, f"{step.on[0]} is resuming at {start}: nothing has come yet, so a later run finishes it")
-            return Succeeded(live)
-        await asyncio.sleep(POLL)
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + step.body["timeout"] / 1e9
+        while True:
+            live = await run.js.read(f"STREAM.INFO.{step.on[0]}")
+            if not isinstance(live, Mapping):
+                return problems.unreadable(step, live) if not is_gone(live) else problems.changed(step, ["it is gone"])
+            if (start := _start(live)) is None:
+                return Succeeded(live)
+            if live["state"]["last_seq"]:
+                return await _settled(run, step, live)
+            if loop.time() >= deadline or not await _is_more_to_come(run, step, start):
+                run.tell(step, f"{step.on[0]} is resuming at {start}: nothing has come yet, so a later run finishes it")
+                return Succeeded(live)
+            await asyncio.sleep(POLL)
 
 
 async def _settled(run: RunContext, step: Step, live: Mapping[str, Any]) -> Result:
