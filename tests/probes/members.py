@@ -17,8 +17,9 @@ from reconciler.changes.effect import Side
 from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET, PRIORITY_GROUP
 from reconciler.kinds.subjects.partitions import assign
 from reconciler.model.resource import Address, Json
+from reconciler.report.document.partitions import ranges
 from reconciler.testbed.probes.client import Client
-from reconciler.testbed.probes.record import Notes, Record, ranges
+from reconciler.testbed.probes.record import Notes, Record
 from reconciler.testbed.probes.scene import settled
 
 MINUTE = 60_000_000_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -96,8 +96,8 @@ def _sum(queued: Sequence[Json], numbers: Sequence[int]) -> str:
     return UNCOUNTED if None in counts else f"{sum(counts):_}"
 
 
-def ranges(numbers: Sequence[int]) -> str:
-    """Return `0-3 7 9-11`."""
+def ranges(numbers: Iterable[int]) -> str:
+    """Return `0-3 7 9-11`, in the order in which they came."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][1] + 1:

@@ -16,7 +16,7 @@ from pydantic_core import from_json
 
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
-from reconciler.testbed.probes.record import ranges
+from reconciler.report.document.partitions import ranges
 
 PATIENCE = 1.5
 """Seconds that an answer may take."""
@@ -163,6 +163,14 @@ class Client:
             del self._pins[place]
             return await self.pull(stream, consumer, asked)
         return delivery
+
+    async def next(self, stream: str, consumer: str, body: Mapping[str, Json], **request: Json) -> Delivery:
+        """Return what a consumer with this configuration delivers next: to a subscriber, or to one pull request for its
+        first group."""
+        if subject := body.get("deliver_subject"):
+            return await self.subscribe(subject, body.get("deliver_group", ""))
+        group = {"group": body["priority_groups"][0]} if body.get("priority_groups") else {}
+        return await self.pull(stream, consumer, {**request, **group})
 
     @contextlib.asynccontextmanager
     async def waiting(self, stream: str, consumer: str, request: Mapping[str, Json]) -> AsyncIterator[Delivery]:

@@ -122,14 +122,10 @@ async def later(
     """Record what is redelivered after some time, also where others `waited` for the same meanwhile; and what was
     published, where it `follows` that it still exists."""
     about = f"by {stream}/{name}"
-    if "deliver_subject" in body:
-        found = await client.subscribe(str(body["deliver_subject"]), str(body.get("deliver_group", "")))
-    else:
-        group = {"group": body["priority_groups"][0]} if body.get("priority_groups") else {}
-        if body.get("priority_policy") == "pinned_client":
-            taken = await client.pull(stream, name, {"batch": 1, "id": "", **AT_ONCE, **group})
-            notes.add(f"take over a pin after a while {about}", Side.READERS, str(taken))
-        found = await client.pull(stream, name, {"batch": min(100, body.get("max_batch") or 100), **AT_ONCE, **group})
+    if body.get("priority_policy") == "pinned_client":
+        taken = await client.next(stream, name, body, batch=1, id="", **AT_ONCE)
+        notes.add(f"take over a pin after a while {about}", Side.READERS, str(taken))
+    found = await client.next(stream, name, body, batch=min(100, body.get("max_batch") or 100), **AT_ONCE)
     again = Delivery([one for one in found.messages if one.metadata.num_delivered > 1], found.status)
     notes.add(f"read again after a while {about}", Side.READERS, str(again))
     given = ("publish ", "read ", f"stored after publishing in {stream}")
@@ -205,11 +201,7 @@ async def _handing_back(client: Client, notes: Notes, stream: str, name: str, bo
     """Messages in flight all the time are refused, and redelivered to the client that waits, or asks next."""
     for message in client.held.get((stream, name), [])[:1]:
         answer = await client.answer(message, b"-NAK")
-        if "deliver_subject" in body:
-            found = await client.subscribe(str(body["deliver_subject"]), str(body.get("deliver_group", "")))
-        else:
-            group = {"group": body["priority_groups"][0]} if body.get("priority_groups") else {}
-            found = await client.pull(stream, name, {"batch": 1, **AT_ONCE, **group})
+        found = await client.next(stream, name, body, batch=1, **AT_ONCE)
         here = f" by {stream}/{name}"
         waited = (one for words, delivery in waits.items() if words.endswith(here) for one in delivery.messages)
         again = Delivery([one for one in (*found.messages, *waited) if _is_again(one, message)])

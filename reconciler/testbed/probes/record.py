@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 
 from reconciler.changes.effect import Side
@@ -69,23 +69,6 @@ def sides(found: Iterable[Difference]) -> frozenset[Side]:
 def is_relief(one: Difference) -> bool:
     """Did something that failed before fail differently now, or not at all; or do withheld payloads come?"""
     return one.before.startswith(FAILS) or one.before == f"{one.after}, headers only"
-
-
-def ranges(numbers: Iterable[int]) -> str:
-    """Return `1-3 7 9-10`, in the order in which they came."""
-    return " ".join(f"{first}-{last}" if last > first else str(first) for first, last in _runs(numbers))
-
-
-def _runs(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
-    first = last = None
-    for number in numbers:
-        if first is None or last is None or number != last + 1:
-            if first is not None and last is not None:
-                yield first, last
-            first = number
-        last = number
-    if first is not None and last is not None:
-        yield first, last
 
 
 def _experience(record: Record, name: str) -> str:

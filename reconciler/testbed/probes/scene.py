@@ -172,11 +172,8 @@ async def _catch_up(client: Client, stream: str, name: str, body: Body) -> None:
 
 
 async def _first(client: Client, stream: str, name: str, body: Body) -> list[Msg]:
-    if subject := body.get("deliver_subject"):
-        return (await client.subscribe(subject, body.get("deliver_group", ""))).messages
-    group = {"group": body["priority_groups"][0]} if body.get("priority_groups") else {}
     number = min(PULLED, body.get("max_batch") or PULLED)
-    return (await client.pull(stream, name, {"batch": number, "no_wait": True, **group})).messages
+    return (await client.next(stream, name, body, batch=number, no_wait=True)).messages
 
 
 def _position(info: Mapping[str, Json] | str) -> object:
