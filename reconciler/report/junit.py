@@ -41,11 +41,6 @@ class Case:
     body: str = ""
 
 
-def render(document: Document) -> str:
-    """Render one report as JUnit XML with a single suite."""
-    return joined([document])
-
-
 def joined(documents: Sequence[Document]) -> str:
     """Join several reports, with a suite for each."""
     suites = [(one, _told_apart(sorted(_cases(one), key=lambda case: (case.group, case.name)))) for one in documents]

@@ -30,11 +30,6 @@ _FIRST_SENTENCE = 200
 Data = dict[str, Any]
 
 
-def render(document: Document) -> str:
-    """Render one report as a SARIF log with a single run."""
-    return joined([document])
-
-
 def joined(documents: Sequence[Document]) -> str:
     """Join several reports, with a run for each."""
     runs = [_run(document, findings(document)) for document in documents]

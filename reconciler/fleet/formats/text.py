@@ -43,11 +43,7 @@ def render(report: Report, paper: Paper) -> str:
 
 
 def _head(report: Report, paper: Paper) -> list[str]:
-    left, right = visible(report.heading), visible(report.about)
-    if columns(left) + columns(right) + 2 > paper.width:
-        return [paper.paint(left, "head"), *([paper.paint(f"  {right}", "quiet")] if right else [])]
-    line = paper.with_right(left, right)
-    return [paper.paint(left, "head") + paper.paint(line[len(left) :], "quiet")]
+    return paper.titled(visible(report.heading), visible(report.about))
 
 
 def _part(part: ReportPart, paper: Paper) -> list[str]:

@@ -89,11 +89,7 @@ def place(drift: Drift) -> str:
 
 
 def _head(drift: Drift, paper: Paper, seconds: float | None) -> list[str]:
-    left, right = place(drift), read_in(drift.read, seconds) if drift.read else ""
-    if columns(left) + columns(right) + 2 > paper.width:
-        return [paper.paint(left, "head"), paper.paint(f"  {right}", "quiet")]
-    line = paper.with_right(left, right)
-    return [paper.paint(left, "head") + paper.paint(line[len(left) :], "quiet")]
+    return paper.titled(place(drift), read_in(drift.read, seconds) if drift.read else "")
 
 
 def _alike(items: Sequence[Item]) -> list[list[Item]]:

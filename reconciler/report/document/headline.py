@@ -15,7 +15,7 @@ from reconciler.report.words.commands import CommandLines, of_plan
 from reconciler.report.words.diagnostics import count_line
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import counted, show_seconds
-from reconciler.report.words.visible import columns, lines_visible, visible
+from reconciler.report.words.visible import lines_visible, visible
 
 _STOPS = (
     ("refused", Section.REFUSED),
@@ -59,14 +59,9 @@ def read_in(read: Mapping[str, int], seconds: float | None) -> str:
 
 def headline(document: Document) -> list[str]:
     """Return the account of a plan and, at the right edge, what was read; two lines where both do not fit on one."""
-    plan, paper, left = document.plan, document.paper, heading(document)
-    if plan is None or not plan.read:
-        return [paper.paint(left, "head")]
-    right = read_in(plan.read, document.seconds)
-    if columns(left) + columns(right) + 2 > paper.width:
-        return [paper.paint(left, "head"), paper.paint(f"  {right}", "quiet")]
-    line = paper.with_right(left, right)
-    return [paper.paint(left, "head") + paper.paint(line[len(left) :], "quiet")]
+    plan = document.plan
+    right = read_in(plan.read, document.seconds) if plan and plan.read else ""
+    return document.paper.titled(heading(document), right)
 
 
 def sums(plan: Plan, paper: Paper) -> str:

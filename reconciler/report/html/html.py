@@ -23,11 +23,6 @@ from reconciler.report.html.markup import Markup, element, together
 from reconciler.report.html.sections import WORDS, Shown, report
 
 
-def render(document: Document) -> str:
-    """Render a page about one report."""
-    return joined([document])
-
-
 def joined(documents: Sequence[Document]) -> str:
     """Join several reports on one page; named elements carry the number of their report."""
     shown = [

@@ -95,3 +95,10 @@ class Paper:
             return left
         gap = max(2, self.width - columns(left) - columns(right))
         return f"{left}{' ' * gap}{right}"
+
+    def titled(self, left: str, right: str) -> list[str]:
+        """Return a heading with `right`, quiet, at the right edge; two lines where both do not fit on one."""
+        if right and columns(left) + columns(right) + 2 > self.width:
+            return [self.paint(left, "head"), self.paint(f"  {right}", "quiet")]
+        line = self.with_right(left, right)
+        return [self.paint(left, "head") + self.paint(line[len(left) :], "quiet")]
