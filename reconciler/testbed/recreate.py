@@ -4,24 +4,24 @@ was. It names whatever a server does not take, because nothing that depends on t
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from graphlib import CycleError, TopologicalSorter
+from typing import TypeVar
 
 from reconciler.changes.rehearsal import Missing
 from reconciler.model.entries import compact_json
 from reconciler.model.intents import PREFIX as INTENT
 from reconciler.model.records import BUCKET, PREFIX, decode_owned, encode_owned
-from reconciler.model.resource import Json
+from reconciler.model.resource import Json, users_metadata
 from reconciler.model.wire.snapshot import Entry, Snapshot
 from reconciler.server.remember import ledger
 from reconciler.server.wire.answers import Refusal, Stored
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import NoAnswer
 
+T = TypeVar("T")
 AT_ONCE = 64
-OF_THE_SERVER = "_nats."
-"""Metadata that servers write themselves."""
 KEPT = (f"{PREFIX}.", f"{INTENT}.")
 """Entries of our own bucket that belong to the account; leases and journals belong to runs."""
 
@@ -46,19 +46,24 @@ async def recreate(js: JetStream, snapshot: Snapshot) -> list[Missing]:
     return missing
 
 
-async def _all(work: Iterable[object]) -> list[Missing]:
-    window = asyncio.Semaphore(AT_ONCE)
+async def _all(work: Iterable[Awaitable[Missing | None]]) -> list[Missing]:
+    return [missing for missing in await few_at_a_time(work, AT_ONCE) if missing]
 
-    async def one(item: object) -> Missing | None:
+
+async def few_at_a_time(work: Iterable[Awaitable[T]], limit: int) -> list[T]:
+    """Return the results of all this work, in its order; at most `limit` of it is under way at a time."""
+    window = asyncio.Semaphore(limit)
+
+    async def within_the_limit(item: Awaitable[T]) -> T:
         async with window:
-            return await item  # type: ignore[misc, no-any-return]
+            return await item
 
-    return [found for found in await asyncio.gather(*map(one, work)) if found]
+    return await asyncio.gather(*map(within_the_limit, work))
 
 
 def _levels(snapshot: Snapshot) -> Iterator[list[str]]:
     """Streams after the origins they copy from; absent origins are created empty, before everything else."""
-    needs = {name: set(_origins(info["config"])) for name, info in snapshot.streams.items()}
+    needs = {name: set(origins_in_account(info["config"])) for name, info in snapshot.streams.items()}
     sorter = TopologicalSorter(needs)
     try:
         sorter.prepare()
@@ -71,7 +76,8 @@ def _levels(snapshot: Snapshot) -> Iterator[list[str]]:
         sorter.done(*ready)
 
 
-def _origins(config: Mapping[str, Json]) -> Iterator[str]:
+def origins_in_account(config: Mapping[str, Json]) -> Iterator[str]:
+    """Yield the streams of the same account that a stream copies from."""
     for one in (*([config["mirror"]] if config.get("mirror") else []), *(config.get("sources") or ())):
         if not one.get("external"):
             yield one["name"]
@@ -99,9 +105,7 @@ def _consumer(stream: str, info: Mapping[str, Json]) -> Mapping[str, Json]:
 
 def _plain(config: Mapping[str, Json]) -> dict[str, Json]:
     """Leave out what a server adds."""
-    metadata = {
-        key: value for key, value in (config.get("metadata") or {}).items() if not key.startswith(OF_THE_SERVER)
-    }
+    metadata = users_metadata(config.get("metadata") or {})
     rest = {name: value for name, value in config.items() if name != "metadata"}
     return {**rest, "metadata": metadata} if metadata else rest
 

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TypeVar
 
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan, PlannedChange
@@ -36,10 +35,9 @@ from reconciler.testbed.probes.battery import SETTLED, record
 from reconciler.testbed.probes.client import Client
 from reconciler.testbed.probes.record import Difference, Record, differences, is_relief
 from reconciler.testbed.probes.scene import Scene, begin
-from reconciler.testbed.recreate import recreate
+from reconciler.testbed.recreate import few_at_a_time, recreate
 from reconciler.testbed.stage import Cast, Stage, stage
 
-T = TypeVar("T")
 BOUND = 180.0
 """Seconds after which no other scene begins."""
 AT_ONCE = 8
@@ -170,7 +168,7 @@ class _Theatre:
             scenes = [one for one in scenes if change.of_scene(one)]
             gone = [key for one in scenes for key in one.consumers if key not in change.consumers]
             scenes = [narrowed(one, gone) for one in scenes]
-            found = await _each([self._scene(scene, clients, change) for scene in scenes])
+            found = await few_at_a_time([self._scene(scene, clients, change) for scene in scenes], AT_ONCE)
         late = [
             Missing(name, LATE)
             for scene, one in zip(scenes, found, strict=True)
@@ -217,18 +215,7 @@ async def _set_up(built: Stage, live: Snapshot, times: float) -> AsyncIterator[_
 
 
 async def _begin(client: Client, scenes: Iterable[Scene]) -> None:
-    await _each([begin(client, scene) for scene in scenes])
-
-
-async def _each(work: Sequence[Awaitable[T]]) -> list[T]:
-    """Run a few at a time."""
-    window = asyncio.Semaphore(AT_ONCE)
-
-    async def one(item: Awaitable[T]) -> T:
-        async with window:
-            return await item
-
-    return await asyncio.gather(*map(one, work))
+    await few_at_a_time([begin(client, scene) for scene in scenes], AT_ONCE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.testbed.probes.scene import BEGINS, Scene
+from reconciler.testbed.recreate import origins_in_account
 
 MESSAGES = 100
 LARGE, SMALL, EVERY = 1500, 20, 5
@@ -117,7 +118,7 @@ class _Account:
     @cached_property
     def origins(self) -> dict[str, set[str]]:
         """The origins of every stream, before and after."""
-        found = {name: set(_origins(info["config"])) for name, info in self.live.streams.items()}
+        found = {name: set(origins_in_account(info["config"])) for name, info in self.live.streams.items()}
         for one in self.writing:
             for name in streams_of(one) & found.keys():
                 found[name] |= {
@@ -269,12 +270,6 @@ def narrowed(scene: Scene, gone: Iterable[Consumer]) -> Scene:
 
 def _is_consumer(one: PlannedChange) -> bool:
     return one.address.startswith("consumer/")
-
-
-def _origins(config: Mapping[str, Json]) -> Iterator[str]:
-    for one in (*([config["mirror"]] if config.get("mirror") else []), *(config.get("sources") or ())):
-        if not one.get("external"):
-            yield one["name"]
 
 
 def _named(path: str, value: Json) -> Iterator[str]:

@@ -14,7 +14,7 @@ from reconciler.changes.events import Strayed
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.fields import FieldInfo
-from reconciler.model.resource import Config, Json
+from reconciler.model.resource import Config, Json, users_metadata
 from reconciler.model.wire.snapshot import Entry
 from reconciler.model.wire.steps import Call, Step
 from reconciler.server.run.problems import Doubtful, Unsuccessful, strayed
@@ -147,4 +147,4 @@ def _value(config: Config, name: str) -> Json:
 
 
 def _own(metadata: Json) -> Json:
-    return {key: text for key, text in (metadata or {}).items() if not key.startswith("_nats.")} or None
+    return users_metadata(metadata or {}) or None
