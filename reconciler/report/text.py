@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from reconciler.changes.plan import Plan
 from reconciler.report.document.blocks import block
@@ -51,11 +50,6 @@ def _stopped_above(documents: Sequence[Document]) -> Iterator[str]:
     for one in documents:
         if one.plan and (lines := once_more(one.plan, entries(one.plan.changes), one.paper, goes_on=False)):
             yield inert("\n".join([heading(one), *lines]))
-
-
-def plan_text(plan: Plan, paper: Paper | None = None, **said: Any) -> str:
-    """Return the whole report of a plan, ending in a newline; other content of a document may be `said`."""
-    return render(Document(plan=plan, topology=plan.topology, paper=paper or Paper(), **said))
 
 
 def _plan(document: Document, plan: Plan) -> str:

@@ -84,10 +84,6 @@ class Cluster:
         can be placed on all of them."""
         self._wait_for(self._is_ready)
 
-    def meta_leader(self) -> str:
-        """Return the name of the node that decides what exists; while it is gone, nobody answers a LIST."""
-        return self._wait_for(self._leader)
-
     def _wait_for(self, look: Callable[[], Awaitable[T | None]]) -> T:
         """Wait until there is something to see."""
         deadline = time.monotonic() + 3 * START_TIMEOUT
@@ -98,9 +94,6 @@ class Cluster:
                     raise RuntimeError(f"the cluster did not become ready:\n{logs}")
                 time.sleep(0.05)  # the meta group announces nothing before it has a leader
         return seen
-
-    async def _leader(self) -> str | None:
-        return next((str(view["leader"]) for view in (await self._asked()).values() if view.get("leader")), None)
 
     async def _is_ready(self) -> bool:
         return _agrees(await self._asked(), len(self.nodes)) and await self._knows_all_peers()

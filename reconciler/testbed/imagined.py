@@ -121,19 +121,12 @@ def carry_out(snapshot: Snapshot, steps: Iterable[Step]) -> Snapshot:
     """Return the snapshot after these steps; every one of them succeeds."""
     held = HeldObjects(snapshot)
     for step in steps:
-        _take(step, held)
+        take(step, held)
     return held.snapshot()
 
 
-def after_each(snapshot: Snapshot, steps: Iterable[Step]) -> Iterator[Snapshot]:
-    """Yield the snapshot after the first of these steps, after the second, …"""
-    held = HeldObjects(snapshot)
-    for step in steps:
-        _take(step, held)
-        yield HeldObjects(held.snapshot()).snapshot()  # which later steps leave alone
-
-
-def _take(step: Step, held: HeldObjects) -> None:
+def take(step: Step, held: HeldObjects) -> None:
+    """Do to these objects what the step does, unless it only undoes another one: none is refused here."""
     if step.undoes is None:
         _DO[step.call](held, filled(step, held.bound))
         if step.bind == Bind.MADE:
@@ -220,14 +213,7 @@ _DO: Mapping[Call, Callable[[HeldObjects, Step], None]] = {
     Call.QUEUE_SETTLE: _settle,
     Call.ENTRY_PUT: _put,
     Call.ENTRY_DELETE: _remove,
-    Call.GATE_CONSUMERS_GONE: _nothing,
-    Call.GATE_REPLICAS_CURRENT: _nothing,
-    Call.GATE_CONSUMER_EVERYWHERE: _nothing,
-    Call.GATE_IN_FLIGHT_DONE: _nothing,
-    Call.GATE_MIRROR_CAUGHT_UP: _nothing,
-    Call.GATE_COPY_LISTENS: _nothing,
-    Call.GATE_MEMBERS_BACK: _nothing,
-    Call.GATE_QUEUE_CAUGHT_UP: _nothing,
+    **dict.fromkeys((call for call in Call if call.waits), _nothing),
 }
 
 

@@ -16,7 +16,6 @@ from reconciler.journeys.drift.restore import restore
 from reconciler.journeys.plan.plan import Planned
 from reconciler.model.run_options import RunOptions
 from reconciler.report.outcome import outcome_text
-from reconciler.report.text import plan_text
 from reconciler.report.words.commands import of_restoring
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
@@ -27,6 +26,7 @@ from tests.e2e.someone import Someone
 from tests.groups.making import until
 from tests.support.accounts import Account
 from tests.support.jetstream import make_consumer, talk
+from tests.support.reports import plan_text
 from tests.support.topologies import HEADER
 from tests.support.versions import on_every_version
 

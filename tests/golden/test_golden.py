@@ -19,7 +19,7 @@ from reconciler.engine.compare import counted
 from reconciler.journeys.saved.codec import plan_from_json
 from reconciler.model.wire.questions import Question, SubjectCounts
 from reconciler.report.codec.json import plan_json
-from reconciler.report.text import plan_text
+from tests.support.reports import plan_text
 from tests.support.topologies import Scene, account, facts, from_files, ledger_of, overlaid, target
 
 FOLDER = Path(__file__).parent
