@@ -50,14 +50,14 @@ def render(document: Document) -> str:
     (`findings.schema.json`)."""
     if document.plan is not None:
         return plan_json(document.plan)
-    found = tuple(document.diagnostics)
+    diagnostics = tuple(document.diagnostics)
     return json_text(
         data_of(
             FindingsReport(
                 command=document.command,
                 topology=document.topology,
                 environment=document.environment,
-                diagnostics=found,
+                diagnostics=diagnostics,
             )
         )
     )
@@ -106,7 +106,7 @@ def _indented(data: Data) -> str:
         text = to_json(data, indent=2)
     except PydanticSerializationError:
         text = _LACKING[0]
-    if any(one in text for one in _LACKING):
+    if any(number in text for number in _LACKING):
         return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
     return text.decode()
 

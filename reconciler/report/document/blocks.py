@@ -32,8 +32,8 @@ _SINCE = {
 
 def paths(fields: Sequence[FieldChange], most: int = 5) -> str:
     """Return `max_age, max_bytes and 3 more`."""
-    shown = ", ".join(field.path for field in fields[:most])
-    return f"{shown} and {len(fields) - most} more" if len(fields) > most else shown
+    names = ", ".join(field.path for field in fields[:most])
+    return f"{names} and {len(fields) - most} more" if len(fields) > most else names
 
 
 def field_lines(fields: Sequence[FieldChange], paper: Paper, indent: int = 4) -> list[str]:
@@ -93,14 +93,18 @@ AS_IT_IS = "adopted as it is live and left untouched; its differences from the f
 
 def block(entry: ChangeEntry, paper: Paper) -> list[str]:
     """Return the lines of one entry in a text report; equal changes share a title and are named below it."""
-    return _many(entry, paper) if len(entry.changes) > 1 else _one(entry, paper)
+    return _lines_of_many(entry, paper) if len(entry.changes) > 1 else _lines_of_one(entry, paper)
 
 
-def _one(entry: ChangeEntry, paper: Paper) -> list[str]:
+def _lines_of_one(entry: ChangeEntry, paper: Paper) -> list[str]:
     change = entry.first
     title, place = headed(entry)
-    title, children = _with_children(entry, title, place, paper)
-    lines = [title_line(entry, title, place, paper), *_at_rest(entry, paper), *field_lines(change.fields, paper)]
+    title, children = _title_with_children(entry, title, place, paper)
+    lines = [
+        title_line(entry, title, place, paper),
+        *_untouched_lines(entry, paper),
+        *field_lines(change.fields, paper),
+    ]
     for verdict in worst_first(change.verdicts):
         lines += verdict_lines(verdict, change, paper)
     for consequence in change.consequences:
@@ -108,13 +112,13 @@ def _one(entry: ChangeEntry, paper: Paper) -> list[str]:
     return [*lines, *asides(change, paper), *children]
 
 
-def _many(entry: ChangeEntry, paper: Paper) -> list[str]:
+def _lines_of_many(entry: ChangeEntry, paper: Paper) -> list[str]:
     """Show equal changes as one entry with a count and the first names; deleted objects are always all named."""
     changes = entry.changes
     title, place = headed(entry)
-    title, children = _with_children(entry, title, place, paper)
+    title, children = _title_with_children(entry, title, place, paper)
     lines = [title_line(entry, title, place, paper)]
-    lines += [*_at_rest(entry, paper), *field_lines(changes[0].fields, paper)]
+    lines += [*_untouched_lines(entry, paper), *field_lines(changes[0].fields, paper)]
     lines += many_verdict_lines(changes, paper)
     lines += many_consequence_lines(changes, paper)
     lines += asides(changes[0], paper)
@@ -128,11 +132,11 @@ def _many(entry: ChangeEntry, paper: Paper) -> list[str]:
 def headed(entry: ChangeEntry) -> tuple[str, str]:
     """What an entry is called, and its place: that of the first where one entry names many."""
     change, number = entry.first, len(entry.changes)
-    place = _place(change)
+    place = _place_of(change)
     if number == 1:
         return visible(change.address) + removal(change), place
     kind = kind_noun(change.address.split("/")[0], number)
-    others = len({_place(one) for one in entry.changes}) - 1
+    others = len({_place_of(other) for other in entry.changes}) - 1
     return f"{number:_} {kind}{removal(change)}", f"{place} and {others:_} more" if place and others else place
 
 
@@ -156,14 +160,14 @@ def removal(change: PlannedChange) -> str:
     return f'  removed: "{visible(change.reason)}"' if change.action is Action.DELETE and change.reason else ""
 
 
-def _place(change: PlannedChange) -> str:
+def _place_of(change: PlannedChange) -> str:
     """The place of the worst verdict, otherwise that of the resource."""
     spans = [verdict.span for verdict in worst_first(change.verdicts) if verdict.span]
     span = spans[0] if spans else change.span
     return visible(str(span)) if span else ""
 
 
-def _with_children(entry: ChangeEntry, title: str, place: str, paper: Paper) -> tuple[str, list[str]]:
+def _title_with_children(entry: ChangeEntry, title: str, place: str, paper: Paper) -> tuple[str, list[str]]:
     """The title with everything that comes along, or lines below it where that is too much for one."""
     groups = with_children(entry.children, len(entry.changes))
     if not groups:
@@ -175,8 +179,8 @@ def _with_children(entry: ChangeEntry, title: str, place: str, paper: Paper) -> 
     return title, [line for word, names in groups for line in named(word, names, paper, 4, everything)]
 
 
-def _at_rest(entry: ChangeEntry, paper: Paper) -> list[str]:
-    return paper.wrapped(said, 4) if (said := at_rest(entry)) else []
+def _untouched_lines(entry: ChangeEntry, paper: Paper) -> list[str]:
+    return paper.wrapped(note, 4) if (note := at_rest(entry)) else []
 
 
 def at_rest(entry: ChangeEntry) -> str:

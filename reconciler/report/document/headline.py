@@ -68,21 +68,25 @@ def sums(plan: Plan, paper: Paper) -> str:
     """Return `1 refused, 1 needs consent · 1 create, 1 change · 163 unchanged`."""
     counts = Counter(section_of(change) for change in plan.changes)
     stops = [f"{counts[section]:_} {word}" for word, section in _STOPS if counts[section]]
-    kept = [*_kept(counts), f"{plan.summary['keep']:_} unchanged"]
-    parts = (paper.paint(", ".join(stops), "refused") if stops else "", ", ".join(_changing(counts)), ", ".join(kept))
+    kept = [*_record_counts(counts), f"{plan.summary['keep']:_} unchanged"]
+    parts = (
+        paper.paint(", ".join(stops), "refused") if stops else "",
+        ", ".join(_change_counts(counts)),
+        ", ".join(kept),
+    )
     return " · ".join(filter(None, parts))
 
 
 def tallied(counts: Mapping[Section, int]) -> list[str]:
     """`3 creates`, `1 change`, `12 adopted`: what is neither stopped nor as declared already."""
-    return [*_changing(counts), *_kept(counts)]
+    return [*_change_counts(counts), *_record_counts(counts)]
 
 
-def _changing(counts: Mapping[Section, int]) -> list[str]:
+def _change_counts(counts: Mapping[Section, int]) -> list[str]:
     return [counted(counts[section], word) for word, section in _CHANGES if counts[section]]
 
 
-def _kept(counts: Mapping[Section, int]) -> list[str]:
+def _record_counts(counts: Mapping[Section, int]) -> list[str]:
     return [f"{counts[section]:_} {word}" for word, section in _KEPT if counts[section]]
 
 
@@ -98,38 +102,38 @@ _OF_CLIENTS = re.compile(
 def as_read(plan: Plan | None) -> list[str]:
     """Say of which moment the numbers are, if the plan counts in an account what publishers and readers change."""
     changes = plan.changes if plan and plan.read else ()
-    said = [one.message for change in changes for one in change.verdicts]
-    said += [one.message for change in changes for one in change.consequences]
-    return [AS_READ] if any(map(_OF_CLIENTS.search, said)) else []
+    messages = [one.message for change in changes for one in change.verdicts]
+    messages += [one.message for change in changes for one in change.consequences]
+    return [AS_READ] if any(map(_OF_CLIENTS.search, messages)) else []
 
 
 def next_line(plan: Plan, commands: CommandLines) -> str:
     """Say what to do now."""
-    found = {section_of(change) for change in plan.changes}
+    sections = {section_of(change) for change in plan.changes}
     apply, rest = commands.go, commands.rest
     editing = f"\n{commands.editing}\n" if commands.editing else " "
     edited = f"{editing}After editing: {commands.edited}"
-    if Section.REFUSED in found:
-        others = f"\nTo apply what does not depend on it: {rest}" if rest and found & _APPLICABLE else ""
-        return f"Nothing can be applied while something is refused.{edited}{others}{_at_once(plan)}"
-    if Section.CONSENT in found:
-        return f"Nothing can be applied until the missing consent is given.{edited}{_at_once(plan)}"
-    if Section.UNKNOWN in found or any(diagnostic.is_error for diagnostic in plan.diagnostics):
+    if Section.REFUSED in sections:
+        others = f"\nTo apply what does not depend on it: {rest}" if rest and sections & _APPLICABLE else ""
+        return f"Nothing can be applied while something is refused.{edited}{others}{_shared_consent_lines(plan)}"
+    if Section.CONSENT in sections:
+        return f"Nothing can be applied until the missing consent is given.{edited}{_shared_consent_lines(plan)}"
+    if Section.UNKNOWN in sections or any(diagnostic.is_error for diagnostic in plan.diagnostics):
         others = f". To apply what does not depend on it: {rest}" if rest else f". To look again later: {commands.look}"
         return f"Nothing can be applied while something is unknown{others}"
     if not plan.is_empty:
-        stuck = Section.WAITS in found and not found & _APPLICABLE
+        stuck = Section.WAITS in sections and not sections & _APPLICABLE
         return (
             f"Every change depends on one that is not selected. After selecting it: {commands.edited}"
             if stuck
             else f"Next: {apply}"
         )
-    if found & {Section.ADOPT, Section.RECORD, Section.FORGET}:
+    if sections & {Section.ADOPT, Section.RECORD, Section.FORGET}:
         return f"No object changes. To update the records: {apply}"
     return "Nothing to apply."
 
 
-def _at_once(plan: Plan) -> str:
+def _shared_consent_lines(plan: Plan) -> str:
     """Show the consent that several changes lack as one line for the top level of the files."""
     return "".join(
         f"\nConsent to {code} for {whom}, at the top level of the files:\n  {entry}"
@@ -142,8 +146,8 @@ _TYPED = re.compile(r"reconciler |allow: \[")
 
 def to_be_typed(line: str) -> tuple[str, str]:
     """Split a line into its words and the command or entry to type."""
-    found = _TYPED.search(line)
-    return (line[: found.start()], line[found.start() :]) if found else (line, "")
+    match = _TYPED.search(line)
+    return (line[: match.start()], line[match.start() :]) if match else (line, "")
 
 
 def heading(document: Document) -> str:
@@ -154,7 +158,7 @@ def heading(document: Document) -> str:
         return where(document.name, document.plan.target)
     if document.topology or not document.diagnostics:
         return visible(document.name) or "files"
-    in_files = any(one.span for one in document.diagnostics)
+    in_files = any(diagnostic.span for diagnostic in document.diagnostics)
     return "the files cannot be read" if in_files else "stopped before it began"
 
 

@@ -19,7 +19,9 @@ def table(rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset(),
     widths = [max(map(columns, cells)) for cells in zip(*shown, strict=True)]
     lines = []
     for row in shown:
-        cells = (_cell(text, width, at in right) for at, (text, width) in enumerate(zip(row, widths, strict=True)))
+        cells = (
+            _cell(text, width, column in right) for column, (text, width) in enumerate(zip(row, widths, strict=True))
+        )
         lines.append((" " * indent + GAP.join(cells)).rstrip())
     return lines
 

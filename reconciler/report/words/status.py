@@ -12,12 +12,12 @@ def status(doing: str, wait: Wait | None, now: float, width: int) -> str:
     if wait is None:
         return cut(visible(doing), width)
     head = visible(doing.removesuffix(" …"))
-    said = f"{head}; waiting {visible(wait.what)}" if head else f"waiting {visible(wait.what)}"
-    tail = f" ({_lasting(wait, now)})"
-    return cut(cut(said, width - len(tail)) + tail, width)
+    text = f"{head}; waiting {visible(wait.what)}" if head else f"waiting {visible(wait.what)}"
+    tail = f" ({_duration_so_far(wait, now)})"
+    return cut(cut(text, width - len(tail)) + tail, width)
 
 
-def _lasting(wait: Wait, now: float) -> str:
+def _duration_so_far(wait: Wait, now: float) -> str:
     so_far = duration(now - wait.since)
     return so_far if wait.until is None else f"{so_far} of at most {duration(wait.until - wait.since)}"
 
