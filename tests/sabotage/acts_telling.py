@@ -17,7 +17,7 @@ FORMATS = (
     Act(
         name="a gate does not say what it waits for",
         file="reconciler/server/run/gates.py",
-        before="                    wait.what = seen.why",
+        before="                    wait.what = state.why",
         after="                    wait.what = step.id",
         seen_by=("tests/cli/test_status_line.py::test_a_gate_says_what_it_waits_for_and_until_when",),
     ),

@@ -83,8 +83,8 @@ class _Chunks:
                 await message.respond(b"")
         status = (message.headers or {}).get("Status", "204")
         if not message.data and not status.startswith("2"):
-            said = (message.headers or {}).get("Description", "")
-            self.wrong = self.wrong or f"the server broke off: {status} {said}".rstrip()
+            description = (message.headers or {}).get("Description", "")
+            self.wrong = self.wrong or f"the server broke off: {status} {description}".rstrip()
         if not message.data or self.wrong is not None:
             self.over.set()
         self.moved.set()
@@ -126,12 +126,12 @@ def torn(archive: BinaryIO) -> str | None:
     """Return what is wrong with an archive: it must begin like one, and its frames must fit to the very end."""
     if archive.read(len(BEGINS)) != BEGINS:
         return "it does not begin as a snapshot does"
-    place = len(BEGINS)
+    position = len(BEGINS)
     end = archive.seek(0, 2)
-    while place < end:
-        archive.seek(place)
+    while position < end:
+        archive.seek(position)
         frame = archive.read(4)
-        place += 4 + int.from_bytes(frame[1:4], "little")
-        if len(frame) < 4 or place > end:
+        position += 4 + int.from_bytes(frame[1:4], "little")
+        if len(frame) < 4 or position > end:
             return "it ends in the middle of a frame"
     return None

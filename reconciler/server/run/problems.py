@@ -52,24 +52,24 @@ def deed(step: Step) -> str:
     return DEEDS[step.call].format("/".join(step.on))
 
 
-def refused(step: Step, said: Refusal | NoAnswer) -> Unsuccessful:
+def refused(step: Step, answer: Refusal | NoAnswer) -> Unsuccessful:
     """AP102: the server refused, with a way out by its error code. AP101: the request was not sent, or nobody received
     it."""
-    if isinstance(said, NoAnswer):
-        message = f"Could not {deed(step)}: {said}. Nothing was done."
+    if isinstance(answer, NoAnswer):
+        message = f"Could not {deed(step)}: {answer}. Nothing was done."
         return Unsuccessful(_diagnostic(step, "AP101", "not-sent", message, None), nothing_done=True)
-    message = f"The server refused to {deed(step)}: {said}."
-    return Unsuccessful(_diagnostic(step, "AP102", "refused", message, _fix(said)), True)
+    message = f"The server refused to {deed(step)}: {answer}."
+    return Unsuccessful(_diagnostic(step, "AP102", "refused", message, _fix_for(answer)), True)
 
 
-def _fix(said: Refusal) -> str:
-    return f"{FULL_DISK}; then apply again." if said.is_for_want_of_disk else FIXES.get(said.err_code, CORRECT)
+def _fix_for(refusal: Refusal) -> str:
+    return f"{FULL_DISK}; then apply again." if refusal.is_for_want_of_disk else FIXES.get(refusal.err_code, CORRECT)
 
 
-def changed(step: Step, what: Sequence[str]) -> Unsuccessful:
+def changed(step: Step, differences: Sequence[str]) -> Unsuccessful:
     """AP103: the object differs from what the plan was made from, so it was left alone. `what` describes the
     differences."""
-    message = f"Did not {deed(step)}, because it changed after the plan was made: {'; '.join(what)}."
+    message = f"Did not {deed(step)}, because it changed after the plan was made: {'; '.join(differences)}."
     return Unsuccessful(_diagnostic(step, "AP103", "changed-since-plan", message, PLAN_AGAIN), nothing_done=True)
 
 
@@ -78,19 +78,22 @@ def gone(step: Step) -> Unsuccessful:
     return changed(step, ["it existed then and is gone now"])
 
 
-def strayed(step: Step, found: Sequence[Strayed]) -> Unsuccessful:
+def strayed(step: Step, changes: Sequence[Strayed]) -> Unsuccessful:
     """AP103 with each field that somebody changed after the plan was made, as it was and as it is."""
-    said = [f"{one.path} was {_shown(one.planned, one)} and is {_shown(one.now, one)} now" for one in found]
-    return replace(changed(step, said), strayed=tuple(found))
+    texts = [
+        f"{change.path} was {_value_text(change.planned, change)} and is {_value_text(change.now, change)} now"
+        for change in changes
+    ]
+    return replace(changed(step, texts), strayed=tuple(changes))
 
 
-def _shown(value: Json, one: Strayed) -> str:
-    return "absent" if value is None else written(value, one.info)
+def _value_text(value: Json, change: Strayed) -> str:
+    return "absent" if value is None else written(value, change.info)
 
 
-def unreadable(step: Step, said: Refusal | NoAnswer) -> Unsuccessful:
+def unreadable(step: Step, answer: Refusal | NoAnswer) -> Unsuccessful:
     """AP104: the object could not be read just before a change, so it was left alone."""
-    message = f"Did not {deed(step)}, because it could not be read just before: {said}. Nothing was done."
+    message = f"Did not {deed(step)}, because it could not be read just before: {answer}. Nothing was done."
     return Unsuccessful(_diagnostic(step, "AP104", "unreadable", message, None), nothing_done=True)
 
 
@@ -242,11 +245,9 @@ def still_away(step: Step, names: Sequence[str]) -> Unsuccessful:
     return Unsuccessful(_diagnostic(step, "AP111", "members-away", message, fix), nothing_done=True)
 
 
-def members_unseen(step: Step, said: Refusal | NoAnswer) -> Unsuccessful:
+def members_unseen(step: Step, answer: Refusal | NoAnswer) -> Unsuccessful:
     """AP104: the membership is written, but the server did not say whether the members consume."""
-    message = (
-        f"The membership of {step.address} is changed, but whether its members consume again could not be read: {said}."
-    )
+    message = f"The membership of {step.address} is changed, but whether its members consume again could not be read: {answer}."
     fix = "Apply again when the servers answer (`reconciler groups doctor` shows the state of the members)."
     return Unsuccessful(_diagnostic(step, "AP104", "unreadable", message, fix), nothing_done=True)
 

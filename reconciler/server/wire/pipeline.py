@@ -363,18 +363,18 @@ class Pipeline:
 
     def _denial(self, text: str) -> bool:
         """Give a permissions violation to the requests it concerns. nats-py reports the subject in lower case."""
-        found = _DENIED.search(text.lower())
-        if found is None:
+        match = _DENIED.search(text.lower())
+        if match is None:
             return False
-        what, subject = found.groups()
-        if what == "subscription":
+        direction, subject = match.groups()
+        if direction == "subscription":
             self._inbox_denied = self._inbox_denied or subject == (self._inbox + "*").lower()
             return self._inbox_denied
         concerned = False
         for waiting in self._waiting.values():
-            for asked in (waiting.subject, as_checked_in_its_domain(waiting.subject)):
-                if asked.lower() == subject:
-                    _settle(waiting, NoAnswer(Silence.DENIED, f"may not publish to {asked}"))
+            for subject_sent in (waiting.subject, as_checked_in_its_domain(waiting.subject)):
+                if subject_sent.lower() == subject:
+                    _settle(waiting, NoAnswer(Silence.DENIED, f"may not publish to {subject_sent}"))
                     concerned = True
         return concerned
 
