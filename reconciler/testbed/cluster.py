@@ -88,12 +88,12 @@ class Cluster:
         """Wait until there is something to see."""
         deadline = time.monotonic() + 3 * START_TIMEOUT
         with waiting(f"for {len(self.nodes)} throw-away nats-servers to agree on a leader", 3 * START_TIMEOUT):
-            while not (seen := asyncio.run(_looked(look))):
+            while not (result := asyncio.run(_look_or_none(look))):
                 if time.monotonic() > deadline:
                     logs = "\n".join(n.log[-2000:] for n in self.nodes)
                     raise RuntimeError(f"the cluster did not become ready:\n{logs}")
                 time.sleep(0.05)  # the meta group announces nothing before it has a leader
-        return seen
+        return result
 
     async def _is_ready(self) -> bool:
         return _agrees(await self._asked(), len(self.nodes)) and await self._knows_all_peers()
@@ -108,10 +108,10 @@ class Cluster:
         nc = await self._connected(self._user)
         try:
             body = json.dumps({"name": UNKNOWN, **wanted}).encode()
-            said = await nc.request(f"$JS.API.STREAM.CREATE.{UNKNOWN}", body, timeout=2)
+            answer = await nc.request(f"$JS.API.STREAM.CREATE.{UNKNOWN}", body, timeout=2)
         finally:
             await nc.close()
-        return b"peer offline" not in said.data
+        return b"peer offline" not in answer.data
 
     async def _asked(self) -> dict[str, dict[str, Any]]:
         nc = await self._connected(self._system)
@@ -129,8 +129,8 @@ class Cluster:
         inbox = nc.new_inbox()
         answers = await nc.subscribe(inbox)
         await nc.publish("$SYS.REQ.SERVER.PING.JSZ", b"{}", reply=inbox)
-        found = [json.loads((await answers.next_msg(timeout=1)).data) for node in self.nodes if node.is_running]
-        return {answer["server"]["name"]: answer["data"].get("meta_cluster") or {} for answer in found}
+        infos = [json.loads((await answers.next_msg(timeout=1)).data) for node in self.nodes if node.is_running]
+        return {answer["server"]["name"]: answer["data"].get("meta_cluster") or {} for answer in infos}
 
     def close(self) -> None:
         """End every node, as `Node.close` does."""
@@ -144,7 +144,7 @@ class Cluster:
         self.close()
 
 
-async def _looked(look: Callable[[], Awaitable[T | None]]) -> T | None:
+async def _look_or_none(look: Callable[[], Awaitable[T | None]]) -> T | None:
     """None also where somebody does not answer yet."""
     with contextlib.suppress(NatsError, OSError, asyncio.TimeoutError):
         return await look()

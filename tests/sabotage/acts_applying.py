@@ -112,7 +112,7 @@ STEPS = (
     Act(
         name="a write that was given up is sent all the same",
         file="reconciler/server/wire/pipeline.py",
-        before="[one for one in due if not one.waiting.future.done()]",
+        before="[write for write in due if not write.waiting.future.done()]",
         after="due",
         seen_by=("tests/server/test_api.py::test_a_write_that_is_given_up_before_its_turn_is_never_sent",),
     ),

@@ -130,11 +130,11 @@ def _escaped(text: str) -> str:
 
 def findings_schema() -> str:
     """Return the text of `findings.schema.json`."""
-    about = "What `validate` found, or why another command could not work; the exit code is then 1, 64 or 130."
-    return published("reconciler findings", about, FindingsReport)
+    description = "What `validate` found, or why another command could not work; the exit code is then 1, 64 or 130."
+    return published("reconciler findings", description, FindingsReport)
 
 
 def reports_schema() -> str:
-    """Return the text of `reports.schema.json`: a report about each of several topologies."""
-    about = "The report of a command about several topologies: a document for each, by the contract that it has alone."
-    return published("reconciler reports", about, SeveralReports)
+    """Return the text of `reports.schema.json`: a report description each of several topologies."""
+    description = "The report of a command description several topologies: a document for each, by the contract that it has alone."
+    return published("reconciler reports", description, SeveralReports)

@@ -74,5 +74,5 @@ def outcome_report(
 
 def outcome_schema() -> str:
     """Return the text of `apply.schema.json`."""
-    about = "What one apply did, what it could not do and why, and what it did not begin."
-    return published("reconciler apply", about, OutcomeReport)
+    description = "What one apply did, what it could not do and why, and what it did not begin."
+    return published("reconciler apply", description, OutcomeReport)

@@ -104,16 +104,17 @@ def _grouped(
     """Group equal changes at the place of the first; the changes with most to say come first."""
     groups: dict[object, list[PlannedChange]] = {}
     for change in changes:
-        below = tuple(_kind_and_name(one) for one in children.get(change.address, ()))
+        below = tuple(_kind_and_name(child) for child in children.get(change.address, ()))
         groups.setdefault((_sameness(section, change), below), []).append(change)
     grouped: list[ChangeEntry] = []
     for group in groups.values():
         if len(group) >= SAME_ENOUGH:
-            along = tuple(child for one in group for child in children.get(one.address, ()))
+            along = tuple(child for change in group for child in children.get(change.address, ()))
             grouped.append(ChangeEntry(section=section, changes=tuple(group), children=along))
         else:
             grouped += (
-                ChangeEntry(section=section, changes=(one,), children=children.get(one.address, ())) for one in group
+                ChangeEntry(section=section, changes=(change,), children=children.get(change.address, ()))
+                for change in group
             )
     return sorted(grouped, key=lambda entry: is_bare(entry.first))
 

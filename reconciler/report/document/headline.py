@@ -68,11 +68,11 @@ def sums(plan: Plan, paper: Paper) -> str:
     """Return `1 refused, 1 needs consent · 1 create, 1 change · 163 unchanged`."""
     counts = Counter(section_of(change) for change in plan.changes)
     stops = [f"{counts[section]:_} {word}" for word, section in _STOPS if counts[section]]
-    kept = [*_record_counts(counts), f"{plan.summary['keep']:_} unchanged"]
+    untouched = [*_record_counts(counts), f"{plan.summary['keep']:_} unchanged"]
     parts = (
         paper.paint(", ".join(stops), "refused") if stops else "",
         ", ".join(_change_counts(counts)),
-        ", ".join(kept),
+        ", ".join(untouched),
     )
     return " · ".join(filter(None, parts))
 
@@ -102,8 +102,8 @@ _OF_CLIENTS = re.compile(
 def as_read(plan: Plan | None) -> list[str]:
     """Say of which moment the numbers are, if the plan counts in an account what publishers and readers change."""
     changes = plan.changes if plan and plan.read else ()
-    messages = [one.message for change in changes for one in change.verdicts]
-    messages += [one.message for change in changes for one in change.consequences]
+    messages = [verdict.message for change in changes for verdict in change.verdicts]
+    messages += [consequence.message for change in changes for consequence in change.consequences]
     return [AS_READ] if any(map(_OF_CLIENTS.search, messages)) else []
 
 

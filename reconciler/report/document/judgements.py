@@ -60,8 +60,8 @@ def _effects_in_order(entry: ChangeEntry) -> Sequence[Callable[[PlannedChange], 
         *(_nth_consequence(number) for number in range(len(entry.first.consequences))),
         *(
             _nth_verdict(number)
-            for number, one in enumerate(worst_first(entry.first.verdicts))
-            if _shows_quantities(one)
+            for number, verdict in enumerate(worst_first(entry.first.verdicts))
+            if _shows_quantities(verdict)
         ),
     ]
 

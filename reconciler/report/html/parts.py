@@ -42,7 +42,7 @@ _OPEN = (Section.REFUSED, Section.CONSENT)
 def change(entry: ChangeEntry, anchor: str, word: str, document: Document) -> Markup:
     """Render a change, folded unless it stops the plan."""
     first = entry.first
-    place = document.place(next((one.span for one in worst_first(first.verdicts) if one.span), first.span))
+    place = document.place(next((verdict.span for verdict in worst_first(first.verdicts) if verdict.span), first.span))
     summary = element(
         "summary",
         element("span", mark(entry), class_="mark", aria_hidden="true"),
@@ -51,7 +51,7 @@ def change(entry: ChangeEntry, anchor: str, word: str, document: Document) -> Ma
         element("span", paths(first.fields) or removal(first).strip(), class_="about"),
         *(
             element("span", code, class_="code")
-            for code in dict.fromkeys(one.code for one in worst_first(first.verdicts))
+            for code in dict.fromkeys(verdict.code for verdict in worst_first(first.verdicts))
         ),
         element("span", str(place), class_="place") if place else None,
     )
@@ -67,16 +67,18 @@ def _details(entry: ChangeEntry) -> Iterator[Markup]:
     if first.fields:
         yield _diff_table(first.fields)
     for number, verdict in enumerate(worst_first(first.verdicts)):
-        yield _verdict_block(verdict, [worst_first(one.verdicts)[number] for one in entry.changes], first)
+        yield _verdict_block(verdict, [worst_first(equal.verdicts)[number] for equal in entry.changes], first)
     for number, consequence in enumerate(first.consequences):
-        yield from _consequence_blocks(consequence, [(one.address, one.consequences[number]) for one in entry.changes])
+        yield from _consequence_blocks(
+            consequence, [(equal.address, equal.consequences[number]) for equal in entry.changes]
+        )
     if note := at_rest(entry):
         yield element("p", prose(sentence(note)), class_="quiet")
     yield from (element("p", prose(sentence(line.strip()))) for line in asides(first, Paper(width=10_000)))
     if removal(first):
         yield element("p", removal(first).strip())
     if len(entry.changes) > 1:
-        yield _names_paragraph("namely", [without_kind(one) for one in entry.changes])
+        yield _names_paragraph("namely", [*map(without_kind, entry.changes)])
     yield from (_names_paragraph(word, names) for word, names in with_children(entry.children, len(entry.changes)))
     if entry.section is Section.CREATE and is_bare(first):
         those = "this name" if len(entry.changes) == 1 else "one of these names"
@@ -113,9 +115,10 @@ def since(field: FieldChange) -> Markup | None:
 
 def _verdict_block(verdict: Verdict, same: Sequence[Verdict], change: PlannedChange) -> Markup:
     paragraphs = [element("p", prose(sentence(verdict.message, verdict.path)))]
-    if len({one.message for one in same}) > 1:
+    if len({other.message for other in same}) > 1:
         each = (
-            element("li", element("code", one.address), ": ", prose(sentence(one.message))) for one in same[:_NAMES]
+            element("li", element("code", other.address), ": ", prose(sentence(other.message)))
+            for other in same[:_NAMES]
         )
         paragraphs = [element("p", total(same)), element("ul", *each)]
     word = standing(verdict)
@@ -142,12 +145,12 @@ def _way_out(verdict: Verdict, change: PlannedChange) -> Iterator[Markup]:
 def _consequence_blocks(consequence: Consequence, same: Sequence[tuple[str, Consequence]]) -> Iterator[Markup]:
     if drawn := consequence.detail.get("partition_map"):
         yield partitions(drawn)
-    if len({one.message for _, one in same}) == 1:
+    if len({other.message for _, other in same}) == 1:
         yield element("p", prose(sentence(consequence.message)), class_="consequence")
         return
-    yield element("p", total(one for _, one in same), class_="consequence")
+    yield element("p", total(other for _, other in same), class_="consequence")
     yield element(
-        "ul", *(element("li", element("code", name), ": ", prose(one.message)) for name, one in same[:_NAMES])
+        "ul", *(element("li", element("code", name), ": ", prose(other.message)) for name, other in same[:_NAMES])
     )
 
 
@@ -181,19 +184,19 @@ def _cell(text: str, column: object, label: str, members: Sequence[str]) -> Mark
     return element(name, text, class_=" ".join(filter(None, (style, "moved" if moved else ""))) or None)
 
 
-def finding(one: ReportedFinding, anchor: str) -> Markup:
+def finding(reported: ReportedFinding, anchor: str) -> Markup:
     """Render a finding as an item of a list, with its place and its way out; `anchor` is the id that links lead to."""
-    place = element("span", str(one.place), class_="place") if one.place else None
-    about = together(" ", element("code", one.address)) if one.address else None
-    fix = element("p", element("b", "Instead: "), prose(one.fix)) if one.fix else None
-    title = element("b", page_link(one.code), f" {one.name}")
-    head = element("p", title, " ", element("span", one.standing, class_="word"), about, place)
+    place = element("span", str(reported.place), class_="place") if reported.place else None
+    address = together(" ", element("code", reported.address)) if reported.address else None
+    fix = element("p", element("b", "Instead: "), prose(reported.fix)) if reported.fix else None
+    title = element("b", page_link(reported.code), f" {reported.name}")
+    head = element("p", title, " ", element("span", reported.standing, class_="word"), address, place)
     return element(
         "li",
         head,
-        element("p", prose(sentence(one.message))),
+        element("p", prose(sentence(reported.message))),
         fix,
-        class_=f"verdict {_style_of_finding(one)}",
+        class_=f"verdict {_style_of_finding(reported)}",
         id=anchor,
     )
 

@@ -35,10 +35,12 @@ class Shown:
     @property
     def anchors(self) -> dict[str, str]:
         """Map each address to the place on the page that describes it: its change, or a finding about it."""
-        found = {one.address: f"{self.prefix}f{number}" for number, one in reversed([*enumerate(self.beside)])}
+        by_address = {
+            finding.address: f"{self.prefix}f{number}" for number, finding in reversed([*enumerate(self.beside)])
+        }
         for number, entry in enumerate(self.entries):
-            found |= {one.address: f"{self.prefix}c{number}" for one in (*entry.changes, *entry.children)}
-        return found
+            by_address |= {change.address: f"{self.prefix}c{number}" for change in (*entry.changes, *entry.children)}
+        return by_address
 
     @property
     def beside(self) -> list[ReportedFinding]:

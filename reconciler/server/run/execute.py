@@ -131,8 +131,8 @@ class _RunState:
             raise self._mistake  # our own error must not pass for an outcome
         return await self._account()
 
-    def settle(self, known: Iterable[Settled]) -> None:
-        for outcome in known:
+    def settle(self, outcomes: Iterable[Settled]) -> None:
+        for outcome in outcomes:
             self._settle(outcome)
 
     def _start_ready(self) -> None:

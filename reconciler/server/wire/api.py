@@ -314,8 +314,10 @@ class JetStream:
     def _acknowledged(self, bucket: str, ack: Mapping[str, Json]) -> Put:
         wrong_domain = self.domain is not None and ack.get("domain") != self.domain
         if wrong_domain or ack.get("stream") != f"KV_{bucket}":
-            place = f"stream {ack.get('stream')} of domain {ack.get('domain') or '(none)'}"
-            return Refusal(0, 0, f"the entry was stored in {place}, not in bucket {bucket} of {self.domain or 'this'}")
+            stored_in = f"stream {ack.get('stream')} of domain {ack.get('domain') or '(none)'}"
+            return Refusal(
+                0, 0, f"the entry was stored in {stored_in}, not in bucket {bucket} of {self.domain or 'this'}"
+            )
         return Stored(int(ack["seq"]))
 
 

@@ -286,9 +286,9 @@ class Pipeline:
                 for write in self._writes:
                     why = f"{write.waiting.subject}: the connection took nothing within {within:g} s"
                     _settle(write.waiting, NoAnswer(Silence.UNSENT, why))
-            due = [one for one in self._writes if one.unless == unless]
-            self._writes = [one for one in self._writes if one.unless != unless]
-            await self._hand_over([one for one in due if not one.waiting.future.done()], unless)
+            due = [write for write in self._writes if write.unless == unless]
+            self._writes = [write for write in self._writes if write.unless != unless]
+            await self._hand_over([write for write in due if not write.waiting.future.done()], unless)
 
     async def _takes_more(self, within: float) -> bool:
         """Wait until the socket has taken all earlier writes: what is left in this process would go out unasked."""

@@ -75,13 +75,13 @@ async def record(
 ) -> Record:
     """Record what clients of a built scene experience; the scene is used up afterwards."""
     notes = Notes()
-    await _look(client, notes, scene, "at first")
-    await _read(client, notes, scene, battery, waits)
+    await _note_state(client, notes, scene, "at first")
+    await _try_reads(client, notes, scene, battery, waits)
     async with contending(client, scene, CONTESTS if battery.contends else {}) as contests:
-        await _publish(client, notes, scene, battery)
-        _wait(notes, waits, scene)
+        await _try_publishes(client, notes, scene, battery)
+        _note_waits(notes, waits, scene)
         await asyncio.sleep(battery.passes)
-        _wait(notes, contests, scene)
+        _note_waits(notes, contests, scene)
     await _after_a_while(client, notes, scene, battery)
     for stream, subjects in scene.subjects.items() if battery.deletes else ():
         await deleting(client, notes, stream, subjects[0])
@@ -100,20 +100,20 @@ async def experience(
         return await record(client, scene, battery, waits)
 
 
-def _wait(notes: Notes, waits: Waits, scene: Scene) -> None:
+def _note_waits(notes: Notes, waits: Waits, scene: Scene) -> None:
     for operation, delivery in waits.items():
         stream = operation.rpartition(" by ")[2].partition("/")[0]
         notes.add(operation, Side.READERS, delivery.any if scene.trims(stream) else delivery.brought, "publish ")
 
 
-async def _look(client: Client, notes: Notes, scene: Scene, when: str, *given: str) -> None:
+async def _note_state(client: Client, notes: Notes, scene: Scene, when: str, *given: str) -> None:
     for stream, body in scene.streams.items():
         await stored(client, notes, stream, body, when, *given)
     for stream, name in scene.consumers:
         await position(client, notes, stream, name, when, *given, f"stored {when} in {stream}")
 
 
-async def _read(client: Client, notes: Notes, scene: Scene, battery: Battery, waits: Waits) -> None:
+async def _try_reads(client: Client, notes: Notes, scene: Scene, battery: Battery, waits: Waits) -> None:
     for stream, subject in scene.gets.items():
         await getting(client, notes, stream, subject, battery.gets, answers=scene.answers(stream))
     for stream in scene.subjects:
@@ -122,14 +122,21 @@ async def _read(client: Client, notes: Notes, scene: Scene, battery: Battery, wa
         await reading(client, notes, stream, name, body, battery.pulls, waits)
 
 
-async def _publish(client: Client, notes: Notes, scene: Scene, battery: Battery) -> None:
+async def _try_publishes(client: Client, notes: Notes, scene: Scene, battery: Battery) -> None:
     async with contextlib.AsyncExitStack() as stack:
         heard = {subject: await stack.enter_async_context(client.listening(subject)) for subject in scene.listen}
         for stream, subjects in scene.subjects.items():
-            await publishing(client, notes, stream, subjects, battery.publishes(stream), into=_named(scene, stream))
+            await publishing(
+                client,
+                notes,
+                stream,
+                subjects,
+                battery.publishes(stream),
+                stream_name=_stream_if_several(scene, stream),
+            )
         await settled(client, scene.streams)
     for subject, messages in heard.items():
-        bare = sum("Nats-Msg-Size" in (one.headers or {}) for one in messages)
+        bare = sum("Nats-Msg-Size" in (message.headers or {}) for message in messages)
         notes.add(
             f"listen on {subject}",
             Side.COPIES,
@@ -143,7 +150,13 @@ async def _publish(client: Client, notes: Notes, scene: Scene, battery: Battery)
 async def _after_a_while(client: Client, notes: Notes, scene: Scene, battery: Battery) -> None:
     for stream, subjects in scene.subjects.items():
         await publishing(
-            client, notes, stream, subjects, battery.publishes(stream), is_late=True, into=_named(scene, stream)
+            client,
+            notes,
+            stream,
+            subjects,
+            battery.publishes(stream),
+            is_late=True,
+            stream_name=_stream_if_several(scene, stream),
         )
     for stream, body in scene.streams.items():
         await stored(client, notes, stream, body, "after a while", "publish ", "read ", "stored a")
@@ -156,6 +169,6 @@ async def _after_a_while(client: Client, notes: Notes, scene: Scene, battery: Ba
         await later(client, notes, stream, name, body, waited=waited, follows=not (waited and scene.trims(stream)))
 
 
-def _named(scene: Scene, stream: str) -> str:
+def _stream_if_several(scene: Scene, stream: str) -> str:
     """With only one stream to publish to, its name is left out."""
     return stream if len(scene.subjects) > 1 else ""

@@ -61,14 +61,14 @@ def differences(before: Record, after: Record) -> tuple[Difference, ...]:
     return tuple(_difference(before, after, name, differing) for name in differing)
 
 
-def sides(found: Iterable[Difference]) -> frozenset[Side]:
+def sides(differences_felt: Iterable[Difference]) -> frozenset[Side]:
     """Return the sides on which any of these differences is felt."""
-    return frozenset(one.side for one in found)
+    return frozenset(difference.side for difference in differences_felt)
 
 
-def is_relief(one: Difference) -> bool:
+def is_relief(difference: Difference) -> bool:
     """Did something that failed before fail differently now, or not at all; or do withheld payloads come?"""
-    return one.before.startswith(FAILS) or one.before == f"{one.after}, headers only"
+    return difference.before.startswith(FAILS) or difference.before == f"{difference.after}, headers only"
 
 
 def _experience(record: Record, name: str) -> str:

@@ -51,15 +51,17 @@ class Scene:
     def gets(self) -> Mapping[str, str]:
         """Return the streams that clients get messages from directly, with a subject of each: a copy holds what its
         origin does."""
-        found = {stream: subjects[0] for stream, subjects in self.subjects.items()}
+        by_stream = {stream: subjects[0] for stream, subjects in self.subjects.items()}
         for stream, body in self.streams.items():
-            for origin in _origins(body):
-                found |= {stream: found[origin]} if stream not in found and origin in found else {}
-        return found
+            for origin in _copied_streams(body):
+                by_stream |= {stream: by_stream[origin]} if stream not in by_stream and origin in by_stream else {}
+        return by_stream
 
     def answers(self, stream: str) -> int:
         """Return how many streams may answer direct gets of this one: itself, and its mirrors."""
-        mirrors = [name for name, body in self.streams.items() if stream in _origins({"mirror": body.get("mirror")})]
+        mirrors = [
+            name for name, body in self.streams.items() if stream in _copied_streams({"mirror": body.get("mirror")})
+        ]
         return 1 + len(mirrors)
 
     def trims(self, stream: str) -> bool:
@@ -72,8 +74,8 @@ _SOON = {"max_msgs": 100, "max_msgs_per_subject": 30, "max_bytes": 1 << 20}
 """Limits below these are reached while a battery publishes."""
 
 
-def _origins(body: Body) -> Iterator[str]:
-    yield from (one["name"] for one in (body.get("mirror"), *(body.get("sources") or ())) if one)
+def _copied_streams(body: Body) -> Iterator[str]:
+    yield from (copied["name"] for copied in (body.get("mirror"), *(body.get("sources") or ())) if copied)
 
 
 async def build(client: Client, scene: Scene) -> None:
@@ -95,20 +97,22 @@ async def make(client: Client, scene: Scene) -> None:
 async def begin(client: Client, scene: Scene) -> None:
     """Let clients come to existing streams and consumers: messages are stored, and some of them read."""
     await _fill(client, scene, 0, scene.begins)
-    await _short_lives(scene)
+    await _wait_for_short_lives(scene)
     for (stream, name), body in scene.consumers.items():
-        await _begin(client, stream, name, body)
+        await _begin_reading(client, stream, name, body)
     await _fill(client, scene, scene.begins, len(scene.messages))
-    await _short_lives(scene)
+    await _wait_for_short_lives(scene)
     for stream, name in scene.waits:
         await _catch_up(client, stream, name, scene.consumers[stream, name])
 
 
-async def _short_lives(scene: Scene) -> None:
+async def _wait_for_short_lives(scene: Scene) -> None:
     """Let short lives end, so that timing does not decide who gets what. What is stored for less than a second is gone
     before clients come; what is in flight or pinned for less is free before they wait for it."""
     times = [body.get("max_age") for body in scene.streams.values()]
-    times += [scene.consumers[one].get(name) for one in scene.waits for name in ("ack_wait", "priority_timeout")]
+    times += [
+        scene.consumers[consumer].get(name) for consumer in scene.waits for name in ("ack_wait", "priority_timeout")
+    ]
     ages = [int(time or 0) / 1e9 for time in times]
     if shortest := [age for age in ages if 0 < age < 1]:
         await asyncio.sleep(2 * max(shortest) + 0.1)
@@ -126,7 +130,7 @@ async def settled(client: Client, streams: Iterable[str], seen: Callable[[], obj
     looks: list[object] = []
     for _ in range(SETTLES):
         infos = [await client.ask(f"STREAM.INFO.{name}") for name in streams]
-        looks.append([seen(), *(_position(info) for info in infos)])
+        looks.append([seen(), *(_stored_so_far(info) for info in infos)])
         if looks[-3:] == 3 * looks[-1:] and not any(_is_late(info) for info in infos):
             return
         await asyncio.sleep(0.03)
@@ -136,7 +140,7 @@ def _is_late(info: Mapping[str, Json] | str) -> bool:
     if isinstance(info, str):
         return False
     origins = [*([info["mirror"]] if info.get("mirror") else []), *(info.get("sources") or ())]
-    return any(one.get("active") == NEVER or one.get("lag") for one in origins)
+    return any(origin.get("active") == NEVER or origin.get("lag") for origin in origins)
 
 
 async def _fill(client: Client, scene: Scene, start: int, end: int) -> None:
@@ -156,27 +160,27 @@ async def _fill(client: Client, scene: Scene, start: int, end: int) -> None:
     await settled(client, scene.streams)
 
 
-async def _begin(client: Client, stream: str, name: str, body: Body) -> None:
+async def _begin_reading(client: Client, stream: str, name: str, body: Body) -> None:
     """Some messages are acknowledged and some are in flight."""
-    found = await _first(client, stream, name, body)
+    messages = await _next_messages(client, stream, name, body)
     if body.get("ack_policy", "none") != "none":
-        for message in found[:ACKNOWLEDGED]:
+        for message in messages[:ACKNOWLEDGED]:
             await client.answer(message, b"+ACK")
-        client.held[stream, name] = found[ACKNOWLEDGED:]
+        client.held[stream, name] = messages[ACKNOWLEDGED:]
 
 
 async def _catch_up(client: Client, stream: str, name: str, body: Body) -> None:
-    while found := await _first(client, stream, name, body):
-        for message in found if body.get("ack_policy", "none") != "none" else ():
+    while messages := await _next_messages(client, stream, name, body):
+        for message in messages if body.get("ack_policy", "none") != "none" else ():
             await client.answer(message, b"+ACK")
 
 
-async def _first(client: Client, stream: str, name: str, body: Body) -> list[Msg]:
+async def _next_messages(client: Client, stream: str, name: str, body: Body) -> list[Msg]:
     number = min(PULLED, body.get("max_batch") or PULLED)
     return (await client.next(stream, name, body, batch=number, no_wait=True)).messages
 
 
-def _position(info: Mapping[str, Json] | str) -> object:
+def _stored_so_far(info: Mapping[str, Json] | str) -> object:
     return info if isinstance(info, str) else (info["state"]["last_seq"], info["state"]["messages"])
 
 
