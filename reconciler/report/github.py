@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from reconciler.model.diagnostic import Severity, SourceSpan
 from reconciler.report.document.document import Document, ReportedFinding, findings
 from reconciler.report.document.headline import heading, totals
-from reconciler.report.document.judgements import instead, sentence
+from reconciler.report.document.judgements import sentence, way_out_lines
 from reconciler.report.words.visible import inert, visible
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
@@ -52,7 +52,7 @@ def _message(finding: ReportedFinding) -> str:
     if finding.consented is not None:
         lines.append(f"Consented: {finding.consented}")
     else:
-        lines += instead(finding.fix)
+        lines += way_out_lines(finding.fix)
     return "\n".join(visible(line) for line in lines)[:MOST]
 
 

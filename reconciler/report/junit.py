@@ -20,7 +20,7 @@ from reconciler.report.document.blocks import block
 from reconciler.report.document.document import Document, ReportedFinding, findings
 from reconciler.report.document.entries import ChangeEntry, Section, section_of
 from reconciler.report.document.headline import heading, totals
-from reconciler.report.document.judgements import instead, sentence
+from reconciler.report.document.judgements import sentence, way_out_lines
 from reconciler.report.markdown.gfm import shortened
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.visible import inert, visible
@@ -169,7 +169,7 @@ def _finding_case(finding: ReportedFinding, document: Document) -> Case:
 def _body_of(finding: ReportedFinding) -> str:
     place = f"{finding.place.file}:{finding.place.line}:{finding.place.column}: " if finding.place else ""
     head = f"{place}{finding.severity} {finding.code} {finding.name}: {sentence(finding.message, finding.path)}"
-    return "\n".join([head, *instead(finding.fix)]) + "\n"
+    return "\n".join([head, *way_out_lines(finding.fix)]) + "\n"
 
 
 def _message_of(finding: ReportedFinding) -> str:

@@ -10,8 +10,8 @@ from reconciler.changes.events import REFUSALS, Failed, Finished, InDoubt, Settl
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.wire.steps import DEEDS, Call, Step
 from reconciler.report.words import diagnostics
-from reconciler.report.words.commands import CommandLines, of_plan
-from reconciler.report.words.names import named
+from reconciler.report.words.commands import CommandLines, plan_commands
+from reconciler.report.words.names import name_lines
 from reconciler.report.words.paper import Paper, table
 from reconciler.report.words.status import cut
 from reconciler.report.words.values import counted, show_seconds, show_side
@@ -47,7 +47,7 @@ def outcome_text(
     took = f" in {show_seconds(seconds)}" if seconds is not None else ""
     warned = diagnostics.lines((*finished.left_alone, *finished.warnings), paper)
     if finished.is_success and finished.stopped is None:
-        again = "Everything in the plan is done." if later else (commands or of_plan(arguments)).then
+        again = "Everything in the plan is done." if later else (commands or plan_commands(arguments)).then
         then = f"{counted(left, 'change')} left out." if left else again
         written = ", ".join(_record_sentences(finished))
         if written and not finished.done:
@@ -60,16 +60,16 @@ def outcome_text(
     lines = [*warned, *_trouble_lines(finished, paper)]
     lines += paper.wrapped(f"{_opening_words(finished)}{took}. {_open_counts(finished)}")
     lines += _half_made_lines(finished, paper)
-    lines += paper.wrapped(_next_command(finished, commands or of_plan(arguments), backup))
+    lines += paper.wrapped(_next_command(finished, commands or plan_commands(arguments), backup))
     return inert("\n".join(lines) + "\n")
 
 
-def progress(done: int, total: int, step: Step, width: int) -> str:
+def progress_line(done: int, total: int, step: Step, width: int) -> str:
     """Return one line for a terminal, never wider than it. A gate says itself what it waits for."""
     return so_far(done, total) if step.call.waits else cut(f"{so_far(done, total)}  {deed(step)}", width)
 
 
-def begun(total: int) -> str:
+def start_line(total: int) -> str:
     """Return the line before the first step, while leases and the bucket are prepared; a plan of records alone has no
     steps."""
     return so_far(0, total) if total else "recording what this topology owns …"
@@ -126,7 +126,7 @@ def _trouble_lines(finished: Finished, paper: Paper) -> list[str]:
         )
     for because, skipped in _by_reason(finished.skipped).items():
         head = f"{counted(len(skipped), 'step')} not tried, because {because}:"
-        lines += [*paper.wrapped(head), *named("of", _addresses(skipped), paper, 4), ""]
+        lines += [*paper.wrapped(head), *name_lines("of", _addresses(skipped), paper, 4), ""]
     return lines
 
 

@@ -19,7 +19,7 @@ from reconciler.model.policy import is_policy
 from reconciler.report.codec.json import json_text
 from reconciler.report.document.document import Document, ReportedFinding, findings
 from reconciler.report.document.headline import heading
-from reconciler.report.document.judgements import instead, sentence
+from reconciler.report.document.judgements import sentence, way_out_lines
 from reconciler.report.words.visible import visible
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
@@ -109,7 +109,7 @@ def _result(finding: ReportedFinding, index: int, location: Data, fingerprint: s
 
 def _message(finding: ReportedFinding) -> str:
     address = f"{finding.address}: " if finding.address else ""
-    lines = [address + sentence(finding.message, finding.path), *instead(finding.fix)]
+    lines = [address + sentence(finding.message, finding.path), *way_out_lines(finding.fix)]
     return "\n".join(visible(line) for line in lines)
 
 

@@ -8,10 +8,10 @@ from reconciler.changes.plan import Plan
 from reconciler.report.document.blocks import block
 from reconciler.report.document.document import Document
 from reconciler.report.document.entries import ChangeEntry, entries
-from reconciler.report.document.headline import as_read, heading, headline, sums, what_next
-from reconciler.report.document.long import once_more, shortened
+from reconciler.report.document.headline import heading, headline, moment_note, sums, what_next
+from reconciler.report.document.long import reminders, shortened_entries
 from reconciler.report.words import diagnostics
-from reconciler.report.words.names import named
+from reconciler.report.words.names import name_lines
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import counted
 from reconciler.report.words.visible import inert, lines_visible, visible
@@ -53,7 +53,7 @@ def _reminders_of_earlier(documents: Sequence[Document]) -> Iterator[str]:
     """The last screen shows only the last topology."""
     for document in documents:
         if document.plan and (
-            lines := once_more(document.plan, entries(document.plan.changes), document.paper, goes_on=False)
+            lines := reminders(document.plan, entries(document.plan.changes), document.paper, goes_on=False)
         ):
             yield inert("\n".join([heading(document), *lines]))
 
@@ -76,10 +76,10 @@ def _entries_on_screen(document: Document, plan: Plan, every: list[ChangeEntry],
     paper, rest = document.paper, list[str]()
     if document.is_asked_about and not paper.verbose:
         room -= QUESTION
-        part = shortened(every, paper, room)
+        part = shortened_entries(every, paper, room)
         every, rest = part.shown, part.rest
     lines = [*_with_gaps(block(entry, paper) for entry in every), *rest]
-    again = once_more(plan, every, paper, goes_on=document.goes_on) if paper.rows(lines) > room else []
+    again = reminders(plan, every, paper, goes_on=document.goes_on) if paper.rows(lines) > room else []
     return [*lines, *again]
 
 
@@ -103,12 +103,15 @@ def _with_gaps(blocks: Iterable[list[str]]) -> list[str]:
 def _closing_lines(plan: Plan, paper: Paper, then: str) -> list[str]:
     lines: list[str] = []
     if paper.verbose and plan.unmanaged:
-        lines += [*named("live, but neither declared nor owned here; never touched:", plan.unmanaged, paper, 0), ""]
+        lines += [
+            *name_lines("live, but neither declared nor owned here; never touched:", plan.unmanaged, paper, 0),
+            "",
+        ]
     if plan.hidden:
         lines.append(f"{counted(plan.hidden, 'change')} left out of this run")
     return [
         *lines,
-        *(line for note in as_read(plan) for line in paper.wrapped(note)),
+        *(line for note in moment_note(plan) for line in paper.wrapped(note)),
         sums(plan, paper),
         *([then] if then else []),
     ]

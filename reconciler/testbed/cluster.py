@@ -145,7 +145,7 @@ class Cluster:
 
 
 async def _look_or_none(look: Callable[[], Awaitable[T | None]]) -> T | None:
-    """None also where somebody does not answer yet."""
+    """Return what a look shows; None also where a server does not answer yet."""
     with contextlib.suppress(NatsError, OSError, asyncio.TimeoutError):
         return await look()
     return None

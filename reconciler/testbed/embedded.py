@@ -146,7 +146,7 @@ def _free_port(port: int) -> int:
 
 
 def _answering(dev_folder: DevFolder) -> DevServer | None:
-    """The running server, once it greets: it may just be starting; None when none runs, or when it gave up."""
+    """Wait until the running server greets, for it may just be starting; None when none runs, or when it gave up."""
     with waiting(f"for the embedded server of {dev_folder.owner} to answer", START_TIMEOUT):
         deadline = time.monotonic() + START_TIMEOUT
         while dev_folder.is_running:

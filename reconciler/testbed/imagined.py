@@ -98,7 +98,7 @@ class HeldObjects:
 
 
 def _defaults(fields: Mapping[str, Known], target: Target) -> Info:
-    """Defaults as a server of this version answers them."""
+    """Return the defaults as a server of this version answers them."""
     return {
         name: known.default
         for name, known in fields.items()
@@ -107,7 +107,7 @@ def _defaults(fields: Mapping[str, Known], target: Target) -> Info:
 
 
 def _filled_in(config: Config, parent: Config) -> Info:
-    """What the server fills in where the request says nothing."""
+    """Return what the server fills in where the request says nothing."""
     limits = parent.get("consumer_limits") or {}
     values: Info = {}
     if "deliver_subject" not in config:
@@ -182,7 +182,7 @@ def _read_consumer(held: HeldObjects, step: Step) -> None:
 
 
 def _settle_queue(held: HeldObjects, step: Step) -> None:
-    """By then every queue has stored something."""
+    """Take off the start sequence: by then every queue has stored something."""
     held.stream(step.on[0], {**held.streams[step.on[0]]["config"], **step.set})
 
 
@@ -250,7 +250,7 @@ def account(topologies: Iterable[Topology], target: Target, outside: Mapping[str
 
 
 def _bulk_examples(topology: Topology) -> Iterator[Address]:
-    """For each pattern of an entry about many, an address that it matches: the entry has done its work."""
+    """Yield, for each pattern of an entry about many, an address that it matches: the entry has done its work."""
     for bulk in topology.bulk:
         if not is_label(bulk.on) and bulk.reaches(example := Address.parse(bulk.on), {}):
             yield example

@@ -77,7 +77,7 @@ def cache(environ: Mapping[str, str]) -> Path:
     return (Path(above) if above else Path.home() / ".cache") / "reconciler" / "nats-server"
 
 
-def wanted(version: str, environ: Mapping[str, str], tell: Callable[[str], None] = lambda _: None) -> Path:
+def installed_or_cached(version: str, environ: Mapping[str, str], tell: Callable[[str], None] = lambda _: None) -> Path:
     """Return the installed one where it is of this version, otherwise one from the cache."""
     if installed(environ) == Version.parse(version):
         return find(environ)

@@ -30,7 +30,7 @@ async def recreate(js: JetStream, snapshot: Snapshot) -> list[Missing]:
     """Recreate streams (origins first), durable consumers, entries; what could not be read is missing too."""
     missing = [Missing(scope, why) for scope, why in snapshot.unknown.items()]
     if BUCKET in snapshot.entries and f"KV_{BUCKET}" not in snapshot.streams:
-        await ledger.ensure(js, snapshot)  # of an account that was only imagined
+        await ledger.ensure_bucket(js, snapshot)  # of an account that was only imagined
     for names in _origins_first(snapshot):
         missing += await _missing_of(_create_stream(js, snapshot, name) for name in names)
     missing += await _missing_of(

@@ -19,7 +19,7 @@ from reconciler.fleet.tables.frames import made
 from reconciler.fleet.tables.tables import EVENTS
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.connect.settings import Settings
-from reconciler.server.read.messages import Message, Range, last, pages
+from reconciler.server.read.messages import Message, Range, last_message, pages
 from reconciler.server.wire.answers import answer_of
 from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account
@@ -114,7 +114,7 @@ async def _provoke(js: JetStream) -> None:
 
 async def kept(js: JetStream) -> list[Message]:
     """By stream EVENTS."""
-    end = await last(js, "EVENTS")
+    end = await last_message(js, "EVENTS")
     assert isinstance(end, Message)
     return [one async for page in pages(js, Range(stream="EVENTS", after=0, upto=end.sequence - 1)) for one in page]
 

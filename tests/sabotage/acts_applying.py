@@ -119,7 +119,7 @@ STEPS = (
     Act(
         name="each write is sent alone",
         file="reconciler/server/wire/pipeline.py",
-        before="            self._writes = [one for one in self._writes if one.unless != unless]",
+        before="            self._writes = [write for write in self._writes if write.unless != unless]",
         after="            due, self._writes = due[:1], self._writes[1:]",
         seen_by=("tests/server/test_api.py::test_writes_that_are_ready_together_are_sent_after_one_question",),
     ),

@@ -24,7 +24,7 @@ from reconciler.documents.find.git_tree import GitTree
 from reconciler.journeys.plan.files import load, topology_of
 from reconciler.journeys.rehearse.json import rehearsal_json
 from reconciler.journeys.rehearse.rehearse import rehearse as rehearse_
-from reconciler.journeys.rehearse.text import rehearsal_text, setting, shown
+from reconciler.journeys.rehearse.text import rehearsal_findings, rehearsal_text, setting_text
 from reconciler.journeys.review.revisions import before
 from reconciler.model.diagnostic import about
 from reconciler.model.run_options import RunOptions
@@ -99,11 +99,13 @@ def rehearse(
     code = _code(found)
     made = document(
         command="rehearse", topology=topology.name, plan=found.plan, declared=topology,
-        title=f"{topology.name} {setting(found)}", goes_on=True,
+        title=f"{topology.name} {setting_text(found)}", goes_on=True,
         paper=paper(verbose=verbose, no_color=no_color),
     )  # fmt: skip
     made = replace(made, probe=found.probe)
-    told = carried_out(made, found.finished, rehearsal_text(found), rehearsal_json(found, code), shown(found))
+    told = carried_out(
+        made, found.finished, rehearsal_text(found), rehearsal_json(found, code), rehearsal_findings(found)
+    )
     reports.say(format_, told)
     return code
 
@@ -127,7 +129,7 @@ def _on(live: Snapshot, version: Version | None) -> Snapshot:
 
 
 def _program(version: str, tell: Callable[[str], None]) -> Path:
-    return programs.wanted(version, os.environ, tell)
+    return programs.installed_or_cached(version, os.environ, tell)
 
 
 def _code(found: Rehearsal) -> int:

@@ -45,9 +45,9 @@ class NamesThere:
 
     def contexts(self) -> list[str]:
         """Of the nats CLI."""
-        from reconciler.server.connect.contexts import config_home, known  # noqa: PLC0415 - only for who names one
+        from reconciler.server.connect.contexts import config_home, context_names  # noqa: PLC0415 - only for who names one
 
-        return known(config_home(self.environ))
+        return context_names(config_home(self.environ))
 
     def _of(self, files: Sequence[str]) -> NamesRead:
         there = tuple(one for one in files if Path(one).exists()) or (".",)

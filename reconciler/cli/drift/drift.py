@@ -46,7 +46,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.run_options import RunOptions
 from reconciler.report.document.document import Document
-from reconciler.report.words.commands import of_restoring
+from reconciler.report.words.commands import restore_commands
 from reconciler.report.words.paper import Paper
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.connect.options import seconds as seconds_of
@@ -225,7 +225,7 @@ def _restore(paths: Sequence[Path], part: DriftScope, connection: Connection, ma
             f"There is no terminal to ask on. Look first with `reconciler drift {arguments}`, then add --yes to put "
             "it back without being asked."
         )
-    commands = of_restoring(arguments, part.arguments(paths, connection, consents=True))
+    commands = restore_commands(arguments, part.arguments(paths, connection, consents=True))
     return restoring(paths, connection.options(), part.options(), manner, arguments, part.values.tree(), commands)
 
 

@@ -13,9 +13,9 @@ from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing, W
 from reconciler.journeys.drift.way_back import restorable
 from reconciler.kinds.fields.words import listed
 from reconciler.report.document.document import in_environment
-from reconciler.report.document.headline import read_in, where
+from reconciler.report.document.headline import what_was_read, where
 from reconciler.report.words import diagnostics
-from reconciler.report.words.names import kind_noun, named
+from reconciler.report.words.names import kind_noun, name_lines
 from reconciler.report.words.paper import Paper, Role
 from reconciler.report.words.values import counted, noun, show_live, show_side, show_wanted
 from reconciler.report.words.visible import columns, inert, padded, visible
@@ -78,7 +78,7 @@ def drift_text(
     for alike in _alike(shown):
         lines += [*_entry(alike, paper), ""]
     if paper.verbose and drift.coverage.extras:
-        lines += [*named("live, but not declared anywhere:", drift.coverage.extras, paper, 0), ""]
+        lines += [*name_lines("live, but not declared anywhere:", drift.coverage.extras, paper, 0), ""]
     then = [] if goes_on else _next(drift, arguments, paper)
     return inert("\n".join([*lines, *_unknown(drift, paper), *paper.wrapped(sums(drift)), *then]) + "\n")
 
@@ -89,7 +89,7 @@ def place(drift: Drift) -> str:
 
 
 def _head(drift: Drift, paper: Paper, seconds: float | None) -> list[str]:
-    return paper.titled(place(drift), read_in(drift.read, seconds) if drift.read else "")
+    return paper.titled(place(drift), what_was_read(drift.read, seconds) if drift.read else "")
 
 
 def _alike(items: Sequence[Item]) -> list[list[Item]]:
@@ -133,7 +133,7 @@ def _entry(items: Sequence[Item], paper: Paper) -> list[str]:
         name = visible(first.address)
     lines = [_title(first, name, place, paper), *_about(first, paper), *_fields(first.fields, paper)]
     names = [one.address.split("/", 1)[1] for one in items] if len(items) > 1 else []
-    return [*lines, *(named("namely", names, paper, 4) if names else [])]
+    return [*lines, *(name_lines("namely", names, paper, 4) if names else [])]
 
 
 def _title(item: Item, name: str, place: str, paper: Paper) -> str:

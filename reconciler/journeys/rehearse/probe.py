@@ -17,8 +17,15 @@ from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.rehearsal import Experience, Foresight, Missing, Probe, Rehearsal, Unshown
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import planned
-from reconciler.journeys.rehearse.probe_scenes import GOES, MESSAGES, address_of, casting, narrowed, streams_of
-from reconciler.journeys.rehearse.rehearse import Program, cast_for, seen
+from reconciler.journeys.rehearse.probe_scenes import (
+    GOES,
+    MESSAGES,
+    address_of,
+    choose_scenes,
+    streams_of,
+    without_consumers,
+)
+from reconciler.journeys.rehearse.rehearse import Program, cast_for, read_stage
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.predicted_effects import excuse, foretold, telling
 from reconciler.kinds.predicted_effects import narrowed as narrowed_codes
@@ -34,7 +41,7 @@ from reconciler.server.wire.api import JetStream
 from reconciler.testbed.probes.battery import SETTLED, record
 from reconciler.testbed.probes.client import Client
 from reconciler.testbed.probes.record import Difference, Record, differences, is_relief
-from reconciler.testbed.probes.scene import Scene, begin
+from reconciler.testbed.probes.scene import Scene, bring_clients
 from reconciler.testbed.recreate import few_at_a_time, recreate
 from reconciler.testbed.stage import Cast, Stage, stage
 
@@ -63,7 +70,7 @@ def probe(
 ) -> Probe:
     """Probe after a rehearsal, which knows what changes and what could not be recreated."""
     began = time.monotonic()
-    chosen = casting(live, rehearsal.plan, rehearsal.missing)
+    chosen = choose_scenes(live, rehearsal.plan, rehearsal.missing)
     if not chosen.scenes:
         return Probe(unplayed=chosen.unplayed)
     blocked = [change.address for change in rehearsal.plan.changes if change.action.writes and change.is_blocked]
@@ -94,7 +101,7 @@ class Played:
         return any(experience.foresight is Foresight.UNFORETOLD for experience in self.felt)
 
     def beside(self, other: Played) -> Played:
-        """Of the differences that were not foretold, keep those that show both times."""
+        """Keep, of the differences that were not foretold, those that show both times."""
         again = {(experience.address, experience.operation) for experience in other.felt}
         confirmed = [
             experience
@@ -167,7 +174,7 @@ class _Theatre:
             await asyncio.sleep(SETTLED)
             scenes = [scene for scene in scenes if change.of_scene(scene)]
             gone = [key for scene in scenes for key in scene.consumers if key not in change.consumers]
-            scenes = [narrowed(scene, gone) for scene in scenes]
+            scenes = [without_consumers(scene, gone) for scene in scenes]
             plays = await few_at_a_time([self._scene(scene, clients, change) for scene in scenes], AT_ONCE)
         late = [
             Missing(name, LATE)
@@ -184,12 +191,12 @@ class _Theatre:
         """Return the plan with every consent given: people want to know what a change would do before they consent."""
         codes = (*(rule.code for rule in REGISTRY.rules()), *PLANNING)
         options = replace(self.options, allow=(*self.options.allow, *((code, "*") for code in codes)))
-        plan_made = await planned(self.topology, await seen(js), js, options)
+        plan_made = await planned(self.topology, await read_stage(js), js, options)
         stop = asyncio.Event()
         given_up = asyncio.get_running_loop().call_later(PATIENCE, stop.set)
         (finished,) = [event async for event in apply(plan_made, js, stop=stop) if isinstance(event, Finished)]
         given_up.cancel()
-        return _ChangesMade.of(plan_made.plan, finished, await seen(js))
+        return _ChangesMade.of(plan_made.plan, finished, await read_stage(js))
 
     async def _scene(self, scene: Scene, clients: Sequence[Client], change: _ChangesMade) -> Played | None:
         if time.monotonic() > self.until:
@@ -210,12 +217,12 @@ async def _set_up(built: Stage, live: Snapshot, times: float) -> AsyncIterator[_
     options = built.options()
     async with session(options) as js, connection(options) as nc:
         await recreate(js, live)
-        await seen(js)
+        await read_stage(js)
         yield _Setting(js, Client(nc, times))
 
 
 async def _begin_scenes(client: Client, scenes: Iterable[Scene]) -> None:
-    await few_at_a_time([begin(client, scene) for scene in scenes], AT_ONCE)
+    await few_at_a_time([bring_clients(client, scene) for scene in scenes], AT_ONCE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ class Casting:
     unplayed: tuple[Missing, ...] = ()
 
 
-def casting(live: Snapshot, plan: Plan, missing: Sequence[Missing]) -> Casting:
+def choose_scenes(live: Snapshot, plan: Plan, missing: Sequence[Missing]) -> Casting:
     """Choose the scenes. The objects in `missing` could not be recreated."""
     account = _Account(live, plan, frozenset(lacking.what.partition("/")[2].split("/")[0] for lacking in missing))
     scenes = tuple(account.scene(sorted(streams)) for streams in account.groups)
@@ -229,7 +229,7 @@ class _Account:
         return _literals(patterns, filters, before ^ after if after else set())
 
     def _stored(self, stream: str, chosen: Sequence[str]) -> list[str]:
-        """Of these, the subjects that are stored before anything changes."""
+        """Return those of these subjects that are stored before anything changes."""
         patterns = self._config(stream).get("subjects") or ()
         stored = [subject for subject in chosen if any(subjects.matches(subject, pattern) for pattern in patterns)]
         return [subject for subject in stored if subject != chosen[-1]] or stored
@@ -268,7 +268,7 @@ class _Account:
                 yield Missing(f"sources of {address_of(stream)}", ELSEWHERE)
 
 
-def narrowed(scene: Scene, gone: Iterable[Consumer]) -> Scene:
+def without_consumers(scene: Scene, gone: Iterable[Consumer]) -> Scene:
     """Leave out consumers that no longer exist afterwards."""
     left = set(gone)
     return replace(scene, consumers={key: body for key, body in scene.consumers.items() if key not in left})

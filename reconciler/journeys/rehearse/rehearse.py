@@ -126,13 +126,13 @@ async def _carry_plan_out(
 ) -> tuple[Plan, Finished, list[Missing], Snapshot]:
     tell(f"recreating what the account holds ({counted(len(live.streams), 'stream')}), without its messages …")
     missing = await recreate(js, live)
-    to_apply = await planned(topology, await seen(js), js, options)
+    to_apply = await planned(topology, await read_stage(js), js, options)
     tell(f"carrying the plan out there ({counted(len(to_apply.plan.steps), 'step')}) …")
     events = [event async for event in apply(to_apply, js) if isinstance(event, Finished)]
-    return to_apply.plan, events[0], missing, await seen(js)
+    return to_apply.plan, events[0], missing, await read_stage(js)
 
 
-async def seen(js: JetStream) -> Snapshot:
+async def read_stage(js: JetStream) -> Snapshot:
     """Read what the stage holds, and wait for what does not answer yet."""
     with Pauses(PATIENCE, "for throw-away servers that have just started to answer for each stream") as pauses:
         while (snapshot := await observe(js)).unknown and await pauses.rest():
@@ -141,11 +141,11 @@ async def seen(js: JetStream) -> Snapshot:
 
 
 async def _plan_again(js: JetStream, topology: Topology, options: RunOptions) -> Planned:
-    return await planned(topology, await seen(js), js, options)
+    return await planned(topology, await read_stage(js), js, options)
 
 
 def _still_to_change(again: Plan, plan: Plan) -> tuple[PlannedChange, ...]:
-    """What is still to be changed, except what was refused from the beginning."""
+    """Return what is still to be changed, except what was refused from the beginning."""
     blocked = {change.address for change in plan.changes if change.is_blocked}
     return tuple(change for change in again.changes if change.action.writes and change.address not in blocked)
 

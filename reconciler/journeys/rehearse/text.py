@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from reconciler.changes.change import FieldChange
 from reconciler.changes.rehearsal import Foresight, Missing, Rehearsal, Restarted
 from reconciler.model.diagnostic import Diagnostic, Severity
-from reconciler.report.document.probe import ProbeRow, rows
+from reconciler.report.document.probe import ProbeRow, probe_rows
 from reconciler.report.outcome import outcome_text
 from reconciler.report.words.paper import Paper, table
 from reconciler.report.words.values import counted, show
 from reconciler.report.words.visible import inert, visible
 
 
-def setting(rehearsal: Rehearsal) -> str:
+def setting_text(rehearsal: Rehearsal) -> str:
     """Return `on throw-away servers: nats-server 2.12.8, 3 nodes`."""
     nodes = f", {counted(rehearsal.size, 'node')}" if rehearsal.size > 1 else ""
     return f"on throw-away servers (nats-server {rehearsal.version}{nodes}) without messages"
@@ -67,8 +67,8 @@ def _restarted(after: Restarted) -> Iterator[str]:
     if after.gone:
         yield from (f"  {visible(address)} is gone" for address in after.gone)
     if after.rewritten:
-        rows = [[address, field.path, _live_and_desired(field)] for address, field in after.rewritten]
-        yield from table(rows, indent=2)
+        fields = [[address, field.path, _live_and_desired(field)] for address, field in after.rewritten]
+        yield from table(fields, indent=2)
     yield from (f"  a plan there wants to {change.action} {visible(change.address)}" for change in after.left)
     if not (after.gone or after.rewritten or after.left):
         yield "  everything exists, and nothing changed"
@@ -78,7 +78,7 @@ def _live_and_desired(field: FieldChange) -> str:
     return " → ".join("absent" if value is None else show(value, field.info) for value in (field.live, field.desired))
 
 
-def shown(rehearsal: Rehearsal) -> Iterator[Diagnostic]:
+def rehearsal_findings(rehearsal: Rehearsal) -> Iterator[Diagnostic]:
     """Return failures as findings, for viewers that show findings only: a failed rehearsal must not look like a good
     one."""
     after = rehearsal.restarted
@@ -88,7 +88,9 @@ def shown(rehearsal: Rehearsal) -> Iterator[Diagnostic]:
         yield _failure(change.address, f"is still to be changed ({change.action}) by a second plan")
     for address in rehearsal.lacking:
         yield _failure(address, "could not be rehearsed, because it needs something that could not be recreated")
-    yield from (_unforetold(row) for row in rows(rehearsal.probe, Foresight.UNFORETOLD)) if rehearsal.probe else ()
+    yield from (
+        (_unforetold(row) for row in probe_rows(rehearsal.probe, Foresight.UNFORETOLD)) if rehearsal.probe else ()
+    )
 
 
 def _failure(address: str, message: str) -> Diagnostic:

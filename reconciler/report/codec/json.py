@@ -136,5 +136,7 @@ def findings_schema() -> str:
 
 def reports_schema() -> str:
     """Return the text of `reports.schema.json`: a report description each of several topologies."""
-    description = "The report of a command description several topologies: a document for each, by the contract that it has alone."
+    description = (
+        "The report of a command about several topologies: a document for each, by the contract that it has alone."
+    )
     return published("reconciler reports", description, SeveralReports)

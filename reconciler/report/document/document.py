@@ -98,7 +98,7 @@ class Document:
 
     @property
     def name(self) -> str:
-        """What tells this report from those of other topologies and environments."""
+        """Return what tells this report from those of other topologies and environments."""
         topology = self.plan.topology if self.plan else self.topology
         return in_environment(topology, self.environment)
 

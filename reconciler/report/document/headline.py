@@ -11,7 +11,7 @@ from reconciler.model.wire.snapshot import Target
 from reconciler.report.document.document import Document
 from reconciler.report.document.entries import Section, section_of
 from reconciler.report.document.judgements import shared_consents
-from reconciler.report.words.commands import CommandLines, of_plan
+from reconciler.report.words.commands import CommandLines, plan_commands
 from reconciler.report.words.diagnostics import count_line
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import counted, show_seconds
@@ -47,7 +47,7 @@ def where(topology: str, target: Target) -> str:
     return f"{visible(topology)} → {account}{cluster}{domain} (nats-server {target.version}{nodes})"
 
 
-def read_in(read: Mapping[str, int], seconds: float | None) -> str:
+def what_was_read(read: Mapping[str, int], seconds: float | None) -> str:
     """Return `42 streams, 118 consumers, 7 groups read in 0.4 s`; similar kinds (`static_group`) are counted
     together."""
     sorts: Counter[str] = Counter()
@@ -60,7 +60,7 @@ def read_in(read: Mapping[str, int], seconds: float | None) -> str:
 def headline(document: Document) -> list[str]:
     """Return the account of a plan and, at the right edge, what was read; two lines where both do not fit on one."""
     plan = document.plan
-    right = read_in(plan.read, document.seconds) if plan and plan.read else ""
+    right = what_was_read(plan.read, document.seconds) if plan and plan.read else ""
     return document.paper.titled(heading(document), right)
 
 
@@ -78,7 +78,7 @@ def sums(plan: Plan, paper: Paper) -> str:
 
 
 def tallied(counts: Mapping[Section, int]) -> list[str]:
-    """`3 creates`, `1 change`, `12 adopted`: what is neither stopped nor as declared already."""
+    """Return `3 creates`, `1 change`, `12 adopted`: what is neither stopped nor as declared already."""
     return [*_change_counts(counts), *_record_counts(counts)]
 
 
@@ -99,7 +99,7 @@ _OF_CLIENTS = re.compile(
 )
 
 
-def as_read(plan: Plan | None) -> list[str]:
+def moment_note(plan: Plan | None) -> list[str]:
     """Say of which moment the numbers are, if the plan counts in an account what publishers and readers change."""
     changes = plan.changes if plan and plan.read else ()
     messages = [verdict.message for change in changes for verdict in change.verdicts]
@@ -144,7 +144,7 @@ def _shared_consent_lines(plan: Plan) -> str:
 _TYPED = re.compile(r"reconciler |allow: \[")
 
 
-def to_be_typed(line: str) -> tuple[str, str]:
+def split_command(line: str) -> tuple[str, str]:
     """Split a line into its words and the command or entry to type."""
     match = _TYPED.search(line)
     return (line[: match.start()], line[match.start() :]) if match else (line, "")
@@ -177,4 +177,4 @@ def what_next(document: Document) -> str:
         return lines_visible(document.closing)
     if document.plan is None or document.goes_on:
         return ""
-    return next_line(document.plan, document.commands or of_plan(document.arguments, document.applying))
+    return next_line(document.plan, document.commands or plan_commands(document.arguments, document.applying))

@@ -36,7 +36,7 @@ def effects(entry: ChangeEntry) -> Iterator[tuple[str, str]]:
     columns = [[of(change) for change in entry.changes] for of in _effects_in_order(entry)]
     for same in columns:
         if len(same) > 1 and len({text for _, text, _ in same}) == 1:
-            yield many(entry), sentence(same[0][1])
+            yield count_and_kind(entry), sentence(same[0][1])
             continue
         yield from ((address, sentence(text)) for address, text, _ in same[:MOST])
         if len(same) > MOST:
@@ -44,14 +44,14 @@ def effects(entry: ChangeEntry) -> Iterator[tuple[str, str]]:
             yield f"and {len(same) - MOST:_} more", sums or "similar effects."
 
 
-def many(entry: ChangeEntry) -> str:
+def count_and_kind(entry: ChangeEntry) -> str:
     """Return `12 streams`."""
     return f"{len(entry.changes):_} {kind_noun(entry.first.address.partition('/')[0], len(entry.changes))}"
 
 
 def entry_name(entry: ChangeEntry) -> str:
     """Return the address of a single change, or `12 streams` for that many equal ones."""
-    return many(entry) if len(entry.changes) > 1 else entry.first.address
+    return count_and_kind(entry) if len(entry.changes) > 1 else entry.first.address
 
 
 def _effects_in_order(entry: ChangeEntry) -> Sequence[Callable[[PlannedChange], Said]]:
@@ -148,7 +148,7 @@ def verdict_head(verdict: Verdict) -> str:
     return f"{verdict.code} {verdict.name}, {standing(verdict)}."
 
 
-def instead(fix: str) -> list[str]:
+def way_out_lines(fix: str) -> list[str]:
     """Return the way out in lines, of which one may be copied whole."""
     return f"Instead: {_ALLOW.sub(_BELOW, fix)}".splitlines() if fix else []
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from reconciler.changes.plan import Plan
 from reconciler.model.dataclass import dataclass
-from reconciler.report.document.blocks import block, headed, title_line
+from reconciler.report.document.blocks import block, title_and_place, title_line
 from reconciler.report.document.entries import ChangeEntry, Section, is_bare
 from reconciler.report.document.headline import tallied
 from reconciler.report.document.judgements import verdict_head, worst_first
@@ -31,8 +31,8 @@ class Shortened:
     """How many more there are; empty where all are shown."""
 
 
-def shortened(every: Sequence[ChangeEntry], paper: Paper, room: int) -> Shortened:
-    """Everything that stops, destroys or has something said about it; of the rest what fits into `room` rows."""
+def shortened_entries(every: Sequence[ChangeEntry], paper: Paper, room: int) -> Shortened:
+    """Choose everything that stops, destroys or has something said about it, and of the rest what fits into `room` rows."""
     rows = [paper.rows(lines) + (len(lines) > 1) for lines in (block(entry, paper) for entry in every)]
     left = room - LAST - sum(height for height, entry in zip(rows, every, strict=True) if not _needs_no_reading(entry))
     shown: list[ChangeEntry] = []
@@ -45,7 +45,7 @@ def shortened(every: Sequence[ChangeEntry], paper: Paper, room: int) -> Shortene
 
 
 def _needs_no_reading(entry: ChangeEntry) -> bool:
-    """Nothing about it needs to be read by who is asked."""
+    """Does nothing about it need to be read before the question?"""
     return entry.section not in (*STOPS, *DESTROYS, Section.WAITS) and all(map(is_bare, entry.changes))
 
 
@@ -55,8 +55,8 @@ def _rest_line(more: Sequence[ChangeEntry]) -> str:
     return f"… {number:_} more without consequences: {', '.join(tallied(counts))}; -v shows them"
 
 
-def once_more(plan: Plan, every: Sequence[ChangeEntry], paper: Paper, *, goes_on: bool) -> list[str]:
-    """What stops the plan, or else what it destroys, each in a line: the last screen tells it by itself."""
+def reminders(plan: Plan, every: Sequence[ChangeEntry], paper: Paper, *, goes_on: bool) -> list[str]:
+    """Return what stops the plan, or else what it destroys, each in a line, so that the last screen tells it by itself."""
     stops = [entry for entry in every if entry.section in STOPS]
     hurts = [entry for entry in every if goes_on and entry.section not in STOPS and _destroys(entry)]
     wrong = [_error_line(*error) for error in _plan_errors(plan)]
@@ -78,14 +78,14 @@ def _destroys(entry: ChangeEntry) -> bool:
 
 
 def _reminder_block(head: str, lines: Sequence[str], paper: Paper) -> list[str]:
-    """At most half a screen."""
+    """Return at most half a screen of reminders under their head."""
     most = max(FEWEST, (paper.height or 0) // 2 - 2)
     more = [f"  and {len(lines) - most:_} more, above"] if len(lines) > most else []
     return [head, *lines[:most], *more, ""] if lines else []
 
 
 def _reminder_line(entry: ChangeEntry, paper: Paper) -> str:
-    title, place = headed(entry)
+    title, place = title_and_place(entry)
     words = [
         verdict_head(verdict).rstrip(".")
         for verdict in worst_first(entry.first.verdicts)

@@ -129,7 +129,7 @@ def _is_external(spec: Any) -> bool:
 
 
 def _reader_note(spec: Any) -> str:
-    """What tells one reader from another at a glance."""
+    """Return what tells one reader from another at a glance."""
     if partitions := getattr(spec, "max_members", None):
         return f"{partitions} partitions"
     policy = getattr(spec, "priority_policy", None)

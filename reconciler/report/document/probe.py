@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from reconciler.changes.rehearsal import Experience, Foresight, Probe
 from reconciler.model.dataclass import dataclass
-from reconciler.report.words.names import named
+from reconciler.report.words.names import name_lines
 from reconciler.report.words.paper import Paper, table
 from reconciler.report.words.values import counted
 from reconciler.report.words.visible import columns, visible
@@ -41,7 +41,7 @@ class ProbeRow:
         return f"{self.operations[0]} and {more:_} more" if more > 1 else " and ".join(self.operations)
 
 
-def rows(probe: Probe, *only: Foresight) -> list[ProbeRow]:
+def probe_rows(probe: Probe, *only: Foresight) -> list[ProbeRow]:
     """Return rows in the order of play, those that are not foretold first. Rows that only follow from others are left
     out, unless they are asked for."""
     wanted = only or (Foresight.UNFORETOLD, Foresight.FORETOLD, Foresight.HARMLESS)
@@ -70,13 +70,13 @@ def _probe_row(many: Sequence[Experience]) -> ProbeRow:
         Foresight.UNFORETOLD: NOT_FORETOLD, Foresight.HARMLESS: f"harmless: {first.reason}", Foresight.FOLLOWS: "follows",
     }  # fmt: skip
     return ProbeRow(
-        address=first.address, operations=tuple(experience.operation for experience in many), before=said(first.before),
-        after=said(first.after), foresight=first.foresight, foretold=without_codes.get(first.foresight, " ".join(first.codes)),
+        address=first.address, operations=tuple(experience.operation for experience in many), before=in_better_words(first.before),
+        after=in_better_words(first.after), foresight=first.foresight, foretold=without_codes.get(first.foresight, " ".join(first.codes)),
         codes=() if first.foresight in without_codes else first.codes,
     )  # fmt: skip
 
 
-def said(experience: str) -> str:
+def in_better_words(experience: str) -> str:
     """Rewrite a record of the battery in better words: `1 messages, 11` is `1 message (11)`."""
     text = re.sub(r"^(\d+) from (\d+) on: ", r"\1 messages from \2 on: ", experience)
     text = re.sub(r"^(\d+ messages), (\d+(?:[ -]\d+)*)(?=,|$)", r"\1 (\2)", text)
@@ -97,17 +97,17 @@ _MANY = re.compile(r"\b(\d+(?:-\d+)?)(?: \d+(?:-\d+)?){3,} (\d+(?:-\d+)?)\b")
 """Longer lists of message numbers are shortened."""
 
 
-def played(probe: Probe) -> str:
+def operations_played(probe: Probe) -> str:
     """Return `216 operations on 8 objects`."""
     return f"{counted(probe.operations, 'operation')} on {counted(len(probe.objects), 'object')}"
 
 
-def verdict(probe: Probe) -> str:
+def probe_verdict(probe: Probe) -> str:
     """Return the last sentence."""
     if not probe.objects:
         return f"No clients ran: {'the reasons are above' if probe.unplayed else 'nothing changes'}."
     if not probe.differences:
-        return f"Nothing changes for clients: {played(probe)}."
+        return f"Nothing changes for clients: {operations_played(probe)}."
     if probe.unforetold:
         many = len(probe.unforetold)
         return (
@@ -117,20 +117,20 @@ def verdict(probe: Probe) -> str:
     return "The plan foretells every difference that takes something from a client."
 
 
-def sums(probe: Probe) -> str:
+def probe_sums(probe: Probe) -> str:
     """Return `19 differences among 216 operations on 8 objects; 8 more only follow from these`."""
     many, following = len(probe.differences), len(probe.felt) - len(probe.differences)
     follows = f"; {following:_} more only {'follows' if following == 1 else 'follow'} from these" if following else ""
-    return f"{counted(many, 'difference')} among {played(probe)}{follows}"
+    return f"{counted(many, 'difference')} among {operations_played(probe)}{follows}"
 
 
-def silent(probe: Probe) -> list[str]:
+def unaffected_objects(probe: Probe) -> list[str]:
     """Return the objects on which nothing differs."""
     felt = {experience.address for experience in probe.felt}
     return [name for name in probe.objects if name not in felt]
 
 
-def beside(probe: Probe) -> Iterator[tuple[str, int, Sequence[tuple[str, str]]]]:
+def unshown_and_unplayed(probe: Probe) -> Iterator[tuple[str, int, Sequence[tuple[str, str]]]]:
     """Yield what was foretold but did not show, and what was not tried: a title, how many, and the first ones with
     reasons."""
     unshown = [(f"{entry.code} {entry.address}", entry.message) for entry in probe.unshown]
@@ -140,7 +140,7 @@ def beside(probe: Probe) -> Iterator[tuple[str, int, Sequence[tuple[str, str]]]]
             yield title, len(pairs), _first_pairs(pairs)
 
 
-def consented(probe: Probe) -> str:
+def consent_note(probe: Probe) -> str:
     """Name the changes that were made as if somebody had consented; callers first check that there are any."""
     return f"These changes were made as if you had consented: {', '.join(probe.consented)}."
 
@@ -160,20 +160,20 @@ def caveat(probe: Probe) -> str:
 
 def probe_lines(probe: Probe, paper: Paper) -> Iterator[str]:
     """Return the result of a probe for people at a terminal."""
-    differing = rows(probe)
+    differing = probe_rows(probe)
     if differing:
-        yield from paper.wrapped(f"{TITLE}: {sums(probe)}.")
+        yield from paper.wrapped(f"{TITLE}: {probe_sums(probe)}.")
         yield from _probe_table(differing, paper)
-        if quiet := silent(probe):
-            yield from named("Nothing differs on", quiet, paper, 0)
+        if quiet := unaffected_objects(probe):
+            yield from name_lines("Nothing differs on", quiet, paper, 0)
     if probe.consented:
-        yield from paper.wrapped(consented(probe))
-    for title, _, pairs in beside(probe):
+        yield from paper.wrapped(consent_note(probe))
+    for title, _, pairs in unshown_and_unplayed(probe):
         yield f"{title}:"
         yield from _pair_lines(pairs, paper)
     if probe.objects:
         yield from paper.wrapped(caveat(probe))
-    yield from paper.wrapped(verdict(probe))
+    yield from paper.wrapped(probe_verdict(probe))
 
 
 def _probe_table(differing: Sequence[ProbeRow], paper: Paper) -> list[str]:

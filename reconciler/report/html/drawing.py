@@ -40,7 +40,7 @@ class Box:
         return self.y + HEAD // 2
 
 
-def drawn(picture: Picture, anchors: Mapping[str, str]) -> Markup:
+def topology_drawing(picture: Picture, anchors: Mapping[str, str]) -> Markup:
     """Draw the picture. `anchors` maps an address to the place on the page that describes its change."""
     boxes = _placed_boxes(picture)
     if not boxes:

@@ -8,7 +8,7 @@ from reconciler.changes.change import Consequence, FieldChange, FieldClass
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.verdict import Verdict
 from reconciler.model.resource import Json
-from reconciler.report.document.blocks import asides, at_rest, mark, paths, removal
+from reconciler.report.document.blocks import asides, first_paths, mark, removal_reason, untouched_note
 from reconciler.report.document.document import Document, ReportedFinding
 from reconciler.report.document.entries import ChangeEntry, Section, is_bare
 from reconciler.report.document.judgements import (
@@ -23,7 +23,7 @@ from reconciler.report.document.judgements import (
 )
 from reconciler.report.document.partitions import SAME, columns_of, partition_lines
 from reconciler.report.html.markup import Markup, element, escaped, page_link, prose, together
-from reconciler.report.words.names import with_children, without_kind
+from reconciler.report.words.names import children_by_kind, without_kind
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import show_live, show_wanted
 
@@ -48,7 +48,7 @@ def change(entry: ChangeEntry, anchor: str, word: str, document: Document) -> Ma
         element("span", mark(entry), class_="mark", aria_hidden="true"),
         element("span", word, class_="word"),
         element("code", entry_name(entry), class_="address"),
-        element("span", paths(first.fields) or removal(first).strip(), class_="about"),
+        element("span", first_paths(first.fields) or removal_reason(first).strip(), class_="about"),
         *(
             element("span", code, class_="code")
             for code in dict.fromkeys(verdict.code for verdict in worst_first(first.verdicts))
@@ -72,14 +72,14 @@ def _details(entry: ChangeEntry) -> Iterator[Markup]:
         yield from _consequence_blocks(
             consequence, [(equal.address, equal.consequences[number]) for equal in entry.changes]
         )
-    if note := at_rest(entry):
+    if note := untouched_note(entry):
         yield element("p", prose(sentence(note)), class_="quiet")
     yield from (element("p", prose(sentence(line.strip()))) for line in asides(first, Paper(width=10_000)))
-    if removal(first):
-        yield element("p", removal(first).strip())
+    if removal_reason(first):
+        yield element("p", removal_reason(first).strip())
     if len(entry.changes) > 1:
         yield _names_paragraph("namely", [*map(without_kind, entry.changes)])
-    yield from (_names_paragraph(word, names) for word, names in with_children(entry.children, len(entry.changes)))
+    yield from (_names_paragraph(word, names) for word, names in children_by_kind(entry.children, len(entry.changes)))
     if entry.section is Section.CREATE and is_bare(first):
         those = "this name" if len(entry.changes) == 1 else "one of these names"
         yield element("p", f"New, as the file declares it. No live object has {those}.", class_="quiet")

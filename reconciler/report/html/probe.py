@@ -10,34 +10,34 @@ from reconciler.report.document.probe import (
     HEAD,
     TITLE,
     ProbeRow,
-    beside,
     caveat,
-    consented,
-    rows,
-    silent,
-    sums,
-    verdict,
+    consent_note,
+    probe_rows,
+    probe_sums,
+    probe_verdict,
+    unaffected_objects,
+    unshown_and_unplayed,
 )
 from reconciler.report.html.markup import Markup, element, page_link
 
 STYLES = {Foresight.UNFORETOLD: "blocks", Foresight.HARMLESS: "quiet"}
 
 
-def clients(probe: Probe) -> Markup:
+def clients_section(probe: Probe) -> Markup:
     """Render the section about clients: the differences and, folded away, what follows from them and what was not shown
     or tried."""
-    differing, following = rows(probe), rows(probe, Foresight.FOLLOWS)
-    quiet = silent(probe)
+    differing, following = probe_rows(probe), probe_rows(probe, Foresight.FOLLOWS)
+    quiet = unaffected_objects(probe)
     return element(
         "section",
         element("h2", TITLE),
-        element("p", verdict(probe), class_="verdict blocks" if probe.unforetold else "totals"),
-        element("p", f"{sums(probe)}.") if differing else None,
+        element("p", probe_verdict(probe), class_="verdict blocks" if probe.unforetold else "totals"),
+        element("p", f"{probe_sums(probe)}.") if differing else None,
         _probe_table(differing) if differing else None,
         _folded(f"Follows from these: {differences(following):_}", _probe_table(following)) if following else None,
         element("p", "Nothing differs on ", *_code_elements(quiet), ".", class_="names") if differing and quiet else None,
-        element("p", consented(probe)) if probe.consented else None,
-        *(_folded_list(f"{title}: {number:_}", pairs) for title, number, pairs in beside(probe)),
+        element("p", consent_note(probe)) if probe.consented else None,
+        *(_folded_list(f"{title}: {number:_}", pairs) for title, number, pairs in unshown_and_unplayed(probe)),
         element("p", caveat(probe), class_="quiet") if probe.objects else None,
         id="clients",
     )  # fmt: skip

@@ -8,13 +8,13 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Severity
 from reconciler.report.document.document import Document, ReportedFinding, apart
 from reconciler.report.document.entries import ChangeEntry, Section
-from reconciler.report.document.headline import as_read, heading, to_be_typed, totals, what_next
+from reconciler.report.document.headline import heading, moment_note, split_command, totals, what_next
 from reconciler.report.document.judgements import effects, entry_name, standing, worst_first
 from reconciler.report.document.picture import picture
-from reconciler.report.html.drawing import drawn
+from reconciler.report.html.drawing import topology_drawing
 from reconciler.report.html.markup import Markup, element, escaped, page_link, prose, together
 from reconciler.report.html.parts import change, finding
-from reconciler.report.html.probe import clients
+from reconciler.report.html.probe import clients_section
 from reconciler.report.words.visible import inert
 
 WORDS: Mapping[Section, str] = {
@@ -56,7 +56,7 @@ def report(shown: Shown, controls: Markup | None) -> Markup:
         _findings_section(shown, "Errors", Severity.ERROR),
         _stops_section(shown.entries, anchors),
         _outcome_section(document),
-        clients(document.probe) if document.probe else None,
+        clients_section(document.probe) if document.probe else None,
         _effects_section(shown.entries, anchors),
         _findings_section(shown, "Worth knowing", Severity.WARNING, Severity.NOTE),
         _drawing_section(document, anchors),
@@ -72,13 +72,13 @@ def _header(document: Document) -> Markup:
         element("p", f"reconciler {document.command}", class_="kicker"),
         element("h1", heading(document)),
         element("p", totals(document), class_="totals"),
-        *(element("p", line, class_="quiet") for line in as_read(document.plan)),
+        *(element("p", line, class_="quiet") for line in moment_note(document.plan)),
         *steps,
     )
 
 
 def _command(line: str) -> Markup:
-    words, command = to_be_typed(line)
+    words, command = split_command(line)
     return together(words, element("code", command) if command else None)
 
 
@@ -146,7 +146,12 @@ def _drawing_section(document: Document, anchors: Mapping[str, str]) -> Markup |
     left = f" {scheme.left_out:_} more are not drawn." if scheme.left_out else ""
     caption = f"Arrows lead from an origin to its copies. Changed objects are marked, and link to their details.{left}"
     scene = element(
-        "div", drawn(scheme, anchors), class_="scene", tabindex=0, role="region", aria_label="Drawing of the topology"
+        "div",
+        topology_drawing(scheme, anchors),
+        class_="scene",
+        tabindex=0,
+        role="region",
+        aria_label="Drawing of the topology",
     )
     return element(
         "section",

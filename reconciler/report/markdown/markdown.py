@@ -13,14 +13,21 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from reconciler.changes.plan import PlannedChange
-from reconciler.report.document.blocks import at_rest, mark, paths, removal
+from reconciler.report.document.blocks import first_paths, mark, removal_reason, untouched_note
 from reconciler.report.document.document import Document, ReportedFinding, apart
 from reconciler.report.document.entries import ChangeEntry, Section, entries
-from reconciler.report.document.headline import as_read, heading, to_be_typed, totals, what_next
+from reconciler.report.document.headline import heading, moment_note, split_command, totals, what_next
 from reconciler.report.document.judgements import entry_name, sentence, worst_first
 from reconciler.report.markdown.gfm import code, fenced, folded, markup, page_link, prose
-from reconciler.report.markdown.parts import along, details, happening, names_of, verdicts, warnings
-from reconciler.report.markdown.probe import clients
+from reconciler.report.markdown.parts import (
+    children_text,
+    details,
+    effect_items,
+    entry_names,
+    verdict_paragraphs,
+    warning_items,
+)
+from reconciler.report.markdown.probe import client_pieces
 from reconciler.report.words.values import counted
 from reconciler.report.words.visible import inert, visible
 
@@ -84,7 +91,7 @@ def _head(document: Document) -> list[str]:
 
 def _foot(document: Document) -> str:
     done = fenced(_last_lines(document.outcome)) if document.outcome else []
-    commands = [*as_read(document.plan), *(_command(line) for line in what_next(document).splitlines())]
+    commands = [*moment_note(document.plan), *(_command(line) for line in what_next(document).splitlines())]
     return "\n".join([*folded("What was done", done, is_open=True), "", "\\\n".join(commands)]).strip()
 
 
@@ -96,7 +103,7 @@ def _last_lines(outcome: str) -> list[str]:
 
 def _command(line: str) -> str:
     """Turn a command to type into code: `Next: reconciler apply …`."""
-    words, command = to_be_typed(line)
+    words, command = split_command(line)
     return prose(words) + (code(command) if command else "")
 
 
@@ -141,10 +148,13 @@ def _sections(document: Document) -> Iterator[Section_]:
         [*map(_finding_block, wrong), *(_stopped_block(entry, document) for entry in stopped)],
     )
     rest = [entry for entry in changes if entry.section not in _STOPPED]
-    yield "#### Effects on messages and clients", [WholeBlock(line) for entry in rest for line in happening(entry)]
+    yield "#### Effects on messages and clients", [WholeBlock(line) for entry in rest for line in effect_items(entry)]
     if document.probe:
-        yield "#### What clients feel, before and after", [WholeBlock(*piece) for piece in clients(document.probe)]
-    warnings_known = [WholeBlock(line) for entry in rest for line in warnings(entry)]
+        yield (
+            "#### What clients feel, before and after",
+            [WholeBlock(*piece) for piece in client_pieces(document.probe)],
+        )
+    warnings_known = [WholeBlock(line) for entry in rest for line in warning_items(entry)]
     yield (
         "#### Worth knowing",
         [*(_finding_block(finding) for finding in apart_findings if finding.standing != "error"), *warnings_known],
@@ -170,8 +180,8 @@ def _stopped_block(entry: ChangeEntry, document: Document) -> WholeBlock:
             f"- **unknown**: {_name_and_place(entry, document)}: {prose(sentence(entry.first.reason))}", count
         )
     lines = [f"**{mark(entry)}** {_name_and_place(entry, document)}", *details(entry)]
-    effects = ["", *happening(entry)]
-    return WholeBlock("\n".join([*lines, *verdicts(entry), *(effects if effects[1:] else [])]), count)
+    effects = ["", *effect_items(entry)]
+    return WholeBlock("\n".join([*lines, *verdict_paragraphs(entry), *(effects if effects[1:] else [])]), count)
 
 
 def _change_blocks(section: Section, changes: Sequence[ChangeEntry], document: Document) -> Iterator[WholeBlock]:
@@ -200,17 +210,19 @@ def _has_no_details(entry: ChangeEntry) -> bool:
 
 def _change_line(entry: ChangeEntry, document: Document) -> str:
     waits = f" waits for {code(entry.first.blocked_by)}" if entry.first.blocked_by else ""
-    untouched = f" {prose(sentence(at_rest(entry)))}" if entry.section is Section.ORPHAN else ""
-    return f"- {code(mark(entry))} {_name_and_place(entry, document)}{along(entry)}{waits}{untouched}{_reason_text(entry.first)}"
+    untouched = f" {prose(sentence(untouched_note(entry)))}" if entry.section is Section.ORPHAN else ""
+    return f"- {code(mark(entry))} {_name_and_place(entry, document)}{children_text(entry)}{waits}{untouched}{_reason_text(entry.first)}"
 
 
 def _folded_change(entry: ChangeEntry, document: Document) -> str:
-    field_names = markup(paths(entry.first.fields))
+    field_names = markup(first_paths(entry.first.fields))
     title = f"{markup(mark(entry))} <code>{markup(entry_name(entry))}</code> {field_names}".rstrip()
-    lines = [*details(entry), *verdicts(entry), *_aside_lines(entry.first)]
+    lines = [*details(entry), *verdict_paragraphs(entry), *_aside_lines(entry.first)]
     place = document.place(entry.first.span)
-    lines += ["", f"namely {names_of(entry)}"] if len(entry.changes) > 1 else ["", code(str(place))] if place else []
-    return "\n".join(folded(title, [*lines, *([along(entry).strip()] if entry.children else [])], is_markup=True))
+    lines += ["", f"namely {entry_names(entry)}"] if len(entry.changes) > 1 else ["", code(str(place))] if place else []
+    return "\n".join(
+        folded(title, [*lines, *([children_text(entry).strip()] if entry.children else [])], is_markup=True)
+    )
 
 
 def _aside_lines(change: PlannedChange) -> Iterator[str]:
@@ -223,14 +235,14 @@ def _aside_lines(change: PlannedChange) -> Iterator[str]:
 
 
 def _reason_text(change: PlannedChange) -> str:
-    reason = removal(change).strip() or change.reason
+    reason = removal_reason(change).strip() or change.reason
     return f" {prose(sentence(reason))}" if reason else ""
 
 
 def _name_and_place(entry: ChangeEntry, document: Document) -> str:
     """Return the name with its place, or with the names of many."""
     if len(entry.changes) > 1:
-        return f"{prose(entry_name(entry))}: {names_of(entry)}"
+        return f"{prose(entry_name(entry))}: {entry_names(entry)}"
     place = document.place(
         next((verdict.span for verdict in entry.first.verdicts if verdict.blocks and verdict.span), entry.first.span)
     )

@@ -9,11 +9,11 @@ from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.report.document.entries import ChangeEntry
 from reconciler.report.document.judgements import (
     consent_entry,
+    count_and_kind,
     effects,
     how_to_consent,
     is_declared,
     lacks_consent,
-    many,
     sentence,
     total,
     verdict_head,
@@ -21,7 +21,7 @@ from reconciler.report.document.judgements import (
 )
 from reconciler.report.document.partitions import partition_lines
 from reconciler.report.markdown.gfm import code, fenced, page_link, prose
-from reconciler.report.words.names import with_children, without_kind
+from reconciler.report.words.names import children_by_kind, without_kind
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import show_live, show_wanted
 
@@ -51,7 +51,7 @@ def _diff_lines(fields: Sequence[FieldChange]) -> list[str]:
     return lines
 
 
-def verdicts(entry: ChangeEntry) -> Iterator[str]:
+def verdict_paragraphs(entry: ChangeEntry) -> Iterator[str]:
     """Render each verdict once; where many changes differ in words, the first few and the sum."""
     for number, verdict in enumerate(worst_first(entry.first.verdicts)):
         same = [worst_first(change.verdicts)[number] for change in entry.changes]
@@ -84,32 +84,32 @@ def _way_out(verdict: Verdict, entry: ChangeEntry) -> Iterator[str]:
         yield from fenced([consent_entry(verdict, entry.first)], "yaml" if is_declared(entry.first) else "sh")
 
 
-def happening(entry: ChangeEntry) -> Iterator[str]:
+def effect_items(entry: ChangeEntry) -> Iterator[str]:
     """Render what a change does to messages and clients, an item for each."""
     for name, effect_text in effects(entry):
         yield f"- {code(name) if '/' in name else prose(name)}: {prose(effect_text)}"
 
 
-def warnings(entry: ChangeEntry) -> Iterator[str]:
+def warning_items(entry: ChangeEntry) -> Iterator[str]:
     """Render verdicts that neither stop the change nor count anything, an item for each."""
     for verdict in worst_first(entry.first.verdicts):
         if verdict.outcome is Outcome.WARNS and not verdict.quantities:
-            name = code(entry.first.address) if len(entry.changes) == 1 else prose(many(entry))
+            name = code(entry.first.address) if len(entry.changes) == 1 else prose(count_and_kind(entry))
             message = prose(sentence(verdict.message, verdict.path))
             yield f"- **{page_link(verdict.code)} {prose(verdict.name)}** {name}: {message}"
 
 
-def names_of(entry: ChangeEntry) -> str:
+def entry_names(entry: ChangeEntry) -> str:
     """Return the names of equal changes as code, without their kind: the first ones, and how many more there are."""
     shown = " ".join(code(without_kind(change)) for change in entry.changes[:_NAMES])
     more = len(entry.changes) - _NAMES
     return f"{shown} and {more:_} more" if more > 0 else shown
 
 
-def along(entry: ChangeEntry) -> str:
+def children_text(entry: ChangeEntry) -> str:
     """Return what is created or deleted along with it: ` with consumers a b`."""
     text = ""
-    for word, names in with_children(entry.children, len(entry.changes)):
+    for word, names in children_by_kind(entry.children, len(entry.changes)):
         more = f" and {len(names) - _NAMES:_} more" if len(names) > _NAMES else ""
         text += f" {word} " + " ".join(map(code, names[:_NAMES])) + more
     return text

@@ -9,13 +9,13 @@ from reconciler.report.document.probe import (
     HEAD,
     MOST,
     ProbeRow,
-    beside,
     caveat,
-    consented,
-    rows,
-    silent,
-    sums,
-    verdict,
+    consent_note,
+    probe_rows,
+    probe_sums,
+    probe_verdict,
+    unaffected_objects,
+    unshown_and_unplayed,
 )
 from reconciler.report.markdown.gfm import code, folded, page_link, prose
 
@@ -23,20 +23,20 @@ ROWS = 25
 """The most rows of one piece, which is shown whole or not at all."""
 
 
-def clients(probe: Probe) -> Iterator[tuple[str, int]]:
+def client_pieces(probe: Probe) -> Iterator[tuple[str, int]]:
     """Return the pieces, each with the number of differences in it."""
-    yield f"**{prose(verdict(probe))}**", 1
-    differing = rows(probe)
+    yield f"**{prose(probe_verdict(probe))}**", 1
+    differing = probe_rows(probe)
     if differing:
-        yield f"{prose(sums(probe))}.", 1
+        yield f"{prose(probe_sums(probe))}.", 1
     for start in range(0, len(differing), ROWS):
         part = differing[start : start + ROWS]
         yield "\n".join(_probe_table(part)), len(part)
-    if differing and (quiet := silent(probe)):
+    if differing and (quiet := unaffected_objects(probe)):
         yield f"Nothing differs on {', '.join(map(code, quiet[:MOST]))}{_more(quiet)}.", 1
     if probe.consented:
-        yield prose(consented(probe)), 1
-    for title, number, pairs in beside(probe):
+        yield prose(consent_note(probe)), 1
+    for title, number, pairs in unshown_and_unplayed(probe):
         yield "\n".join(folded(f"{title}: {number:_}", list(map(_pair_item, pairs)))), len(pairs)
     if probe.objects:
         yield prose(caveat(probe)), 1

@@ -21,14 +21,14 @@ class CommandLines:
     """What is true once all of it is done."""
 
 
-def of_plan(arguments: str, applying: str | None = None) -> CommandLines:
+def plan_commands(arguments: str, applying: str | None = None) -> CommandLines:
     """Return the commands after a plan. `arguments` are those of the plan, `applying` those of an apply where they
     differ."""
     look, go = _command_line("plan", arguments), _command_line("apply", arguments if applying is None else applying)
     return CommandLines(look=look, edited=look, go=go, rest=f"{go} --partial")
 
 
-def of_restoring(arguments: str, consented: str) -> CommandLines:
+def restore_commands(arguments: str, consented: str) -> CommandLines:
     """Return the commands after a restoration: an apply would also make the file's own changes. `consented` includes
     the consents, which a look does not take. Only its plan tells what is true `then`."""
     go = f"{_command_line('drift', consented)} --restore"

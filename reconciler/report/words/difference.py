@@ -16,7 +16,7 @@ _Step = tuple[_Tag, int, int, int, int]
 
 
 def difference(before: Sequence[str], after: Sequence[str], name: str) -> Iterator[str]:
-    """The lines of a patch; none where the two are equal."""
+    """Yield the lines of a patch; none where the two are equal."""
     groups = [*_Compared(before, after).get_grouped_opcodes(AROUND)] if before != after else []
     if groups:
         yield from (f"--- {name}", f"+++ {name}")
@@ -52,7 +52,7 @@ def _hunk_range(start: int, end: int) -> str:
 
 
 def _edit_steps(before: Sequence[str], after: Sequence[str]) -> list[_Step]:
-    """What stays, goes and comes. Between lines that are there once in both, there is little to compare with little."""
+    """Return what stays, goes and comes. Between lines that are there once in both, there is little to compare with little."""
     steps: list[_Step] = []
     start = other_start = 0
     for end, other_end in [*_anchors(before, after), (len(before), len(after))]:
@@ -70,7 +70,7 @@ def _append_step(steps: list[_Step], step: _Step) -> None:
 
 
 def _anchors(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int]]:
-    """As many lines as can be of those that are there once in both, in an order that both have."""
+    """Choose as many lines as can be of those that are there once in both, in an order that both have."""
     once, other_once = ({line for line, count in Counter(lines).items() if count == 1} for lines in (before, after))
     places = {line: place for place, line in enumerate(after) if line in once and line in other_once}
     pairs = [(place, places[line]) for place, line in enumerate(before) if line in places]

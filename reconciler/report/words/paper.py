@@ -68,7 +68,7 @@ class Paper:
     verbose: bool = False
 
     def rows(self, lines: Iterable[str]) -> int:
-        """How many rows of the screen these lines take, those that are wider than it included."""
+        """Count the rows of the screen that these lines take, those that are wider than it included."""
         each = (line for text in lines for line in _COLOURS.sub("", text).split("\n"))
         return sum(max(1, -(-columns(line) // self.width)) for line in each)
 

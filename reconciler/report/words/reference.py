@@ -23,7 +23,7 @@ def other_page_text(code: str, other: Page, paper: Paper) -> str:
 
 
 def _read_more_line(code: str) -> str:
-    """What all kinds share under `?` is the same on the page of each."""
+    """Return the address of the longer page; what all kinds share under `?` is the same on the page of each."""
     return f"Read more: {rule_page(code.replace('?', 'XX'))}"
 
 

@@ -23,7 +23,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.waits import waiting
 from reconciler.server.connect import credentials
 from reconciler.server.connect.options import ConnectOptions, Server
-from reconciler.server.connect.unreachable import Attempt, DialProgress, NoTls, ended, explained
+from reconciler.server.connect.unreachable import Attempt, DialProgress, NoTls, connection_error, early_end_error
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import Window
 from reconciler.server.wire.shared_connection import Line
@@ -38,7 +38,7 @@ async def session(options: ConnectOptions, *, window: Window = 64) -> AsyncItera
         try:
             js = await JetStream.open(line, **where, within=options.timeout, window=window)
         except NatsError as error:
-            raise ended(options, error) from None
+            raise early_end_error(options, error) from None
         try:
             yield js
         finally:
@@ -65,7 +65,7 @@ async def connect(options: ConnectOptions) -> Client:
         if isinstance(outcome, Client):
             return outcome
         attempts.append(outcome)
-    raise explained(options, attempts, login.credentials) from None
+    raise connection_error(options, attempts, login.credentials) from None
 
 
 def _filter_end_warnings(record: logging.LogRecord) -> bool:
@@ -102,9 +102,9 @@ class _Login:
     def read(cls, options: ConnectOptions) -> _Login:
         user = credentials.user_credentials(options)
         nkey = credentials.nkey_seed(options)
-        fixed: dict[str, Any] = {"token": credentials.literal(options.token, "token")}
+        fixed: dict[str, Any] = {"token": credentials.resolved_secret(options.token, "token")}
         if options.user is not None:
-            fixed |= {"user": options.user, "password": credentials.literal(options.password, "password")}
+            fixed |= {"user": options.user, "password": credentials.resolved_secret(options.password, "password")}
         if user and user.seed:
             fixed["user_credentials"] = RawCredentials(_DECORATED.format(jwt=user.jwt, seed=user.seed))
         elif user:

@@ -61,7 +61,7 @@ def selected(config: Path) -> str | None:
         return None
 
 
-def known(config: Path) -> list[str]:
+def context_names(config: Path) -> list[str]:
     """Return the names of all contexts in the configuration folder, sorted; empty where there are none."""
     return sorted(file.stem for file in (config / "nats" / "context").glob("*.json"))
 
@@ -105,7 +105,7 @@ def _parse(name: str, file: Path, text: str) -> Settings:
 
 
 def _unknown_context(name: str, config: Path, was_selected: bool) -> CannotContinue:
-    names = known(config)
+    names = context_names(config)
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"Did you mean `{near[0]}`? " if near else ""
     known_names = f"Known: {', '.join(names)}." if names else f"There are no contexts in {config / 'nats' / 'context'}."

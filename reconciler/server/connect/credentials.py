@@ -55,7 +55,7 @@ def user_credentials(options: ConnectOptions) -> UserCredentials | None:
         return UserCredentials(jwt=_checked_jwt(jwt[1], origin), seed=_checked_seed(seed[1], origin), origin=origin)
     if not options.jwt:
         return None
-    jwt_text, seed_text = literal(options.jwt, "the user JWT"), literal(options.seed, "the user seed")
+    jwt_text, seed_text = resolved_secret(options.jwt, "the user JWT"), resolved_secret(options.seed, "the user seed")
     seed_checked = _checked_seed(seed_text, "the user seed") if seed_text else None
     return UserCredentials(jwt=_checked_jwt(jwt_text or "", "the user JWT"), seed=seed_checked, origin="the user JWT")
 
@@ -71,7 +71,7 @@ def nkey_seed(options: ConnectOptions) -> tuple[str, str] | None:
     return _checked_seed(match[1], origin), origin
 
 
-def literal(value: str | None, name: str) -> str | None:
+def resolved_secret(value: str | None, name: str) -> str | None:
     """Return a password or token: the text itself, or what a reference leads to."""
     if value is None or not re.match(r"(?i)(file|env|op|nsc)://|data:", value):
         return value

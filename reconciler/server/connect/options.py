@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.server.connect import contexts
-from reconciler.server.connect.settings import Settings, asked
+from reconciler.server.connect.settings import Settings, flags_over_environment
 
 DEFAULT_URL = "nats://127.0.0.1:4222"
 DEFAULT_TIMEOUT = 5.0
@@ -80,7 +80,7 @@ class ConnectOptions:
 def resolve(flags: Settings, environ: Mapping[str, str], config_home: Path | None = None) -> ConnectOptions:
     """Settle the options by the `nats` CLI's rules: flags over environment over the named or selected context over
     defaults."""
-    settings = asked(flags, environ)
+    settings = flags_over_environment(flags, environ)
     folder = config_home or contexts.config_home(environ)
     selected = None if settings.context or settings.no_context else contexts.selected(folder)
     name = None if settings.no_context else settings.context or selected
@@ -92,7 +92,7 @@ def resolve(flags: Settings, environ: Mapping[str, str], config_home: Path | Non
 
 def is_chosen(flags: Settings, environ: Mapping[str, str], config_home: Path | None = None) -> bool:
     """A server is named or selected, so that where to work does not rest on the default."""
-    settings = asked(flags, environ)
+    settings = flags_over_environment(flags, environ)
     if replace(settings, no_context=None, timeout=None) != Settings():
         return True
     return not settings.no_context and contexts.selected(config_home or contexts.config_home(environ)) is not None

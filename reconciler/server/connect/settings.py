@@ -124,7 +124,7 @@ def from_environment(environ: Mapping[str, str]) -> Settings:
     return Settings(**values)
 
 
-def asked(flags: Settings, environ: Mapping[str, str]) -> Settings:
+def flags_over_environment(flags: Settings, environ: Mapping[str, str]) -> Settings:
     """Merge flags over environment. A user without a password is a token here, as in the CLI; in a context it is
     not."""
     environment = from_environment(environ)

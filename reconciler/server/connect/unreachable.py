@@ -53,7 +53,9 @@ class _Reason(NamedTuple):
 _REACH = "Check the address and that a nats-server listens there; choose another with --server or --context."
 
 
-def explained(options: ConnectOptions, attempts: Sequence[Attempt], login: UserCredentials | None) -> CannotContinue:
+def connection_error(
+    options: ConnectOptions, attempts: Sequence[Attempt], login: UserCredentials | None
+) -> CannotContinue:
     """Return one error for all servers tried; the one that came furthest decides its code and its advice."""
     reasons = [_reason_of(attempt, options, login) for attempt in attempts]
     furthest = max(reasons, key=lambda reason: _PROGRESS.index(reason.name))
@@ -67,7 +69,7 @@ def explained(options: ConnectOptions, attempts: Sequence[Attempt], login: UserC
     return CannotContinue.because(furthest.code, furthest.name, message, fix=furthest.fix)
 
 
-def ended(options: ConnectOptions, error: NatsError) -> CannotContinue:
+def early_end_error(options: ConnectOptions, error: NatsError) -> CannotContinue:
     """Return the error for a connection that ended before anything could be asked."""
     why = f"the connection ended as soon as it was made ({str(error).removeprefix('nats: ')})"
     message = f"{_WHAT['unreachable']} {options.where()}: {why}. Nothing was changed."

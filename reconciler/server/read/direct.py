@@ -25,7 +25,7 @@ async def batch(
     messages, which names nobody, is not taken for its own."""
     subject, body = f"{js.prefix}DIRECT.GET.{stream}", compact_json(wanted)
     for _ in range(TRIES):
-        replies = await js.pipeline.stream(subject, body, within=within, ends=ends)
+        replies = await js.pipeline.stream(subject, body, within=within, ends=is_end_of_batch)
         if isinstance(replies, NoAnswer) or _come_from(stream, replies[:-1], holds_some=holds_some):
             return replies
     return NoAnswer(Silence.NO_RESPONDERS, f"{subject}: only mirrors of {stream} answered")
@@ -38,6 +38,6 @@ def _come_from(stream: str, messages: Sequence[Reply], *, holds_some: bool) -> b
     )
 
 
-def ends(reply: Reply) -> bool:
+def is_end_of_batch(reply: Reply) -> bool:
     """Is this the reply after the last message of a direct batch? There the server speaks for itself."""
     return reply.status is not None

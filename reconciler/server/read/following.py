@@ -8,7 +8,15 @@ stored later is new, whatever its sequence.
 from __future__ import annotations
 
 from reconciler.model.dataclass import dataclass
-from reconciler.server.read.messages import Message, Problem, at, ending, last, next_after, since
+from reconciler.server.read.messages import (
+    Message,
+    Problem,
+    first_since,
+    last_message,
+    message_at,
+    next_after,
+    stream_end,
+)
 from reconciler.server.wire.api import JetStream
 
 
@@ -32,8 +40,8 @@ class Onward:
 
 async def newest(js: JetStream, stream: str, matching: str = ">") -> Message | Problem:
     """Return the present end of the stream."""
-    message = await last(js, stream, matching)
-    return await ending(js, stream) if message is None else message
+    message = await last_message(js, stream, matching)
+    return await stream_end(js, stream) if message is None else message
 
 
 async def onward(
@@ -69,13 +77,13 @@ async def _resume_after(js: JetStream, stream: str, position: Position) -> int |
     """The sequence after which to resume."""
     if not position.time:
         return position.sequence
-    message = await since(js, stream, position.time)
+    message = await first_since(js, stream, position.time)
     if not isinstance(message, Message):
         return position.sequence if message is None else message
     if message.sequence > position.sequence or message.time == position.time:
         return position.sequence
     # Clocks of two leaders may differ, so the message itself decides.
-    remembered = await at(js, stream, position.sequence)
+    remembered = await message_at(js, stream, position.sequence)
     if isinstance(remembered, Message | None):
         return (
             position.sequence if remembered is not None and remembered.time == position.time else message.sequence - 1

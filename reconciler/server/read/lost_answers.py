@@ -25,7 +25,7 @@ def is_unknown(answer: Answer | Put) -> bool:
     return isinstance(answer, Refusal) and answer.err_code in TRANSIENT - NOTHING_DONE
 
 
-async def written(
+async def write_until_known(
     js: JetStream, send: Callable[[], Awaitable[Answer]], look: Callable[[], Awaitable[T | None]]
 ) -> Answer | T:
     """Return the answer or, where none came, what `look` finds. None: nothing was done yet, so the write is sent

@@ -63,7 +63,7 @@ class Gone(Unreadable):
     """The server itself says that there is no more, now or later: the stream was deleted, recreated or set back."""
 
 
-async def last(js: JetStream, stream: str, matching: str = ">") -> Message | Problem | None:
+async def last_message(js: JetStream, stream: str, matching: str = ">") -> Message | Problem | None:
     """Return the newest message, as the leader knows it; None: there is none."""
     return await _from_leader(js, stream, {"last_by_subj": matching})
 
@@ -73,12 +73,12 @@ async def next_after(js: JetStream, stream: str, sequence: int, matching: str = 
     return await _from_leader(js, stream, {"seq": sequence + 1, "next_by_subj": matching})
 
 
-async def at(js: JetStream, stream: str, sequence: int) -> Message | Problem | None:
+async def message_at(js: JetStream, stream: str, sequence: int) -> Message | Problem | None:
     """Return the message with exactly this sequence, as the leader has it; None where there is none."""
     return await _from_leader(js, stream, {"seq": sequence})
 
 
-async def since(js: JetStream, stream: str, time: str) -> Message | Problem | None:
+async def first_since(js: JetStream, stream: str, time: str) -> Message | Problem | None:
     """Return the first message that was stored then or later."""
     return await _from_leader(js, stream, {"start_time": time})
 
@@ -152,7 +152,7 @@ async def _rest_from_leader(js: JetStream, wanted: Range, after: int) -> list[Me
     message = await next_after(js, wanted.stream, after, wanted.matching)
     if isinstance(message, Message):
         return [message]
-    end = await ending(js, wanted.stream) if message is None else message
+    end = await stream_end(js, wanted.stream) if message is None else message
     if not isinstance(end, Message):
         raise _unreadable(wanted.stream, end)
     if end.sequence < wanted.upto:
@@ -165,7 +165,7 @@ def _unreadable(stream: str, problem: Problem) -> Unreadable:
     return Gone(f"stream {stream}: {problem}") if is_gone else Unreadable(str(problem))
 
 
-async def ending(js: JetStream, stream: str) -> Message | Problem:
+async def stream_end(js: JetStream, stream: str) -> Message | Problem:
     """Find where a stream ends, whether that message still exists or not. This leaves an event in an audit trail, so it
     is asked only where nothing else tells."""
     answer = await js.read(f"STREAM.INFO.{stream}")

@@ -12,7 +12,7 @@ from typing import Any
 from reconciler.engine.bindings import is_unlike, passed, queued_at, sourced
 from reconciler.model.wire.questions import CopiedUpTo, MessagesFrom, QueuedFrom
 from reconciler.server.read.counting import messages_from
-from reconciler.server.read.messages import Message, Problem, at, last, next_after
+from reconciler.server.read.messages import Message, Problem, last_message, message_at, next_after
 from reconciler.server.wire.answers import NO_MESSAGE, NO_STREAM, Answer, Refusal
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import NoAnswer
@@ -28,7 +28,7 @@ async def copied_up_to(js: JetStream, question: CopiedUpTo) -> dict[str, Any] | 
     """Return how far the source was copied. Mostly the newest message under its subjects is its own, or there is
     none."""
     stream = question.stream
-    answers = await asyncio.gather(*(last(js, stream, subject) for subject in question.subjects))
+    answers = await asyncio.gather(*(last_message(js, stream, subject) for subject in question.subjects))
     if problem := _first_problem(answers):
         return problem
     newest = max(
@@ -41,7 +41,9 @@ async def copied_up_to(js: JetStream, question: CopiedUpTo) -> dict[str, Any] | 
     if (sequence := _origin_sequence(newest, question.source)) is not None:
         return {"seq": sequence, "others": False, **_storing_time(newest)}
     sequences = range(newest.sequence - 1, max(0, newest.sequence - 1 - READ), -1)
-    read = await asyncio.gather(next_after(js, stream, 0), *(at(js, stream, sequence) for sequence in sequences))
+    read = await asyncio.gather(
+        next_after(js, stream, 0), *(message_at(js, stream, sequence) for sequence in sequences)
+    )
     if problem := _first_problem(read):
         return problem
     first, *others = (message if isinstance(message, Message) else None for message in read)
@@ -61,7 +63,7 @@ async def copied_up_to(js: JetStream, question: CopiedUpTo) -> dict[str, Any] | 
 async def _least_copied(js: JetStream, question: CopiedUpTo, end: int) -> dict[str, Any]:
     """Look where its copies are likely, or find the end of a source by bisection, where another source followed it. The source
     may have come back after that."""
-    answers = await asyncio.gather(*(last(js, question.stream, pattern) for pattern in question.likely))
+    answers = await asyncio.gather(*(last_message(js, question.stream, pattern) for pattern in question.likely))
     copies = [
         (sequence, message)
         for message in answers
@@ -95,7 +97,7 @@ def _first_problem(answers: Iterable[Message | Problem | None]) -> Problem | Non
 
 
 def _origin_sequence(message: Message, source: tuple[str, str, str]) -> int | None:
-    """The sequence in its origin, if the message came through this source."""
+    """Return the sequence in its origin, if the message came through this source."""
     words = _source_words(message)
     if len(words) < 4 or (words[0], words[2], words[3]) != source or not words[1].isdecimal():
         return None
@@ -108,12 +110,12 @@ def _is_through_another(message: Message, source: tuple[str, str, str]) -> bool:
 
 
 def _storing_time(copy: Message) -> dict[str, str]:
-    """When the copy was stored, if it tells which stream of that name it came from."""
+    """Return when the copy was stored, if it tells which stream of that name it came from."""
     return {"stored": copy.time} if len(_source_words(copy)) > BEFORE_2_15 else {}
 
 
 def _source_words(message: Message) -> list[str]:
-    """What a copy says of itself: `ORDERS 7 orders.> > orders.a`; from 2.15 on also which stream of that name it was."""
+    """Return what a copy says of itself: `ORDERS 7 orders.> > orders.a`; from 2.15 on also which stream of that name it was."""
     return {name.lower(): value for name, value in message.headers.items()}.get(SOURCE, "").split(" ")
 
 
@@ -123,7 +125,7 @@ OVERTAKEN = 50
 """How often to look again when a message is processed during a look; some members are too fast for any look."""
 
 
-async def look(js: JetStream, name: str, origin: str) -> dict[str, Any] | Refusal | NoAnswer:
+async def look_at_queue(js: JetStream, name: str, origin: str) -> dict[str, Any] | Refusal | NoAnswer:
     """Read the queue between two looks at the source: what arrives in between counts as not yet copied, and is no
     sign of a new source."""
     source = await js.read(f"STREAM.INFO.{origin}")
@@ -145,7 +147,7 @@ async def look(js: JetStream, name: str, origin: str) -> dict[str, Any] | Refusa
 async def is_rewound(js: JetStream, queue_look: Mapping[str, Any], origin: str) -> bool:
     """Does the source now hold something else under the sequence of one of the newest queued messages? A source that
     came back without its end, as after a power cut, has given the same numbers to other messages since."""
-    name, state, last = (
+    name, state, last_sequence = (
         queue_look["queue"]["config"]["name"],
         queue_look["queue"]["state"],
         queue_look["afterwards"]["state"]["last_seq"],
@@ -155,12 +157,13 @@ async def is_rewound(js: JetStream, queue_look: Mapping[str, Any], origin: str) 
     numbers = [number for message in copies.values() if (number := sourced(message, origin))]
     given = await _readable_messages(js, origin, numbers)
     return any(
-        is_unlike(message, given.get(sourced(message, origin) or 0), origin, last) for message in copies.values()
+        is_unlike(message, given.get(sourced(message, origin) or 0), origin, last_sequence)
+        for message in copies.values()
     )
 
 
 async def _readable_messages(js: JetStream, stream: str, sequences: Iterable[int]) -> dict[int, Mapping[str, Any]]:
-    """The messages among these that can be read."""
+    """Return the messages among these that can be read, by sequence."""
     wanted = [*sequences]
     answers = await asyncio.gather(*(js.read(f"STREAM.MSG.GET.{stream}", {"seq": sequence}) for sequence in wanted))
     return {
@@ -174,14 +177,14 @@ async def queued_from(js: JetStream, question: QueuedFrom) -> dict[str, Any] | R
     """Count everything that the source lacks from there on, because it is unknown what of it was copied. A queue that
     disappeared since the account was read, as when another apply recreated the group, has nothing left to lose; this
     apply will find that out."""
-    queue_look = await look(js, question.stream, question.source)
+    queue_look = await look_at_queue(js, question.stream, question.source)
     # in a cluster, a stream that is being deleted is silent; by now it is gone, or recreated
     if isinstance(queue_look, NoAnswer):
-        queue_look = await look(js, question.stream, question.source)
+        queue_look = await look_at_queue(js, question.stream, question.source)
     for _ in range(OVERTAKEN):
         if not has_moved(queue_look):
             break
-        queue_look = await look(js, question.stream, question.source)
+        queue_look = await look_at_queue(js, question.stream, question.source)
     if not isinstance(queue_look, dict):
         return {"gone": 0} if is_gone(queue_look) else queue_look
     queue_look["rewound"] = await is_rewound(js, queue_look, question.source)
@@ -194,7 +197,7 @@ async def queued_from(js: JetStream, question: QueuedFrom) -> dict[str, Any] | R
 
 
 async def _deleted_within(js: JetStream, question: QueuedFrom, queue_look: Mapping[str, Any], point: int) -> int:
-    """Messages deleted from within the source, after the lowest one queued."""
+    """Count the messages deleted from within the source, after the lowest one queued."""
     source = queue_look["source"]["state"]
     if not (holes := int(source.get("num_deleted", 0))):
         return 0

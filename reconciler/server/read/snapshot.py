@@ -37,7 +37,7 @@ class Taken:
     digest: str
 
 
-async def take(
+async def take_backup(
     js: JetStream, stream: str, into: BinaryIO, *, seen: Callable[[int], None] = lambda _: None
 ) -> Taken | str:
     """Write the archive, or return why there is none: an account that only imports the API gets none. `seen` hears how
@@ -122,7 +122,7 @@ class _Chunks:
         return self.wrong or Taken(head=head, size=self.size, digest=self.digest.hexdigest())
 
 
-def torn(archive: BinaryIO) -> str | None:
+def archive_fault(archive: BinaryIO) -> str | None:
     """Return what is wrong with an archive: it must begin like one, and its frames must fit to the very end."""
     if archive.read(len(BEGINS)) != BEGINS:
         return "it does not begin as a snapshot does"

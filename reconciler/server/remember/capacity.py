@@ -35,7 +35,7 @@ VANISHES = {"KV-Operation": "DEL", "Nats-TTL": "1s"}
 """A marker that vanishes by itself."""
 
 
-def way_out(answer: Put | Refusal | NoAnswer, otherwise: str) -> str:
+def fix_for_refusal(answer: Put | Refusal | NoAnswer, otherwise: str) -> str:
     """Return what to do about a write that was refused."""
     if not isinstance(answer, Refusal):
         return otherwise

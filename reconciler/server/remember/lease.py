@@ -30,7 +30,7 @@ from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.records import BUCKET
 from reconciler.model.waits import waiting
 from reconciler.server.read.read_kv import entry, names
-from reconciler.server.remember.capacity import STORES_NOTHING, VANISHES, way_out
+from reconciler.server.remember.capacity import STORES_NOTHING, VANISHES, fix_for_refusal
 from reconciler.server.wire.answers import NO_STREAM, Conflict, Put, Refusal, Stored, passes
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import ForNow, NoAnswer, Silence
@@ -47,7 +47,7 @@ async def leases(js: JetStream) -> list[Held] | Refusal | NoAnswer:
     if not isinstance(keys, list):
         return keys
     topologies = sorted(topology for key in keys if (topology := topology_of(key)) is not None)
-    answers = await asyncio.gather(*(look(js, topology) for topology in topologies))
+    answers = await asyncio.gather(*(lease_state(js, topology) for topology in topologies))
     held: list[Held] = []
     for answer in answers:
         if isinstance(answer, Refusal | NoAnswer):
@@ -57,7 +57,7 @@ async def leases(js: JetStream) -> list[Held] | Refusal | NoAnswer:
     return held
 
 
-async def look(js: JetStream, topology: str) -> Free | Held | Refusal | NoAnswer:
+async def lease_state(js: JetStream, topology: str) -> Free | Held | Refusal | NoAnswer:
     """Return the state of a topology's lease: who holds it, or that it is free."""
     lease = await entry(js, BUCKET, lease_key(topology))
     if isinstance(lease, Refusal | NoAnswer):
@@ -70,7 +70,7 @@ async def remove(js: JetStream, shown: Held) -> Free | Held | Refusal | NoAnswer
     """Remove a lease. Free: it is gone. Held: somebody else has it by now, and keeps it."""
     topology = shown.holder.topology
     for _ in range(TRIES):
-        now = await look(js, topology)
+        now = await lease_state(js, topology)
         if not isinstance(now, Held) or now.holder != shown.holder:
             return now
         answer = await js.put_entry(
@@ -104,12 +104,12 @@ class LeaseTerms:
 
     @property
     def trusted(self) -> float:
-        """How long this side trusts the lease; the rest is for requests that are under way when that ends."""
+        """Return how long this side trusts the lease; the rest is for requests that are under way when that ends."""
         return self.ttl * 0.9
 
     @property
     def patience(self) -> float:
-        """How long to wait for somebody else: by then a holder that does not renew has lost the lease."""
+        """Return how long to wait for somebody else: by then a holder that does not renew has lost the lease."""
         return self.ttl + self.grace
 
 
@@ -204,8 +204,8 @@ class Leases:
         """Take all leases, in an order that every run keeps to, so that two never wait for each other."""
         deadline = now() + self._terms.patience
         for topology in sorted(self._holders):
-            if unavailable := await self._take(topology, deadline, tell):
-                return unavailable
+            if no_lease_warning := await self._take(topology, deadline, tell):
+                return no_lease_warning
         self.number = min(lease.revision for lease in self._held.values())
         return None
 
@@ -224,7 +224,7 @@ class Leases:
                         answer, Conflict
                     )  # the other holder may be gone by the next look
                     if why := _why_useless(answer):
-                        return Unavailable(why, way_out(answer, MEND))
+                        return Unavailable(why, fix_for_refusal(answer, MEND))
                     state = answer
                 elif isinstance(state, Held):
                     unmoved.see(state.revision)
@@ -322,8 +322,8 @@ async def leased(
     leases = Leases(renewing, {holder.topology: holder for holder in holders}, terms, stop or asyncio.Event())
     keeping = asyncio.create_task(leases.keep())
     try:
-        unavailable = await leases.take(tell)
-        yield unavailable or leases
+        no_lease_warning = await leases.take(tell)
+        yield no_lease_warning or leases
     finally:
         keeping.cancel()
         await asyncio.gather(keeping, return_exceptions=True)
@@ -334,7 +334,7 @@ async def leased(
 def _why_not_renewed(answer: Put) -> str:
     """Return the words after "not renewed in time"; the bucket shows what a conflict means."""
     if why := _why_useless(answer):
-        return f": {why}; {way_out(answer, MEND)}"
+        return f": {why}; {fix_for_refusal(answer, MEND)}"
     if isinstance(answer, NoAnswer) and answer.why is Silence.TIMEOUT:
         return f": {answer}. If it answers anything else, {STORES_NOTHING}"
     return f": {answer}" if isinstance(answer, NoAnswer | Refusal) else ""
@@ -349,7 +349,8 @@ def _why_useless(answer: Put | Refusal | NoAnswer) -> str | None:
 
 
 def _still_held(topology: str, state: Found | Put, terms: LeaseTerms, *, outlasts: bool) -> CannotContinue:
-    """`outlasts`: nobody renewed it for longer than a lease lasts, and the server did not remove it."""
+    """Return the error for a lease that somebody else kept. `outlasts`: nobody renewed it for longer than a lease lasts,
+    and the server did not remove it."""
     fix = f"Apply again; others may be applying one after the other, or bucket {BUCKET} may have no leader."
     if isinstance(state, Held):
         message = f"Topology {topology} was still being applied by {state.holder} after {terms.patience:g} s."
@@ -366,7 +367,7 @@ def _still_held(topology: str, state: Found | Put, terms: LeaseTerms, *, outlast
     return CannotContinue.because("LE202", "lease-held", message, fix=fix)
 
 
-def unavailable(why: Unavailable) -> Diagnostic:
+def no_lease_warning(why: Unavailable) -> Diagnostic:
     """Return the warning LE201 for an apply that continues without a lease, and how to get one next time."""
     return Diagnostic(
         severity=Severity.WARNING, code="LE201", name="no-lease", fix=why.fix,
@@ -375,7 +376,7 @@ def unavailable(why: Unavailable) -> Diagnostic:
     )  # fmt: skip
 
 
-def indispensable(why: Unavailable) -> Diagnostic:
+def lease_needed_error(why: Unavailable) -> Diagnostic:
     """Return the error for a plan that needs a lease, because nobody can undo what it does."""
     return Diagnostic(
         severity=Severity.ERROR, code="LE206", name="lease-needed", fix=why.fix,

@@ -15,7 +15,7 @@ from reconciler.model.records import BUCKET, ID_KEY, Owned, decode_key, encode_k
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.server.read import lost_answers as settled
-from reconciler.server.remember.capacity import way_out
+from reconciler.server.remember.capacity import fix_for_refusal
 from reconciler.server.wire.answers import NO_PEERS, Answer, Conflict, Put, Refusal, Stored, passes
 from reconciler.server.wire.api import JetStream, Pauses
 from reconciler.server.wire.pipeline import NoAnswer, Silence
@@ -43,7 +43,7 @@ def next_revision(snapshot: Snapshot) -> int:
     return int(state.get("last_seq", 0)) + (ID_KEY not in snapshot.entries.get(BUCKET, {})) + 1
 
 
-async def ensure(js: JetStream, snapshot: Snapshot) -> Diagnostic | None:
+async def ensure_bucket(js: JetStream, snapshot: Snapshot) -> Diagnostic | None:
     """Make the bucket and its id on the first apply, or return why this user cannot have them, which stops nothing
     else."""
     if STREAM not in snapshot.streams:
@@ -70,7 +70,7 @@ async def _create_bucket(js: JetStream, config: Mapping[str, Json]) -> Answer:
         info = await js.read(f"STREAM.INFO.{STREAM}")
         return info if isinstance(info, Mapping) else None
 
-    return await settled.written(js, lambda: js.write(f"STREAM.CREATE.{STREAM}", config, level=1), existing)
+    return await settled.write_until_known(js, lambda: js.write(f"STREAM.CREATE.{STREAM}", config, level=1), existing)
 
 
 async def _write_id(js: JetStream) -> Diagnostic | None:
@@ -154,5 +154,5 @@ def _not_written(those: Sequence[tuple[Address, NotStored]], *, is_left: bool) -
     others = f" ({nor} {len(those) - 1:_} others)" if those[1:] else ""
     return Diagnostic(
         severity=Severity.WARNING, code="LE103", name="record-not-written", address=str(address),
-        message=f"{deed}{others}: {answer}", fix=way_out(answer, again),
+        message=f"{deed}{others}: {answer}", fix=fix_for_refusal(answer, again),
     )  # fmt: skip

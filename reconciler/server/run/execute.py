@@ -150,7 +150,7 @@ class _RunState:
             self._over.set()
 
     def _is_stopped(self) -> bool:
-        """Asked before each step: a run may be stopped before it has begun."""
+        """Must nothing new be started? It is asked before each step: a run may be stopped before it has begun."""
         self._stopped = self._stopped or self._may_write() or ("interrupted" if self._stop.is_set() else None)
         return self._stopped is not None
 

@@ -14,7 +14,7 @@ from reconciler.model.wire.snapshot import Entry
 from reconciler.model.wire.steps import Step
 from reconciler.server.read.read_kv import entry
 from reconciler.server.run import problems
-from reconciler.server.run.handling import POLL, Result, RunContext, Succeeded, info_of, is_missing
+from reconciler.server.run.handling import POLL, Result, RunContext, Succeeded, info_endpoint, is_missing
 from reconciler.server.wire.answers import NO_MESSAGE, Answer, Refusal
 from reconciler.server.wire.pipeline import NoAnswer
 
@@ -69,7 +69,7 @@ async def consumers_gone(run: RunContext, step: Step) -> Result:
 
 
 async def _consumers_left(run: RunContext, step: Step) -> list[str]:
-    """The named consumers that are not known to be gone; without names, all consumers."""
+    """Return the named consumers that are not known to be gone; without names, all consumers."""
     stream, names = step.on[0], sorted(step.body.get("names", ()))
     if "names" not in step.body:
         answer = await run.js.read(f"CONSUMER.NAMES.{stream}")
@@ -108,7 +108,7 @@ async def _wait_until_current(
 
     async def look() -> Result | _Closed | None:
         nonlocal looks
-        answer = await run.js.read(info_of(step))
+        answer = await run.js.read(info_endpoint(step))
         if is_missing(answer):
             return problems.gone(step)
         if isinstance(answer, Mapping) and stands_still(answer, step.body["replicas"]) and is_heard(answer):
@@ -154,7 +154,7 @@ async def in_flight_done(run: RunContext, step: Step) -> Result:
 
     async def look() -> Result | _Closed:
         nonlocal delivered
-        answer = await run.js.read(info_of(step))
+        answer = await run.js.read(info_endpoint(step))
         if not isinstance(answer, Mapping):
             return problems.gone(step) if is_missing(answer) else problems.unreadable(step, answer)
         delivered = answer["delivered"]["stream_seq"] if delivered is None else delivered
@@ -188,7 +188,7 @@ async def mirror_caught_up(run: RunContext, step: Step) -> Result:
 
     async def look() -> Result | _Closed:
         nonlocal had
-        answer = await run.js.read(info_of(step))
+        answer = await run.js.read(info_endpoint(step))
         if is_missing(answer):
             return problems.gone(step)
         if isinstance(answer, Mapping) and "mirror" not in answer["config"]:
@@ -210,7 +210,7 @@ async def copy_listens(run: RunContext, step: Step) -> Result:
     """Wait until the server has set the copy up: from then on its origin keeps messages for it."""
 
     async def look() -> Result | _Closed:
-        answer = await run.js.read(info_of(step))
+        answer = await run.js.read(info_endpoint(step))
         if is_missing(answer):
             return problems.gone(step)
         if how := _why_not_listening(answer, step.body["from"]):
@@ -297,7 +297,7 @@ async def _consumers_of_members(run: RunContext, step: Step) -> dict[str, Answer
 
 
 def _members_away(step: Step, answers: Mapping[str, Answer]) -> list[str]:
-    """Members without a consumer of exactly their partitions."""
+    """Return the members without a consumer of exactly their partitions."""
 
     def is_back(answer: Answer, numbers: Sequence[int]) -> bool:
         return isinstance(answer, Mapping) and partitions_of(answer["config"]) == sorted(numbers)
@@ -306,7 +306,7 @@ def _members_away(step: Step, answers: Mapping[str, Answer]) -> list[str]:
 
 
 def _first_silence(*answers: object) -> Refusal | NoAnswer | None:
-    """The first answer that did not come, although asked patiently."""
+    """Return the first answer that did not come, although asked patiently."""
     silent = (answer for answer in answers if isinstance(answer, Refusal | NoAnswer) and not is_missing(answer))
     return next(silent, None)
 

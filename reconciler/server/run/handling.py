@@ -74,7 +74,7 @@ POLL = 0.25
 """Seconds between two looks at a state that is to come."""
 
 
-def info_of(step: Step) -> str:
+def info_endpoint(step: Step) -> str:
     """Return where the object of a step is read."""
     return f"{'STREAM' if len(step.on) == 1 else 'CONSUMER'}.INFO.{'.'.join(step.on)}"
 

@@ -17,7 +17,7 @@ from reconciler.model.resource import Json
 from reconciler.model.waits import waiting
 from reconciler.model.wire.steps import Bind, Step
 from reconciler.server.read import lost_answers as settled
-from reconciler.server.read.queues import OVERTAKEN, first_message_from, has_moved, is_gone, is_rewound, look
+from reconciler.server.read.queues import OVERTAKEN, first_message_from, has_moved, is_gone, is_rewound, look_at_queue
 from reconciler.server.run import problems
 from reconciler.server.run.handling import Result, RunContext, Succeeded, unlike_planned
 from reconciler.server.wire.answers import NO_MESSAGE, Answer, Refusal
@@ -38,7 +38,7 @@ async def read(run: RunContext, step: Step) -> Result:
         stood, since, overtaken = None, loop.time(), 0
         rewound: bool | None = None
         while True:
-            queue_look = await look(run.js, step.on[0], step.body["from"])
+            queue_look = await look_at_queue(run.js, step.on[0], step.body["from"])
             if has_moved(queue_look) and overtaken < OVERTAKEN:
                 overtaken += 1
                 await asyncio.sleep(POLL)
@@ -104,7 +104,7 @@ async def caught_up(run: RunContext, step: Step) -> Result:
 
 
 async def _last_copied(run: RunContext, step: Step, live: Mapping[str, Any]) -> int:
-    """The message of its source up to which the queue has everything; 0: unknown. It copies them in order."""
+    """Return the message of its source up to which the queue has everything; 0: unknown. It copies them in order."""
     before = (_start_sequence(live) or 1) - 1
     acknowledged = int(told_of_source(live).get("seq") or 0)
     newest = await run.js.read(f"STREAM.MSG.GET.{step.on[0]}", {"last_by_subj": ">"})
@@ -154,7 +154,7 @@ async def _remove_start(run: RunContext, step: Step, live: Mapping[str, Any]) ->
         info = await run.js.read(f"STREAM.INFO.{step.on[0]}")  # a lost answer says nothing; the present state may
         return None if isinstance(info, Mapping) and _start_sequence(info) is not None else info
 
-    answer: Answer = await settled.written(
+    answer: Answer = await settled.write_until_known(
         run.js, lambda: run.js.write(f"STREAM.UPDATE.{step.on[0]}", config, level=step.level), settled_already
     )
     if isinstance(answer, NoAnswer) and answer.outcome_unknown:
@@ -166,7 +166,7 @@ async def _remove_start(run: RunContext, step: Step, live: Mapping[str, Any]) ->
 
 
 async def _first_queued(run: RunContext, step: Step, live: Mapping[str, Any]) -> int | None:
-    """The source sequence of the lowest message queued; None when nothing is queued."""
+    """Return the source sequence of the lowest message queued; None when nothing is queued."""
     answer = await first_message_from(run.js, step.on[0], live["state"]["first_seq"])
     return sourced(answer["message"], step.body["from"]) if isinstance(answer, Mapping) else None
 
@@ -182,6 +182,6 @@ async def _is_more_to_come(run: RunContext, step: Step, start: int) -> bool:
 
 
 async def _which_is_gone(run: RunContext, step: Step) -> Result:
-    """Which of the two is gone: the queue, unless it is its source."""
+    """Say which of the two is gone: the queue, unless it is its source."""
     source = await run.js.read(f"STREAM.INFO.{step.body['from']}")
     return problems.changed(step, [f"its source {step.body['from']} is gone" if is_gone(source) else "it is gone"])

@@ -22,7 +22,7 @@ from reconciler.server.run.handling import (
     RunContext,
     Succeeded,
     changes_since,
-    info_of,
+    info_endpoint,
     is_missing,
     unlike_planned,
 )
@@ -57,7 +57,7 @@ async def _create(run: RunContext, step: Step) -> Result:
 
 
 async def _update(run: RunContext, step: Step) -> Result:
-    live = await run.js.read(info_of(step))
+    live = await run.js.read(info_endpoint(step))
     if isinstance(live, Refusal | NoAnswer):
         return problems.gone(step) if is_missing(live) else problems.unreadable(step, live)
     if unlike := unlike_planned(run, step, live):
@@ -84,7 +84,7 @@ class _Write:
         result = self.judged(run, echo)
         if isinstance(result, Succeeded) or self.before is None or len(self.step.on) == 1:
             return result
-        live = await run.js.read(info_of(self.step))
+        live = await run.js.read(info_endpoint(self.step))
         return self.judged(run, live) if isinstance(live, Mapping) else result
 
     async def send(self, run: RunContext) -> Answer:
@@ -96,7 +96,7 @@ class _Write:
 
     async def look(self, run: RunContext) -> Result | None:
         """Look at the object, because a lost answer says nothing. None: it is as before."""
-        live = await run.js.read(info_of(self.step))
+        live = await run.js.read(info_endpoint(self.step))
         if isinstance(live, Mapping):
             result = self.judged(run, live)
             if isinstance(result, Succeeded) or self.before is None:
@@ -107,14 +107,14 @@ class _Write:
 
 
 async def _write_and_verify(run: RunContext, write: _Write) -> Result:
-    answer: Answer | Result = await settled.written(run.js, lambda: write.send(run), lambda: write.look(run))
+    answer: Answer | Result = await settled.write_until_known(run.js, lambda: write.send(run), lambda: write.look(run))
     if isinstance(answer, Mapping):
         return await write.answered(run, answer)
     return answer if isinstance(answer, Succeeded | Unsuccessful | Doubtful) else _result_of(write.step, answer)
 
 
 async def _delete(run: RunContext, step: Step) -> Result:
-    read = info_of(step)
+    read = info_endpoint(step)
 
     async def look() -> Result | None:
         live = await run.js.read(read)
@@ -127,7 +127,7 @@ async def _delete(run: RunContext, step: Step) -> Result:
         return first_look
     sent = True
     run.seen.made.discard(step.on)
-    answer: Answer | Result = await settled.written(
+    answer: Answer | Result = await settled.write_until_known(
         run.js, lambda: run.js.write(read.replace(".INFO.", ".DELETE.", 1)), look
     )
     if isinstance(answer, Refusal) and is_missing(answer):
@@ -153,7 +153,9 @@ async def _repeated(run: RunContext, step: Step, verb: str) -> Answer:
     async def again() -> Answer | None:
         return None
 
-    return await settled.written(run.js, lambda: run.js.write(f"CONSUMER.{verb}.{'.'.join(step.on)}", step.body), again)
+    return await settled.write_until_known(
+        run.js, lambda: run.js.write(f"CONSUMER.{verb}.{'.'.join(step.on)}", step.body), again
+    )
 
 
 async def _read(run: RunContext, step: Step) -> Result:
@@ -161,7 +163,7 @@ async def _read(run: RunContext, step: Step) -> Result:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + PAUSES_WITHIN
     while True:
-        live = await run.js.read(info_of(step))
+        live = await run.js.read(info_endpoint(step))
         if not isinstance(live, Mapping):
             return problems.gone(step) if is_missing(live) else problems.unreadable(step, live)
         if unlike := unlike_planned(run, step, live):

@@ -56,7 +56,7 @@ def _is_of_a_copy(answer: Answer) -> bool:
 
 
 def _wait_text(request: str, answer: object) -> str:
-    """What is waited for, where an answer is none that one can go on with."""
+    """Return what is waited for, where an answer is none that one can go on with."""
     return f"until {request} is answered, and asking again: {answer}"
 
 

@@ -93,7 +93,7 @@ Unless = Callable[[], str | None]
 
 
 def first(_reply: Reply) -> bool:
-    """For `ends`: the first reply is the last one."""
+    """End with the first reply."""
     return True
 
 

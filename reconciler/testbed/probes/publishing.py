@@ -30,7 +30,7 @@ TIMES = 12
 """How often a get is tried that several streams may answer, so that each of them does."""
 
 
-async def stored(client: Client, notes: Notes, stream: str, body: Body, when: str, *given: str) -> None:
+async def note_stored(client: Client, notes: Notes, stream: str, body: Body, when: str, *given: str) -> None:
     """Record how many messages of which subject are stored; a copy is on a side of its own."""
     info = await client.ask(f"STREAM.INFO.{stream}", {"subjects_filter": ">"})
     side = Side.COPIES if body.get("mirror") or body.get("sources") else Side.STORED
@@ -53,7 +53,7 @@ async def getting(client: Client, notes: Notes, stream: str, subject: str, gets:
 
 
 def _distinct_results(results: Iterable[str]) -> str:
-    """The first result that brought something."""
+    """Join the different results, those that brought something first."""
     return " or ".join(sorted(set(results), key=lambda result: (result.startswith(FAILS), result)))
 
 
@@ -171,7 +171,7 @@ async def _publish(client: Client, message: Publish, subject_of: Mapping[str, st
 
 
 async def _stored_publishes(client: Client, stream: str) -> frozenset[str]:
-    """Which publishes are stored, where no publisher learns it."""
+    """Return which publishes are stored, where no publisher learns it."""
     info = await client.ask(f"STREAM.INFO.{stream}")
     state = {"first_seq": 1, "last_seq": 0} if isinstance(info, str) else info["state"]
     sequences = range(state["first_seq"], state["last_seq"] + 1)

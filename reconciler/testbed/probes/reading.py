@@ -89,7 +89,7 @@ CONTESTS: Contests = {
 
 
 @contextlib.asynccontextmanager
-async def waiting(client: Client, scene: Scene) -> AsyncIterator[Waits]:
+async def waiting_pulls(client: Client, scene: Scene) -> AsyncIterator[Waits]:
     """Record what clients get that wait meanwhile, each for the group that its consumer has at first."""
     async with contextlib.AsyncExitStack() as stack:
         deliveries: dict[str, Delivery] = {}
@@ -106,7 +106,7 @@ async def waiting(client: Client, scene: Scene) -> AsyncIterator[Waits]:
 
 
 @contextlib.asynccontextmanager
-async def contending(client: Client, scene: Scene, contests: Contests) -> AsyncIterator[Waits]:
+async def contending_pulls(client: Client, scene: Scene, contests: Contests) -> AsyncIterator[Waits]:
     """Record what two clients get that wait for the same group meanwhile, by the policy that they know."""
     async with contextlib.AsyncExitStack() as stack:
         deliveries: dict[str, Delivery] = {}
@@ -118,7 +118,7 @@ async def contending(client: Client, scene: Scene, contests: Contests) -> AsyncI
         yield deliveries
 
 
-async def later(
+async def read_later(
     client: Client, notes: Notes, stream: str, name: str, body: Body, *, waited: bool, follows: bool
 ) -> None:
     """Record what is redelivered after some time, also where others `waited` for the same meanwhile; and what was
@@ -135,7 +135,7 @@ async def later(
         notes.add(f"follow what is published {reader}", Side.READERS, delivery.end if waited else str(delivery), *given)
 
 
-async def position(client: Client, notes: Notes, stream: str, name: str, when: str, *given: str) -> None:
+async def note_position(client: Client, notes: Notes, stream: str, name: str, when: str, *given: str) -> None:
     """Note how far a consumer has come, or why the server does not say."""
     info = await client.ask(f"CONSUMER.INFO.{stream}.{name}")
     notes.add(
@@ -225,10 +225,12 @@ def _is_redelivery(delivery: Msg, message: Msg) -> bool:
 
 
 def _position(info: Mapping[str, Any]) -> str:
-    """For last_per_subject, leave out what is to come: server 2.11 counts that again at any update, and only once of
-    each subject, though it still delivers every message."""
-    waiting = "" if info["config"].get("deliver_policy") == "last_per_subject" else f"{info['num_pending']} to come, "
+    """Describe how far a consumer has come. For last_per_subject, leave out what is to come: server 2.11 counts that
+    again at any update, and only once of each subject, though it still delivers every message."""
+    waiting_pulls = (
+        "" if info["config"].get("deliver_policy") == "last_per_subject" else f"{info['num_pending']} to come, "
+    )
     return (
-        f"{waiting}{info['num_ack_pending']} in flight, "
+        f"{waiting_pulls}{info['num_ack_pending']} in flight, "
         f"passed {info['delivered']['stream_seq']}, acknowledged up to {info['ack_floor']['stream_seq']}"
     )

@@ -80,21 +80,21 @@ def _copied_streams(body: Body) -> Iterator[str]:
 
 async def build(client: Client, scene: Scene) -> None:
     """Build the scene. Raises Unmade where the server refuses a part."""
-    await make(client, scene)
-    await begin(client, scene)
+    await create_objects(client, scene)
+    await bring_clients(client, scene)
 
 
-async def make(client: Client, scene: Scene) -> None:
+async def create_objects(client: Client, scene: Scene) -> None:
     """Create its objects, before any client comes. Raises Unmade where the server refuses one."""
     for name, body in scene.streams.items():
-        made(await client.ask(f"STREAM.CREATE.{name}", {"name": name, **body}))
+        check_done(await client.ask(f"STREAM.CREATE.{name}", {"name": name, **body}))
     for (stream, name), body in scene.consumers.items():
-        made(await client.ask(*consumer_request(stream, name, body, "create")))
+        check_done(await client.ask(*consumer_request(stream, name, body, "create")))
     for endpoint, body in scene.since:
-        made(await client.ask(endpoint, body))
+        check_done(await client.ask(endpoint, body))
 
 
-async def begin(client: Client, scene: Scene) -> None:
+async def bring_clients(client: Client, scene: Scene) -> None:
     """Let clients come to existing streams and consumers: messages are stored, and some of them read."""
     await _fill(client, scene, 0, scene.begins)
     await _wait_for_short_lives(scene)
@@ -124,7 +124,7 @@ def consumer_request(stream: str, name: str, body: Body, action: str) -> tuple[s
     return f"CONSUMER.CREATE.{stream}.{name}", {"stream_name": stream, "action": action, "config": config}
 
 
-async def settled(client: Client, streams: Iterable[str], seen: Callable[[], object] = lambda: None) -> None:
+async def wait_until_settled(client: Client, streams: Iterable[str], seen: Callable[[], object] = lambda: None) -> None:
     """Wait until three looks in a row find the same, also at what was `seen` meanwhile, and every copy has heard from
     its origins."""
     looks: list[object] = []
@@ -151,13 +151,13 @@ async def _fill(client: Client, scene: Scene, start: int, end: int) -> None:
     before = None
     for number, (subject, size) in enumerate(scene.messages[start:end], start + 1):
         if before is not None and home.get(subject) != home.get(before):
-            await settled(client, scene.streams)
+            await wait_until_settled(client, scene.streams)
         headers = {"Nats-Msg-Id": f"m{number}", "Kind": "scene"}
         if home.get(subject) in counting:
             size, headers = 0, {**headers, "Nats-Incr": "+1"}  # noqa: PLW2901
         await client.nc.publish(subject, b"x" * size, headers=headers)
         before = subject
-    await settled(client, scene.streams)
+    await wait_until_settled(client, scene.streams)
 
 
 async def _begin_reading(client: Client, stream: str, name: str, body: Body) -> None:
@@ -184,7 +184,7 @@ def _stored_so_far(info: Mapping[str, Json] | str) -> object:
     return info if isinstance(info, str) else (info["state"]["last_seq"], info["state"]["messages"])
 
 
-def made(answer: Mapping[str, Json] | str) -> None:
+def check_done(answer: Mapping[str, Json] | str) -> None:
     """Check the answer. Raises Unmade with the words of `Client.ask` where the server did not do it."""
     if isinstance(answer, str):
         raise Unmade(answer)
