@@ -38,6 +38,11 @@ Where = Callable[[str], SourceSpan | None]
 """Finds the place of a dotted path (`sources[1].filter_subject`); an unknown path gives its nearest parent's place."""
 
 
+def users_metadata(metadata: Mapping[str, Json]) -> dict[str, Json]:
+    """Leave out the metadata that servers write themselves; an empty text is a value like any other."""
+    return {key: text for key, text in metadata.items() if not key.startswith("_nats.")}
+
+
 def nowhere(_path: str) -> SourceSpan | None:
     """The place of things that stand in no file."""
     return None

@@ -21,13 +21,13 @@ class Format:
     about: str
     """Its readers, in a few words."""
     module: str
-    """The module in `reconciler.report` that renders one document, and joins the texts of several."""
+    """The module in `reconciler.report`: `joined` renders several documents, and `render` one where that is another text."""
     made_safe: Callable[[str], str] = str
     """Cleans every text, including texts that a report renders itself."""
 
     def __call__(self, document: Document) -> str:
-        render = document.own.get(self.name) or self._module.render
-        return self.made_safe(render(document))
+        render = document.own.get(self.name) or getattr(self._module, "render", None)
+        return self.made_safe(render(document) if render else self._module.joined([document]))
 
     def several(self, documents: Sequence[Document]) -> str:
         """Join the reports of one command about several topologies into one text."""

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from reconciler.model.diagnostic import Severity, SourceSpan
 from reconciler.report.document.document import Document, ReportedFinding, findings
 from reconciler.report.document.headline import heading, totals
-from reconciler.report.document.judgements import instead, sentence
+from reconciler.report.document.judgements import sentence, way_out_lines
 from reconciler.report.words.visible import inert, visible
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
@@ -28,13 +28,13 @@ def joined(documents: Sequence[Document]) -> str:
     return "".join(map(render, documents))
 
 
-def _annotation(one: ReportedFinding) -> str:
-    properties = {**_place(one.place), "title": _title(one)}
-    said = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
-    return f"::{_COMMANDS[one.severity]} {said}::{_data(_message(one))}"
+def _annotation(finding: ReportedFinding) -> str:
+    properties = {**_place_properties(finding.place), "title": _title(finding)}
+    text = ",".join(f"{key}={_escaped_property(value)}" for key, value in properties.items())
+    return f"::{_COMMANDS[finding.severity]} {text}::{_escaped_data(_message(finding))}"
 
 
-def _place(span: SourceSpan | None) -> dict[str, str]:
+def _place_properties(span: SourceSpan | None) -> dict[str, str]:
     if span is None:
         return {}
     place = {"file": span.file, "line": str(span.line), "col": str(span.column)}
@@ -43,22 +43,22 @@ def _place(span: SourceSpan | None) -> dict[str, str]:
     return {**place, "endLine": str(span.end_line), "endColumn": str(span.end_column)}
 
 
-def _title(one: ReportedFinding) -> str:
-    return " ".join(filter(None, (one.code, one.name, one.address)))
+def _title(finding: ReportedFinding) -> str:
+    return " ".join(filter(None, (finding.code, finding.name, finding.address)))
 
 
-def _message(one: ReportedFinding) -> str:
-    lines = [sentence(one.message, one.path)]
-    if one.consented is not None:
-        lines.append(f"Consented: {one.consented}")
+def _message(finding: ReportedFinding) -> str:
+    lines = [sentence(finding.message, finding.path)]
+    if finding.consented is not None:
+        lines.append(f"Consented: {finding.consented}")
     else:
-        lines += instead(one.fix)
+        lines += way_out_lines(finding.fix)
     return "\n".join(visible(line) for line in lines)[:MOST]
 
 
-def _data(text: str) -> str:
+def _escaped_data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str) -> str:
-    return _data(visible(text)).replace(":", "%3A").replace(",", "%2C")
+def _escaped_property(text: str) -> str:
+    return _escaped_data(visible(text)).replace(":", "%3A").replace(",", "%2C")

@@ -20,7 +20,7 @@ from reconciler.report.document.blocks import block
 from reconciler.report.document.document import Document, ReportedFinding, findings
 from reconciler.report.document.entries import ChangeEntry, Section, section_of
 from reconciler.report.document.headline import heading, totals
-from reconciler.report.document.judgements import instead, sentence
+from reconciler.report.document.judgements import sentence, way_out_lines
 from reconciler.report.markdown.gfm import shortened
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.visible import inert, visible
@@ -41,38 +41,36 @@ class Case:
     body: str = ""
 
 
-def render(document: Document) -> str:
-    """Render one report as JUnit XML with a single suite."""
-    return joined([document])
-
-
 def joined(documents: Sequence[Document]) -> str:
     """Join several reports, with a suite for each."""
-    suites = [(one, _told_apart(sorted(_cases(one), key=lambda case: (case.group, case.name)))) for one in documents]
+    suites = [
+        (document, _with_unique_names(sorted(_cases(document), key=lambda case: (case.group, case.name))))
+        for document in documents
+    ]
     every = [case for _, cases in suites for case in cases]
     root = Element("testsuites", {"name": f"reconciler {documents[0].command}", **_counts(every)})
     for document, cases in suites:
-        _suite(document, cases, root)
+        _write_suite(document, cases, root)
     indent(root, "  ")
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + tostring(root, encoding="unicode") + "\n"
 
 
-def _suite(document: Document, cases: Sequence[Case], root: Element) -> None:
-    suite = SubElement(root, "testsuite", {"name": _line(document.name or "files"), **_counts(cases)})
+def _write_suite(document: Document, cases: Sequence[Case], root: Element) -> None:
+    suite = SubElement(root, "testsuite", {"name": _one_line(document.name or "files"), **_counts(cases)})
     properties = SubElement(suite, "properties")
     for name, value in (("target", heading(document)), ("summary", totals(document))):
-        SubElement(properties, "property", {"name": name, "value": _line(value)})
+        SubElement(properties, "property", {"name": name, "value": _one_line(value)})
     for case in cases:
-        _write(case, suite)
+        _write_case(case, suite)
 
 
-def _told_apart(cases: Sequence[Case]) -> list[Case]:
+def _with_unique_names(cases: Sequence[Case]) -> list[Case]:
     """Tell cases of one name apart, because viewers take them for one case."""
-    seen: Counter[tuple[str, str]] = Counter()
+    counts_by_name: Counter[tuple[str, str]] = Counter()
     apart = []
     for case in cases:
-        seen[case.group, case.name] += 1
-        count = seen[case.group, case.name]
+        counts_by_name[case.group, case.name] += 1
+        count = counts_by_name[case.group, case.name]
         apart.append(case if count == 1 else replace(case, name=f"{case.name} #{count}"))
     return apart
 
@@ -84,104 +82,106 @@ def _counts(cases: Sequence[Case]) -> dict[str, str]:
     return {**{word: str(count) for word, count in counted.items()}, "time": "0"}
 
 
-def _write(case: Case, suite: Element) -> None:
-    place = {"file": _line(case.place.file), "line": str(case.place.line)} if case.place else {}
-    said = {"name": _line(case.name), "classname": _line(case.group), "time": "0", **place}
-    test = SubElement(suite, "testcase", said)
+def _write_case(case: Case, suite: Element) -> None:
+    place = {"file": _one_line(case.place.file), "line": str(case.place.line)} if case.place else {}
+    attributes = {"name": _one_line(case.name), "classname": _one_line(case.group), "time": "0", **place}
+    test = SubElement(suite, "testcase", attributes)
     if case.verdict:
-        words = {"message": _line(case.message), **({"type": case.type} if case.type else {})}
-        SubElement(test, case.verdict, words).text = _text(case.body)
+        words = {"message": _one_line(case.message), **({"type": case.type} if case.type else {})}
+        SubElement(test, case.verdict, words).text = _xml_text(case.body)
     elif case.body:
-        SubElement(test, "system-out").text = _text(case.body)
+        SubElement(test, "system-out").text = _xml_text(case.body)
 
 
 def _cases(document: Document) -> Iterator[Case]:
     """Make one case per resource, with everything found about it, and one for each finding about no resource."""
-    about: dict[str, list[ReportedFinding]] = {}
-    for one in findings(document):
-        about.setdefault(one.address, []).append(one)
-    resources = _declared(document)
+    by_address: dict[str, list[ReportedFinding]] = {}
+    for finding in findings(document):
+        by_address.setdefault(finding.address, []).append(finding)
+    resources = _declared_places(document)
     for change in document.changes:
         resources.pop(change.address, None)
-        yield _of_change(change, about.pop(change.address, []), document)
+        yield _change_case(change, by_address.pop(change.address, []), document)
     for address, place in resources.items():
-        yield _of_resource(address, place, about.pop(address, []), document)
-    for found in about.values():
-        yield from (_of_finding(one, document) for one in found)
+        yield _resource_case(address, place, by_address.pop(address, []), document)
+    for remaining in by_address.values():
+        yield from (_finding_case(finding, document) for finding in remaining)
 
 
-def _declared(document: Document) -> dict[str, SourceSpan | None]:
+def _declared_places(document: Document) -> dict[str, SourceSpan | None]:
     """A declared resource without a change passes. A selection leaves out what nobody looked at."""
     if document.declared is None or (document.plan and document.plan.hidden):
         return {}
-    return {str(one.address): document.place(one.where("")) for one in document.declared.resources}
+    return {str(resource.address): document.place(resource.where("")) for resource in document.declared.resources}
 
 
-def _group(document: Document, address: str) -> str:
+def _classname(document: Document, address: str) -> str:
     return f"{document.name}.{address.partition('/')[0]}"
 
 
-def _of_resource(address: str, place: SourceSpan | None, found: Sequence[ReportedFinding], document: Document) -> Case:
-    errors = [one for one in found if one.severity is Severity.ERROR]
+def _resource_case(
+    address: str, place: SourceSpan | None, about_it: Sequence[ReportedFinding], document: Document
+) -> Case:
+    errors = [finding for finding in about_it if finding.severity is Severity.ERROR]
     return Case(
         name=address,
-        group=_group(document, address),
+        group=_classname(document, address),
         place=errors[0].place if errors else place,
         verdict="failure" if errors else "",
         type=errors[0].code if errors else "",
-        message="; ".join(map(_said, errors)),
-        body="".join(map(_told, found)),
+        message="; ".join(map(_message_of, errors)),
+        body="".join(map(_body_of, about_it)),
     )
 
 
-def _of_change(change: PlannedChange, found: Sequence[ReportedFinding], document: Document) -> Case:
+def _change_case(change: PlannedChange, about_it: Sequence[ReportedFinding], document: Document) -> Case:
     section = section_of(change)
     body = "\n".join(block(ChangeEntry(section=section, changes=(change,)), _WIDE)) + "\n"
-    errors = [one for one in found if one.severity is Severity.ERROR]
+    errors = [finding for finding in about_it if finding.severity is Severity.ERROR]
     verdict, message = "", ""
     if section is Section.UNKNOWN:
         verdict, message = "error", change.reason
     elif errors:
-        verdict, message = "failure", "; ".join(_said(one) for one in errors)
+        verdict, message = "failure", "; ".join(_message_of(finding) for finding in errors)
     elif section is Section.WAITS:
         verdict, message = "skipped", f"waits for {change.blocked_by}"
     first = errors[0] if errors else None
     place = first.place if first else document.place(change.span)
     return Case(
-        name=change.address, group=_group(document, change.address), place=place, verdict=verdict,
+        name=change.address, group=_classname(document, change.address), place=place, verdict=verdict,
         type=first.code if first else "", message=message, body=body,
     )  # fmt: skip
 
 
-def _of_finding(one: ReportedFinding, document: Document) -> Case:
-    failed = one.severity is Severity.ERROR
+def _finding_case(finding: ReportedFinding, document: Document) -> Case:
+    failed = finding.severity is Severity.ERROR
     return Case(
-        name=" ".join(filter(None, (one.code, one.name, one.address))),
-        group=f"{document.name or 'files'}.{one.place.file if one.place else 'findings'}",
-        place=one.place,
+        name=" ".join(filter(None, (finding.code, finding.name, finding.address))),
+        group=f"{document.name or 'files'}.{finding.place.file if finding.place else 'findings'}",
+        place=finding.place,
         verdict="failure" if failed else "",
-        type=one.code,
-        message=_said(one),
-        body=_told(one),
+        type=finding.code,
+        message=_message_of(finding),
+        body=_body_of(finding),
     )
 
 
-def _told(one: ReportedFinding) -> str:
-    place = f"{one.place.file}:{one.place.line}:{one.place.column}: " if one.place else ""
-    head = f"{place}{one.severity} {one.code} {one.name}: {sentence(one.message, one.path)}"
-    return "\n".join([head, *instead(one.fix)]) + "\n"
+def _body_of(finding: ReportedFinding) -> str:
+    place = f"{finding.place.file}:{finding.place.line}:{finding.place.column}: " if finding.place else ""
+    head = f"{place}{finding.severity} {finding.code} {finding.name}: {sentence(finding.message, finding.path)}"
+    return "\n".join([head, *way_out_lines(finding.fix)]) + "\n"
 
 
-def _said(one: ReportedFinding) -> str:
-    return f"{one.code} {one.name}: {one.message}"
+def _message_of(finding: ReportedFinding) -> str:
+    return f"{finding.code} {finding.name}: {finding.message}"
 
 
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
     """Put a text on one line, for an attribute."""
-    return _text(visible(text))
+    return _xml_text(visible(text))
 
 
-def _text(text: str) -> str:
+def _xml_text(text: str) -> str:
     """Remove characters that XML cannot hold, and anything that a terminal would obey."""
     lines = (shortened(visible(line), 2_000) for line in inert(text).split("\n"))
     return _NO_XML.sub("\N{REPLACEMENT CHARACTER}", "\n".join(lines))

@@ -8,33 +8,23 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from reconciler.changes.events import REFUSALS, Failed, Finished, InDoubt, Settled, Skipped, Strayed
 from reconciler.model.diagnostic import Diagnostic
-from reconciler.model.wire.steps import Call, Step
+from reconciler.model.wire.steps import DEEDS, Call, Step
 from reconciler.report.words import diagnostics
-from reconciler.report.words.commands import CommandLines, of_plan
-from reconciler.report.words.names import named
+from reconciler.report.words.commands import CommandLines, plan_commands
+from reconciler.report.words.names import name_lines
 from reconciler.report.words.paper import Paper, table
 from reconciler.report.words.status import cut
 from reconciler.report.words.values import counted, show_seconds, show_side
 from reconciler.report.words.visible import inert, visible
 
 _DEEDS = {
-    Call.STREAM_CREATE: "create stream {}", Call.STREAM_UPDATE: "update stream {}",
-    Call.STREAM_DELETE: "delete stream {}", Call.CONSUMER_CREATE: "create consumer {}",
-    Call.CONSUMER_UPDATE: "update consumer {}", Call.CONSUMER_DELETE: "delete consumer {}",
-    Call.CONSUMER_PAUSE: "pause consumer {}", Call.CONSUMER_UNPIN: "unpin consumer {}",
-    Call.ENTRY_PUT: "write record {}", Call.ENTRY_DELETE: "delete record {}",
-    Call.CONSUMER_RESET: "reset consumer {}",
-    Call.GATE_CONSUMERS_GONE: "wait until the consumers of {} are gone",
+    **DEEDS,
+    Call.ENTRY_PUT: "write record {}",
+    Call.ENTRY_DELETE: "delete record {}",
     Call.GATE_REPLICAS_CURRENT: "wait until all replicas of stream {} are current",
-    Call.GATE_CONSUMER_EVERYWHERE: "wait until consumer {} is on every server",
     Call.GATE_IN_FLIGHT_DONE: "wait until the messages in flight of {} are acknowledged",
-    Call.GATE_MIRROR_CAUGHT_UP: "wait until mirror {} has caught up",
-    Call.GATE_COPY_LISTENS: "wait until stream {} listens to what it copies",
     Call.GATE_MEMBERS_BACK: "wait until the members consume again from {}",
-    Call.GATE_QUEUE_CAUGHT_UP: "wait until queue {} has caught up",
-    Call.QUEUE_READ: "read the position of stream {}",
-    Call.QUEUE_SETTLE: "remove the start sequence of stream {}",
-}  # fmt: skip
+}
 _NOUNS = {Call.ENTRY_PUT: "record", Call.ENTRY_DELETE: "record deletion"} | {c: "wait" for c in Call if c.waits}
 
 
@@ -57,29 +47,29 @@ def outcome_text(
     took = f" in {show_seconds(seconds)}" if seconds is not None else ""
     warned = diagnostics.lines((*finished.left_alone, *finished.warnings), paper)
     if finished.is_success and finished.stopped is None:
-        again = "Everything in the plan is done." if later else (commands or of_plan(arguments)).then
+        again = "Everything in the plan is done." if later else (commands or plan_commands(arguments)).then
         then = f"{counted(left, 'change')} left out." if left else again
-        written = ", ".join(_written(finished))
+        written = ", ".join(_record_sentences(finished))
         if written and not finished.done:
-            deed_done = paper.paint(_deed_at_rest(finished), "good")
+            deed_done = paper.paint(_word_for_records(finished), "good")
             applied = f"{deed_done}: {written}, and no object was touched{took}. {then}"
         else:
             more = f" {written}." if written else ""
-            applied = f"{paper.paint('Applied', 'good')} {_deeds(finished, took)}.{more} {then}"
+            applied = f"{paper.paint('Applied', 'good')} {_steps_done(finished, took)}.{more} {then}"
         return inert("\n".join([*warned, applied]) + "\n")
-    lines = [*warned, *_troubles(finished, paper)]
-    lines += paper.wrapped(f"{_opening(finished)}{took}. {_counts(finished)}")
-    lines += _half_made(finished, paper)
-    lines += paper.wrapped(_next(finished, commands or of_plan(arguments), backup))
+    lines = [*warned, *_trouble_lines(finished, paper)]
+    lines += paper.wrapped(f"{_opening_words(finished)}{took}. {_open_counts(finished)}")
+    lines += _half_made_lines(finished, paper)
+    lines += paper.wrapped(_next_command(finished, commands or plan_commands(arguments), backup))
     return inert("\n".join(lines) + "\n")
 
 
-def progress(done: int, total: int, step: Step, width: int) -> str:
+def progress_line(done: int, total: int, step: Step, width: int) -> str:
     """Return one line for a terminal, never wider than it. A gate says itself what it waits for."""
     return so_far(done, total) if step.call.waits else cut(f"{so_far(done, total)}  {deed(step)}", width)
 
 
-def begun(total: int) -> str:
+def start_line(total: int) -> str:
     """Return the line before the first step, while leases and the bucket are prepared; a plan of records alone has no
     steps."""
     return so_far(0, total) if total else "recording what this topology owns …"
@@ -97,7 +87,7 @@ def deed(step: Step) -> str:
     return _DEEDS[step.call].format(visible("/".join(step.on)))
 
 
-def _written(finished: Finished) -> Iterator[str]:
+def _record_sentences(finished: Finished) -> Iterator[str]:
     """Say what the ledger records about resources without steps."""
     if finished.adopted:
         yield f"{counted(finished.adopted, 'resource')} now {'belongs' if finished.adopted == 1 else 'belong'} to this topology"
@@ -107,34 +97,36 @@ def _written(finished: Finished) -> Iterator[str]:
         yield f"{counted(finished.let_go, 'record')} {'is' if finished.let_go == 1 else 'are'} removed"
 
 
-def _deed_at_rest(finished: Finished) -> str:
+def _word_for_records(finished: Finished) -> str:
     """Return one word for a run that only wrote records."""
     if finished.adopted:
         return "Adopted"
     return "Recorded" if finished.recorded else "Forgotten"
 
 
-def _deeds(finished: Finished, took: str) -> str:
+def _steps_done(finished: Finished, took: str) -> str:
     """Return `7 steps (4 creates, 2 updates, 1 record)`."""
     counts = Counter(_NOUNS.get(done.step.call, done.step.call.value.split(".")[1]) for done in finished.done)
-    said = ", ".join(counted(count, deed) for deed, count in counts.items())
+    parts = ", ".join(counted(count, deed) for deed, count in counts.items())
     return (
-        f"{counted(len(finished.done), 'step')} ({said}){took}" if said else f"nothing{took}: no object had to change"
+        f"{counted(len(finished.done), 'step')} ({parts}){took}" if parts else f"nothing{took}: no object had to change"
     )
 
 
-def _troubles(finished: Finished, paper: Paper) -> list[str]:
+def _trouble_lines(finished: Finished, paper: Paper) -> list[str]:
     lines: list[str] = []
     for failed in finished.failed:
         head = f"! {visible(failed.step.address)}"
         how = "not done:" if failed.reason.code in REFUSALS else "failed to"
-        what = f"{how} {deed(failed.step)}"
-        lines += _trouble(head, what, failed.reason, paper, strayed_lines(failed.strayed))
+        deed_text = f"{how} {deed(failed.step)}"
+        lines += _trouble_entry(head, deed_text, failed.reason, paper, strayed_lines(failed.strayed))
     for doubt in finished.in_doubt:
-        lines += _trouble(f"? {visible(doubt.step.address)}", f"in doubt: {deed(doubt.step)}", doubt.reason, paper)
+        lines += _trouble_entry(
+            f"? {visible(doubt.step.address)}", f"in doubt: {deed(doubt.step)}", doubt.reason, paper
+        )
     for because, skipped in _by_reason(finished.skipped).items():
         head = f"{counted(len(skipped), 'step')} not tried, because {because}:"
-        lines += [*paper.wrapped(head), *named("of", _addresses(skipped), paper, 4), ""]
+        lines += [*paper.wrapped(head), *name_lines("of", _addresses(skipped), paper, 4), ""]
     return lines
 
 
@@ -144,38 +136,38 @@ def strayed_lines(strayed: Sequence[Strayed], indent: int = 6) -> list[str]:
         return []
     rows = [
         [
-            one.path,
-            *(show_side(value, one.info) for value in (one.planned, one.now)),
-            "–" if one.goes else show_side(one.wanted, one.info),
+            field.path,
+            *(show_side(value, field.info) for value in (field.planned, field.now)),
+            "–" if field.goes else show_side(field.wanted, field.info),
         ]
-        for one in strayed
+        for field in strayed
     ]
     return table([["", "planned from", "now live", "wanted"], *rows], indent=indent)
 
 
-def _trouble(head: str, what: str, reason: Diagnostic, paper: Paper, more: Sequence[str] = ()) -> list[str]:
-    said = f"{reason.code} {reason.message}" if reason.code else reason.message
-    lines = [paper.paint(head, "refused"), *paper.wrapped(what, 4), *paper.wrapped(said, 4), *more]
+def _trouble_entry(head: str, deed_text: str, reason: Diagnostic, paper: Paper, more: Sequence[str] = ()) -> list[str]:
+    reason_text = f"{reason.code} {reason.message}" if reason.code else reason.message
+    lines = [paper.paint(head, "refused"), *paper.wrapped(deed_text, 4), *paper.wrapped(reason_text, 4), *more]
     return [*lines, *(paper.paragraphs(f"Instead: {reason.fix}", 4) if reason.fix else []), ""]
 
 
 def _by_reason(skipped: Iterable[Skipped]) -> dict[str, list[Skipped]]:
     groups: dict[str, list[Skipped]] = {}
-    for one in skipped:
-        groups.setdefault(one.because, []).append(one)
+    for step in skipped:
+        groups.setdefault(step.because, []).append(step)
     return groups
 
 
 def _addresses(settled: Iterable[Skipped | Failed | InDoubt]) -> list[str]:
-    return list(dict.fromkeys(one.step.address for one in settled))
+    return list(dict.fromkeys(outcome.step.address for outcome in settled))
 
 
-def _total(finished: Finished) -> int:
+def _step_total(finished: Finished) -> int:
     return sum(map(len, (finished.done, finished.failed, finished.in_doubt, finished.skipped, finished.not_started)))
 
 
-def _opening(finished: Finished) -> str:
-    of = f"{len(finished.done):_} of {counted(_total(finished), 'step')}"
+def _opening_words(finished: Finished) -> str:
+    of = f"{len(finished.done):_} of {counted(_step_total(finished), 'step')}"
     if finished.stopped is None:
         return f"Not everything could be applied: {of} done"
     return (
@@ -185,38 +177,38 @@ def _opening(finished: Finished) -> str:
     )
 
 
-def _counts(finished: Finished) -> str:
+def _open_counts(finished: Finished) -> str:
     counts = {"failed": finished.failed, "not tried": finished.skipped, "not started": finished.not_started}
-    told = [f"{len(settled):_} {word}" for word, settled in counts.items() if settled]
-    said = ", ".join(
-        [*told, *([f"{counted(len(finished.left_alone), 'change')} left alone"] if finished.left_alone else [])]
+    numbers = [f"{len(settled):_} {word}" for word, settled in counts.items() if settled]
+    open_text = ", ".join(
+        [*numbers, *([f"{counted(len(finished.left_alone), 'change')} left alone"] if finished.left_alone else [])]
     )
     doubt = ", ".join(f"{address} (the request was sent, no answer came)" for address in _addresses(finished.in_doubt))
-    return " ".join(filter(None, (f"{said}." if said else "", f"In doubt: {doubt}." if doubt else "")))
+    return " ".join(filter(None, (f"{open_text}." if open_text else "", f"In doubt: {doubt}." if doubt else "")))
 
 
-def _half_made(finished: Finished, paper: Paper) -> list[str]:
+def _half_made_lines(finished: Finished, paper: Paper) -> list[str]:
     """Find resources of which some steps were carried out and others not; the next apply completes them.
 
     Members that do not return are for their owners to start: nothing is left to write.
     """
-    done = {one.step.address for one in finished.done}
+    done = {outcome.step.address for outcome in finished.done}
     open_: dict[str, list[Step]] = {}
     unfinished: tuple[Settled, ...] = (*finished.failed, *finished.skipped, *finished.not_started)
-    for one in unfinished:
-        if one.step.address in done and one.step.call is not Call.GATE_MEMBERS_BACK:
-            open_.setdefault(one.step.address, []).append(one.step)
+    for outcome in unfinished:
+        if outcome.step.address in done and outcome.step.call is not Call.GATE_MEMBERS_BACK:
+            open_.setdefault(outcome.step.address, []).append(outcome.step)
     if not open_:
         return ["Nothing is half-made."] if not finished.in_doubt else []
-    shown = "; ".join(f"{address} (still to do: {_deeds_of(steps)})" for address, steps in open_.items())
-    return paper.wrapped(f"Nothing is half-made except {shown}; the next apply completes it.")
+    open_text = "; ".join(f"{address} (still to do: {_deed_list(steps)})" for address, steps in open_.items())
+    return paper.wrapped(f"Nothing is half-made except {open_text}; the next apply completes it.")
 
 
-def _deeds_of(steps: Sequence[Step]) -> str:
+def _deed_list(steps: Sequence[Step]) -> str:
     return ", ".join(map(deed, steps))
 
 
-def _next(finished: Finished, commands: CommandLines, backup: str | None) -> str:
+def _next_command(finished: Finished, commands: CommandLines, backup: str | None) -> str:
     if finished.failed or finished.left_alone:
         return f"Next: see what is left with  {commands.look}"
     first_kept = f" --backup {shlex.quote(backup)}" if backup else ""

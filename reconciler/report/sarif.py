@@ -19,7 +19,7 @@ from reconciler.model.policy import is_policy
 from reconciler.report.codec.json import json_text
 from reconciler.report.document.document import Document, ReportedFinding, findings
 from reconciler.report.document.headline import heading
-from reconciler.report.document.judgements import instead, sentence
+from reconciler.report.document.judgements import sentence, way_out_lines
 from reconciler.report.words.visible import visible
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
@@ -30,19 +30,14 @@ _FIRST_SENTENCE = 200
 Data = dict[str, Any]
 
 
-def render(document: Document) -> str:
-    """Render one report as a SARIF log with a single run."""
-    return joined([document])
-
-
 def joined(documents: Sequence[Document]) -> str:
     """Join several reports, with a run for each."""
     runs = [_run(document, findings(document)) for document in documents]
     return json_text({"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": runs})
 
 
-def _run(document: Document, found: Sequence[ReportedFinding]) -> Data:
-    codes = {one.code: one for one in reversed(found)}
+def _run(document: Document, reported: Sequence[ReportedFinding]) -> Data:
+    codes = {finding.code: finding for finding in reversed(reported)}
     rules = sorted(codes)
     return {
         "tool": {
@@ -58,23 +53,23 @@ def _run(document: Document, found: Sequence[ReportedFinding]) -> Data:
         },
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
-        "results": _results(found, rules, document.somewhere()),
+        "results": _results(reported, rules, document.somewhere()),
     }
 
 
-def _rule(one: ReportedFinding, document: Document) -> Data:
-    page = document.explain(one.code) or sentence(one.name.replace("-", " "))
+def _rule(finding: ReportedFinding, document: Document) -> Data:
+    page = document.explain(finding.code) or sentence(finding.name.replace("-", " "))
     paragraphs = [" ".join(paragraph.split()) for paragraph in page.split("\n\n")]
-    where = {} if is_policy(one.code) else {"helpUri": rule_url(one.code)}
+    where = {} if is_policy(finding.code) else {"helpUri": rule_url(finding.code)}
     return {
-        "id": one.code,
-        "name": _pascal(one.name),
+        "id": finding.code,
+        "name": _pascal(finding.name),
         "shortDescription": {"text": _cut(paragraphs[0])},
         "fullDescription": {"text": paragraphs[0]},
         **where,
         "help": {"text": page, "markdown": page},
-        "defaultConfiguration": {"level": _LEVELS[one.severity]},
-        "properties": {"tags": ["nats", "jetstream", one.name], "precision": "very-high"},
+        "defaultConfiguration": {"level": _LEVELS[finding.severity]},
+        "properties": {"tags": ["nats", "jetstream", finding.name], "precision": "very-high"},
     }
 
 
@@ -87,42 +82,42 @@ def _cut(text: str) -> str:
     return text if len(text) <= _FIRST_SENTENCE else text[: _FIRST_SENTENCE - 1] + "…"
 
 
-def _results(found: Iterable[ReportedFinding], rules: Sequence[str], somewhere: SourceSpan) -> list[Data]:
-    seen: Counter[str] = Counter()
+def _results(reported: Iterable[ReportedFinding], rules: Sequence[str], somewhere: SourceSpan) -> list[Data]:
+    prints: Counter[str] = Counter()
     results = []
-    for one in found:
-        print_ = _fingerprint(one)
-        seen[print_] += 1
-        location = _location(one, one.place or somewhere)
-        results.append(_result(one, rules.index(one.code), location, f"{print_}:{seen[print_]}"))
+    for finding in reported:
+        print_ = _fingerprint(finding)
+        prints[print_] += 1
+        location = _location(finding, finding.place or somewhere)
+        results.append(_result(finding, rules.index(finding.code), location, f"{print_}:{prints[print_]}"))
     return results
 
 
-def _result(one: ReportedFinding, index: int, location: Data, fingerprint: str) -> Data:
+def _result(finding: ReportedFinding, index: int, location: Data, fingerprint: str) -> Data:
     result: Data = {
-        "ruleId": one.code,
+        "ruleId": finding.code,
         "ruleIndex": index,
-        "level": _LEVELS[one.severity],
-        "message": {"text": _message(one)},
+        "level": _LEVELS[finding.severity],
+        "message": {"text": _message(finding)},
         "locations": [location],
         "partialFingerprints": {"primaryLocationLineHash": fingerprint},
     }
-    if one.consented is not None:
-        result["suppressions"] = [{"kind": "inSource", "justification": visible(one.consented)}]
+    if finding.consented is not None:
+        result["suppressions"] = [{"kind": "inSource", "justification": visible(finding.consented)}]
     return result
 
 
-def _message(one: ReportedFinding) -> str:
-    about = f"{one.address}: " if one.address else ""
-    lines = [about + sentence(one.message, one.path), *instead(one.fix)]
+def _message(finding: ReportedFinding) -> str:
+    address = f"{finding.address}: " if finding.address else ""
+    lines = [address + sentence(finding.message, finding.path), *way_out_lines(finding.fix)]
     return "\n".join(visible(line) for line in lines)
 
 
-def _location(one: ReportedFinding, place: SourceSpan) -> Data:
+def _location(finding: ReportedFinding, place: SourceSpan) -> Data:
     """Return a location in any case: GitHub refuses a file in which one result has no place."""
     location: Data = {"physicalLocation": {"artifactLocation": _artifact(place.file), "region": _region(place)}}
-    if one.address:
-        name = visible(one.address)
+    if finding.address:
+        name = visible(finding.address)
         location["logicalLocations"] = [{"fullyQualifiedName": name, "kind": "resource"}]
     return location
 
@@ -144,10 +139,12 @@ def _region(span: SourceSpan) -> Data:
     }
 
 
-def _fingerprint(one: ReportedFinding) -> str:
+def _fingerprint(finding: ReportedFinding) -> str:
     """Return the fingerprint. Messages contain numbers that change by themselves, so they count only for findings
     without an address."""
-    file = one.place.file if one.place else ""
-    about = [one.code, one.address, one.path] if one.address else [one.code, file, one.message]
-    text = json.dumps(about, ensure_ascii=True)
+    file = finding.place.file if finding.place else ""
+    identity = (
+        [finding.code, finding.address, finding.path] if finding.address else [finding.code, file, finding.message]
+    )
+    text = json.dumps(identity, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

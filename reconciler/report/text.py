@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from reconciler.changes.plan import Plan
 from reconciler.report.document.blocks import block
 from reconciler.report.document.document import Document
 from reconciler.report.document.entries import ChangeEntry, entries
-from reconciler.report.document.headline import as_read, heading, headline, sums, what_next
-from reconciler.report.document.long import once_more, shortened
+from reconciler.report.document.headline import heading, headline, moment_note, sums, what_next
+from reconciler.report.document.long import reminders, shortened_entries
 from reconciler.report.words import diagnostics
-from reconciler.report.words.names import named
+from reconciler.report.words.names import name_lines
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import counted
 from reconciler.report.words.visible import inert, lines_visible, visible
@@ -25,12 +24,16 @@ def render(document: Document) -> str:
     """Render a plan, or findings in files."""
     if document.plan is None:
         return diagnostics.report(document.diagnostics, document.paper) + inert(lines_visible(document.summary))
-    found = diagnostics.report(document.diagnostics, document.paper)
+    diagnostics_text = diagnostics.report(document.diagnostics, document.paper)
     done = "".join(f"{visible(line)}\n" for line in document.outcome.splitlines())
-    return inert("\n".join(filter(None, (_plan(document, document.plan), found, done, _felt(document)))))
+    return inert(
+        "\n".join(
+            filter(None, (_plan_report(document, document.plan), diagnostics_text, done, _probe_report(document)))
+        )
+    )
 
 
-def _felt(document: Document) -> str:
+def _probe_report(document: Document) -> str:
     if document.probe is None:
         return ""
     from reconciler.report.document.probe import probe_lines  # noqa: PLC0415 - only a rehearsal plays clients
@@ -40,46 +43,43 @@ def _felt(document: Document) -> str:
 
 def joined(documents: Sequence[Document]) -> str:
     """Join all reports with an empty line between them; a report with its own form keeps it."""
-    told = [document.told("text", render) for document in documents]
+    texts = [document.told("text", render) for document in documents]
     paper = documents[-1].paper if documents else Paper()
-    is_long = len(told) > 1 and paper.height and paper.rows(told) >= paper.height
-    return "\n".join([*told, *(_stopped_above(documents[:-1]) if is_long else ())])
+    is_long = len(texts) > 1 and paper.height and paper.rows(texts) >= paper.height
+    return "\n".join([*texts, *(_reminders_of_earlier(documents[:-1]) if is_long else ())])
 
 
-def _stopped_above(documents: Sequence[Document]) -> Iterator[str]:
+def _reminders_of_earlier(documents: Sequence[Document]) -> Iterator[str]:
     """The last screen shows only the last topology."""
-    for one in documents:
-        if one.plan and (lines := once_more(one.plan, entries(one.plan.changes), one.paper, goes_on=False)):
-            yield inert("\n".join([heading(one), *lines]))
+    for document in documents:
+        if document.plan and (
+            lines := reminders(document.plan, entries(document.plan.changes), document.paper, goes_on=False)
+        ):
+            yield inert("\n".join([heading(document), *lines]))
 
 
-def plan_text(plan: Plan, paper: Paper | None = None, **said: Any) -> str:
-    """Return the whole report of a plan, ending in a newline; other content of a document may be `said`."""
-    return render(Document(plan=plan, topology=plan.topology, paper=paper or Paper(), **said))
-
-
-def _plan(document: Document, plan: Plan) -> str:
+def _plan_report(document: Document, plan: Plan) -> str:
     paper, then = document.paper, what_next(document)
     if not (plan.changes or plan.diagnostics or plan.hidden or paper.verbose):
         return f"{_nothing_to_do(document, plan)}\n"
-    head, last, found = [*headline(document), ""], _last_lines(plan, paper, then), entries(plan.changes)
+    head, last, every = [*headline(document), ""], _closing_lines(plan, paper, then), entries(plan.changes)
     if plan.diagnostics:
         head += [*diagnostics.lines(plan.diagnostics, paper), ""]
-    lines = [*head, *_spaced(block(entry, paper) for entry in found)]
+    lines = [*head, *_with_gaps(block(entry, paper) for entry in every)]
     if paper.height and paper.rows([*lines, *last]) >= paper.height:
-        lines = [*head, *_long(document, plan, found, paper.height - paper.rows([*head, *last]))]
+        lines = [*head, *_entries_on_screen(document, plan, every, paper.height - paper.rows([*head, *last]))]
     return inert("\n".join([*lines, *last]) + "\n")
 
 
-def _long(document: Document, plan: Plan, found: list[ChangeEntry], room: int) -> list[str]:
+def _entries_on_screen(document: Document, plan: Plan, every: list[ChangeEntry], room: int) -> list[str]:
     """Show the entries of a plan that is longer than the screen, which has `room` rows for them."""
     paper, rest = document.paper, list[str]()
     if document.is_asked_about and not paper.verbose:
         room -= QUESTION
-        part = shortened(found, paper, room)
-        found, rest = part.shown, part.rest
-    lines = [*_spaced(block(entry, paper) for entry in found), *rest]
-    again = once_more(plan, found, paper, goes_on=document.goes_on) if paper.rows(lines) > room else []
+        part = shortened_entries(every, paper, room)
+        every, rest = part.shown, part.rest
+    lines = [*_with_gaps(block(entry, paper) for entry in every), *rest]
+    again = reminders(plan, every, paper, goes_on=document.goes_on) if paper.rows(lines) > room else []
     return [*lines, *again]
 
 
@@ -88,27 +88,30 @@ def _nothing_to_do(document: Document, plan: Plan) -> str:
     return f"{heading(document)}: nothing to do, {counted(plan.kept, 'resource')} as declared{unmanaged}"
 
 
-def _spaced(blocks: Iterable[list[str]]) -> list[str]:
+def _with_gaps(blocks: Iterable[list[str]]) -> list[str]:
     """Keep one-liners together, and put an empty line after an entry with details."""
     lines: list[str] = []
     was_long = False
-    for one in blocks:
+    for lines_of_one in blocks:
         if was_long:
             lines.append("")
-        lines += one
-        was_long = len(one) > 1
+        lines += lines_of_one
+        was_long = len(lines_of_one) > 1
     return [*lines, ""] if lines else []
 
 
-def _last_lines(plan: Plan, paper: Paper, then: str) -> list[str]:
+def _closing_lines(plan: Plan, paper: Paper, then: str) -> list[str]:
     lines: list[str] = []
     if paper.verbose and plan.unmanaged:
-        lines += [*named("live, but neither declared nor owned here; never touched:", plan.unmanaged, paper, 0), ""]
+        lines += [
+            *name_lines("live, but neither declared nor owned here; never touched:", plan.unmanaged, paper, 0),
+            "",
+        ]
     if plan.hidden:
         lines.append(f"{counted(plan.hidden, 'change')} left out of this run")
     return [
         *lines,
-        *(line for said in as_read(plan) for line in paper.wrapped(said)),
+        *(line for note in moment_note(plan) for line in paper.wrapped(note)),
         sums(plan, paper),
         *([then] if then else []),
     ]

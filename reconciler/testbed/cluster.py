@@ -84,23 +84,16 @@ class Cluster:
         can be placed on all of them."""
         self._wait_for(self._is_ready)
 
-    def meta_leader(self) -> str:
-        """Return the name of the node that decides what exists; while it is gone, nobody answers a LIST."""
-        return self._wait_for(self._leader)
-
     def _wait_for(self, look: Callable[[], Awaitable[T | None]]) -> T:
         """Wait until there is something to see."""
         deadline = time.monotonic() + 3 * START_TIMEOUT
         with waiting(f"for {len(self.nodes)} throw-away nats-servers to agree on a leader", 3 * START_TIMEOUT):
-            while not (seen := asyncio.run(_looked(look))):
+            while not (result := asyncio.run(_look_or_none(look))):
                 if time.monotonic() > deadline:
                     logs = "\n".join(n.log[-2000:] for n in self.nodes)
                     raise RuntimeError(f"the cluster did not become ready:\n{logs}")
                 time.sleep(0.05)  # the meta group announces nothing before it has a leader
-        return seen
-
-    async def _leader(self) -> str | None:
-        return next((str(view["leader"]) for view in (await self._asked()).values() if view.get("leader")), None)
+        return result
 
     async def _is_ready(self) -> bool:
         return _agrees(await self._asked(), len(self.nodes)) and await self._knows_all_peers()
@@ -115,10 +108,10 @@ class Cluster:
         nc = await self._connected(self._user)
         try:
             body = json.dumps({"name": UNKNOWN, **wanted}).encode()
-            said = await nc.request(f"$JS.API.STREAM.CREATE.{UNKNOWN}", body, timeout=2)
+            answer = await nc.request(f"$JS.API.STREAM.CREATE.{UNKNOWN}", body, timeout=2)
         finally:
             await nc.close()
-        return b"peer offline" not in said.data
+        return b"peer offline" not in answer.data
 
     async def _asked(self) -> dict[str, dict[str, Any]]:
         nc = await self._connected(self._system)
@@ -136,8 +129,8 @@ class Cluster:
         inbox = nc.new_inbox()
         answers = await nc.subscribe(inbox)
         await nc.publish("$SYS.REQ.SERVER.PING.JSZ", b"{}", reply=inbox)
-        found = [json.loads((await answers.next_msg(timeout=1)).data) for node in self.nodes if node.is_running]
-        return {answer["server"]["name"]: answer["data"].get("meta_cluster") or {} for answer in found}
+        infos = [json.loads((await answers.next_msg(timeout=1)).data) for node in self.nodes if node.is_running]
+        return {answer["server"]["name"]: answer["data"].get("meta_cluster") or {} for answer in infos}
 
     def close(self) -> None:
         """End every node, as `Node.close` does."""
@@ -151,8 +144,8 @@ class Cluster:
         self.close()
 
 
-async def _looked(look: Callable[[], Awaitable[T | None]]) -> T | None:
-    """None also where somebody does not answer yet."""
+async def _look_or_none(look: Callable[[], Awaitable[T | None]]) -> T | None:
+    """Return what a look shows; None also where a server does not answer yet."""
     with contextlib.suppress(NatsError, OSError, asyncio.TimeoutError):
         return await look()
     return None

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.waits import waiting
 
 
@@ -111,15 +111,10 @@ class DevFolder:
         try:
             yield
         except OSError as error:
-            what = f"The embedded server cannot keep its data in {self.root}"
-            message = f"{what}: {(error.strerror or str(error)).lower()}. Nothing was changed."
+            failure = f"The embedded server cannot keep its data in {self.root}"
+            message = f"{failure}: {(error.strerror or str(error)).lower()}. Nothing was changed."
             fix = "Run this in a folder you may write to, or connect to a server with --server or --context."
-            raise CannotContinue(failure("NA122", "dev-folder-unusable", message, fix)) from None
-
-
-def failure(code: str, name: str, message: str, fix: str) -> Diagnostic:
-    """Return an error about the embedded server; `fix` tells the user what to do."""
-    return Diagnostic(severity=Severity.ERROR, code=code, name=name, message=message, fix=fix)
+            raise CannotContinue.because("NA122", "dev-folder-unusable", message, fix=fix) from None
 
 
 def _same(file: Path, other: os.stat_result) -> bool:

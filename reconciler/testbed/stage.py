@@ -92,10 +92,10 @@ class Stage:
 
 
 def _failed(program: Path, error: Exception) -> Diagnostic:
-    said = [line for line in str(error).splitlines() if line.strip()]
+    lines = [line for line in str(error).splitlines() if line.strip()]
     return Diagnostic(
         severity=Severity.ERROR, code="NA125", name="stage-failed",
-        message=f"a throw-away server of the rehearsal did not start: {said[-1] if said else type(error).__name__}",
+        message=f"a throw-away server of the rehearsal did not start: {lines[-1] if lines else type(error).__name__}",
         fix=f"check that {program} runs on this machine; the account was not touched",
     )  # fmt: skip
 
@@ -103,8 +103,8 @@ def _failed(program: Path, error: Exception) -> Diagnostic:
 @contextmanager
 def stage(cast: Cast, program: Path) -> Iterator[Stage]:
     """Run until the block is left; then everything is gone."""
-    with _folder() as folder:
-        built = _built(cast, program, folder)
+    with _temporary_folder() as folder:
+        built = _build_stage(cast, program, folder)
         try:
             built.start(program)
             yield built
@@ -113,14 +113,14 @@ def stage(cast: Cast, program: Path) -> Iterator[Stage]:
 
 
 @contextmanager
-def _folder() -> Iterator[Path]:
+def _temporary_folder() -> Iterator[Path]:
     folder = tempfile.mkdtemp(prefix="reconciler-stage-")
     sweeper = [sys.executable, "-ISc", _SWEEP, folder]
     with subprocess.Popen(sweeper, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True):
         yield Path(folder)
 
 
-def _built(cast: Cast, program: Path, folder: Path) -> Stage:
+def _build_stage(cast: Cast, program: Path, folder: Path) -> Stage:
     password, target = secrets.token_urlsafe(16), cast.target
     settings: Settings = {"max_memory_store": ROOM, "max_file_store": ROOM}
     if target.domain:

@@ -12,11 +12,11 @@ import pytest
 from reconciler.cli.shared.reporting import LESS, pager_command
 from reconciler.report.document.document import Document
 from reconciler.report.formats import FORMATS
-from reconciler.report.text import plan_text
 from reconciler.report.words.paper import Paper
 from tests.cli.running import Shell, command, environment
 from tests.golden.test_golden import planned
 from tests.support.accounts import Account
+from tests.support.reports import plan_text
 from tests.support.terminal import Terminal
 
 MANY = 60

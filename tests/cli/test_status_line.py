@@ -17,7 +17,7 @@ from reconciler.cli.shared.status_line import OFTEN
 from reconciler.model import waits
 from reconciler.model.waits import Wait, waiting
 from reconciler.model.wire.steps import Call, Step
-from reconciler.report.outcome import begun, progress, so_far
+from reconciler.report.outcome import progress_line, so_far, start_line
 from reconciler.report.words.status import duration, status
 from reconciler.report.words.visible import columns
 from reconciler.server.remember.lease import LeaseTerms, leased
@@ -89,8 +89,8 @@ def test_times_are_said_as_people_say_them(seconds: float, said: str) -> None:
 
 def test_what_a_gate_waits_for_is_said_once() -> None:
     step = Step(id="g", call=Call.GATE_REPLICAS_CURRENT, on=("S",), address="stream/S", body={})
-    assert progress(3, 10, step, 100) == so_far(3, 10) == "3 of 10 steps"
-    assert (begun(2), begun(0)) == ("0 of 2 steps", "recording what this topology owns …")
+    assert progress_line(3, 10, step, 100) == so_far(3, 10) == "3 of 10 steps"
+    assert (start_line(2), start_line(0)) == ("0 of 2 steps", "recording what this topology owns …")
 
 
 # -- which wait

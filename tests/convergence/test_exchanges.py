@@ -19,6 +19,7 @@ from reconciler.testbed import imagined
 from tests.convergence.drawing import Wishes, topology
 from tests.convergence.exchanges import PUBLISHED, filter_exchanges, interest_exchanges, subject_exchanges
 from tests.convergence.running import apply_offline, plan_offline, remaining
+from tests.support.imagining import after_each
 
 Exchange = tuple[Wishes, Wishes]
 
@@ -102,7 +103,7 @@ def test_no_step_on_the_way_is_one_a_server_refuses(
         first, then = exchanged(exchange)
         snapshot = apply_offline(plan_offline(first, empty(version)), empty(version))
         plan, wanted = plan_offline(then, snapshot), lasting(exchange)
-        on_the_way = imagined.after_each(snapshot, plan.steps)
+        on_the_way = after_each(snapshot, plan.steps)
         assert [found for after in on_the_way for found in wrongs(after, wanted)] == []
         assert not plan.blocked
         assert remaining(plan_offline(then, apply_offline(plan, snapshot)), ()) == []
@@ -122,9 +123,9 @@ def test_a_run_cut_off_after_any_step_is_finished_by_the_next(
         snapshot = apply_offline(plan_offline(first, empty(version)), empty(version))
         wanted = lasting(exchange)
         ends: list[Snapshot] = []
-        for cut in distinct(imagined.after_each(snapshot, plan_offline(then, snapshot).steps)):
+        for cut in distinct(after_each(snapshot, plan_offline(then, snapshot).steps)):
             plan = plan_offline(then, cut)
-            on_the_way = imagined.after_each(cut, plan.steps)
+            on_the_way = after_each(cut, plan.steps)
             assert [found for after in on_the_way for found in wrongs(after, wanted)] == []
             ends.append(apply_offline(plan, cut))
         assert [left for end in distinct(ends) for left in remaining(plan_offline(then, end), ())] == []

@@ -16,7 +16,7 @@ from reconciler.journeys.drift.drift import Drift, Item
 from reconciler.journeys.plan.plan import Planned
 from reconciler.model.topology import Topology
 from reconciler.server.connect.options import ConnectOptions
-from reconciler.server.wire.answers import answer
+from reconciler.server.wire.answers import answer_of
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.audit import SUBJECT, Attribution
 from tests.cli.running import EXAMPLES
@@ -69,7 +69,7 @@ class Owner:
             js = apis[names[0]]
             if done(await js.request("STREAM.NAMES", {"subject": SUBJECT}))["streams"]:
                 done(
-                    answer(await js.pipeline.request(SUBJECT, b"", within=10))
+                    answer_of(await js.pipeline.request(SUBJECT, b"", within=10))
                 )  # stored, as all that was told before it
             for nc in clients.values():
                 await nc.close()

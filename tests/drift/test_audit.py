@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 
 from reconciler.changes.kind import Raw
-from reconciler.server.wire.audit import UNKNOWN, Event, event, who_changed, who_deleted, who_deleted_before, who_made
+from reconciler.server.wire.audit import (
+    UNKNOWN,
+    Event,
+    event_of,
+    who_changed,
+    who_deleted,
+    who_deleted_before,
+    who_made,
+)
 
 S = Raw("stream", ("S",))
 C = Raw("consumer", ("S", "c"))
@@ -32,13 +40,13 @@ def said(endpoint: str, response: dict[str, Any], who: str = "alice", **client: 
 
 
 def update(who: str, **config: Any) -> Event:
-    found = event(said("STREAM.UPDATE.S", {"config": config}, who))
+    found = event_of(said("STREAM.UPDATE.S", {"config": config}, who))
     assert found is not None
     return found
 
 
 def gone(who: str, endpoint: str = "STREAM.DELETE.S") -> Event:
-    found = event(said(endpoint, {"success": True}, who))
+    found = event_of(said(endpoint, {"success": True}, who))
     assert found is not None
     return found
 
@@ -57,7 +65,7 @@ def author(events: list[Event], now: Any, before: Any = UNKNOWN, raw: Raw = S) -
     ],
 )  # fmt: skip
 def test_reads_refusals_and_whatever_is_no_audit_event_change_nothing(data: bytes) -> None:
-    assert event(data) is None
+    assert event_of(data) is None
 
 
 @pytest.mark.parametrize(
@@ -68,7 +76,7 @@ def test_reads_refusals_and_whatever_is_no_audit_event_change_nothing(data: byte
     ],
 )  # fmt: skip
 def test_every_way_to_change_something_names_what_it_is(endpoint: str, on: Raw) -> None:
-    found = event(said(endpoint, {"config": {}}))
+    found = event_of(said(endpoint, {"config": {}}))
     assert found is not None
     assert found.on == on
 
@@ -110,8 +118,8 @@ def test_a_deletion_is_by_the_last_who_asked_also_for_the_stream_around_it() -> 
 
 
 def test_who_made_it_anew_answers_for_this_very_creation_time() -> None:
-    made = event(said("STREAM.CREATE.S", {"config": {}, "created": "T2"}, "bob"))
-    again = event(said("STREAM.CREATE.S", {"config": {}, "created": "T2"}, "carol"))
+    made = event_of(said("STREAM.CREATE.S", {"config": {}, "created": "T2"}, "bob"))
+    again = event_of(said("STREAM.CREATE.S", {"config": {}, "created": "T2"}, "carol"))
     assert made is not None
     assert again is not None
     assert (by := who_made([gone("alice"), made, again], S, "T2")).actor
@@ -124,14 +132,14 @@ def test_who_made_it_anew_answers_for_this_very_creation_time() -> None:
 
 
 def test_behind_a_leaf_node_the_server_knows_no_client() -> None:
-    found = event(said("STREAM.UPDATE.S", {"config": {}}, "edge-1", kind="Leafnode"))
+    found = event_of(said("STREAM.UPDATE.S", {"config": {}}, "edge-1", kind="Leafnode"))
     assert found is not None
     assert found.actor.client == "somebody behind leaf node edge-1"
 
 
 def test_a_pause_tells_nothing_of_other_fields() -> None:
-    paused = event(said("CONSUMER.PAUSE.S.c", {"paused": True, "pause_until": "2099-01-01T00:00:00Z"}, "bob"))
-    changed = event(said("CONSUMER.CREATE.S.c", {"name": "c", "config": {"max_age": 2}}, "alice"))
+    paused = event_of(said("CONSUMER.PAUSE.S.c", {"paused": True, "pause_until": "2099-01-01T00:00:00Z"}, "bob"))
+    changed = event_of(said("CONSUMER.CREATE.S.c", {"name": "c", "config": {"max_age": 2}}, "alice"))
     assert paused is not None
     assert changed is not None
     assert author([changed, paused], now=2, before=7, raw=C) == "alice"

@@ -16,8 +16,7 @@ from reconciler.journeys.drift.restore import restore
 from reconciler.journeys.plan.plan import Planned
 from reconciler.model.run_options import RunOptions
 from reconciler.report.outcome import outcome_text
-from reconciler.report.text import plan_text
-from reconciler.report.words.commands import of_restoring
+from reconciler.report.words.commands import restore_commands
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from tests.drift.account import Owner, asking, updating
@@ -27,6 +26,7 @@ from tests.e2e.someone import Someone
 from tests.groups.making import until
 from tests.support.accounts import Account
 from tests.support.jetstream import make_consumer, talk
+from tests.support.reports import plan_text
 from tests.support.topologies import HEADER
 from tests.support.versions import on_every_version
 
@@ -226,7 +226,7 @@ def test_what_is_to_be_typed_next_is_never_an_apply_of_what_waits_in_the_files(s
     ran = someone("drift", file, "--restore", "--yes", "--allow", "CO106=consumer/S/c")
     assert (ran.code, "After editing: reconciler drift" in ran.out) == (4, True), ran
     assert "reconciler apply" not in ran.out
-    told = outcome_text(Finished(stopped="interrupted"), commands=of_restoring("t", "t --allow CO106=x"))
+    told = outcome_text(Finished(stopped="interrupted"), commands=restore_commands("t", "t --allow CO106=x"))
     assert "Next: reconciler drift t --allow CO106=x --restore" in told
 
 

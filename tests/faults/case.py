@@ -376,7 +376,7 @@ class Playing:
 
     async def _again(self) -> None:
         """The lease of a killed one is removed as `unlock` does it; then whatever is left is done."""
-        held = await lease.look(self.js, "t")
+        held = await lease.lease_state(self.js, "t")
         if isinstance(held, Held):
             await lease.remove(self.js, held)
         planned = await plan(self.wanted, self.js, OPTIONS)

@@ -140,7 +140,7 @@ def test_whoever_changed_something_is_named_with_what_it_was(told: Told, minor: 
 def test_actors_are_those_that_drift_names(told: Told, minor: str) -> None:
     """By the same requests: those that change what an object is. The table has them by the time they tell; a server that
     answers requests on several threads stores two that follow one another in either order."""
-    named = [one.actor for message in told.messages[minor] if (one := audit.event(message.data)) is not None]
+    named = [one.actor for message in told.messages[minor] if (one := audit.event_of(message.data)) is not None]
     expected = [(one.request, one.client, one.user, one.host) for one in sorted(named, key=lambda one: one.at)]
     found = told.of("actors", minor, "request", "client", "user", "host")
     assert [one for one in found if ".UNPIN." not in one[0]] == expected

@@ -17,7 +17,7 @@ from reconciler.fleet.events.events import merged_events, positions, up_to_gaps
 from reconciler.fleet.report.json_schema import fleet_schema
 from reconciler.fleet.tables.store import store
 from reconciler.fleet.tables.tables import MESSAGES
-from reconciler.server.wire.answers import answer
+from reconciler.server.wire.answers import answer_of
 from reconciler.server.wire.api import JetStream
 from tests.fleet.told import Heard, audit, event, events
 from tests.support.accounts import Account
@@ -87,7 +87,7 @@ def told(account: Account, *names: str, anew: bool = False) -> None:
 
 async def _stored(js: JetStream) -> None:
     """Is all that was told before."""
-    done(answer(await js.pipeline.request("$JS.EVENT.ADVISORY.MARK", b"", within=10)))
+    done(answer_of(await js.pipeline.request("$JS.EVENT.ADVISORY.MARK", b"", within=10)))
 
 
 def test_each_night_reads_what_came_since_the_last_one(nights: Nights) -> None:

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from reconciler.fleet.accounts.source import read_live
 from reconciler.fleet.tables.tables import MESSAGES
-from reconciler.server.wire.answers import answer
+from reconciler.server.wire.answers import answer_of
 from reconciler.server.wire.api import JetStream
 from tests.fleet.keeping import kept_up
 from tests.support.accounts import Account
@@ -27,7 +27,7 @@ def publish(account: Account, *words: str) -> None:
     async def work(js: JetStream) -> None:
         await make_stream(js, "S", subjects=["s"], allow_direct=True)
         for word in words:
-            done(answer(await js.pipeline.request("s", word.encode(), within=10)))
+            done(answer_of(await js.pipeline.request("s", word.encode(), within=10)))
 
     talk(account, work)
 

@@ -19,8 +19,8 @@ from reconciler.fleet.tables.frames import frame_of
 from reconciler.fleet.tables.tables import EVENTS
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.connect.settings import Settings
-from reconciler.server.read.messages import Message, Range, last, pages
-from reconciler.server.wire.answers import answer
+from reconciler.server.read.messages import Message, Range, last_message, pages
+from reconciler.server.wire.answers import answer_of
 from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer, make_stream, talk
@@ -88,7 +88,7 @@ async def _provoke(js: JetStream) -> None:
     usual = {"priority_policy": "pinned_client", "priority_groups": ["g"], "priority_timeout": 60 * SECOND}
     consumer = await make_consumer(js, "S", "c", **usual, sample_freq="100", max_deliver=1, ack_wait=60 * SECOND)
     for _ in range(4):
-        done(answer(await js.pipeline.request("s", b"", within=PATIENCE)))
+        done(answer_of(await js.pipeline.request("s", b"", within=PATIENCE)))
     pinned = await _pulled(js)
     same = {"id": (pinned.headers or {})["Nats-Pin-Id"]}
     await pinned.respond(b"+ACK")
@@ -108,13 +108,13 @@ async def _provoke(js: JetStream) -> None:
     await told.until("STREAM.UPDATED.S", "API.STREAM.UPDATE.S", "CONSUMER.DELETED", "API.CONSUMER.DELETE.S.c",
                      "API.STREAM.DELETE.NOBODY")  # fmt: skip
     done(
-        answer(await js.pipeline.request("$JS.EVENT.MARK", b"", within=PATIENCE))
+        answer_of(await js.pipeline.request("$JS.EVENT.MARK", b"", within=PATIENCE))
     )  # stored, as all that was told before it
 
 
 async def kept(js: JetStream) -> list[Message]:
     """By stream EVENTS."""
-    end = await last(js, "EVENTS")
+    end = await last_message(js, "EVENTS")
     assert isinstance(end, Message)
     return [one async for page in pages(js, Range(stream="EVENTS", after=0, upto=end.sequence - 1)) for one in page]
 

@@ -18,8 +18,8 @@ from reconciler.changes.plan import Plan
 from reconciler.engine.compare import count_objects
 from reconciler.model.wire.questions import Question, SubjectCounts
 from reconciler.report.codec.json import plan_json
-from reconciler.report.text import plan_text
 from tests.support.plans import plan_from_json
+from tests.support.reports import plan_text
 from tests.support.topologies import Scene, account, facts, from_files, ledger_of, overlaid, target
 
 FOLDER = Path(__file__).parent

@@ -11,10 +11,10 @@ from reconciler.changes.effect import Side
 from reconciler.changes.events import Finished
 from reconciler.changes.rehearsal import Experience, Foresight, Missing, Probe, Rehearsal, Unshown
 from reconciler.journeys.rehearse.json import rehearsal_json
-from reconciler.journeys.rehearse.text import rehearsal_text, shown
+from reconciler.journeys.rehearse.text import rehearsal_findings, rehearsal_text
 from reconciler.kinds import REGISTRY
 from reconciler.report.document.document import Document
-from reconciler.report.document.probe import said
+from reconciler.report.document.probe import in_better_words
 from reconciler.report.formats import FORMATS
 from tests.golden.test_golden import FOLDER, folder, planned, same
 from tests.support.topologies import from_files
@@ -75,7 +75,7 @@ def document(folder: Path, probe: Probe = PROBE) -> Document:
         kinds=REGISTRY.by_name,
         command="rehearse", topology=found.plan.topology, plan=found.plan, declared=from_files(Path("desired.yaml")),
         title=f"{found.plan.topology} on throw-away servers", goes_on=True, outcome=rehearsal_text(found), probe=probe,
-        diagnostics=tuple(shown(found)), explain=lambda code: f"What {code} means.\n\nInstead: what its page says.",
+        diagnostics=tuple(rehearsal_findings(found)), explain=lambda code: f"What {code} means.\n\nInstead: what its page says.",
         own={"json": lambda _: rehearsal_json(found, 1)},
     )  # fmt: skip
 
@@ -125,4 +125,4 @@ def test_what_follows_is_counted_by_difference_as_above(folder: Path) -> None:
     ],
 )
 def test_what_the_battery_notes_reads_well(noted: str, read: str) -> None:
-    assert said(noted) == read
+    assert in_better_words(noted) == read

@@ -26,7 +26,7 @@ from reconciler.model.records import BUCKET
 from reconciler.report.outcome import outcome_text
 from reconciler.server.read import lost_answers as settled
 from reconciler.server.read.read_kv import entry
-from reconciler.server.read.snapshot import torn
+from reconciler.server.read.snapshot import archive_fault
 from reconciler.server.remember.lease import LeaseTerms
 from reconciler.server.wire.answers import Refusal
 from reconciler.server.wire.api import JetStream
@@ -272,7 +272,7 @@ def test_who_may_not_take_snapshots_hears_it_before_anything(tmp_path: Path, mon
 
 def test_a_torn_archive_is_seen() -> None:
     begins, frame = b"\xff\x06\x00\x00S2sTwO", b"\x01\x08\x00\x00" + b"12345678"
-    assert torn(io.BytesIO(begins + frame)) is None
-    assert torn(io.BytesIO(begins + frame[:-1])) == "it ends in the middle of a frame"
-    assert torn(io.BytesIO(begins + frame[:2])) == "it ends in the middle of a frame"
-    assert torn(io.BytesIO(frame)) == "it does not begin as a snapshot does"
+    assert archive_fault(io.BytesIO(begins + frame)) is None
+    assert archive_fault(io.BytesIO(begins + frame[:-1])) == "it ends in the middle of a frame"
+    assert archive_fault(io.BytesIO(begins + frame[:2])) == "it ends in the middle of a frame"
+    assert archive_fault(io.BytesIO(frame)) == "it does not begin as a snapshot does"

@@ -148,7 +148,7 @@ def test_looking_at_the_history_changes_nothing(someone: Someone) -> None:
 @on_every_version
 def test_only_the_newest_runs_are_kept(account: Account) -> None:
     async def work(js: JetStream) -> int:
-        await ledger.ensure(js, await observe(js))
+        await ledger.ensure_bucket(js, await observe(js))
         for number in range(KEPT + 10):
             assert isinstance(await js.put_entry("reconciler", begun_key(number), b"{}", expected_revision=0), Stored)
         await room.prune(js)
@@ -184,7 +184,7 @@ def test_chunks_are_no_larger_than_they_may_be_and_whole_together() -> None:
 @on_every_version
 def test_unlock_shows_the_holder_and_removes_a_lease_that_was_left(someone: Someone) -> None:
     async def left(js: JetStream) -> None:
-        await ledger.ensure(js, await observe(js))
+        await ledger.ensure_bucket(js, await observe(js))
         await js.put_entry("reconciler", lease_key("t"), HELD, expected_revision=0)
 
     someone.ask(left)
@@ -211,7 +211,7 @@ def applied_after(
     async def story() -> Ran:
         nc = await someone.place.connect()
         js = await JetStream.open(nc)
-        await ledger.ensure(js, await observe(js))
+        await ledger.ensure_bucket(js, await observe(js))
         held = await js.put_entry("reconciler", lease_key(topology), HELD, expected_revision=None)
         assert isinstance(held, Stored)
         running = await start(someone.shell, "apply", file, "--yes", *someone.login)

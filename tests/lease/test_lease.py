@@ -43,7 +43,7 @@ def holder(run: str, topology: str = "t") -> Holder:
 
 
 async def bucket(js: JetStream) -> None:
-    await ledger.ensure(js, await observe(js))
+    await ledger.ensure_bucket(js, await observe(js))
 
 
 def held(leases: Leases | Unavailable) -> Leases:
@@ -195,7 +195,7 @@ def test_a_bucket_whose_creation_nobody_confirmed_is_there_all_the_same(account:
         async with losing(account.server.port, b'"io.nats.jetstream.api.v1.stream_create_response"') as port:
             nc = await connect(f"nats://127.0.0.1:{port}", account.user, account.password)
             js = await JetStream.open(nc, within=2)
-            unusable = await ledger.ensure(js.persistent(), await observe(js))
+            unusable = await ledger.ensure_bucket(js.persistent(), await observe(js))
             keys = set((await observe(js)).entries["reconciler"])
             await js.close()
             await nc.close()

@@ -25,7 +25,7 @@ TARGET = Target(version=Version(2, 15), peers=1)
 
 
 async def remembering(js: JetStream) -> None:
-    await ledger.ensure(js, await observe(js))
+    await ledger.ensure_bucket(js, await observe(js))
 
 
 def test_while_its_leader_is_silent_nothing_is_planned(account: Account, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from reconciler.journeys.plan.plan import plan
 from reconciler.model.permissions import Needs
 from reconciler.model.topology import Topology
 from reconciler.server.read.permission_subjects import Api
-from reconciler.server.read.snapshot import take
+from reconciler.server.read.snapshot import take_backup
 from tests.permissions.scenes import denied, needs, topologies
 from tests.permissions.test_printed_permissions import OPTIONS, applied, some_messages
 from tests.server.test_observe_elsewhere import leaf_and_hub
@@ -74,5 +74,5 @@ def test_through_an_import_under_another_prefix(tmp_path: Path) -> None:
 
 def test_no_backup_comes_through_an_import_and_that_is_said_at_once() -> None:
     with NatsServer(config=IMPORTED.format(users="{user: ci, password: ci}")) as server:
-        said = talk(User(server, "ci"), lambda js: take(js, "S", io.BytesIO()), prefix="acme.API")
+        said = talk(User(server, "ci"), lambda js: take_backup(js, "S", io.BytesIO()), prefix="acme.API")
     assert "as a user of that account" in str(said)

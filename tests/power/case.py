@@ -192,7 +192,7 @@ class _Playing:
                 self.outcome.wrong.append("TOUCHED WHAT IS NOT OURS")
 
     async def _unlocked(self) -> None:
-        held = await lease.look(self.js, "t")
+        held = await lease.lease_state(self.js, "t")
         if isinstance(held, Held):
             await lease.remove(self.js, held)
 

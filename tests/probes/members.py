@@ -17,9 +17,10 @@ from reconciler.changes.effect import Side
 from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET, PRIORITY_GROUP
 from reconciler.kinds.subjects.partitions import assign
 from reconciler.model.resource import Address, Json
+from reconciler.report.document.partitions import ranges
 from reconciler.testbed.probes.client import Client
-from reconciler.testbed.probes.record import Notes, Record, ranges
-from reconciler.testbed.probes.scene import settled
+from reconciler.testbed.probes.record import Notes, Record
+from reconciler.testbed.probes.scene import wait_until_settled
 
 MINUTE = 60_000_000_000
 TRIES_EVERY = 0.1
@@ -176,7 +177,7 @@ class AtWork:
             states = [one.is_settled for one in self.members.values()]
             return states if not all(states) else (len(self.crew.known), sum(map(len, self.crew.again.values())))
 
-        await settled(self.crew.client, (self.crew.group.stream, self.crew.queue), seen)
+        await wait_until_settled(self.crew.client, (self.crew.group.stream, self.crew.queue), seen)
 
     async def start_again(self) -> None:
         """Members that have ended, as their owners do."""

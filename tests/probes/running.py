@@ -18,9 +18,9 @@ from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
 from reconciler.testbed.probes.battery import SETTLED, STANDARD, Battery, experience, record
 from reconciler.testbed.probes.client import Client
-from reconciler.testbed.probes.reading import Waits, waiting
+from reconciler.testbed.probes.reading import Waits, waiting_pulls
 from reconciler.testbed.probes.record import Difference, Record, differences
-from reconciler.testbed.probes.scene import Body, Change, Scene, Unmade, begin, made, make
+from reconciler.testbed.probes.scene import Body, Change, Scene, Unmade, bring_clients, check_done, create_objects
 from tests.convergence.drawing import topology
 from tests.probes.drawing import Case
 from tests.probes.judging import Judged
@@ -92,8 +92,8 @@ class Together:
 
     async def _restart(self) -> None:
         await asyncio.to_thread(self._server.restart)
-        waiting, self._waiting = self._waiting, []
-        for one in waiting:
+        waiting_pulls, self._waiting = self._waiting, []
+        for one in waiting_pulls:
             one.set_result(None)
 
 
@@ -198,21 +198,21 @@ class _Play:
 async def _playing(client: Client, case: Case) -> AsyncIterator[_Play]:
     """Raises Unmade."""
     async with AsyncExitStack() as stack:
-        await make(client, case.scene)
+        await create_objects(client, case.scene)
         for wishes in case.made:
             await _apply(client, wishes)
         crews = [await stack.enter_async_context(at_work(client, one)) for one in case.groups]
-        await begin(client, case.scene)
+        await bring_clients(client, case.scene)
         for crew in crews:
             await crew.rest()
         await asyncio.sleep(OLDER if case.ages else 0)
-        yield _Play(client, await stack.enter_async_context(waiting(client, case.scene)), crews)
+        yield _Play(client, await stack.enter_async_context(waiting_pulls(client, case.scene)), crews)
 
 
 async def _carry_out(case: Case, client: Client) -> None:
     """By the requests of an apply, or by an apply: whoever asks what a change does to clients has consented to it."""
     for endpoint, body in case.change:
-        made(await client.ask(endpoint, body))
+        check_done(await client.ask(endpoint, body))
     for wishes in (case.wishes,) if case.request is None else ():
         await _apply(client, wishes)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from reconciler.changes.effect import Side
-from reconciler.testbed.probes.record import Difference, Record, RecordLine, differences, ranges, sides
+from reconciler.report.document.partitions import ranges
+from reconciler.testbed.probes.record import Difference, Record, RecordLine, differences, sides
 
 
 def line(experience: str, *given: str, side: Side = Side.READERS) -> RecordLine:

@@ -38,10 +38,10 @@ from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Entry, Snapshot, Target
 from reconciler.model.wire.version import Version
 from reconciler.report.codec.json import plan_json
-from reconciler.report.text import plan_text
 from reconciler.report.words.paper import Paper
 from reconciler.testbed import imagined
 from tests.convergence.running import TODAY, apply_offline, plan_offline
+from tests.support.reports import plan_text
 from tests.support.topologies import read
 
 FILE = """

@@ -7,7 +7,7 @@ from typing import Any
 from reconciler.changes.events import Done, Failed, Finished, InDoubt, NotStarted, Skipped
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.wire.steps import Call, Step
-from reconciler.report.outcome import outcome_text, progress
+from reconciler.report.outcome import outcome_text, progress_line
 from tests.report.golden import same_as_golden
 
 
@@ -106,6 +106,6 @@ def test_what_has_no_step_and_was_left_alone_is_no_success() -> None:
 
 
 def test_progress_is_never_wider_than_the_terminal() -> None:
-    line = progress(3, 10, step(Call.STREAM_CREATE, "宽" * 100), 40)
+    line = progress_line(3, 10, step(Call.STREAM_CREATE, "宽" * 100), 40)
     assert line.startswith("3 of 10 steps  create stream 宽")
     assert len(line) < 40

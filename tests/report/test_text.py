@@ -11,7 +11,6 @@ from reconciler.changes.verdict import Outcome
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.fields import FieldInfo
 from reconciler.report.document.judgements import total
-from reconciler.report.text import plan_text
 from reconciler.report.words.paper import Paper, coloured
 from tests.report.golden import same_as_golden
 from tests.report.plans import (
@@ -30,6 +29,7 @@ from tests.report.plans import (
     update,
     verdict,
 )  # fmt: skip
+from tests.support.reports import plan_text
 
 
 def test_everything_at_once_reads_as_shown() -> None:

@@ -20,7 +20,7 @@ from reconciler.journeys.rehearse.json import rehearsal_json, rehearsal_schema
 from reconciler.journeys.rehearse.probe import LATE, Played, probe
 from reconciler.journeys.rehearse.probe_scenes import ELSEWHERE, GOES, MANY, MEMBERS, NEW
 from reconciler.journeys.rehearse.rehearse import rehearse
-from reconciler.journeys.rehearse.text import shown
+from reconciler.journeys.rehearse.text import rehearsal_findings
 from reconciler.kinds import predicted_effects
 from reconciler.model.resource import Json
 from reconciler.model.run_options import RunOptions
@@ -173,7 +173,7 @@ def test_a_difference_that_no_code_speaks_of_fails_the_rehearsal(
     found, rehearsal = played(live, tmp_path, changed(("dispatch: {", "dispatch: {headers_only: true, ")))
     assert {one.address for one in found.unforetold} == {"consumer/ORDERS/dispatch"}
     assert (rehearsal.is_fine, rehearsal.is_foretold) == (True, False)
-    assert {(one.code, one.address) for one in shown(rehearsal)} == {("RV104", "consumer/ORDERS/dispatch")}
+    assert {(one.code, one.address) for one in rehearsal_findings(rehearsal)} == {("RV104", "consumer/ORDERS/dispatch")}
 
 
 def test_a_difference_that_does_not_show_again_was_none() -> None:

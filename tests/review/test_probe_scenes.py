@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from reconciler.changes.rehearsal import Missing
-from reconciler.journeys.rehearse.probe_scenes import ELSEWHERE, MESSAGES, NEW, Casting, casting
+from reconciler.journeys.rehearse.probe_scenes import ELSEWHERE, MESSAGES, NEW, Casting, choose_scenes
 from reconciler.testbed.probes.scene import Scene
 from tests.support.topologies import scene
 
 
 def cast(folder: Path, live: str, desired: str, *missing: Missing) -> Casting:
     made = scene(folder, f"streams: {{{desired}}}", f"streams: {{{live}}}")
-    return casting(made.snapshot, made.plan(), missing)
+    return choose_scenes(made.snapshot, made.plan(), missing)
 
 
 def only(found: Casting) -> Scene:

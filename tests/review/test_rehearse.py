@@ -16,7 +16,7 @@ from reconciler.journeys.plan.plan import plan
 from reconciler.journeys.rehearse import rehearse as rehearsing
 from reconciler.journeys.rehearse.json import rehearsal_json, rehearsal_schema
 from reconciler.journeys.rehearse.rehearse import rehearse
-from reconciler.journeys.rehearse.text import rehearsal_text, shown
+from reconciler.journeys.rehearse.text import rehearsal_findings, rehearsal_text
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Scope, Snapshot
@@ -129,7 +129,7 @@ def test_what_cannot_be_made_again_says_so(account: Account, tmp_path: Path) -> 
     strange = replace(live, streams={**live.streams, "ONE": broken})
     found = rehearsed(read(tmp_path / "wanted", "streams: {ONE: {subjects: [one], max_age: 1h}}"), strange)
     assert [one.what for one in found.missing] == ["stream/ONE"]
-    assert found.lacking == [one.address for one in shown(found)] == ["stream/ONE"]
+    assert found.lacking == [one.address for one in rehearsal_findings(found)] == ["stream/ONE"]
     assert "Not rehearsed: the objects that the plan needs could not be recreated" in rehearsal_text(found)
 
 
@@ -151,7 +151,7 @@ def test_what_a_newer_version_makes_of_the_same_stores(account: Account, tmp_pat
     assert found.restarted.gone == ("stream/BOTH",)
     assert not found.is_fine
     assert "  stream/BOTH is gone\n" in rehearsal_text(found)
-    assert [(one.code, one.address) for one in shown(found)] == [("RV103", "stream/BOTH")]
+    assert [(one.code, one.address) for one in rehearsal_findings(found)] == [("RV103", "stream/BOTH")]
 
 
 def test_replicas_are_rehearsed_in_a_cluster(account: Account, tmp_path: Path) -> None:

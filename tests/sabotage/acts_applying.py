@@ -47,8 +47,8 @@ STEPS = (
     Act(
         name="a new interest stream takes its subjects before its copies listen",
         file="reconciler/server/run/gates.py",
-        before='        if how := _how_silent(seen, step.body["from"]):',
-        after='        if False and (how := _how_silent(seen, step.body["from"])):',
+        before='        if how := _why_not_listening(answer, step.body["from"]):',
+        after='        if False and (how := _why_not_listening(answer, step.body["from"])):',
         seen_by=("tests/e2e/test_recipes.py::test_a_new_interest_stream_takes_subjects_when_its_copies_listen",),
     ),
     Act(
@@ -112,14 +112,14 @@ STEPS = (
     Act(
         name="a write that was given up is sent all the same",
         file="reconciler/server/wire/pipeline.py",
-        before="[one for one in due if not one.waiting.future.done()]",
+        before="[write for write in due if not write.waiting.future.done()]",
         after="due",
         seen_by=("tests/server/test_api.py::test_a_write_that_is_given_up_before_its_turn_is_never_sent",),
     ),
     Act(
         name="each write is sent alone",
         file="reconciler/server/wire/pipeline.py",
-        before="            self._writes = [one for one in self._writes if one.unless != unless]",
+        before="            self._writes = [write for write in self._writes if write.unless != unless]",
         after="            due, self._writes = due[:1], self._writes[1:]",
         seen_by=("tests/server/test_api.py::test_writes_that_are_ready_together_are_sent_after_one_question",),
     ),
@@ -184,8 +184,8 @@ STEPS = (
     Act(
         name="a deletion takes what somebody changed since the plan",
         file="reconciler/server/run/steps.py",
-        before="    if step.before is not None and isinstance(found := await look(), Unsuccessful):",
-        after="    if step.before is None and isinstance(found := await look(), Unsuccessful):",
+        before="    if step.before is not None and isinstance(first_look := await look(), Unsuccessful):",
+        after="    if step.before is None and isinstance(first_look := await look(), Unsuccessful):",
         seen_by=("tests/server/test_execute.py::test_a_delete_spares_what_changed_since_the_plan",),
     ),
     Act(
@@ -228,22 +228,22 @@ STEPS = (
     Act(
         name="a lost answer is taken for a write that did not happen",
         file="reconciler/server/read/lost_answers.py",
-        before="        if not is_unknown(said) or ((found := await look()) is None and not await pauses.rest()):",
-        after="        if said is not None or ((found := await look()) is None and not await pauses.rest()):",
+        before="        if not is_unknown(answer) or ((state := await look()) is None and not await pauses.rest()):",
+        after="        if answer is not None or ((state := await look()) is None and not await pauses.rest()):",
         seen_by=("tests/server/test_execute.py::test_a_create_whose_answer_is_lost_is_found_to_be_done[2.11]",),
     ),
     Act(
         name="a group's queue is deleted while its members work",
         file="reconciler/server/run/gates.py",
-        before="        return _Shut(f\"for {', '.join(names)} to leave\", problems.still_there(step, names)) if names else Succeeded()",
+        before="        return _Closed(f\"for {', '.join(names)} to leave\", problems.still_there(step, names)) if names else Succeeded()",
         after="        return Succeeded(revision=len(names) or None)",
         seen_by=("tests/server/test_execute.py::test_a_gate_opens_when_the_members_have_left[2.11]",),
     ),
     Act(
         name="a mirror is promoted before it has everything",
         file="reconciler/server/run/gates.py",
-        before='        if isinstance(seen, Mapping) and "mirror" not in seen["config"]:',
-        after="        if isinstance(seen, Mapping):",
+        before='        if isinstance(answer, Mapping) and "mirror" not in answer["config"]:',
+        after="        if isinstance(answer, Mapping):",
         seen_by=("tests/server/test_gates.py::test_a_mirror_that_lacks_something_is_waited_for",),
     ),
 )

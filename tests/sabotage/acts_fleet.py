@@ -59,8 +59,8 @@ ACTS = (
     Act(
         name="a stream made anew is followed from where the old one ended",
         file="reconciler/server/read/following.py",
-        before="return position.sequence if there is not None and there.time == position.time else found.sequence - 1",
-        after="return position.sequence if there is not None else found.sequence - 1",
+        before="position.sequence if remembered is not None and remembered.time == position.time else message.sequence - 1",
+        after="position.sequence if remembered is not None else message.sequence - 1",
         seen_by=("tests/server/test_following.py",),
     ),
     Act(
@@ -96,7 +96,7 @@ ACTS = (
     Act(
         name="a stream that begins far along is read from nothing on",
         file="reconciler/server/read/following.py",
-        before="    return Onward(after=found.sequence - 1, to=arrived, is_anew=resumed < position.sequence)",
+        before="    return Onward(after=first.sequence - 1, to=arrived, is_anew=resumed < position.sequence)",
         after="    return Onward(after=resumed, to=arrived, is_anew=resumed < position.sequence)",
         seen_by=("tests/fleet/test_lookout.py::test_a_stream_that_begins_far_along_is_read_from_its_first_message",),
     ),

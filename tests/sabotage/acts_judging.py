@@ -82,8 +82,8 @@ RULES = (
     Act(
         name="copies of a source are taken for those of another one",
         file="reconciler/server/read/queues.py",
-        before="    return _source(message)[:1] == [source[0]] and _copied(message, source) is None",
-        after="    return _source(message)[:1] == [source[0]]",
+        before="    return _source_words(message)[:1] == [source[0]] and _origin_sequence(message, source) is None",
+        after="    return _source_words(message)[:1] == [source[0]]",
         seen_by=(
             "tests/server/test_counting.py::test_its_own_copies_behind_those_of_another_origin_are_no_other_source",
         ),
@@ -415,8 +415,8 @@ RULES = (
     Act(
         name="what a split consumer gives up counts as acknowledged while a client holds it",
         file="reconciler/server/run/gates.py",
-        before='said["message"]["seq"] > last)',
-        after='said["message"]["seq"] >= first)',
+        before='answer["message"]["seq"] > last)',
+        after='answer["message"]["seq"] >= first)',
         seen_by=(
             "tests/quantities/test_waiting_for_filters.py::test_it_also_waits_where_the_server_is_to_deliver_less_often[2.15]",
         ),
@@ -552,8 +552,8 @@ RULES = (
     Act(
         name="a mirror that answers direct gets is taken for its origin",
         file="reconciler/server/read/direct.py",
-        before='one.headers.get("Nats-Stream") == stream for one in messages)',
-        after='one.headers.get("Nats-Stream") for one in messages)',
+        before='message.headers.get("Nats-Stream") == stream for message in messages)',
+        after='message.headers.get("Nats-Stream") for message in messages)',
         seen_by=("tests/server/test_direct.py",),
     ),
     Act(
@@ -706,8 +706,8 @@ RULES = (
     Act(
         name="copies of a source that comes back are not looked for where they are likely",
         file="reconciler/server/read/queues.py",
-        before="for one in question.likely))",
-        after="for one in ()))",
+        before="for pattern in question.likely))",
+        after="for pattern in ()))",
         seen_by=("tests/quantities/test_sources.py",),
     ),
     Act(

@@ -102,8 +102,8 @@ ACTS = (
     Act(
         name="a copy is believed while there is no leader",
         file="reconciler/server/wire/api.py",
-        before='        return NO_LEADER if ".INFO." in endpoint and _is_of_a_copy(said) else said',
-        after="        return said",
+        before='        return NO_LEADER if ".INFO." in endpoint and _is_of_a_copy(answer) else answer',
+        after="        return answer",
         seen_by=("tests/server/test_leaderless.py",),
     ),
 )

@@ -57,15 +57,15 @@ ACTS = (
     Act(
         name="direct gets through a mirror are not tried",
         file="reconciler/testbed/probes/scene.py",
-        before="if stream not in found and origin in found else {}",
-        after="if stream in found and origin in found else {}",
+        before="if stream not in by_stream and origin in by_stream else {}",
+        after="if stream in by_stream and origin in by_stream else {}",
         seen_by=("tests/probes/test_battery.py",),
     ),
     Act(
         name="what clients lose counts as a relief",
         file="reconciler/testbed/probes/record.py",
-        before="    return one.before.startswith(FAILS) or",
-        after="    return not one.before.startswith(FAILS) or",
+        before="    return difference.before.startswith(FAILS) or",
+        after="    return not difference.before.startswith(FAILS) or",
         seen_by=("tests/probes/test_judging.py",),
     ),
     Act(

@@ -10,14 +10,14 @@ FORMATS = (
     Act(
         name="a number that JSON lacks is written into a report",
         file="reconciler/report/codec/json.py",
-        before="    if any(one in text for one in _LACKING):",
+        before="    if any(number in text for number in _LACKING):",
         after="    if text in _LACKING:",
         seen_by=("tests/report/test_json.py",),
     ),
     Act(
         name="a gate does not say what it waits for",
         file="reconciler/server/run/gates.py",
-        before="                    wait.what = seen.why",
+        before="                    wait.what = state.why",
         after="                    wait.what = step.id",
         seen_by=("tests/cli/test_status_line.py::test_a_gate_says_what_it_waits_for_and_until_when",),
     ),
@@ -52,15 +52,15 @@ FORMATS = (
     Act(
         name="a refusal scrolls away",
         file="reconciler/report/document/long.py",
-        before="    titles = [_line(one, paper) for one in stops]",
-        after="    titles = [_line(one, paper) for one in stops[1:]]",
+        before="    titles = [_reminder_line(entry, paper) for entry in stops]",
+        after="    titles = [_reminder_line(entry, paper) for entry in stops[1:]]",
         seen_by=("tests/cli/test_paging.py::test_every_refusal_has_a_line_on_the_last_screen_as_far_as_it_has_room",),
     ),
     Act(
         name="what has consequences is counted away before a question",
         file="reconciler/report/document/long.py",
-        before="    return one.section not in (*STOPS, *DESTROYS, Section.WAITS) and all(map(is_bare, one.changes))",
-        after="    return one.section not in (*STOPS, Section.WAITS)",
+        before="    return entry.section not in (*STOPS, *DESTROYS, Section.WAITS) and all(map(is_bare, entry.changes))",
+        after="    return entry.section not in (*STOPS, Section.WAITS)",
         seen_by=("tests/cli/test_paging.py::test_what_an_apply_deletes_is_on_the_screen_below_which_it_asks",),
     ),
     Act(
@@ -129,7 +129,7 @@ FORMATS = (
     Act(
         name="an escape in Markdown is removed: words",
         file="reconciler/report/markdown/gfm.py",
-        before="        if word and not _is_plain(word):",
+        before="        if word and not _is_plain_word(word):",
         after='        if word and word.startswith("`"):',
         seen_by=("tests/report/test_markdown.py",),
     ),
@@ -185,7 +185,7 @@ FORMATS = (
     Act(
         name="a published schema does not say what a key means",
         file="reconciler/report/codec/schema.py",
-        before='({"description": said} if said else {})',
+        before='({"description": meaning} if meaning else {})',
         after="{}",
         seen_by=("tests/report/test_shape.py::test_every_key_of_every_contract_says_what_it_means",),
     ),
@@ -206,8 +206,8 @@ FORMATS = (
     Act(
         name="an escape in annotations is removed: properties",
         file="reconciler/report/github.py",
-        before='return _data(visible(text)).replace(":", "%3A").replace(",", "%2C")',
-        after="return _data(visible(text))",
+        before='return _escaped_data(visible(text)).replace(":", "%3A").replace(",", "%2C")',
+        after="return _escaped_data(visible(text))",
         seen_by=("tests/report/test_machines.py",),
     ),
     Act(

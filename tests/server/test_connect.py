@@ -20,7 +20,7 @@ from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.server.connect.connection import connect, connection
 from reconciler.server.connect.options import ConnectOptions, resolve
 from reconciler.server.connect.settings import Settings
-from reconciler.server.connect.unreachable import Attempt, DialProgress, explained
+from reconciler.server.connect.unreachable import Attempt, DialProgress, connection_error
 from reconciler.testbed.node import ReservedPort
 from tests.support.accounts import Account
 from tests.support.certificates import Authority
@@ -109,7 +109,7 @@ def test_the_context_is_named(closed_port: int, tmp_path: Path) -> None:
 def test_what_the_network_says_is_passed_on(error: OSError, why: str) -> None:
     settled = options("nats.example.org")
     attempt = Attempt(server=settled.servers[0], stage=DialProgress.DIALLING, error=error, seconds=0.2)
-    said = explained(settled, [attempt], None).message
+    said = str(connection_error(settled, [attempt], None))
     assert said == f"Cannot reach nats://nats.example.org:4222: {why}. Nothing was changed."
 
 

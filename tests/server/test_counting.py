@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from reconciler.kinds.subjects.subjects import is_subset
 from reconciler.model.wire.questions import CopiedUpTo, Largest, MessagesFrom, MessagesSince
 from reconciler.server.read import queues
-from reconciler.server.read.observe import ask, in_turns
+from reconciler.server.read.observe import ask, narrowest_first
 from reconciler.server.wire.api import JetStream
 from tests.quantities.losing import publish, times
 from tests.support.accounts import Account
@@ -144,7 +144,7 @@ QUESTIONS = st.builds(MessagesFrom, stream=st.just("S"), start=st.sampled_from([
 @given(st.lists(QUESTIONS, max_size=8))
 def test_a_part_is_counted_before_the_whole(asked: list[MessagesFrom]) -> None:
     """What is published meanwhile then makes the rest of the whole larger, never smaller."""
-    turns = list(in_turns(asked))
+    turns = list(narrowest_first(asked))
     turn = {question: number for number, questions in enumerate(turns) for question in questions}
     for one in asked:
         for other in asked:

@@ -31,7 +31,7 @@ RECORD = Owned(
 
 async def kept(js: JetStream) -> Snapshot:
     """The account with a ledger in it."""
-    await ledger.ensure(js, await observe(js))
+    await ledger.ensure_bucket(js, await observe(js))
     return await observe(js)
 
 
@@ -109,7 +109,7 @@ def test_an_id_missing_since_an_interrupted_run_is_made_up_for(account: Account)
 def test_two_who_apply_for_the_first_time_agree_on_one_bucket(account: Account) -> None:
     async def work(js: JetStream) -> Snapshot:
         empty = await observe(js)
-        await asyncio.gather(*(ledger.ensure(js, empty) for _ in range(5)))
+        await asyncio.gather(*(ledger.ensure_bucket(js, empty) for _ in range(5)))
         return await observe(js)
 
     assert talk(account, work).entries["reconciler"]["id"].revision == 1
@@ -212,7 +212,7 @@ def test_who_may_not_make_the_bucket_is_told_what_to_allow() -> None:
             return await connect(server.url, "u", "u")
 
     async def work(js: JetStream) -> Any:
-        return await ledger.ensure(js, await observe(js))
+        return await ledger.ensure_bucket(js, await observe(js))
 
     config = f"accounts {{A: {{jetstream: enabled, users: [{{user: u, password: u, {deny}}}]}}}}"
     with NatsServer(config=config) as server:

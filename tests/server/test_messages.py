@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from reconciler.server.read import messages
-from reconciler.server.read.messages import Gone, Message, Range, last, next_after, pages, since
+from reconciler.server.read.messages import Gone, Message, Range, first_since, last_message, next_after, pages
 from reconciler.server.wire.answers import Refusal
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import NoAnswer, Reply
@@ -58,7 +58,7 @@ def test_messages_come_with_their_own_headers_and_time(account: Account) -> None
             b"\xff\x00",
             {"Team": "billing", "Status": "503"},
         )
-        assert await last(js, "S") == direct
+        assert await last_message(js, "S") == direct
 
     talk(account, work)
 
@@ -68,7 +68,7 @@ def test_an_end_that_is_gone_by_now_is_no_reason_to_stop_earlier_or_to_wait(acco
         await filled(js, 10, allow_direct=True)
         await without(js, 9, 10)
         assert await read(js, 0, 10) == [*range(1, 9)]
-        assert await last(js, "S") is None  # as servers have it: the message at the end is gone
+        assert await last_message(js, "S") is None  # as servers have it: the message at the end is gone
         await js.request("STREAM.PURGE.S")
         assert await read(js, 0, 10) == []
 
@@ -131,10 +131,10 @@ def test_looking_at_messages_leaves_no_audit_event(account: Account) -> None:
         await make_stream(js, "S", subjects=["s", "$JS.EVENT.ADVISORY.API"], allow_direct=True)
         await events.next_msg(timeout=10)
         before = await publish()
-        seen = await last(js, "S")
+        seen = await last_message(js, "S")
         assert isinstance(seen, Message)
         assert await read(js, 0, before) == [*range(1, before + 1)]
-        assert await since(js, "S", seen.time) == seen
+        assert await first_since(js, "S", seen.time) == seen
         assert await publish() == before + 1
 
     talk(account, work)

@@ -146,7 +146,7 @@ def test_silence_is_asked_again_until_somebody_answers(account: Account) -> None
         async def look() -> None:
             return None
 
-        return await settled.written(js, send, look)  # type: ignore[arg-type]
+        return await settled.write_until_known(js, send, look)  # type: ignore[arg-type]
 
     assert talk(account, work) == {"done": True}
 

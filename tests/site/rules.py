@@ -14,13 +14,13 @@ from reconciler.changes.verdict import Outcome, Reaction, Verdict
 from reconciler.kinds import REGISTRY
 from reconciler.model.code_pages import CHAPTERS, Page
 from reconciler.report.document.judgements import consent_entry, lacks_consent, sentence
-from reconciler.report.text import plan_text
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.reference import judged_on, reaction
 from tests.agreement.data import measured, of_code
 from tests.rules.examples import FILE, Example, consented_example, example
 from tests.site.markdown import fenced, prose, table
 from tests.site.page import WIDTH
+from tests.support.reports import plan_text
 
 FOLDER = "reference/rules"
 FAMILIES = {**{kind.family: kind.title for kind in REGISTRY.kinds}, "XX": "Across resources"}

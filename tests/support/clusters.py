@@ -25,6 +25,13 @@ class Cluster(AnyCluster):
         self.minor = minor
         super().__init__(node, config, tags=("node:{i}", "all") if tags else (), **options)
 
+    def meta_leader(self) -> str:
+        """Return the name of the node that decides what exists; while it is gone, nobody answers a LIST."""
+        return self._wait_for(self._leader)
+
+    async def _leader(self) -> str | None:
+        return next((str(view["leader"]) for view in (await self._asked()).values() if view.get("leader")), None)
+
 
 @contextlib.contextmanager
 def cluster(minor: str = NEWEST, n: int = 3, config: str = "", **options: Any) -> Iterator[Cluster]:

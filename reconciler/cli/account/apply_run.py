@@ -31,8 +31,8 @@ from reconciler.report.codec.outcome_json import outcome_json
 from reconciler.report.document.document import Document, in_environment
 from reconciler.report.document.headline import where
 from reconciler.report.formats import FORMATS
-from reconciler.report.outcome import begun, outcome_text, progress, so_far
-from reconciler.report.words.commands import of_plan
+from reconciler.report.outcome import outcome_text, progress_line, so_far, start_line
+from reconciler.report.words.commands import plan_commands
 from reconciler.report.words.diagnostics import report
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import counted
@@ -188,7 +188,7 @@ class Agreed:
         try:
             finished = await apply_with_progress(self.what, js, backup=self.manner.backup)
         except asyncio.CancelledError:
-            look_command = (self.shown.commands or of_plan(self.arguments)).look
+            look_command = (self.shown.commands or plan_commands(self.arguments)).look
             message = "Stopped at once; requests that were already sent may have been carried out."
             raise common.Interrupted.because("XX923", "interrupted", message, fix=f"Next: {look_command}") from None
         self.ended()
@@ -199,7 +199,7 @@ class Agreed:
     def _report(self, finished: Finished, code: int, seconds: float) -> None:
         plan, manner, commands = self.plan, self.manner, self.shown.commands
         if manner.agreed is not None:
-            commands = replace(commands or of_plan(self.arguments), then="")
+            commands = replace(commands or plan_commands(self.arguments), then="")
         text_of = partial(
             outcome_text, finished, arguments=self.arguments, backup=manner.next_backup_folder, seconds=seconds,
             left=len(plan.blocked) + plan.hidden, later=isinstance(self.what, SavedReview), commands=commands,
@@ -262,7 +262,7 @@ class _ProgressLine:
     def __init__(self, total: int) -> None:
         self._total, self._settled, self._next = total, 0, 0.0
         self._told: set[str] = set()
-        LINE.show(begun(total))
+        LINE.show(start_line(total))
 
     def follow(self, event: Event) -> None:
         """Show how far the run is after this event."""
@@ -275,7 +275,7 @@ class _ProgressLine:
         self._settled += not isinstance(event, Started)
         if LINE.is_watched and time.monotonic() >= self._next:
             self._next = time.monotonic() + 0.05
-            LINE.show(progress(self._settled, self._total, event.step, width(sys.stderr)))
+            LINE.show(progress_line(self._settled, self._total, event.step, width(sys.stderr)))
 
     def _wait(self, event: Waiting) -> None:
         """Say once for each step what a run waits for, because readers of a log want to know what took so long."""

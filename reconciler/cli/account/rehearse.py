@@ -22,7 +22,7 @@ from reconciler.documents.find.git_tree import GitTree
 from reconciler.journeys.plan.files import load, topology_of
 from reconciler.journeys.rehearse.json import rehearsal_json
 from reconciler.journeys.rehearse.rehearse import rehearse as rehearse_
-from reconciler.journeys.rehearse.text import rehearsal_text, setting, shown
+from reconciler.journeys.rehearse.text import rehearsal_findings, rehearsal_text, setting_text
 from reconciler.journeys.review.revisions import before
 from reconciler.model.diagnostic import about_topology
 from reconciler.model.run_options import RunOptions
@@ -95,12 +95,12 @@ def rehearse(
     code = _rehearsal_exit_code(rehearsal)
     planned = document(
         command="rehearse", topology=topology.name, plan=rehearsal.plan, declared=topology,
-        title=f"{topology.name} {setting(rehearsal)}", goes_on=True,
+        title=f"{topology.name} {setting_text(rehearsal)}", goes_on=True,
         paper=paper(verbose=verbose, no_color=no_color),
     )  # fmt: skip
     planned = replace(planned, probe=rehearsal.probe)
     text, data = rehearsal_text(rehearsal), rehearsal_json(rehearsal, code)
-    reports.publish(format_, outcome_document(planned, rehearsal.finished, text, data, shown(rehearsal)))
+    reports.publish(format_, outcome_document(planned, rehearsal.finished, text, data, rehearsal_findings(rehearsal)))
     return code
 
 
@@ -117,7 +117,7 @@ def _with_version(live: Snapshot, version: Version | None) -> Snapshot:
 
 def _program(version: str) -> Path:
     """Return the nats-server of this version, and show its download."""
-    return programs.wanted(version, os.environ, LINE.show)
+    return programs.installed_or_cached(version, os.environ, LINE.show)
 
 
 def _rehearsal_exit_code(rehearsal: Rehearsal) -> int:

@@ -45,9 +45,9 @@ class NamesThere:
 
     def contexts(self) -> list[str]:
         """Return the contexts of the nats CLI."""
-        from reconciler.server.connect.contexts import config_home, known  # noqa: PLC0415 - only for who names one
+        from reconciler.server.connect.contexts import config_home, context_names  # noqa: PLC0415 - only for who names one
 
-        return known(config_home(self.environ))
+        return context_names(config_home(self.environ))
 
     def _names_in(self, files: Sequence[str]) -> NamesRead:
         paths = tuple(path for path in files if Path(path).exists()) or (".",)

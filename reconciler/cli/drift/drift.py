@@ -45,7 +45,7 @@ from reconciler.journeys.drift.watch import Watch
 from reconciler.journeys.files_and_account import both
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.document.document import Document
-from reconciler.report.words.commands import of_restoring
+from reconciler.report.words.commands import restore_commands
 from reconciler.report.words.paper import Paper
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.connect.options import seconds as seconds_of
@@ -212,7 +212,7 @@ def _restore(paths: Sequence[Path], drift_selection: Selection, connection: Conn
             f"There is no terminal to ask on. Look first with `reconciler drift {arguments}`, then add --yes to put "
             "it back without being asked."
         )
-    commands = of_restoring(arguments, drift_selection.arguments(paths, connection))
+    commands = restore_commands(arguments, drift_selection.arguments(paths, connection))
     options, tree = drift_selection.options(), drift_selection.values.tree()
     return asyncio.run(restore_drift(paths, connection.options(), options, manner, arguments, tree, commands))
 

@@ -32,11 +32,7 @@ def render(report: elements.Report, paper: Paper) -> str:
 
 
 def _head(report: elements.Report, paper: Paper) -> list[str]:
-    left, right = visible(report.heading), visible(report.about)
-    if columns(left) + columns(right) + 2 > paper.width:
-        return [paper.paint(left, "head"), *([paper.paint(f"  {right}", "quiet")] if right else [])]
-    line = paper.with_right(left, right)
-    return [paper.paint(left, "head") + paper.paint(line[len(left) :], "quiet")]
+    return paper.titled(visible(report.heading), visible(report.about))
 
 
 def _part(part: elements.ReportPart, paper: Paper) -> list[str]:

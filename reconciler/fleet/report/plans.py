@@ -15,7 +15,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.shape import ALWAYS, UNWRITTEN
 from reconciler.report.codec.shape import data_of
-from reconciler.report.document.blocks import MARKS, paths, removal
+from reconciler.report.document.blocks import MARKS, first_paths, removal_reason
 from reconciler.report.document.entries import Section, section_of
 from reconciler.report.document.judgements import sentence, verdict_head, worst_first
 from reconciler.report.html.sections import WORDS
@@ -143,7 +143,9 @@ def _sameness(section: Section, change: PlannedChange) -> object:
 
 
 def _fold(section: Section, change: PlannedChange, targets: Sequence[str]) -> Fold:
-    summary = " ".join(filter(None, (paths(change.fields) or removal(change).strip(), on_targets(targets))))
+    summary = " ".join(
+        filter(None, (first_paths(change.fields) or removal_reason(change).strip(), on_targets(targets)))
+    )
     return Fold(
         mark=MARKS.get(section, "·"), word=WORDS[section], style=section.name.lower(), name=change.address, about=summary,
         place=str(change.span) if change.span else "", pieces=tuple(_details(change, targets)),

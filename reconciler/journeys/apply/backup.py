@@ -22,7 +22,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Snapshot
-from reconciler.server.read.snapshot import Taken, take, torn
+from reconciler.server.read.snapshot import Taken, archive_fault, take_backup
 from reconciler.server.wire.api import JetStream
 
 Seen = Callable[[str, int], None]
@@ -80,7 +80,7 @@ def _give_name(unfinished: Path, folder: Path) -> None:
 async def _write_backup(js: JetStream, stream: str, folder: Path, seen: Seen) -> Taken:
     archive = folder / "stream.tar.s2"
     with archive.open("xb") as file:
-        taken = await take(js, stream, file, seen=lambda size: seen(stream, size))
+        taken = await take_backup(js, stream, file, seen=lambda size: seen(stream, size))
         await asyncio.to_thread(_sync_to_disk, file)
     if isinstance(taken, str):
         raise _failed_error(stream, taken)
@@ -113,7 +113,7 @@ def _why_broken(archive: Path, taken: Taken) -> str | None:
     with archive.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         file.seek(0)
-        return "the file differs from what the server sent" if digest != taken.digest else torn(file)
+        return "the file differs from what the server sent" if digest != taken.digest else archive_fault(file)
 
 
 def _failed_error(stream: str, why: str) -> CannotContinue:

@@ -32,7 +32,7 @@ from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.model.wire.steps import Call, Step
 from reconciler.server.remember import journal, ledger
 from reconciler.server.remember.capacity import make_room
-from reconciler.server.remember.lease import LeaseTerms, Unavailable, indispensable, leased, unavailable
+from reconciler.server.remember.lease import LeaseTerms, Unavailable, lease_needed_error, leased, no_lease_warning
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import Unless, always
 
@@ -158,9 +158,9 @@ async def turn(
     if not (plan.steps or plan.records):
         yield Turn(js=js)
         return
-    if unusable := memory_warning(plan, planned.snapshot, js) or await ledger.ensure(js, planned.snapshot):
+    if unusable := memory_warning(plan, planned.snapshot, js) or await ledger.ensure_bucket(js, planned.snapshot):
         if needs_memory(plan):
-            raise CannotContinue(indispensable(Unavailable(unusable.message)))
+            raise CannotContinue(lease_needed_error(Unavailable(unusable.message)))
         yield Turn(js=js, warnings=[unusable])
         return
     await make_room(js, planned.snapshot)
@@ -170,8 +170,8 @@ async def turn(
     async with leased(js, holders, terms=terms, tell=tell, stop=stop) as leases:
         if isinstance(leases, Unavailable):
             if needs_memory(plan) and not stop.is_set():
-                raise CannotContinue(indispensable(leases))
-            yield Turn(js=js, remembers=True, warnings=[] if stop.is_set() else [unavailable(leases)])
+                raise CannotContinue(lease_needed_error(leases))
+            yield Turn(js=js, remembers=True, warnings=[] if stop.is_set() else [no_lease_warning(leases)])
             return
         guarded = js.writing_unless(leases.hinders)
         undisturbed = is_undisturbed(planned.snapshot, [owner.topology for owner in holders], leases.number)

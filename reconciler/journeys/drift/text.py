@@ -13,9 +13,9 @@ from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing, W
 from reconciler.journeys.drift.way_back import restorable
 from reconciler.kinds.fields.words import listed
 from reconciler.report.document.document import in_environment
-from reconciler.report.document.headline import read_in, where
+from reconciler.report.document.headline import what_was_read, where
 from reconciler.report.words import diagnostics
-from reconciler.report.words.names import kind_noun, named
+from reconciler.report.words.names import kind_noun, name_lines
 from reconciler.report.words.paper import Paper, Role
 from reconciler.report.words.values import counted, noun, show_live, show_side, show_wanted
 from reconciler.report.words.visible import columns, inert, padded, visible
@@ -80,7 +80,7 @@ def drift_text(
     for alike in _equal_items(shown):
         lines += [*_entry_lines(alike, paper), ""]
     if paper.verbose and drift.coverage.extras:
-        lines += [*named("live, but not declared anywhere:", drift.coverage.extras, paper, 0), ""]
+        lines += [*name_lines("live, but not declared anywhere:", drift.coverage.extras, paper, 0), ""]
     then = [] if goes_on else _advice_lines(drift, arguments, paper)
     return inert("\n".join([*lines, *_unknown_authors(drift, paper), *paper.wrapped(drift_sums(drift)), *then]) + "\n")
 
@@ -91,11 +91,7 @@ def place_of(drift: Drift) -> str:
 
 
 def _head_lines(drift: Drift, paper: Paper, seconds: float | None) -> list[str]:
-    left, right = place_of(drift), read_in(drift.read, seconds) if drift.read else ""
-    if columns(left) + columns(right) + 2 > paper.width:
-        return [paper.paint(left, "head"), paper.paint(f"  {right}", "quiet")]
-    line = paper.with_right(left, right)
-    return [paper.paint(left, "head") + paper.paint(line[len(left) :], "quiet")]
+    return paper.titled(place_of(drift), what_was_read(drift.read, seconds) if drift.read else "")
 
 
 def _equal_items(items: Sequence[Item]) -> list[list[Item]]:
@@ -145,7 +141,7 @@ def _entry_lines(items: Sequence[Item], paper: Paper) -> list[str]:
         *_field_lines(first.fields, paper),
     ]
     names = [item.address.split("/", 1)[1] for item in items] if len(items) > 1 else []
-    return [*lines, *(named("namely", names, paper, 4) if names else [])]
+    return [*lines, *(name_lines("namely", names, paper, 4) if names else [])]
 
 
 def _title_line(item: Item, name: str, location: str, paper: Paper) -> str:

@@ -12,7 +12,7 @@ from reconciler.memory.run_changes import difference as compared
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.records import BUCKET
 from reconciler.server.remember import journal, lease
-from reconciler.server.remember.capacity import STORES_NOTHING, way_out
+from reconciler.server.remember.capacity import STORES_NOTHING, fix_for_refusal
 from reconciler.server.wire.answers import NO_STREAM, Refusal
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import NoAnswer, Silence
@@ -93,7 +93,9 @@ async def unlock(js: JetStream, shown: Held) -> None:
     now = await lease.remove(js, shown)
     if isinstance(now, Refusal | NoAnswer):
         is_dead = isinstance(now, NoAnswer) and now.why is Silence.TIMEOUT
-        fix = f"Most likely {STORES_NOTHING}." if is_dead else way_out(now, f"allow publishing to $KV.{BUCKET}.>")
+        fix = (
+            f"Most likely {STORES_NOTHING}." if is_dead else fix_for_refusal(now, f"allow publishing to $KV.{BUCKET}.>")
+        )
         raise _problem(f"The lease could not be removed: {now}.", fix)
     if isinstance(now, Held):
         message = f"It was left alone: topology {now.holder.topology} is now being applied by {now.holder}."

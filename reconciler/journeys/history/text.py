@@ -12,7 +12,7 @@ from reconciler.model.entries import FORMAT as JOURNAL
 from reconciler.model.resource import Json
 from reconciler.report.codec.json import json_text
 from reconciler.report.document.blocks import field_lines
-from reconciler.report.words.names import named
+from reconciler.report.words.names import name_lines
 from reconciler.report.words.paper import Paper, table
 from reconciler.report.words.values import counted
 from reconciler.report.words.visible import inert, visible
@@ -161,7 +161,7 @@ def _named_lines(head: str, calls: Mapping[str, Json], paper: Paper) -> Iterator
     for call, names in calls.items():
         if isinstance(names, list):
             heading = visible(f"{head}: {counted(len(names), 'step')} {call}")
-            yield from named(heading, names, paper, 2)
+            yield from name_lines(heading, names, paper, 2)
         else:
             yield visible(f"  {head}: {names} more, not named")
 

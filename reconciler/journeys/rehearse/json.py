@@ -59,5 +59,5 @@ def rehearsal_json(one: Rehearsal, exit_code: int) -> str:
 
 def rehearsal_schema() -> str:
     """Return the JSON schema of what `rehearse --format json` prints, as text."""
-    about = "What happened when the plan was carried out on throw-away servers."
-    return published("reconciler rehearse", about, RehearsalReport)
+    description = "What happened when the plan was carried out on throw-away servers."
+    return published("reconciler rehearse", description, RehearsalReport)

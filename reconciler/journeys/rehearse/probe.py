@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TypeVar
 
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.rehearsal import Experience, Foresight, Missing, Probe, Rehearsal, Unshown
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import planned
-from reconciler.journeys.rehearse.probe_scenes import GOES, MESSAGES, address_of, casting, narrowed, streams_of
-from reconciler.journeys.rehearse.rehearse import Program, cast_for, seen
+from reconciler.journeys.rehearse.probe_scenes import (
+    GOES,
+    MESSAGES,
+    address_of,
+    choose_scenes,
+    streams_of,
+    without_consumers,
+)
+from reconciler.journeys.rehearse.rehearse import Program, cast_for, read_stage
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.predicted_effects import codes_about, reason_it_is_harmless, sides_by_code
 from reconciler.kinds.predicted_effects import most_exact_codes as narrowed_codes
@@ -35,11 +41,10 @@ from reconciler.server.wire.api import JetStream
 from reconciler.testbed.probes.battery import SETTLED, record
 from reconciler.testbed.probes.client import Client
 from reconciler.testbed.probes.record import Difference, Record, differences, is_relief
-from reconciler.testbed.probes.scene import Scene, begin
-from reconciler.testbed.recreate import recreate
+from reconciler.testbed.probes.scene import Scene, bring_clients
+from reconciler.testbed.recreate import few_at_a_time, recreate
 from reconciler.testbed.stage import Cast, Stage, stage
 
-T = TypeVar("T")
 BOUND = 180.0
 """Seconds after which no other scene begins."""
 AT_ONCE = 8
@@ -65,19 +70,19 @@ def probe(
 ) -> Probe:
     """Probe after a rehearsal, which knows what changes and what could not be recreated."""
     began = time.monotonic()
-    chosen = casting(live, rehearsal.plan, rehearsal.missing)
+    chosen = choose_scenes(live, rehearsal.plan, rehearsal.missing)
     if not chosen.scenes:
         return Probe(unplayed=chosen.unplayed)
-    blocked = [one.address for one in rehearsal.plan.changes if one.action.writes and one.is_blocked]
+    blocked = [change.address for change in rehearsal.plan.changes if change.action.writes and change.is_blocked]
     theatre = _Theatre(topology, live, options, program, cast_for(topology, live), began + within)
     played = theatre.play(chosen.scenes)
     for times in AGAIN:
-        doubtful = [one.scene for one in played.scenes if one.is_doubtful]
+        doubtful = [play.scene for play in played.scenes if play.is_doubtful]
         if not doubtful or time.monotonic() - began > within:
             break
         played = played.beside(theatre.play(doubtful, times))
-    told = _told(played, chosen.unplayed, time.monotonic() - began)
-    return replace(told, consented=tuple(one for one in blocked if one in played.done))
+    result = _probe_result(played, chosen.unplayed, time.monotonic() - began)
+    return replace(result, consented=tuple(address for address in blocked if address in played.done))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,17 +98,17 @@ class Played:
     def is_doubtful(self) -> bool:
         """Did clients experience a difference that nothing foretold? It may be chance, so the scene is worth playing
         again."""
-        return any(one.foresight is Foresight.UNFORETOLD for one in self.felt)
+        return any(experience.foresight is Foresight.UNFORETOLD for experience in self.felt)
 
     def beside(self, other: Played) -> Played:
-        """Of the differences that were not foretold, keep those that show both times."""
-        again = {(one.address, one.operation) for one in other.felt}
-        kept = [
-            one
-            for one in self.felt
-            if one.foresight is not Foresight.UNFORETOLD or (one.address, one.operation) in again
+        """Keep, of the differences that were not foretold, those that show both times."""
+        again = {(experience.address, experience.operation) for experience in other.felt}
+        confirmed = [
+            experience
+            for experience in self.felt
+            if experience.foresight is not Foresight.UNFORETOLD or (experience.address, experience.operation) in again
         ]
-        return replace(self, felt=tuple(kept))
+        return replace(self, felt=tuple(confirmed))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,23 +120,23 @@ class _Playbill:
 
     def beside(self, other: _Playbill) -> _Playbill:
         """Keep the differences that show again in a second play."""
-        anew = {tuple(one.scene.streams): one for one in other.scenes}
-        kept = [
-            one.beside(anew[tuple(one.scene.streams)]) if tuple(one.scene.streams) in anew else one
-            for one in self.scenes
+        anew = {tuple(play.scene.streams): play for play in other.scenes}
+        confirmed = [
+            play.beside(anew[tuple(play.scene.streams)]) if tuple(play.scene.streams) in anew else play
+            for play in self.scenes
         ]
-        return replace(self, scenes=tuple(kept))
+        return replace(self, scenes=tuple(confirmed))
 
 
-def _told(played: _Playbill, unplayed: Iterable[Missing], seconds: float) -> Probe:
-    objects = [name for one in played.scenes for name in _objects(one.scene)]
+def _probe_result(played: _Playbill, unplayed: Iterable[Missing], seconds: float) -> Probe:
+    objects = [name for play in played.scenes for name in _objects(play.scene)]
     return Probe(
-        operations=sum(one.operations for one in played.scenes),
+        operations=sum(play.operations for play in played.scenes),
         objects=tuple(objects),
         messages=MESSAGES,
-        felt=tuple(felt for one in played.scenes for felt in one.felt),
-        unshown=tuple(dict.fromkeys(unshown for one in played.scenes for unshown in one.unshown)),
-        unplayed=tuple({one.what: one for one in reversed([*unplayed, *played.unplayed])}.values())[::-1],
+        felt=tuple(felt for play in played.scenes for felt in play.felt),
+        unshown=tuple(dict.fromkeys(unshown for play in played.scenes for unshown in play.unshown)),
+        unplayed=tuple({missing.what: missing for missing in reversed([*unplayed, *played.unplayed])}.values())[::-1],
         seconds=seconds,
     )
 
@@ -164,40 +169,40 @@ class _Theatre:
     async def _play(self, calm: Stage, changed: Stage, scenes: Sequence[Scene], times: float) -> _Playbill:
         async with _set_up(calm, self.live, times) as before, _set_up(changed, self.live, times) as after:
             clients = (before.client, after.client)
-            await asyncio.gather(*(_begin(client, scenes) for client in clients))
+            await asyncio.gather(*(_begin_scenes(client, scenes) for client in clients))
             change = await self._change(after.js)
             await asyncio.sleep(SETTLED)
-            scenes = [one for one in scenes if change.of_scene(one)]
-            gone = [key for one in scenes for key in one.consumers if key not in change.consumers]
-            scenes = [narrowed(one, gone) for one in scenes]
-            found = await _each([self._scene(scene, clients, change) for scene in scenes])
+            scenes = [scene for scene in scenes if change.of_scene(scene)]
+            gone = [key for scene in scenes for key in scene.consumers if key not in change.consumers]
+            scenes = [without_consumers(scene, gone) for scene in scenes]
+            plays = await few_at_a_time([self._scene(scene, clients, change) for scene in scenes], AT_ONCE)
         late = [
             Missing(name, LATE)
-            for scene, one in zip(scenes, found, strict=True)
-            if one is None
+            for scene, play in zip(scenes, plays, strict=True)
+            if play is None
             for name in _objects(scene)
         ]
         left = [Missing(address_of(*key), GOES) for key in gone]
         return _Playbill(
-            scenes=tuple(one for one in found if one), unplayed=(*left, *late, *change.undone), done=change.done
+            scenes=tuple(play for play in plays if play), unplayed=(*left, *late, *change.undone), done=change.done
         )
 
-    async def _change(self, js: JetStream) -> _Changed:
+    async def _change(self, js: JetStream) -> _ChangesMade:
         """Return the plan with every consent given: people want to know what a change would do before they consent."""
         codes = (*(rule.code for rule in REGISTRY.rules()), *PLANNING)
         options = replace(self.options, allow=(*self.options.allow, *((code, "*") for code in codes)))
-        made = await planned(self.topology, await seen(js), js, options)
+        plan_made = await planned(self.topology, await read_stage(js), js, options)
         stop = asyncio.Event()
         given_up = asyncio.get_running_loop().call_later(PATIENCE, stop.set)
-        (finished,) = [event async for event in apply(made, js, stop=stop) if isinstance(event, Finished)]
+        (finished,) = [event async for event in apply(plan_made, js, stop=stop) if isinstance(event, Finished)]
         given_up.cancel()
-        return _Changed.of(made.plan, finished, await seen(js))
+        return _ChangesMade.of(plan_made.plan, finished, await read_stage(js))
 
-    async def _scene(self, scene: Scene, clients: Sequence[Client], change: _Changed) -> Played | None:
+    async def _scene(self, scene: Scene, clients: Sequence[Client], change: _ChangesMade) -> Played | None:
         if time.monotonic() > self.until:
             return None
         before, after = await asyncio.gather(*(record(client, scene) for client in clients))
-        return _judged(scene, before, after, change.of_scene(scene))
+        return _compare_records(scene, before, after, change.of_scene(scene))
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,27 +217,16 @@ async def _set_up(built: Stage, live: Snapshot, times: float) -> AsyncIterator[_
     options = built.options()
     async with session(options) as js, connection(options) as nc:
         await recreate(js, live)
-        await seen(js)
+        await read_stage(js)
         yield _Setting(js, Client(nc, times))
 
 
-async def _begin(client: Client, scenes: Iterable[Scene]) -> None:
-    await _each([begin(client, scene) for scene in scenes])
-
-
-async def _each(work: Sequence[Awaitable[T]]) -> list[T]:
-    """Run a few at a time."""
-    window = asyncio.Semaphore(AT_ONCE)
-
-    async def one(item: Awaitable[T]) -> T:
-        async with window:
-            return await item
-
-    return await asyncio.gather(*map(one, work))
+async def _begin_scenes(client: Client, scenes: Iterable[Scene]) -> None:
+    await few_at_a_time([bring_clients(client, scene) for scene in scenes], AT_ONCE)
 
 
 @dataclass(frozen=True, slots=True)
-class _Changed:
+class _ChangesMade:
     """What the plan did on its stage."""
 
     changes: tuple[PlannedChange, ...]
@@ -241,30 +235,30 @@ class _Changed:
     undone: tuple[Missing, ...]
 
     @classmethod
-    def of(cls, plan: Plan, finished: Finished, now: Snapshot) -> _Changed:
-        failed = {one.step.address: one.reason.message for one in finished.went_wrong}
-        waiting = [one.step.address for one in finished.skipped] + [one.step.address for one in finished.not_started]
-        failed = dict.fromkeys(waiting, WAITS) | failed
-        undone = [
-            Missing(one.address, why) for one in plan.changes if one.action.writes and (why := _undone(one, failed))
-        ]
-        names = {one.what for one in undone}
-        done = tuple(one for one in plan.changes if one.action.writes and one.address not in names)
-        there = frozenset((stream, name) for stream, own in now.consumers.items() for name in own)
-        return cls(done, there, tuple(undone))
+    def of(cls, plan: Plan, finished: Finished, now: Snapshot) -> _ChangesMade:
+        wrong = {outcome.step.address: outcome.reason.message for outcome in finished.went_wrong}
+        waiting = [outcome.step.address for outcome in finished.skipped]
+        waiting += [outcome.step.address for outcome in finished.not_started]
+        reasons = dict.fromkeys(waiting, WAITS) | wrong
+        writing = [change for change in plan.changes if change.action.writes]
+        undone = [Missing(change.address, why) for change in writing if (why := _why_undone(change, reasons))]
+        names = {missing.what for missing in undone}
+        done = tuple(change for change in writing if change.address not in names)
+        consumers = frozenset((stream, name) for stream, own in now.consumers.items() for name in own)
+        return cls(done, consumers, tuple(undone))
 
     @property
     def done(self) -> frozenset[str]:
-        return frozenset(one.address for one in self.changes)
+        return frozenset(change.address for change in self.changes)
 
     def of_scene(self, scene: Scene) -> list[PlannedChange]:
-        return [one for one in self.changes if not streams_of(one).isdisjoint(scene.streams)]
+        return [change for change in self.changes if not streams_of(change).isdisjoint(scene.streams)]
 
 
-def _undone(change: PlannedChange, failed: Mapping[str, str]) -> str:
+def _why_undone(change: PlannedChange, failed: Mapping[str, str]) -> str:
     if change.address in failed:
         return f"it was not done: {failed[change.address]}"
-    codes = ", ".join(one.code for one in change.verdicts if one.blocks)
+    codes = ", ".join(verdict.code for verdict in change.verdicts if verdict.blocks)
     return (
         (f"the plan refuses it ({codes})" if codes else "it depends on a change that was not made")
         if change.is_blocked
@@ -272,50 +266,52 @@ def _undone(change: PlannedChange, failed: Mapping[str, str]) -> str:
     )
 
 
-def _judged(scene: Scene, before: Record, after: Record, changes: Sequence[PlannedChange]) -> Played:
-    felt = tuple(_felt(one, scene, changes) for one in differences(before, after))
-    shown = {code for one in felt for code in one.codes if one.foresight is not Foresight.FOLLOWS}
-    unshown = [one for change in changes for one in _foretold(change) if one.code not in shown]
+def _compare_records(scene: Scene, before: Record, after: Record, changes: Sequence[PlannedChange]) -> Played:
+    felt = tuple(_experience_of(difference, scene, changes) for difference in differences(before, after))
+    shown = {code for experience in felt for code in experience.codes if experience.foresight is not Foresight.FOLLOWS}
+    unshown = [effect for change in changes for effect in _foretold_effects(change) if effect.code not in shown]
     return Played(scene=scene, felt=felt, operations=len(before.keys() | after.keys()), unshown=tuple(unshown))
 
 
-def _foretold(change: PlannedChange) -> Iterator[Unshown]:
-    """The effects on clients that the plan foretells."""
+def _foretold_effects(change: PlannedChange) -> Iterator[Unshown]:
+    """Yield the effects on clients that the plan foretells."""
     spoken = sides_by_code(change)
-    for one in change.verdicts:
-        if one.code in spoken:
-            yield Unshown(address=change.address, code=one.code, message=one.message)
+    for verdict in change.verdicts:
+        if verdict.code in spoken:
+            yield Unshown(address=change.address, code=verdict.code, message=verdict.message)
     for note in change.consequences:
         if note.code in spoken:
             yield Unshown(address=change.address, code=note.code, message=note.message.removesuffix(f" ({note.code})"))
 
 
-def _felt(one: Difference, scene: Scene, changes: Sequence[PlannedChange]) -> Experience:
-    address, operation = _of(one.operation, scene)
+def _experience_of(difference: Difference, scene: Scene, changes: Sequence[PlannedChange]) -> Experience:
+    address, operation = _operation_and_object(difference.operation, scene)
     near = sorted(changes, key=lambda change: change.address != address)
-    told = {change.address: [*codes_about(change, one.side)] for change in near}
-    speaking = told.get(address) or [code for each in told.values() for code in each]
-    codes = narrowed_codes(list(dict.fromkeys(speaking)), one.after)
+    codes_by_address = {change.address: [*codes_about(change, difference.side)] for change in near}
+    speaking = codes_by_address.get(address) or [code for each in codes_by_address.values() for code in each]
+    codes = narrowed_codes(list(dict.fromkeys(speaking)), difference.after)
     reason = (
         BETTER
-        if is_relief(one)
-        else next((said for change in near if (said := reason_it_is_harmless(change, one.side))), "")
+        if is_relief(difference)
+        else next(
+            (excuse_given for change in near if (excuse_given := reason_it_is_harmless(change, difference.side))), ""
+        )
     )
     return Experience(
-        address=address, operation=operation, side=one.side, before=one.before, after=one.after, codes=codes,
-        foresight=_foresight(one, codes, reason), reason=reason,
+        address=address, operation=operation, side=difference.side, before=difference.before, after=difference.after, codes=codes,
+        foresight=_foresight(difference, codes, reason), reason=reason,
     )  # fmt: skip
 
 
-def _foresight(one: Difference, codes: Sequence[str], reason: str) -> Foresight:
-    if one.follows:
+def _foresight(difference: Difference, codes: Sequence[str], reason: str) -> Foresight:
+    if difference.follows:
         return Foresight.FOLLOWS
     if codes:
         return Foresight.FORETOLD
     return Foresight.HARMLESS if reason else Foresight.UNFORETOLD
 
 
-def _of(operation: str, scene: Scene) -> tuple[str, str]:
+def _operation_and_object(operation: str, scene: Scene) -> tuple[str, str]:
     """Split an operation of a record into the operation and the object it names at its end."""
     names = {f"{stream}/{name}": address_of(stream, name) for stream, name in scene.consumers}
     names |= {name: address_of(name) for name in scene.streams}

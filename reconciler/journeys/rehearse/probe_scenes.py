@@ -19,6 +19,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.testbed.probes.scene import BEGINS, Scene
+from reconciler.testbed.recreate import origins_in_account
 
 MESSAGES = 100
 LARGE, SMALL, EVERY = 1500, 20, 5
@@ -47,9 +48,9 @@ class Casting:
     unplayed: tuple[Missing, ...] = ()
 
 
-def casting(live: Snapshot, plan: Plan, missing: Sequence[Missing]) -> Casting:
+def choose_scenes(live: Snapshot, plan: Plan, missing: Sequence[Missing]) -> Casting:
     """Choose the scenes. The objects in `missing` could not be recreated."""
-    account = _Account(live, plan, frozenset(one.what.partition("/")[2].split("/")[0] for one in missing))
+    account = _Account(live, plan, frozenset(lacking.what.partition("/")[2].split("/")[0] for lacking in missing))
     scenes = tuple(account.scene(sorted(streams)) for streams in account.groups)
     return Casting(scenes, tuple(dict.fromkeys([*account.unplayed(scenes), *missing])))
 
@@ -69,7 +70,7 @@ def streams_of(change: PlannedChange) -> set[str]:
     address = Address.parse(change.address)
     kind = REGISTRY.of(address)
     raw = (kind.primary(address), *kind.derived(address))
-    return {one.on[0] for one in raw if one.type in ("stream", "consumer")}
+    return {raw_object.on[0] for raw_object in raw if raw_object.type in ("stream", "consumer")}
 
 
 @dataclass(frozen=True)
@@ -80,27 +81,27 @@ class _Account:
 
     @cached_property
     def writing(self) -> list[PlannedChange]:
-        return [one for one in self.plan.changes if one.action.writes]
+        return [change for change in self.plan.changes if change.action.writes]
 
     @cached_property
     def changed(self) -> set[str]:
         """Streams that exist before and after, and of which something changes."""
         goes = {
             name
-            for one in self.writing
-            if one.action is Action.DELETE and not _is_consumer(one)
-            for name in streams_of(one)
+            for change in self.writing
+            if change.action is Action.DELETE and not _is_consumer(change)
+            for name in streams_of(change)
         }
-        found = {name for one in self.writing if self._matters(one) for name in streams_of(one)}
-        return (found & self.live.streams.keys()) - goes - self.lost - self.outside
+        altered = {name for change in self.writing if self._matters(change) for name in streams_of(change)}
+        return (altered & self.live.streams.keys()) - goes - self.lost - self.outside
 
-    def _matters(self, one: PlannedChange) -> bool:
+    def _matters(self, change: PlannedChange) -> bool:
         """Does the change matter to stored messages? A consumer that comes or goes matters only where consumers decide
         what is stored."""
-        if one.action in (Action.UPDATE, Action.REPLACE):
+        if change.action in (Action.UPDATE, Action.REPLACE):
             return True
-        return _is_consumer(one) and any(
-            self._config(name).get("retention", "limits") != "limits" for name in streams_of(one)
+        return _is_consumer(change) and any(
+            self._config(name).get("retention", "limits") != "limits" for name in streams_of(change)
         )
 
     @cached_property
@@ -111,46 +112,46 @@ class _Account:
         }
 
     def _config(self, stream: str) -> Mapping[str, Json]:
-        found: Mapping[str, Json] = self.live.streams.get(stream, {}).get("config", {})
-        return found
+        config: Mapping[str, Json] = self.live.streams.get(stream, {}).get("config", {})
+        return config
 
     @cached_property
     def origins(self) -> dict[str, set[str]]:
         """The origins of every stream, before and after."""
-        found = {name: set(_origins(info["config"])) for name, info in self.live.streams.items()}
-        for one in self.writing:
-            for name in streams_of(one) & found.keys():
-                found[name] |= {
+        origins = {name: set(origins_in_account(info["config"])) for name, info in self.live.streams.items()}
+        for change in self.writing:
+            for name in streams_of(change) & origins.keys():
+                origins[name] |= {
                     origin
-                    for field in one.fields
+                    for field in change.fields
                     if field.top in ("mirror", "sources")
-                    for origin in _named(field.path, field.desired)
+                    for origin in _named_origins(field.path, field.desired)
                 }
-        return found
+        return origins
 
     @cached_property
     def touched(self) -> set[str]:
         """The streams that change, and every copy of them."""
-        found = set(self.changed)
+        streams = set(self.changed)
         while (
-            more := {name for name, origins in self.origins.items() if origins & found}
-            - found
+            more := {name for name, origins in self.origins.items() if origins & streams}
+            - streams
             - self.lost
             - self.outside
         ):
-            found |= more
-        return found
+            streams |= more
+        return streams
 
     @cached_property
     def cast(self) -> set[str]:
         """These and their origins, so that messages arrive."""
-        found, ring = set(self.touched), set(self.changed)
+        streams, ring = set(self.touched), set(self.changed)
         while (
             ring := {origin for name in ring for origin in sorted(self.origins[name])[:ORIGINS]}
-            & self.live.streams.keys() - found - self.lost
+            & self.live.streams.keys() - streams - self.lost
         ):
-            found |= ring
-        return found
+            streams |= ring
+        return streams
 
     @cached_property
     def groups(self) -> list[set[str]]:
@@ -162,52 +163,56 @@ class _Account:
             groups = [group for group in groups if not group & near] + [near.union(*joined)]
         return sorted(groups, key=min)
 
-    def _are_near(self, one: str, other: str) -> bool:
-        if other in self.origins[one] or one in self.origins[other]:
+    def _are_near(self, stream: str, other: str) -> bool:
+        if other in self.origins[stream] or stream in self.origins[other]:
             return True
-        return any(subjects.overlap(mine, theirs) for mine in self.subjects(one) for theirs in self.subjects(other))
+        return any(subjects.overlap(mine, theirs) for mine in self.subjects(stream) for theirs in self.subjects(other))
 
     def subjects(self, stream: str) -> list[str]:
         """The subjects before and after."""
         return list(dict.fromkeys([*(self._config(stream).get("subjects") or ()), *self._become(stream, "subjects")]))
 
     def _become(self, stream: str, field: str) -> Iterator[Json]:
-        for one in self.writing:
-            if stream in streams_of(one) and not _is_consumer(one):
-                yield from (item for change in one.fields if change.path == field for item in change.desired or ())
+        for resource_change in self.writing:
+            if stream in streams_of(resource_change) and not _is_consumer(resource_change):
+                yield from (
+                    item for change in resource_change.fields if change.path == field for item in change.desired or ()
+                )
 
     def scene(self, streams: Sequence[str]) -> Scene:
         consumers = {
             key: body for name in streams if name in self.touched for key, body in self._consumers(name).items()
         }
         published = {name: chosen for name in streams if (chosen := self._chosen(name))}
-        stored = [_messages(found) for name, chosen in published.items() if (found := self._stored(name, chosen))]
+        stored = [
+            _invented_messages(kept) for name, chosen in published.items() if (kept := self._stored(name, chosen))
+        ]
         return Scene(
             streams={name: self._config(name) for name in streams},
             consumers=consumers,
             messages=tuple(
-                one for part in (slice(BEGINS), slice(BEGINS, None)) for many in stored for one in many[part]
+                message for part in (slice(BEGINS), slice(BEGINS, None)) for many in stored for message in many[part]
             ),
             begins=BEGINS * len(stored),
             subjects=published,
-            listen=tuple(dict.fromkeys(one for name in streams for one in self._listened(name))),
+            listen=tuple(dict.fromkeys(subject for name in streams for subject in self._listened(name))),
         )
 
     def _consumers(self, stream: str) -> dict[Consumer, Mapping[str, Json]]:
         """The consumers that change, and a few others."""
-        there = {
+        configs = {
             name: info["config"]
             for name, info in self.live.consumers.get(stream, {}).items()
             if info["config"].get("durable_name")
         }
-        changing = [name for name in there if (stream, name) in self._changing]
-        chosen = [*changing, *[name for name in there if name not in changing][:BYSTANDERS]]
-        return {(stream, name): there[name] for name in chosen}
+        changing = [name for name in configs if (stream, name) in self._changing]
+        chosen = [*changing, *[name for name in configs if name not in changing][:BYSTANDERS]]
+        return {(stream, name): configs[name] for name in chosen}
 
     @cached_property
     def _changing(self) -> set[Consumer]:
-        found = {Address.parse(one.address).names for one in self.writing if _is_consumer(one)}
-        return {(names[0], names[1]) for names in found}
+        by_name = {Address.parse(change.address).names for change in self.writing if _is_consumer(change)}
+        return {(names[0], names[1]) for names in by_name}
 
     def _chosen(self, stream: str) -> tuple[str, ...]:
         """The subjects that clients publish to; messages of the last one need not stay."""
@@ -216,39 +221,41 @@ class _Account:
             return ()
         for shape, usual in ((KV, KEYS), (OB, OBJECTS)):
             if stream.startswith(shape.stream("")):
-                return tuple(one.format(stream.removeprefix(shape.stream(""))) for one in usual)
-        filters = [one for info in self.live.consumers.get(stream, {}).values() for one in _filters(info["config"])]
+                return tuple(subject.format(stream.removeprefix(shape.stream(""))) for subject in usual)
+        filters = [
+            pattern for info in self.live.consumers.get(stream, {}).values() for pattern in _filters(info["config"])
+        ]
         before, after = set(self._config(stream).get("subjects") or ()), set(self._become(stream, "subjects"))
         return _literals(patterns, filters, before ^ after if after else set())
 
     def _stored(self, stream: str, chosen: Sequence[str]) -> list[str]:
-        """Of these, the subjects that are stored before anything changes."""
+        """Return those of these subjects that are stored before anything changes."""
         patterns = self._config(stream).get("subjects") or ()
-        found = [one for one in chosen if any(subjects.matches(one, pattern) for pattern in patterns)]
-        return [one for one in found if one != chosen[-1]] or found
+        stored = [subject for subject in chosen if any(subjects.matches(subject, pattern) for pattern in patterns)]
+        return [subject for subject in stored if subject != chosen[-1]] or stored
 
     def _listened(self, stream: str) -> Iterator[str]:
         dests = [(self._config(stream).get("republish") or {}).get("dest")]
-        for one in self.writing:
-            if stream in streams_of(one):
+        for change in self.writing:
+            if stream in streams_of(change):
                 dests += [
                     field.desired.get("dest") if isinstance(field.desired, Mapping) else field.desired
-                    for field in one.fields
+                    for field in change.fields
                     if field.path in ("republish", "republish.dest")
                 ]
-        yield from (_pattern(dest) for dest in dests if dest)
+        yield from (_listening_pattern(dest) for dest in dests if dest)
 
     def unplayed(self, scenes: Sequence[Scene]) -> Iterator[Missing]:
         played = {name for scene in scenes for name in scene.streams}
-        for one in self.writing:
-            if one.action is Action.CREATE:
-                yield Missing(one.address, NEW)
-            elif one.action is Action.DELETE:
-                yield Missing(one.address, GOES)
-            elif streams_of(one) & self.outside:
-                yield Missing(one.address, ELSEWHERE)
-            elif one.address.partition("/")[0].endswith("_group"):
-                yield Missing(f"members of {one.address}", MEMBERS)
+        for change in self.writing:
+            if change.action is Action.CREATE:
+                yield Missing(change.address, NEW)
+            elif change.action is Action.DELETE:
+                yield Missing(change.address, GOES)
+            elif streams_of(change) & self.outside:
+                yield Missing(change.address, ELSEWHERE)
+            elif change.address.partition("/")[0].endswith("_group"):
+                yield Missing(f"members of {change.address}", MEMBERS)
         heard = {key for scene in scenes for key in scene.consumers}
         for stream in sorted(played & self.touched):
             left = [
@@ -257,60 +264,56 @@ class _Account:
                 if info["config"].get("durable_name") and (stream, name) not in heard
             ]
             yield from (Missing(address_of(stream, name), MANY) for name in left)
-            if any(one.get("external") for one in self._config(stream).get("sources") or ()):
+            if any(source.get("external") for source in self._config(stream).get("sources") or ()):
                 yield Missing(f"sources of {address_of(stream)}", ELSEWHERE)
 
 
-def narrowed(scene: Scene, gone: Iterable[Consumer]) -> Scene:
+def without_consumers(scene: Scene, gone: Iterable[Consumer]) -> Scene:
     """Leave out consumers that no longer exist afterwards."""
     left = set(gone)
     return replace(scene, consumers={key: body for key, body in scene.consumers.items() if key not in left})
 
 
-def _is_consumer(one: PlannedChange) -> bool:
-    return one.address.startswith("consumer/")
+def _is_consumer(change: PlannedChange) -> bool:
+    return change.address.startswith("consumer/")
 
 
-def _origins(config: Mapping[str, Json]) -> Iterator[str]:
-    for one in (*([config["mirror"]] if config.get("mirror") else []), *(config.get("sources") or ())):
-        if not one.get("external"):
-            yield one["name"]
-
-
-def _named(path: str, value: Json) -> Iterator[str]:
+def _named_origins(path: str, value: Json) -> Iterator[str]:
     """Streams that the new value of a field copies from."""
     if isinstance(value, str) and path.endswith("name"):
         yield value
-    for one in value if isinstance(value, list | tuple) else [value]:
-        if isinstance(one, Mapping) and "name" in one and not one.get("external"):
-            yield one["name"]
+    for origin in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(origin, Mapping) and "name" in origin and not origin.get("external"):
+            yield origin["name"]
 
 
 def _filters(config: Mapping[str, Json]) -> Iterator[str]:
-    yield from (one for one in (config.get("filter_subject"), *(config.get("filter_subjects") or ())) if one)
+    yield from (
+        pattern for pattern in (config.get("filter_subject"), *(config.get("filter_subjects") or ())) if pattern
+    )
 
 
 def _literals(patterns: Sequence[str], filters: Iterable[str], moving: Collection[str]) -> tuple[str, ...]:
-    """Choose one subject that stays, those that come or go, two for each wildcard, preferably where consumers look for
-    them, and a spare one."""
-    ours = [one for one in patterns if subjects.is_valid(one) and not one.startswith("$")]
-    stay = [one for one in ours if one not in moving]
-    heard = [*subjects.meets([one for one in filters if subjects.is_valid(one)], stay), *stay]
-    wanted = [*heard[:1], *[one for one in ours if one in moving][:SUBJECTS], *heard[1:]]
-    found = list(dict.fromkeys(_literal(one, token) for token in "ab" for one in wanted))
-    found = found[: SUBJECTS + len([one for one in ours if one in moving][:SUBJECTS])]
-    spare = next((_literal(one, "spare") for one in stay if not subjects.is_literal(one)), None)
-    return tuple(dict.fromkeys([*found, spare or found[0]])) if found else ()
+    """Choose pattern subject that stays, those that come or go, two for each wildcard, preferably where consumers look for
+    them, and a spare pattern."""
+    ours = [pattern for pattern in patterns if subjects.is_valid(pattern) and not pattern.startswith("$")]
+    stay = [pattern for pattern in ours if pattern not in moving]
+    heard = [*subjects.meets([pattern for pattern in filters if subjects.is_valid(pattern)], stay), *stay]
+    wanted = [*heard[:1], *[pattern for pattern in ours if pattern in moving][:SUBJECTS], *heard[1:]]
+    literals = list(dict.fromkeys(_literal(pattern, token) for token in "ab" for pattern in wanted))
+    literals = literals[: SUBJECTS + len([pattern for pattern in ours if pattern in moving][:SUBJECTS])]
+    spare = next((_literal(pattern, "spare") for pattern in stay if not subjects.is_literal(pattern)), None)
+    return tuple(dict.fromkeys([*literals, spare or literals[0]])) if literals else ()
 
 
 def _literal(pattern: str, token: str) -> str:
-    return ".".join(token if one in subjects.WILDCARDS else one for one in pattern.split("."))
+    return ".".join(token if part in subjects.WILDCARDS else part for part in pattern.split("."))
 
 
-def _pattern(destination: str) -> str:
+def _listening_pattern(destination: str) -> str:
     """The pattern that a listener subscribes to, with `*` for each token taken from the message."""
-    return ".".join("*" if re.search(r"\{\{|\$\d", one) else one for one in destination.split("."))
+    return ".".join("*" if re.search(r"\{\{|\$\d", token) else token for token in destination.split("."))
 
 
-def _messages(chosen: Sequence[str]) -> list[tuple[str, int]]:
+def _invented_messages(chosen: Sequence[str]) -> list[tuple[str, int]]:
     return [(chosen[number % len(chosen)], SMALL if number % EVERY else LARGE) for number in range(MESSAGES)]

@@ -49,17 +49,21 @@ def rehearse(
     `tell` hears what is being done."""
     version = str(live.target.version)
     cast = cast_for(topology, live)
-    found = program(version)
+    binary = program(version)
     tell(f"starting {counted(cast.size, 'throw-away nats-server')} {version} …")
-    with stage(cast, found) as built:
-        made, finished, missing, after = _on(built, lambda js: _act(js, topology, live, options, tell))
+    with stage(cast, binary) as built:
+        carried_out, finished, missing, after = _run_on(
+            built, lambda js: _carry_plan_out(js, topology, live, options, tell)
+        )
         tell("planning again, which should find nothing …")
-        left = _left(_on(built, lambda js: _plan(js, topology, options)).plan, made)
-        restarted = _again(built, topology, options, after, made, then, program, tell) if then else None
+        left = _still_to_change(_run_on(built, lambda js: _plan_again(js, topology, options)).plan, carried_out)
+        restarted = (
+            _restart_and_plan(built, topology, options, after, carried_out, then, program, tell) if then else None
+        )
     return Rehearsal(
         version=version,
         size=cast.size,
-        plan=_about_the_account(made),
+        plan=_without_consumer_findings(carried_out),
         finished=finished,
         missing=(*_unlimited(live.target), *missing),
         left=left,
@@ -67,10 +71,12 @@ def rehearse(
     )
 
 
-def _about_the_account(made: Plan) -> Plan:
+def _without_consumer_findings(plan: Plan) -> Plan:
     """Leave out findings about consumers ahead of their streams: the streams here have no messages, and no power cut
     emptied them."""
-    return replace(made, diagnostics=tuple(one for one in made.diagnostics if one.code != CONSUMER_AHEAD))
+    return replace(
+        plan, diagnostics=tuple(diagnostic for diagnostic in plan.diagnostics if diagnostic.code != CONSUMER_AHEAD)
+    )
 
 
 def _unlimited(target: Target) -> Iterator[Missing]:
@@ -81,12 +87,16 @@ def _unlimited(target: Target) -> Iterator[Missing]:
 def cast_for(topology: Topology, live: Snapshot) -> Cast:
     """Choose as many nodes as anything has replicas, and at least three where the account lives in a cluster."""
     replicas = [info["config"].get("num_replicas") or 1 for info in live.streams.values()]
-    replicas += [getattr(one.spec, "num_replicas", None) or 1 for one in topology.resources]
+    replicas += [getattr(resource.spec, "num_replicas", None) or 1 for resource in topology.resources]
     least = CLUSTER if live.target.is_clustered or max(replicas, default=1) > 1 else 1
-    return Cast(_named(live.target, topology), max(least, *replicas, 1), tuple(sorted(set(_tags(topology, live)))))
+    return Cast(
+        _target_as_expected(live.target, topology),
+        max(least, *replicas, 1),
+        tuple(sorted(set(_placement_tags(topology, live)))),
+    )
 
 
-def _named(target: Target, topology: Topology) -> Target:
+def _target_as_expected(target: Target, topology: Topology) -> Target:
     """Name the target as the files expect it, so that `expect` is met where the account is unknown."""
     expect = topology.expect
     return replace(
@@ -95,15 +105,15 @@ def _named(target: Target, topology: Topology) -> Target:
     )  # fmt: skip
 
 
-def _tags(topology: Topology, live: Snapshot) -> Iterator[str]:
+def _placement_tags(topology: Topology, live: Snapshot) -> Iterator[str]:
     for info in live.streams.values():
         yield from (info["config"].get("placement") or {}).get("tags") or ()
-    for one in topology.resources:
-        placement = getattr(one.spec, "placement", None)
+    for resource in topology.resources:
+        placement = getattr(resource.spec, "placement", None)
         yield from (placement.tags or ()) if placement else ()
 
 
-def _on(built: Stage, work: Callable[[JetStream], Awaitable[T]]) -> T:
+def _run_on(built: Stage, work: Callable[[JetStream], Awaitable[T]]) -> T:
     async def through() -> T:
         async with session(built.options()) as js:
             return await work(js)
@@ -111,58 +121,58 @@ def _on(built: Stage, work: Callable[[JetStream], Awaitable[T]]) -> T:
     return asyncio.run(through())
 
 
-async def _act(
+async def _carry_plan_out(
     js: JetStream, topology: Topology, live: Snapshot, options: RunOptions, tell: Tell
 ) -> tuple[Plan, Finished, list[Missing], Snapshot]:
     tell(f"recreating what the account holds ({counted(len(live.streams), 'stream')}), without its messages …")
     missing = await recreate(js, live)
-    made = await planned(topology, await seen(js), js, options)
-    tell(f"carrying the plan out there ({counted(len(made.plan.steps), 'step')}) …")
-    events = [event async for event in apply(made, js) if isinstance(event, Finished)]
-    return made.plan, events[0], missing, await seen(js)
+    to_apply = await planned(topology, await read_stage(js), js, options)
+    tell(f"carrying the plan out there ({counted(len(to_apply.plan.steps), 'step')}) …")
+    events = [event async for event in apply(to_apply, js) if isinstance(event, Finished)]
+    return to_apply.plan, events[0], missing, await read_stage(js)
 
 
-async def seen(js: JetStream) -> Snapshot:
+async def read_stage(js: JetStream) -> Snapshot:
     """Read what the stage holds, and wait for what does not answer yet."""
     with Pauses(PATIENCE, "for throw-away servers that have just started to answer for each stream") as pauses:
-        while (found := await observe(js)).unknown and await pauses.rest():
+        while (snapshot := await observe(js)).unknown and await pauses.rest():
             pass
-    return found
+    return snapshot
 
 
-async def _plan(js: JetStream, topology: Topology, options: RunOptions) -> Planned:
-    return await planned(topology, await seen(js), js, options)
+async def _plan_again(js: JetStream, topology: Topology, options: RunOptions) -> Planned:
+    return await planned(topology, await read_stage(js), js, options)
 
 
-def _left(again: Plan, made: Plan) -> tuple[PlannedChange, ...]:
-    """What is still to be changed, except what was refused from the beginning."""
-    blocked = {change.address for change in made.changes if change.is_blocked}
+def _still_to_change(again: Plan, plan: Plan) -> tuple[PlannedChange, ...]:
+    """Return what is still to be changed, except what was refused from the beginning."""
+    blocked = {change.address for change in plan.changes if change.is_blocked}
     return tuple(change for change in again.changes if change.action.writes and change.address not in blocked)
 
 
-def _again(
-    built: Stage, topology: Topology, options: RunOptions, before: Snapshot, made: Plan, then: str, program: Program,
+def _restart_and_plan(
+    built: Stage, topology: Topology, options: RunOptions, before: Snapshot, plan: Plan, then: str, program: Program,
     tell: Tell,
 ) -> Restarted:  # fmt: skip
-    found_there = program(then)
+    binary = program(then)
     tell(f"starting nats-server {then} on the same stores …")
-    built.restart(found_there)
-    again = _on(built, lambda js: _plan(js, topology, options))
-    was, found = _objects(before), _objects(again.snapshot)
+    built.restart(binary)
+    again = _run_on(built, lambda js: _plan_again(js, topology, options))
+    was, now = _raw_configs(before), _raw_configs(again.snapshot)
     return Restarted(
         version=then,
-        gone=tuple(sorted(was.keys() - found.keys())),
-        rewritten=tuple(_rewritten(was, found)),
-        left=_left(again.plan, made),
+        gone=tuple(sorted(was.keys() - now.keys())),
+        rewritten=tuple(_rewritten(was, now)),
+        left=_still_to_change(again.plan, plan),
     )
 
 
-def _objects(snapshot: Snapshot) -> dict[str, Mapping[str, Json]]:
+def _raw_configs(snapshot: Snapshot) -> dict[str, Mapping[str, Json]]:
     """Every stream and consumer with its raw configuration."""
-    found = {f"stream/{name}": info["config"] for name, info in snapshot.streams.items()}
+    configs = {f"stream/{name}": info["config"] for name, info in snapshot.streams.items()}
     for stream, infos in snapshot.consumers.items():
-        found |= {f"consumer/{stream}/{name}": info["config"] for name, info in infos.items()}
-    return found
+        configs |= {f"consumer/{stream}/{name}": info["config"] for name, info in infos.items()}
+    return configs
 
 
 def _rewritten(

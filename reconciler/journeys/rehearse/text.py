@@ -7,31 +7,31 @@ from collections.abc import Iterator
 from reconciler.changes.change import FieldChange
 from reconciler.changes.rehearsal import Foresight, Missing, Rehearsal, Restarted
 from reconciler.model.diagnostic import Diagnostic, Severity
-from reconciler.report.document.probe import ProbeRow, rows
+from reconciler.report.document.probe import ProbeRow, probe_rows
 from reconciler.report.outcome import outcome_text
 from reconciler.report.words.paper import Paper, table
 from reconciler.report.words.values import counted, show
 from reconciler.report.words.visible import inert, visible
 
 
-def setting(one: Rehearsal) -> str:
+def setting_text(rehearsal: Rehearsal) -> str:
     """Return `on throw-away servers: nats-server 2.12.8, 3 nodes`."""
-    nodes = f", {counted(one.size, 'node')}" if one.size > 1 else ""
-    return f"on throw-away servers (nats-server {one.version}{nodes}) without messages"
+    nodes = f", {counted(rehearsal.size, 'node')}" if rehearsal.size > 1 else ""
+    return f"on throw-away servers (nats-server {rehearsal.version}{nodes}) without messages"
 
 
-def rehearsal_text(one: Rehearsal, paper: Paper | None = None) -> str:
+def rehearsal_text(rehearsal: Rehearsal, paper: Paper | None = None) -> str:
     """Return what the throw-away servers answered, what is left or was not tried, and at the end whether it went
     well."""
     paper = paper or Paper()
-    lines = [*_outcome(one, paper), *_left(one), *_missing(one.missing), *_unrehearsed(one)]
-    lines += _restarted(one.restarted) if one.restarted else []
-    return inert("\n".join([*lines, *paper.wrapped(_verdict(one))]) + "\n")
+    lines = [*_outcome(rehearsal, paper), *_left(rehearsal), *_missing(rehearsal.missing), *_unrehearsed(rehearsal)]
+    lines += _restarted(rehearsal.restarted) if rehearsal.restarted else []
+    return inert("\n".join([*lines, *paper.wrapped(_verdict(rehearsal))]) + "\n")
 
 
-def _outcome(one: Rehearsal, paper: Paper) -> Iterator[str]:
+def _outcome(rehearsal: Rehearsal, paper: Paper) -> Iterator[str]:
     """Say what the server answered, and whether it holds what was predicted."""
-    done = one.finished
+    done = rehearsal.finished
     if not done.is_success:
         yield from outcome_text(done, paper).splitlines()
     elif done.done:
@@ -40,20 +40,23 @@ def _outcome(one: Rehearsal, paper: Paper) -> Iterator[str]:
         yield "There was nothing to do."
 
 
-def _left(one: Rehearsal) -> Iterator[str]:
-    if one.left:
+def _left(rehearsal: Rehearsal) -> Iterator[str]:
+    if rehearsal.left:
         yield "A second plan still wants these changes:"
-        yield from (f"  {change.action} {visible(change.address)}" for change in one.left)
+        yield from (f"  {change.action} {visible(change.address)}" for change in rehearsal.left)
 
 
 def _missing(missing: tuple[Missing, ...]) -> Iterator[str]:
     if missing:
         yield "These could not be recreated for the rehearsal:"
-        yield from table([[one.what, one.why] for one in missing], indent=2)
+        yield from table([[item.what, item.why] for item in missing], indent=2)
 
 
-def _unrehearsed(one: Rehearsal) -> Iterator[str]:
-    for why, names in (("the plan refuses them", one.refused), ("they need what could not be recreated", one.lacking)):
+def _unrehearsed(rehearsal: Rehearsal) -> Iterator[str]:
+    for why, names in (
+        ("the plan refuses them", rehearsal.refused),
+        ("they need what could not be recreated", rehearsal.lacking),
+    ):
         if names:
             yield f"Not rehearsed, because {why}:"
             yield from (f"  {visible(name)}" for name in names)
@@ -64,31 +67,33 @@ def _restarted(after: Restarted) -> Iterator[str]:
     if after.gone:
         yield from (f"  {visible(address)} is gone" for address in after.gone)
     if after.rewritten:
-        rows = [[address, one.path, _sides(one)] for address, one in after.rewritten]
-        yield from table(rows, indent=2)
+        fields = [[address, field.path, _live_and_desired(field)] for address, field in after.rewritten]
+        yield from table(fields, indent=2)
     yield from (f"  a plan there wants to {change.action} {visible(change.address)}" for change in after.left)
     if not (after.gone or after.rewritten or after.left):
         yield "  everything exists, and nothing changed"
 
 
-def _sides(one: FieldChange) -> str:
-    return " → ".join("absent" if value is None else show(value, one.info) for value in (one.live, one.desired))
+def _live_and_desired(field: FieldChange) -> str:
+    return " → ".join("absent" if value is None else show(value, field.info) for value in (field.live, field.desired))
 
 
-def shown(one: Rehearsal) -> Iterator[Diagnostic]:
+def rehearsal_findings(rehearsal: Rehearsal) -> Iterator[Diagnostic]:
     """Return failures as findings, for viewers that show findings only: a failed rehearsal must not look like a good
     one."""
-    after = one.restarted
+    after = rehearsal.restarted
     for address in after.gone if after else ():
-        yield _finding(address, f"is gone when nats-server {after.version if after else ''} starts on the same stores")
-    for change in (*one.left, *(after.left if after else ())):
-        yield _finding(change.address, f"is still to be changed ({change.action}) by a second plan")
-    for address in one.lacking:
-        yield _finding(address, "could not be rehearsed, because it needs something that could not be recreated")
-    yield from (_unforetold(row) for row in rows(one.probe, Foresight.UNFORETOLD)) if one.probe else ()
+        yield _failure(address, f"is gone when nats-server {after.version if after else ''} starts on the same stores")
+    for change in (*rehearsal.left, *(after.left if after else ())):
+        yield _failure(change.address, f"is still to be changed ({change.action}) by a second plan")
+    for address in rehearsal.lacking:
+        yield _failure(address, "could not be rehearsed, because it needs something that could not be recreated")
+    yield from (
+        (_unforetold(row) for row in probe_rows(rehearsal.probe, Foresight.UNFORETOLD)) if rehearsal.probe else ()
+    )
 
 
-def _finding(address: str, message: str) -> Diagnostic:
+def _failure(address: str, message: str) -> Diagnostic:
     return Diagnostic(severity=Severity.ERROR, code="RV103", name="rehearsal-failed", message=message, address=address)
 
 
@@ -100,13 +105,13 @@ def _unforetold(row: ProbeRow) -> Diagnostic:
     )  # fmt: skip
 
 
-def _verdict(one: Rehearsal) -> str:
-    if not one.is_fine:
+def _verdict(rehearsal: Rehearsal) -> str:
+    if not rehearsal.is_fine:
         return "The rehearsal failed: the account would have the same trouble."
-    if one.lacking:
+    if rehearsal.lacking:
         return "Not rehearsed: the objects that the plan needs could not be recreated, as named above."
-    if one.refused:
+    if rehearsal.refused:
         return "Everything that is not refused went well."
-    if one.probe:
+    if rehearsal.probe:
         return "The rehearsal went well."
     return "The rehearsal went well. --probe shows what clients will feel; the plan counts what happens to messages, and asks for consent."

@@ -36,8 +36,8 @@ from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Address, Consent, Json, Terms, no_terms
 from reconciler.model.wire.steps import Call, Step
 from reconciler.server.run.handling import strayed_from
+from reconciler.server.run.problems import PLAN_AGAIN
 
-PLAN_AGAIN = "Run `reconciler plan` again and look at the live state."
 SETTLED = frozenset({Action.KEEP, Action.ABSENT, Action.ORPHAN})
 
 

@@ -15,7 +15,7 @@ from reconciler.changes.at_stake import removes
 from reconciler.changes.plan import PlannedChange
 from reconciler.model.intents import Intent, decode_intent, intent_key
 from reconciler.model.records import BUCKET
-from reconciler.model.resource import Address, Config, Json
+from reconciler.model.resource import Address, Config, Json, users_metadata
 from reconciler.model.wire.snapshot import Entry
 from reconciler.model.wire.steps import Call, Step
 
@@ -150,4 +150,4 @@ def own_values(name: str, value: Json) -> Json:
     """Leave out metadata that the server adds: it says nothing about what anybody wants."""
     if name != "metadata" or not isinstance(value, Mapping):
         return value
-    return {key: text for key, text in value.items() if not key.startswith("_nats.")} or None
+    return users_metadata(value) or None

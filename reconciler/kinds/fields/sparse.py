@@ -12,7 +12,7 @@ from dataclasses import field
 
 from reconciler.kinds.fields.times import ZERO, utc
 from reconciler.model.dataclass import dataclass
-from reconciler.model.resource import Config, Declared, Json, Resource, ServerDefault
+from reconciler.model.resource import Config, Declared, Json, Resource, ServerDefault, users_metadata
 
 Clean = Callable[[Json], Json]
 """Brings one field's value into its canonical spelling; a falsy result is absence."""
@@ -101,7 +101,7 @@ def time(value: Json) -> Json:
 
 def metadata(value: Json) -> Json:
     """The mapping without the server's own keys; an empty text is a value like any other."""
-    return {key: text for key, text in value.items() if not key.startswith("_nats.")}
+    return users_metadata(value)
 
 
 def mapping(value: Json) -> Json:

@@ -46,6 +46,33 @@ class Call(StrEnum):
         return self.value.startswith("gate.")
 
 
+DEEDS = {
+    Call.STREAM_CREATE: "create stream {}",
+    Call.STREAM_UPDATE: "update stream {}",
+    Call.STREAM_DELETE: "delete stream {}",
+    Call.CONSUMER_CREATE: "create consumer {}",
+    Call.CONSUMER_UPDATE: "update consumer {}",
+    Call.CONSUMER_DELETE: "delete consumer {}",
+    Call.CONSUMER_PAUSE: "pause consumer {}",
+    Call.CONSUMER_UNPIN: "unpin consumer {}",
+    Call.CONSUMER_READ: "read consumer {}",
+    Call.CONSUMER_RESET: "reset consumer {}",
+    Call.QUEUE_READ: "read the position of stream {}",
+    Call.QUEUE_SETTLE: "remove the start sequence of stream {}",
+    Call.ENTRY_PUT: "write entry {}",
+    Call.ENTRY_DELETE: "delete entry {}",
+    Call.GATE_CONSUMERS_GONE: "wait until the consumers of {} are gone",
+    Call.GATE_REPLICAS_CURRENT: "wait until the replicas of {} are current",
+    Call.GATE_CONSUMER_EVERYWHERE: "wait until consumer {} is on every server",
+    Call.GATE_IN_FLIGHT_DONE: "wait until what {} has delivered is acknowledged",
+    Call.GATE_MIRROR_CAUGHT_UP: "wait until mirror {} has caught up",
+    Call.GATE_COPY_LISTENS: "wait until stream {} listens to what it copies",
+    Call.GATE_MEMBERS_BACK: "wait until the members of {} consume again",
+    Call.GATE_QUEUE_CAUGHT_UP: "wait until queue {} has caught up",
+}
+"""What each is to do, as it follows `could not`; `{}` is what it is done to."""
+
+
 class Bind(StrEnum):
     """What a step makes of the answer to it; `engine.bindings` has a function for each."""
 

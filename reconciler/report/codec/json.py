@@ -50,14 +50,14 @@ def render(document: Document) -> str:
     (`findings.schema.json`)."""
     if document.plan is not None:
         return plan_json(document.plan)
-    found = tuple(document.diagnostics)
+    diagnostics = tuple(document.diagnostics)
     return json_text(
         data_of(
             FindingsReport(
                 command=document.command,
                 topology=document.topology,
                 environment=document.environment,
-                diagnostics=found,
+                diagnostics=diagnostics,
             )
         )
     )
@@ -106,7 +106,7 @@ def _indented(data: Data) -> str:
         text = to_json(data, indent=2)
     except PydanticSerializationError:
         text = _LACKING[0]
-    if any(one in text for one in _LACKING):
+    if any(number in text for number in _LACKING):
         return json.dumps(data, indent=2, ensure_ascii=False, allow_nan=False)
     return text.decode()
 
@@ -130,11 +130,13 @@ def _escaped(text: str) -> str:
 
 def findings_schema() -> str:
     """Return the text of `findings.schema.json`."""
-    about = "What `validate` found, or why another command could not work; the exit code is then 1, 64 or 130."
-    return published("reconciler findings", about, FindingsReport)
+    description = "What `validate` found, or why another command could not work; the exit code is then 1, 64 or 130."
+    return published("reconciler findings", description, FindingsReport)
 
 
 def reports_schema() -> str:
-    """Return the text of `reports.schema.json`: a report about each of several topologies."""
-    about = "The report of a command about several topologies: a document for each, by the contract that it has alone."
-    return published("reconciler reports", about, SeveralReports)
+    """Return the text of `reports.schema.json`: a report description each of several topologies."""
+    description = (
+        "The report of a command about several topologies: a document for each, by the contract that it has alone."
+    )
+    return published("reconciler reports", description, SeveralReports)

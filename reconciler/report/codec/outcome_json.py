@@ -49,9 +49,9 @@ class OutcomeReport:
     """Why the run ended early. A missing key: it ran to its end."""
 
 
-def outcome_json(finished: Finished, **said: Any) -> str:
+def outcome_json(finished: Finished, **details: Any) -> str:
     """Return the outcome by `apply.schema.json`; `said` is what `outcome_report` takes."""
-    return json_text(data_of(outcome_report(finished, **said)))
+    return json_text(data_of(outcome_report(finished, **details)))
 
 
 def outcome_report(
@@ -74,5 +74,5 @@ def outcome_report(
 
 def outcome_schema() -> str:
     """Return the text of `apply.schema.json`."""
-    about = "What one apply did, what it could not do and why, and what it did not begin."
-    return published("reconciler apply", about, OutcomeReport)
+    description = "What one apply did, what it could not do and why, and what it did not begin."
+    return published("reconciler apply", description, OutcomeReport)

@@ -35,15 +35,21 @@ def read_as(owner: type[T], data: Any) -> T:
 @cache
 def _object_reader(owner: Any) -> Convert:
     if is_a(owner, BaseModel):
-        return _read_other(As(dict[str, Any], _same, owner.model_validate))
+        return _read_other(As(dict[str, Any], _unchanged, owner.model_validate))
     own = members(owner)
-    readers = {one.key: (one.attribute, _reader(one.hint)) for one in own if not (one.is_inline or one.is_computed)}
-    skipped = {one.key for one in own if one.is_computed}
-    required = [one.key for one in own if (one.is_required or one.default is NEVER) and not one.is_inline]
+    readers = {
+        member.key: (member.attribute, _reader(member.hint))
+        for member in own
+        if not (member.is_inline or member.is_computed)
+    }
+    skipped = {member.key for member in own if member.is_computed}
+    required = [
+        member.key for member in own if (member.is_required or member.default is NEVER) and not member.is_inline
+    ]
     inline = [
-        (one.attribute, _reader(one.hint), {inner.key for inner in members(inline_type(one.hint))})
-        for one in own
-        if one.is_inline
+        (member.attribute, _reader(member.hint), {inner.key for inner in members(inline_type(member.hint))})
+        for member in own
+        if member.is_inline
     ]
 
     def read(data: Any) -> Any:
@@ -51,27 +57,27 @@ def _object_reader(owner: Any) -> Convert:
         for key in required:
             if key not in data:
                 raise Damaged("missing", key)
-        made: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         rest: dict[str, Any] = {}
         for key, value in data.items():
             if key in readers:
                 attribute, convert = readers[key]
                 try:
-                    made[attribute] = value if convert is None else convert(value)
+                    values[attribute] = value if convert is None else convert(value)
                 except Damaged as damage:
                     raise damage.inside(key) from None
             elif key not in skipped:
                 rest[key] = value
         for attribute, convert, keys in inline:
-            made[attribute] = convert({key: rest.pop(key) for key in keys & rest.keys()}) if convert else None
+            values[attribute] = convert({key: rest.pop(key) for key in keys & rest.keys()}) if convert else None
         if rest:
             raise Damaged("unknown key", next(iter(rest)))
-        return owner(**made)
+        return owner(**values)
 
     return read
 
 
-def _same(value: T) -> T:
+def _unchanged(value: T) -> T:
     return value
 
 
@@ -113,11 +119,11 @@ def _read_other(other: As) -> Convert:
     first, then = _reader(other.type), other.read
 
     def read(value: Any) -> Any:
-        found = value if first is None else first(value)
+        converted = value if first is None else first(value)
         try:
-            return then(found) if then else found
+            return then(converted) if then else converted
         except ValidationError as error:
-            raise Damaged("; ".join(one["msg"] for one in error.errors())) from None
+            raise Damaged("; ".join(problem["msg"] for problem in error.errors())) from None
         except (TypeError, ValueError, KeyError) as error:
             raise error if isinstance(error, Damaged) else Damaged(str(error)) from None
 
@@ -133,14 +139,14 @@ def _read_items(convert: Convert | None, many: int) -> Convert:
             raise Damaged(f"{many} items expected")
         if convert is None:
             return tuple(values)
-        made: list[Any] = []
-        at = 0
+        items: list[Any] = []
+        number = 0
         try:
-            for at, one in enumerate(values):  # noqa: B007  # said where it fails
-                made.append(convert(one))
+            for number, value in enumerate(values):  # noqa: B007  # said where it fails
+                items.append(convert(value))
         except Damaged as damage:
-            raise damage.inside(at) from None
-        return tuple(made)
+            raise damage.inside(number) from None
+        return tuple(items)
 
     return read
 
@@ -150,14 +156,14 @@ def _read_values(convert: Convert | None) -> Convert:
         _expect(dict, values)
         if convert is None:
             return values
-        made: dict[str, Any] = {}
+        read_values: dict[str, Any] = {}
         name = ""
         try:
-            for name, one in values.items():
-                made[name] = convert(one)
+            for name, value in values.items():
+                read_values[name] = convert(value)
         except Damaged as damage:
             raise damage.inside(name) from None
-        return made
+        return read_values
 
     return read
 

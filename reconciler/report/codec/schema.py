@@ -13,43 +13,51 @@ from reconciler.report.codec.shape import Data, JsonKey, Sort, inline_type, mark
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def published(title: str, about: str, whole: type, **more: Data) -> str:
+def published(title: str, description: str, owner: type, **more: Data) -> str:
     """Return the schema of a whole document as it is published; `more` are keywords for single keys of it."""
     parts: Data = {}
-    body = object_schema(whole, parts)
+    body = object_schema(owner, parts)
     for key, keywords in more.items():
         body["properties"][key] |= keywords
-    said = {"$schema": DRAFT, "title": title, "description": about, **body, "$defs": dict(sorted(parts.items()))}
-    return json.dumps(said, indent=2, ensure_ascii=False) + "\n"
+    schema = {
+        "$schema": DRAFT,
+        "title": title,
+        "description": description,
+        **body,
+        "$defs": dict(sorted(parts.items())),
+    }
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def object_schema(owner: Any, parts: Data) -> Data:
     """Return what an object of this type is like, strictly: these keys and no others. What it refers to goes into
     `parts`."""
     properties, required = {}, []
-    for one, said in _documented(owner):
-        properties[one.key] = value_schema(one.hint, parts) | ({"description": said} if said else {})
-        if one.is_required or one.default is NEVER:
-            required.append(one.key)
+    for key, meaning in _keys_and_meanings(owner):
+        properties[key.key] = value_schema(key.hint, parts) | ({"description": meaning} if meaning else {})
+        if key.is_required or key.default is NEVER:
+            required.append(key.key)
     return {"type": "object", "properties": properties, "required": sorted(required), "additionalProperties": False}
 
 
-def _documented(owner: Any) -> Iterator[tuple[JsonKey, str]]:
+def _keys_and_meanings(owner: Any) -> Iterator[tuple[JsonKey, str]]:
     """The keys, with those of inline values, and what each means; empty where its type says it."""
     texts = attribute_docs(owner)
-    for one in members(owner):
-        if one.is_inline:
-            yield from _documented(inline_type(one.hint))
-        elif one.is_computed:
-            yield one, " ".join((getattr(owner, one.attribute).__doc__ or "").split())
+    for key in members(owner):
+        if key.is_inline:
+            yield from _keys_and_meanings(inline_type(key.hint))
+        elif key.is_computed:
+            yield key, " ".join((getattr(owner, key.attribute).__doc__ or "").split())
         else:
-            yield one, texts.get(one.attribute, "")
+            yield key, texts.get(key.attribute, "")
 
 
 def value_schema(hint: Any, parts: Data) -> Data:
     """Return what a value of this type is like."""
     sort, inner = sort_of(hint)
-    keywords = {name: value for one in marked(hint)[1] if isinstance(one, Like) for name, value in one.keywords.items()}
+    keywords = {
+        name: value for mark in marked(hint)[1] if isinstance(mark, Like) for name, value in mark.keywords.items()
+    }
     return {**_SORTS[sort](parts, *inner), **keywords}
 
 
@@ -65,22 +73,22 @@ _SORTS: Mapping[Sort, Callable[..., Data]] = {
     Sort.OPTIONAL: lambda parts, some: value_schema(some, parts),
     Sort.UNION: lambda parts, *objects: {"oneOf": [object_schema(one, parts) for one in objects]},
     Sort.CHOICE: lambda _, *texts: {"enum": [*texts]},
-    Sort.MAPPING: lambda parts, value: _mapping(value, parts),
-    Sort.ARRAY: lambda parts, item, *_: {"type": "array", "items": _item(item, parts)},
+    Sort.MAPPING: lambda parts, value: _mapping_schema(value, parts),
+    Sort.ARRAY: lambda parts, item, *_: {"type": "array", "items": _item_schema(item, parts)},
     Sort.ENUM: lambda _, enum: {"enum": [one.value for one in enum]},
     Sort.OBJECT: lambda parts, owner: ref(owner, parts),
     Sort.PLAIN: lambda _, plain: dict(_PLAIN[plain]),
 }
 
 
-def _mapping(value: Any, parts: Data) -> Data:
+def _mapping_schema(value: Any, parts: Data) -> Data:
     return {"type": "object", **({} if value is Any else {"additionalProperties": value_schema(value, parts)})}
 
 
-def _item(hint: Any, parts: Data) -> Data:
+def _item_schema(hint: Any, parts: Data) -> Data:
     """An item that may be missing is null, for what follows it must keep its place."""
-    found = value_schema(hint, parts)
-    return {**found, "type": [found["type"], "null"]} if sort_of(hint)[0] is Sort.OPTIONAL else found
+    schema = value_schema(hint, parts)
+    return {**schema, "type": [schema["type"], "null"]} if sort_of(hint)[0] is Sort.OPTIONAL else schema
 
 
 def ref(owner: Any, parts: Data) -> Data:

@@ -44,38 +44,45 @@ class JsonKey(NamedTuple):
 def members(owner: Any) -> tuple[JsonKey, ...]:
     """Return the keys of an object of this type, in order."""
     hints = get_type_hints(owner, include_extras=True)
-    found = [one for name, default in _attributes(owner) if (one := _member(name, hints[name], default))]
-    for name, computed in _computed(owner):
+    keys = [key for name, default in _attributes(owner) if (key := _json_key(name, hints[name], default))]
+    for name, computed in _computed_properties(owner):
         hint = get_type_hints(getattr(owner, name).fget, include_extras=True)["return"]
-        place = next((at + 1 for at, other in enumerate(found) if other.key == computed.after), 0)
-        found.insert(place, JsonKey(computed.key, name, hint, computed.default, is_required=False, is_computed=True))
-    return tuple(found)
+        position = next((number + 1 for number, other in enumerate(keys) if other.key == computed.after), 0)
+        keys.insert(position, JsonKey(computed.key, name, hint, computed.default, is_required=False, is_computed=True))
+    return tuple(keys)
 
 
 def _attributes(owner: Any) -> Iterator[tuple[str, Any]]:
     if is_a(owner, BaseModel):
-        yield from ((name, NEVER if one.is_required() else one.default) for name, one in owner.model_fields.items())
+        yield from (
+            (name, NEVER if attribute.is_required() else attribute.default)
+            for name, attribute in owner.model_fields.items()
+        )
     elif dataclasses.is_dataclass(owner):
-        for one in dataclasses.fields(owner):
-            made = one.default_factory() if one.default_factory is not dataclasses.MISSING else one.default
-            yield one.name, NEVER if made is dataclasses.MISSING else made
+        for attribute in dataclasses.fields(owner):
+            default = (
+                attribute.default_factory()
+                if attribute.default_factory is not dataclasses.MISSING
+                else attribute.default
+            )
+            yield attribute.name, NEVER if default is dataclasses.MISSING else default
     else:
         yield from ((name, owner._field_defaults.get(name, NEVER)) for name in owner._fields)
 
 
-def _member(name: str, hint: Any, default: Any) -> JsonKey | None:
+def _json_key(name: str, hint: Any, default: Any) -> JsonKey | None:
     marks = marked(hint)[1]
     if KeyMark.UNWRITTEN in marks:
         return None
-    key = next((one.key for one in marks if isinstance(one, Name)), name.removesuffix("_"))
-    said = NEVER if KeyMark.ALWAYS in marks or KeyMark.INLINE in marks else default
-    return JsonKey(key, name, hint, said, default is NEVER, KeyMark.INLINE in marks)
+    key = next((mark.key for mark in marks if isinstance(mark, Name)), name.removesuffix("_"))
+    default_value = NEVER if KeyMark.ALWAYS in marks or KeyMark.INLINE in marks else default
+    return JsonKey(key, name, hint, default_value, default is NEVER, KeyMark.INLINE in marks)
 
 
-def _computed(owner: type) -> Iterator[tuple[str, Computed]]:
+def _computed_properties(owner: type) -> Iterator[tuple[str, Computed]]:
     for name, value in vars(owner).items():
-        if isinstance(value, property) and (one := value.fget and vars(value.fget).get("computed")):
-            yield name, one
+        if isinstance(value, property) and (computed := value.fget and vars(value.fget).get("computed")):
+            yield name, computed
 
 
 class Sort(Enum):
@@ -109,23 +116,23 @@ def sort_of(hint: Any) -> tuple[Sort, tuple[Any, ...]]:
     """Return the sort of a type, and what it is made of."""
     bare, marks = marked(hint)
     origin, inner = get_origin(bare), get_args(bare)
-    if other := next((one for one in marks if isinstance(one, As)), AS_TEXT.get(bare)):
-        found: tuple[Sort, tuple[Any, ...]] = Sort.OTHER, (other,)
+    if other := next((mark for mark in marks if isinstance(mark, As)), AS_TEXT.get(bare)):
+        sort: tuple[Sort, tuple[Any, ...]] = Sort.OTHER, (other,)
     elif origin in (Union, types.UnionType):
         some = tuple(part for part in inner if part is not type(None))
-        found = (Sort.UNION if len(some) > 1 else Sort.OPTIONAL), some
+        sort = (Sort.UNION if len(some) > 1 else Sort.OPTIONAL), some
     elif origin is Literal:
-        found = Sort.CHOICE, inner
+        sort = Sort.CHOICE, inner
     elif is_a(origin, Mapping):
-        found = Sort.MAPPING, inner[1:]
+        sort = Sort.MAPPING, inner[1:]
     elif is_a(origin, Sequence):
-        found = Sort.ARRAY, inner
+        sort = Sort.ARRAY, inner
     elif is_a(bare, Enum):
-        found = Sort.ENUM, (bare,)
+        sort = Sort.ENUM, (bare,)
     else:
         is_object = dataclasses.is_dataclass(bare) or hasattr(bare, "_fields") or is_a(bare, BaseModel)
-        found = (Sort.OBJECT if is_object else Sort.PLAIN), (bare,)
-    return found
+        sort = (Sort.OBJECT if is_object else Sort.PLAIN), (bare,)
+    return sort
 
 
 def marked(hint: Any) -> tuple[Any, tuple[Any, ...]]:
@@ -143,8 +150,8 @@ def is_a(hint: Any, kind: type) -> bool:
 
 def inline_type(hint: Any) -> Any:
     """Return the type whose keys an inline value has."""
-    sort, (one, *_) = sort_of(hint)
-    return one.type if sort is Sort.OTHER else one
+    sort, (inner, *_) = sort_of(hint)
+    return inner.type if sort is Sort.OTHER else inner
 
 
 def data_of(value: Any) -> Data:
@@ -158,22 +165,23 @@ def _object_writer(owner: Any) -> Callable[[Any], Data]:
     if is_a(owner, BaseModel):
         return lambda value: dict(value.model_dump(mode="json", exclude_unset=True, by_alias=True))
     keys = [
-        (one.key, attrgetter(one.attribute), _writer(one.hint), one.default, one.is_inline) for one in members(owner)
+        (member.key, attrgetter(member.attribute), _writer(member.hint), member.default, member.is_inline)
+        for member in members(owner)
     ]
 
     def write(value: Any) -> Data:
         data: Data = {}
         for key, of, convert, default, is_inline in keys:
-            found = of(value)
-            if found is default or found == default:
+            value_found = of(value)
+            if value_found is default or value_found == default:
                 continue
-            said = found if convert is None else convert(found)
-            if said == default:  # what is written of it says no more: units of fields that have none
+            written = value_found if convert is None else convert(value_found)
+            if written == default:  # what is written of it says no more: units of fields that have none
                 continue
             if is_inline:
-                data.update(said)
+                data.update(written)
             else:
-                data[key] = said
+                data[key] = written
         return data
 
     return write
@@ -186,7 +194,7 @@ def _writer(hint: Any) -> Convert | None:
 
 
 _WRITERS: Mapping[Sort, Callable[..., Convert | None]] = {
-    Sort.OTHER: lambda other: _after(other.write, _writer(other.type)),
+    Sort.OTHER: lambda other: _composed(other.write, _writer(other.type)),
     Sort.OPTIONAL: lambda some: _unless_none(_writer(some)),
     Sort.UNION: lambda *_: data_of,
     Sort.CHOICE: lambda *_: None,
@@ -198,7 +206,7 @@ _WRITERS: Mapping[Sort, Callable[..., Convert | None]] = {
 }
 
 
-def _after(first: Convert, second: Convert | None) -> Convert:
+def _composed(first: Convert, second: Convert | None) -> Convert:
     return first if second is None else lambda value: second(first(value))
 
 
@@ -207,8 +215,8 @@ def _unless_none(convert: Convert | None) -> Convert | None:
 
 
 def _each_item(convert: Convert | None) -> Convert:
-    return list if convert is None else lambda values: [convert(one) for one in values]
+    return list if convert is None else lambda values: [convert(value) for value in values]
 
 
 def _each_value(convert: Convert | None) -> Convert:
-    return dict if convert is None else lambda values: {name: convert(one) for name, one in values.items()}
+    return dict if convert is None else lambda values: {name: convert(value) for name, value in values.items()}

@@ -16,7 +16,7 @@ from reconciler.report.document.judgements import (
     verdict_lines,
     worst_first,
 )
-from reconciler.report.words.names import kind_noun, named, with_children, without_kind
+from reconciler.report.words.names import children_by_kind, kind_noun, name_lines, without_kind
 from reconciler.report.words.paper import Paper, Role
 from reconciler.report.words.values import counted, show, show_live, show_wanted
 from reconciler.report.words.visible import columns, padded, visible
@@ -30,10 +30,10 @@ _SINCE = {
 }
 
 
-def paths(fields: Sequence[FieldChange], most: int = 5) -> str:
+def first_paths(fields: Sequence[FieldChange], most: int = 5) -> str:
     """Return `max_age, max_bytes and 3 more`."""
-    shown = ", ".join(field.path for field in fields[:most])
-    return f"{shown} and {len(fields) - most} more" if len(fields) > most else shown
+    names = ", ".join(field.path for field in fields[:most])
+    return f"{names} and {len(fields) - most} more" if len(fields) > most else names
 
 
 def field_lines(fields: Sequence[FieldChange], paper: Paper, indent: int = 4) -> list[str]:
@@ -93,14 +93,18 @@ AS_IT_IS = "adopted as it is live and left untouched; its differences from the f
 
 def block(entry: ChangeEntry, paper: Paper) -> list[str]:
     """Return the lines of one entry in a text report; equal changes share a title and are named below it."""
-    return _many(entry, paper) if len(entry.changes) > 1 else _one(entry, paper)
+    return _lines_of_many(entry, paper) if len(entry.changes) > 1 else _lines_of_one(entry, paper)
 
 
-def _one(entry: ChangeEntry, paper: Paper) -> list[str]:
+def _lines_of_one(entry: ChangeEntry, paper: Paper) -> list[str]:
     change = entry.first
-    title, place = headed(entry)
-    title, children = _with_children(entry, title, place, paper)
-    lines = [title_line(entry, title, place, paper), *_at_rest(entry, paper), *field_lines(change.fields, paper)]
+    title, place = title_and_place(entry)
+    title, children = _title_with_children(entry, title, place, paper)
+    lines = [
+        title_line(entry, title, place, paper),
+        *_untouched_lines(entry, paper),
+        *field_lines(change.fields, paper),
+    ]
     for verdict in worst_first(change.verdicts):
         lines += verdict_lines(verdict, change, paper)
     for consequence in change.consequences:
@@ -108,32 +112,32 @@ def _one(entry: ChangeEntry, paper: Paper) -> list[str]:
     return [*lines, *asides(change, paper), *children]
 
 
-def _many(entry: ChangeEntry, paper: Paper) -> list[str]:
+def _lines_of_many(entry: ChangeEntry, paper: Paper) -> list[str]:
     """Show equal changes as one entry with a count and the first names; deleted objects are always all named."""
     changes = entry.changes
-    title, place = headed(entry)
-    title, children = _with_children(entry, title, place, paper)
+    title, place = title_and_place(entry)
+    title, children = _title_with_children(entry, title, place, paper)
     lines = [title_line(entry, title, place, paper)]
-    lines += [*_at_rest(entry, paper), *field_lines(changes[0].fields, paper)]
+    lines += [*_untouched_lines(entry, paper), *field_lines(changes[0].fields, paper)]
     lines += many_verdict_lines(changes, paper)
     lines += many_consequence_lines(changes, paper)
     lines += asides(changes[0], paper)
     return [
         *lines,
-        *named("namely", [*map(without_kind, changes)], paper, 4, entry.section is Section.DELETE),
+        *name_lines("namely", [*map(without_kind, changes)], paper, 4, entry.section is Section.DELETE),
         *children,
     ]
 
 
-def headed(entry: ChangeEntry) -> tuple[str, str]:
-    """What an entry is called, and its place: that of the first where one entry names many."""
+def title_and_place(entry: ChangeEntry) -> tuple[str, str]:
+    """Return the name of an entry, and its place: that of the first change where one entry names many."""
     change, number = entry.first, len(entry.changes)
-    place = _place(change)
+    place = _place_of(change)
     if number == 1:
-        return visible(change.address) + removal(change), place
+        return visible(change.address) + removal_reason(change), place
     kind = kind_noun(change.address.split("/")[0], number)
-    others = len({_place(one) for one in entry.changes}) - 1
-    return f"{number:_} {kind}{removal(change)}", f"{place} and {others:_} more" if place and others else place
+    others = len({_place_of(other) for other in entry.changes}) - 1
+    return f"{number:_} {kind}{removal_reason(change)}", f"{place} and {others:_} more" if place and others else place
 
 
 def title_line(entry: ChangeEntry, title: str, place: str, paper: Paper) -> str:
@@ -151,35 +155,35 @@ def mark(entry: ChangeEntry) -> str:
     return MARKS.get(section, " ")
 
 
-def removal(change: PlannedChange) -> str:
+def removal_reason(change: PlannedChange) -> str:
     """Return the reason that the file gives for a removal."""
     return f'  removed: "{visible(change.reason)}"' if change.action is Action.DELETE and change.reason else ""
 
 
-def _place(change: PlannedChange) -> str:
+def _place_of(change: PlannedChange) -> str:
     """The place of the worst verdict, otherwise that of the resource."""
     spans = [verdict.span for verdict in worst_first(change.verdicts) if verdict.span]
     span = spans[0] if spans else change.span
     return visible(str(span)) if span else ""
 
 
-def _with_children(entry: ChangeEntry, title: str, place: str, paper: Paper) -> tuple[str, list[str]]:
+def _title_with_children(entry: ChangeEntry, title: str, place: str, paper: Paper) -> tuple[str, list[str]]:
     """The title with everything that comes along, or lines below it where that is too much for one."""
-    groups = with_children(entry.children, len(entry.changes))
+    groups = children_by_kind(entry.children, len(entry.changes))
     if not groups:
         return title, []
     together = f"{title}  " + visible(" ".join(f"{word} {' '.join(names)}" for word, names in groups))
     if columns(together) + columns(place) + 4 <= paper.width:
         return together, []
     everything = entry.section is Section.DELETE
-    return title, [line for word, names in groups for line in named(word, names, paper, 4, everything)]
+    return title, [line for word, names in groups for line in name_lines(word, names, paper, 4, everything)]
 
 
-def _at_rest(entry: ChangeEntry, paper: Paper) -> list[str]:
-    return paper.wrapped(said, 4) if (said := at_rest(entry)) else []
+def _untouched_lines(entry: ChangeEntry, paper: Paper) -> list[str]:
+    return paper.wrapped(note, 4) if (note := untouched_note(entry)) else []
 
 
-def at_rest(entry: ChangeEntry) -> str:
+def untouched_note(entry: ChangeEntry) -> str:
     """Say what happens to an object that is not touched; an orphaned consumer or group stays as long as its stream."""
     if entry.section is Section.ADOPT and entry.first.fields:
         return AS_IT_IS

@@ -93,12 +93,12 @@ class Document:
     @property
     def environment(self) -> str:
         """The environment that the files were read for; empty where there are none."""
-        about = self.plan or self.declared
-        return about.environment if about else ""
+        source = self.plan or self.declared
+        return source.environment if source else ""
 
     @property
     def name(self) -> str:
-        """What tells this report from those of other topologies and environments."""
+        """Return what tells this report from those of other topologies and environments."""
         topology = self.plan.topology if self.plan else self.topology
         return in_environment(topology, self.environment)
 
@@ -144,31 +144,41 @@ class ReportedFinding:
 
 def findings(document: Document) -> list[ReportedFinding]:
     """Return all findings, worst first, then in reading order. A consented finding is a note."""
-    found = [*_diagnosed(document), *(one for change in document.changes for one in _judged(change, document))]
-    return sorted(dict.fromkeys(found), key=_rank)
+    every = [
+        *_diagnostic_findings(document),
+        *(finding for change in document.changes for finding in _verdict_findings(change, document)),
+    ]
+    return sorted(dict.fromkeys(every), key=_rank)
 
 
 def apart(document: Document) -> list[ReportedFinding]:
     """Return the findings that no change shows itself: diagnostics, and verdicts on what does not change."""
-    diagnosed = set(_diagnosed(document))
+    diagnosed = set(_diagnostic_findings(document))
     own = {change.address for change in document.changes}
-    return [one for one in findings(document) if one in diagnosed or one.address not in own]
+    return [finding for finding in findings(document) if finding in diagnosed or finding.address not in own]
 
 
-def _rank(one: ReportedFinding) -> tuple[object, ...]:
-    place = one.place or SourceSpan("", 0, 0, 0, 0)
-    return [*Severity].index(one.severity), one.rank, place, one.address, one.code, one.message
+def _rank(finding: ReportedFinding) -> tuple[object, ...]:
+    place = finding.place or SourceSpan("", 0, 0, 0, 0)
+    return [*Severity].index(finding.severity), finding.rank, place, finding.address, finding.code, finding.message
 
 
-def _diagnosed(document: Document) -> Iterator[ReportedFinding]:
-    for one in (*document.diagnostics, *(document.plan.diagnostics if document.plan else ())):
+def _diagnostic_findings(document: Document) -> Iterator[ReportedFinding]:
+    for diagnostic in (*document.diagnostics, *(document.plan.diagnostics if document.plan else ())):
         yield ReportedFinding(
-            severity=one.severity, code=one.code, name=one.name, message=one.message, address=one.address or "",
-            place=document.place(one.span), fix=one.fix or "", standing=one.severity.value, rank=-9,
-        )  # fmt: skip
+            severity=diagnostic.severity,
+            code=diagnostic.code,
+            name=diagnostic.name,
+            message=diagnostic.message,
+            address=diagnostic.address or "",
+            place=document.place(diagnostic.span),
+            fix=diagnostic.fix or "",
+            standing=diagnostic.severity.value,
+            rank=-9,
+        )
 
 
-def _judged(change: PlannedChange, document: Document) -> Iterator[ReportedFinding]:
+def _verdict_findings(change: PlannedChange, document: Document) -> Iterator[ReportedFinding]:
     if change.action is Action.UNKNOWN:
         code, name = UNKNOWN
         message = f"its live state is unknown, so nothing is done: {change.reason}"

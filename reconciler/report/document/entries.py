@@ -66,25 +66,25 @@ def entries(changes: Sequence[PlannedChange]) -> list[ChangeEntry]:
     """Return all entries in reading order."""
     children = _children(changes)
     folded = {child.address for bare in children.values() for child in bare}
-    found: list[ChangeEntry] = []
+    ordered: list[ChangeEntry] = []
     for section in Section:
         members = [change for change in changes if change.address not in folded and section_of(change) is section]
-        found += _grouped(section, members, children)
-    return found
+        ordered += _grouped(section, members, children)
+    return ordered
 
 
 def _children(changes: Sequence[PlannedChange]) -> dict[str, tuple[PlannedChange, ...]]:
     """Plain creates and deletes that go with the stream they belong to, by its address."""
     streams = {change.address: change for change in changes if change.address.startswith("stream/")}
-    found: dict[str, list[PlannedChange]] = {}
+    by_parent: dict[str, list[PlannedChange]] = {}
     for change in changes:
         names = change.address.split("/")[1:]
         if len(names) < 2 or change.action not in (Action.CREATE, Action.DELETE):
             continue
         parent = streams.get(f"stream/{names[0]}")
         if parent and parent.action is change.action and _goes_along(change, parent):
-            found.setdefault(parent.address, []).append(change)
-    return {address: tuple(bare) for address, bare in found.items()}
+            by_parent.setdefault(parent.address, []).append(change)
+    return {address: tuple(bare) for address, bare in by_parent.items()}
 
 
 def _goes_along(child: PlannedChange, parent: PlannedChange) -> bool:
@@ -104,21 +104,22 @@ def _grouped(
     """Group equal changes at the place of the first; the changes with most to say come first."""
     groups: dict[object, list[PlannedChange]] = {}
     for change in changes:
-        below = tuple(_within(one) for one in children.get(change.address, ()))
+        below = tuple(_kind_and_name(child) for child in children.get(change.address, ()))
         groups.setdefault((_sameness(section, change), below), []).append(change)
-    found: list[ChangeEntry] = []
+    grouped: list[ChangeEntry] = []
     for group in groups.values():
         if len(group) >= SAME_ENOUGH:
-            along = tuple(child for one in group for child in children.get(one.address, ()))
-            found.append(ChangeEntry(section=section, changes=tuple(group), children=along))
+            along = tuple(child for change in group for child in children.get(change.address, ()))
+            grouped.append(ChangeEntry(section=section, changes=tuple(group), children=along))
         else:
-            found += (
-                ChangeEntry(section=section, changes=(one,), children=children.get(one.address, ())) for one in group
+            grouped += (
+                ChangeEntry(section=section, changes=(change,), children=children.get(change.address, ()))
+                for change in group
             )
-    return sorted(found, key=lambda entry: is_bare(entry.first))
+    return sorted(grouped, key=lambda entry: is_bare(entry.first))
 
 
-def _within(child: PlannedChange) -> tuple[str, str]:
+def _kind_and_name(child: PlannedChange) -> tuple[str, str]:
     """The kind of a child, and its name below its stream."""
     kind, _, name = child.address.split("/", 2)
     return kind, name

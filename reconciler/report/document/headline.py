@@ -11,11 +11,11 @@ from reconciler.model.wire.snapshot import Target
 from reconciler.report.document.document import Document
 from reconciler.report.document.entries import Section, section_of
 from reconciler.report.document.judgements import shared_consents
-from reconciler.report.words.commands import CommandLines, of_plan
+from reconciler.report.words.commands import CommandLines, plan_commands
 from reconciler.report.words.diagnostics import count_line
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import counted, show_seconds
-from reconciler.report.words.visible import columns, lines_visible, visible
+from reconciler.report.words.visible import lines_visible, visible
 
 _STOPS = (
     ("refused", Section.REFUSED),
@@ -47,7 +47,7 @@ def where(topology: str, target: Target) -> str:
     return f"{visible(topology)} → {account}{cluster}{domain} (nats-server {target.version}{nodes})"
 
 
-def read_in(read: Mapping[str, int], seconds: float | None) -> str:
+def what_was_read(read: Mapping[str, int], seconds: float | None) -> str:
     """Return `42 streams, 118 consumers, 7 groups read in 0.4 s`; similar kinds (`static_group`) are counted
     together."""
     sorts: Counter[str] = Counter()
@@ -59,35 +59,34 @@ def read_in(read: Mapping[str, int], seconds: float | None) -> str:
 
 def headline(document: Document) -> list[str]:
     """Return the account of a plan and, at the right edge, what was read; two lines where both do not fit on one."""
-    plan, paper, left = document.plan, document.paper, heading(document)
-    if plan is None or not plan.read:
-        return [paper.paint(left, "head")]
-    right = read_in(plan.read, document.seconds)
-    if columns(left) + columns(right) + 2 > paper.width:
-        return [paper.paint(left, "head"), paper.paint(f"  {right}", "quiet")]
-    line = paper.with_right(left, right)
-    return [paper.paint(left, "head") + paper.paint(line[len(left) :], "quiet")]
+    plan = document.plan
+    right = what_was_read(plan.read, document.seconds) if plan and plan.read else ""
+    return document.paper.titled(heading(document), right)
 
 
 def sums(plan: Plan, paper: Paper) -> str:
     """Return `1 refused, 1 needs consent · 1 create, 1 change · 163 unchanged`."""
     counts = Counter(section_of(change) for change in plan.changes)
     stops = [f"{counts[section]:_} {word}" for word, section in _STOPS if counts[section]]
-    kept = [*_kept(counts), f"{plan.summary['keep']:_} unchanged"]
-    parts = (paper.paint(", ".join(stops), "refused") if stops else "", ", ".join(_changing(counts)), ", ".join(kept))
+    untouched = [*_record_counts(counts), f"{plan.summary['keep']:_} unchanged"]
+    parts = (
+        paper.paint(", ".join(stops), "refused") if stops else "",
+        ", ".join(_change_counts(counts)),
+        ", ".join(untouched),
+    )
     return " · ".join(filter(None, parts))
 
 
 def tallied(counts: Mapping[Section, int]) -> list[str]:
-    """`3 creates`, `1 change`, `12 adopted`: what is neither stopped nor as declared already."""
-    return [*_changing(counts), *_kept(counts)]
+    """Return `3 creates`, `1 change`, `12 adopted`: what is neither stopped nor as declared already."""
+    return [*_change_counts(counts), *_record_counts(counts)]
 
 
-def _changing(counts: Mapping[Section, int]) -> list[str]:
+def _change_counts(counts: Mapping[Section, int]) -> list[str]:
     return [counted(counts[section], word) for word, section in _CHANGES if counts[section]]
 
 
-def _kept(counts: Mapping[Section, int]) -> list[str]:
+def _record_counts(counts: Mapping[Section, int]) -> list[str]:
     return [f"{counts[section]:_} {word}" for word, section in _KEPT if counts[section]]
 
 
@@ -100,41 +99,41 @@ _OF_CLIENTS = re.compile(
 )
 
 
-def as_read(plan: Plan | None) -> list[str]:
+def moment_note(plan: Plan | None) -> list[str]:
     """Say of which moment the numbers are, if the plan counts in an account what publishers and readers change."""
     changes = plan.changes if plan and plan.read else ()
-    said = [one.message for change in changes for one in change.verdicts]
-    said += [one.message for change in changes for one in change.consequences]
-    return [AS_READ] if any(map(_OF_CLIENTS.search, said)) else []
+    messages = [verdict.message for change in changes for verdict in change.verdicts]
+    messages += [consequence.message for change in changes for consequence in change.consequences]
+    return [AS_READ] if any(map(_OF_CLIENTS.search, messages)) else []
 
 
 def next_line(plan: Plan, commands: CommandLines) -> str:
     """Say what to do now."""
-    found = {section_of(change) for change in plan.changes}
+    sections = {section_of(change) for change in plan.changes}
     apply, rest = commands.go, commands.rest
     editing = f"\n{commands.editing}\n" if commands.editing else " "
     edited = f"{editing}After editing: {commands.edited}"
-    if Section.REFUSED in found:
-        others = f"\nTo apply what does not depend on it: {rest}" if rest and found & _APPLICABLE else ""
-        return f"Nothing can be applied while something is refused.{edited}{others}{_at_once(plan)}"
-    if Section.CONSENT in found:
-        return f"Nothing can be applied until the missing consent is given.{edited}{_at_once(plan)}"
-    if Section.UNKNOWN in found or any(diagnostic.is_error for diagnostic in plan.diagnostics):
+    if Section.REFUSED in sections:
+        others = f"\nTo apply what does not depend on it: {rest}" if rest and sections & _APPLICABLE else ""
+        return f"Nothing can be applied while something is refused.{edited}{others}{_shared_consent_lines(plan)}"
+    if Section.CONSENT in sections:
+        return f"Nothing can be applied until the missing consent is given.{edited}{_shared_consent_lines(plan)}"
+    if Section.UNKNOWN in sections or any(diagnostic.is_error for diagnostic in plan.diagnostics):
         others = f". To apply what does not depend on it: {rest}" if rest else f". To look again later: {commands.look}"
         return f"Nothing can be applied while something is unknown{others}"
     if not plan.is_empty:
-        stuck = Section.WAITS in found and not found & _APPLICABLE
+        stuck = Section.WAITS in sections and not sections & _APPLICABLE
         return (
             f"Every change depends on one that is not selected. After selecting it: {commands.edited}"
             if stuck
             else f"Next: {apply}"
         )
-    if found & {Section.ADOPT, Section.RECORD, Section.FORGET}:
+    if sections & {Section.ADOPT, Section.RECORD, Section.FORGET}:
         return f"No object changes. To update the records: {apply}"
     return "Nothing to apply."
 
 
-def _at_once(plan: Plan) -> str:
+def _shared_consent_lines(plan: Plan) -> str:
     """Show the consent that several changes lack as one line for the top level of the files."""
     return "".join(
         f"\nConsent to {code} for {whom}, at the top level of the files:\n  {entry}"
@@ -145,10 +144,10 @@ def _at_once(plan: Plan) -> str:
 _TYPED = re.compile(r"reconciler |allow: \[")
 
 
-def to_be_typed(line: str) -> tuple[str, str]:
+def split_command(line: str) -> tuple[str, str]:
     """Split a line into its words and the command or entry to type."""
-    found = _TYPED.search(line)
-    return (line[: found.start()], line[found.start() :]) if found else (line, "")
+    match = _TYPED.search(line)
+    return (line[: match.start()], line[match.start() :]) if match else (line, "")
 
 
 def heading(document: Document) -> str:
@@ -159,7 +158,7 @@ def heading(document: Document) -> str:
         return where(document.name, document.plan.target)
     if document.topology or not document.diagnostics:
         return visible(document.name) or "files"
-    in_files = any(one.span for one in document.diagnostics)
+    in_files = any(diagnostic.span for diagnostic in document.diagnostics)
     return "the files cannot be read" if in_files else "stopped before it began"
 
 
@@ -178,4 +177,4 @@ def what_next(document: Document) -> str:
         return lines_visible(document.closing)
     if document.plan is None or document.goes_on:
         return ""
-    return next_line(document.plan, document.commands or of_plan(document.arguments, document.applying))
+    return next_line(document.plan, document.commands or plan_commands(document.arguments, document.applying))

@@ -33,49 +33,58 @@ Said = tuple[str, str, Verdict | Consequence]
 def effects(entry: ChangeEntry) -> Iterator[tuple[str, str]]:
     """Yield objects with what happens to them. Equal effects become one; of many different effects, the first few and
     the sum."""
-    columns = [[of(change) for change in entry.changes] for of in _sayings(entry)]
+    columns = [[of(change) for change in entry.changes] for of in _effects_in_order(entry)]
     for same in columns:
         if len(same) > 1 and len({text for _, text, _ in same}) == 1:
-            yield many(entry), sentence(same[0][1])
+            yield count_and_kind(entry), sentence(same[0][1])
             continue
         yield from ((address, sentence(text)) for address, text, _ in same[:MOST])
         if len(same) > MOST:
-            sums = total(one for _, _, one in same)
+            sums = total(source for _, _, source in same)
             yield f"and {len(same) - MOST:_} more", sums or "similar effects."
 
 
-def many(entry: ChangeEntry) -> str:
+def count_and_kind(entry: ChangeEntry) -> str:
     """Return `12 streams`."""
     return f"{len(entry.changes):_} {kind_noun(entry.first.address.partition('/')[0], len(entry.changes))}"
 
 
-def _sayings(entry: ChangeEntry) -> Sequence[Callable[[PlannedChange], Said]]:
+def entry_name(entry: ChangeEntry) -> str:
+    """Return the address of a single change, or `12 streams` for that many equal ones."""
+    return count_and_kind(entry) if len(entry.changes) > 1 else entry.first.address
+
+
+def _effects_in_order(entry: ChangeEntry) -> Sequence[Callable[[PlannedChange], Said]]:
     """The changes of an entry have equally many effects, in the same order."""
     return [
-        *(_consequence(number) for number in range(len(entry.first.consequences))),
-        *(_verdict(number) for number, one in enumerate(worst_first(entry.first.verdicts)) if _counts(one)),
+        *(_nth_consequence(number) for number in range(len(entry.first.consequences))),
+        *(
+            _nth_verdict(number)
+            for number, verdict in enumerate(worst_first(entry.first.verdicts))
+            if _shows_quantities(verdict)
+        ),
     ]
 
 
-def _counts(verdict: Verdict) -> bool:
+def _shows_quantities(verdict: Verdict) -> bool:
     """Does the verdict have quantities to show here? A verdict that stops a change shows them where it stops it."""
     return bool(verdict.quantities) and not verdict.blocks
 
 
-def _consequence(number: int) -> Callable[[PlannedChange], Said]:
-    def said(change: PlannedChange) -> Said:
-        one = change.consequences[number]
-        return change.address, one.message, one
+def _nth_consequence(number: int) -> Callable[[PlannedChange], Said]:
+    def effect(change: PlannedChange) -> Said:
+        consequence = change.consequences[number]
+        return change.address, consequence.message, consequence
 
-    return said
+    return effect
 
 
-def _verdict(number: int) -> Callable[[PlannedChange], Said]:
-    def said(change: PlannedChange) -> Said:
-        one = worst_first(change.verdicts)[number]
-        return change.address, one.message, one
+def _nth_verdict(number: int) -> Callable[[PlannedChange], Said]:
+    def effect(change: PlannedChange) -> Said:
+        verdict = worst_first(change.verdicts)[number]
+        return change.address, verdict.message, verdict
 
-    return said
+    return effect
 
 
 _WORDS = {
@@ -94,14 +103,14 @@ _ALLOW, _BELOW = re.compile(r"\s+allow: \["), "\n  allow: ["
 
 def worst_first(verdicts: Iterable[Verdict]) -> list[Verdict]:
     """Return every verdict worth showing."""
-    said = (verdict for verdict in verdicts if verdict.outcome is not Outcome.ALLOWED)
-    return sorted(said, key=lambda verdict: (not verdict.blocks, -verdict.outcome.rank))
+    shown = (verdict for verdict in verdicts if verdict.outcome is not Outcome.ALLOWED)
+    return sorted(shown, key=lambda verdict: (not verdict.blocks, -verdict.outcome.rank))
 
 
 def verdict_lines(verdict: Verdict, change: PlannedChange, paper: Paper, indent: int = 4, where: str = "") -> list[str]:
     """Return a verdict in wrapped lines, with the way out where it blocks the change or warns. `where` says where to
     consent."""
-    lines = _headed(verdict, visible(sentence(verdict.message, verdict.path)), paper, indent)
+    lines = _headed_lines(verdict, visible(sentence(verdict.message, verdict.path)), paper, indent)
     if verdict.blocks or verdict.outcome is Outcome.WARNS:
         lines += way_out(verdict, change, paper, indent, where or verdict.address)
     return lines
@@ -116,7 +125,7 @@ def sentence(message: str, path: str = "") -> str:
     return message if message[-1:] in (".", "!", "?", "…", "") else f"{message}."
 
 
-def _headed(verdict: Verdict, message: str, paper: Paper, indent: int) -> list[str]:
+def _headed_lines(verdict: Verdict, message: str, paper: Paper, indent: int) -> list[str]:
     head = verdict_head(verdict)
     first, *rest = paper.wrapped(f"{head} {message}".rstrip(), indent)
     if first.lstrip().startswith(head):
@@ -139,7 +148,7 @@ def verdict_head(verdict: Verdict) -> str:
     return f"{verdict.code} {verdict.name}, {standing(verdict)}."
 
 
-def instead(fix: str) -> list[str]:
+def way_out_lines(fix: str) -> list[str]:
     """Return the way out in lines, of which one may be copied whole."""
     return f"Instead: {_ALLOW.sub(_BELOW, fix)}".splitlines() if fix else []
 
@@ -178,12 +187,12 @@ def consent_entry(verdict: Verdict, change: PlannedChange) -> str:
     """Return `allow: [{code: ST101, to: memory, reason: …}]`, ready to paste; where no file can hold it, the option."""
     if not is_declared(change):
         return f"--allow {shlex.quote(f'{verdict.code}={verdict.address}')}"
-    return consent.allow_entry(verdict.code, _value(verdict, change))
+    return consent.allow_entry(verdict.code, _consent_value(verdict, change))
 
 
-def _value(verdict: Verdict, change: PlannedChange) -> str:
+def _consent_value(verdict: Verdict, change: PlannedChange) -> str:
     """The value that a consent must name, as a file holds it."""
-    return "" if verdict.to is None else show(verdict.to, _info(verdict.path, change))
+    return "" if verdict.to is None else show(verdict.to, _info_of(verdict.path, change))
 
 
 def shared_consents(changes: Iterable[PlannedChange]) -> Iterator[tuple[str, str, str]]:
@@ -193,16 +202,21 @@ def shared_consents(changes: Iterable[PlannedChange]) -> Iterator[tuple[str, str
     for change in changes:
         for verdict in change.verdicts:
             if verdict.blocks and verdict.consentable:
-                lacking.setdefault((verdict.code, _value(verdict, change)), {})[verdict.address] = None
+                lacking.setdefault((verdict.code, _consent_value(verdict, change)), {})[verdict.address] = None
     for (code, to), addresses in lacking.items():
         if len(addresses) > 1 and (on := common_pattern(addresses)):
-            everywhere = {address for (other, _), there in lacking.items() if other == code for address in there}
+            everywhere = {
+                address
+                for (other, _), lacking_addresses in lacking.items()
+                if other == code
+                for address in lacking_addresses
+            }
             some_of = f"the {len(addresses):_} of {len(everywhere):_} {'with this value' if to else 'without a value'}"
             whom = some_of if len(addresses) < len(everywhere) else f"all {len(addresses):_} of them"
             yield code, whom, consent.allow_entry(code, to, on)
 
 
-def _info(path: str, change: PlannedChange) -> FieldInfo:
+def _info_of(path: str, change: PlannedChange) -> FieldInfo:
     """The information about a path at, inside or around a changed field."""
     around = {field.path: field.info for field in change.fields}
     inside = (
@@ -225,13 +239,13 @@ def many_verdict_lines(changes: Sequence[PlannedChange], paper: Paper, indent: i
     for number in range(len(worst_first(changes[0].verdicts))):
         same = [worst_first(change.verdicts)[number] for change in changes]
         verdict = same[0]
-        if len({one.fix for one in same}) > 1:
+        if len({other.fix for other in same}) > 1:
             verdict = replace(verdict, fix=f"{verdict.fix} (likewise for the others)")
-        if len({one.message for one in same}) == 1:
+        if len({other.message for other in same}) == 1:
             lines += verdict_lines(verdict, changes[0], paper, indent, _EACH)
             continue
-        lines += _headed(verdict, total(same), paper, indent)
-        lines += _each([(one.address, one.message) for one in same], paper, indent + 2)
+        lines += _headed_lines(verdict, total(same), paper, indent)
+        lines += _lines_by_address([(other.address, other.message) for other in same], paper, indent + 2)
         lines += way_out(verdict, changes[0], paper, indent, _EACH)
     return lines
 
@@ -242,19 +256,19 @@ def many_consequence_lines(changes: Sequence[PlannedChange], paper: Paper, inden
     lines: list[str] = []
     for number, consequence in enumerate(changes[0].consequences):
         same = [(change.address, change.consequences[number]) for change in changes]
-        if len({one.message for _, one in same}) == 1:
+        if len({other.message for _, other in same}) == 1:
             lines += consequence_lines(consequence, paper, indent)
             continue
-        lines += paper.wrapped(total([one for _, one in same]), indent)
-        lines += _each([(address, one.message) for address, one in same], paper, indent)
+        lines += paper.wrapped(total([other for _, other in same]), indent)
+        lines += _lines_by_address([(address, other.message) for address, other in same], paper, indent)
     return lines
 
 
-def _each(said: Sequence[tuple[str, str]], paper: Paper, indent: int) -> list[str]:
-    shown = said if paper.verbose or len(said) <= 4 else said[:3]
+def _lines_by_address(messages: Sequence[tuple[str, str]], paper: Paper, indent: int) -> list[str]:
+    shown = messages if paper.verbose or len(messages) <= 4 else messages[:3]
     lines = [line for address, message in shown for line in paper.wrapped(f"{address}: {message}", indent)]
-    if len(shown) < len(said):
-        lines.append(" " * indent + f"and {len(said) - len(shown):_} more; -v shows all")
+    if len(shown) < len(messages):
+        lines.append(" " * indent + f"and {len(messages) - len(shown):_} more; -v shows all")
     return lines
 
 
@@ -262,11 +276,11 @@ def total(same: Iterable[Verdict | Consequence]) -> str:
     """Return `Together: up to 1_200_000 messages, 40GiB.`"""
     total: Counter[str] = Counter()
     inexact: set[str] = set()
-    for one in same:
-        total.update(one.quantities)
-        inexact.update(one.bounds)
-    said = (("up to " if of in inexact else "") + _amount(of, number) for of, number in total.items())
-    return f"Together: {', '.join(said)}." if total else ""
+    for source in same:
+        total.update(source.quantities)
+        inexact.update(source.bounds)
+    amounts = (("up to " if of in inexact else "") + _amount(of, number) for of, number in total.items())
+    return f"Together: {', '.join(amounts)}." if total else ""
 
 
 def _amount(of: str, number: int) -> str:

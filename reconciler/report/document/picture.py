@@ -64,14 +64,18 @@ class Picture:
 def picture(document: Document) -> Picture:
     """Return the picture of what a document declares and changes, with at most MOST_CARDS cards; `left_out` counts the
     others."""
-    sections = {change.address: section_of(change) for change in document.changes} or _found(document)
-    specs = {str(one.address): one.spec for one in document.declared.resources} if document.declared else {}
-    known = {**dict.fromkeys(specs), **dict.fromkeys(sections)}
-    arrows = _arrows(specs, document.changes, _Origins(known.keys(), document.kinds))
-    cards = _cards(known, specs, sections, arrows)
+    sections = {change.address: section_of(change) for change in document.changes} or _sections_of_errors(document)
+    specs = (
+        {str(resource.address): resource.spec for resource in document.declared.resources} if document.declared else {}
+    )
+    addresses = {**dict.fromkeys(specs), **dict.fromkeys(sections)}
+    arrows = _arrows(specs, document.changes, _Origins(addresses.keys(), document.kinds))
+    cards = _cards(addresses, specs, sections, arrows)
     connected = {name for arrow in arrows for name in (arrow.origin, arrow.copy)}
-    shown = sorted(cards, key=lambda card: (not _matters(card), card.address not in connected, card.address))
-    drawn = {card.address: card for card in shown[:MOST_CARDS]}
+    by_importance = sorted(
+        cards, key=lambda card: (not _has_changes(card), card.address not in connected, card.address)
+    )
+    drawn = {card.address: card for card in by_importance[:MOST_CARDS]}
     arrows = [arrow for arrow in arrows if arrow.origin in drawn and arrow.copy in drawn]
     layers = _layers(sorted(drawn), arrows)
     placed = {name for layer in layers for name in layer}
@@ -83,23 +87,23 @@ def picture(document: Document) -> Picture:
     )
 
 
-def _found(document: Document) -> dict[str, Section]:
+def _sections_of_errors(document: Document) -> dict[str, Section]:
     """Without a plan, mark the objects with findings."""
-    errors = (one.address for one in document.diagnostics if one.is_error and one.address)
+    errors = (diagnostic.address for diagnostic in document.diagnostics if diagnostic.is_error and diagnostic.address)
     return dict.fromkeys((address for address in errors if "/" in address), Section.UPDATE)
 
 
-def _matters(card: Card) -> bool:
+def _has_changes(card: Card) -> bool:
     return card.section is not None or any(row.section is not None for row in card.rows)
 
 
 def _cards(
-    known: Iterable[str], specs: Mapping[str, Any], sections: Mapping[str, Section], arrows: Sequence[Arrow]
+    addresses: Iterable[str], specs: Mapping[str, Any], sections: Mapping[str, Section], arrows: Sequence[Arrow]
 ) -> list[Card]:
     rows: dict[str, list[CardRow]] = {}
-    tops = {address for address in known if address.count("/") == 1}
-    for address in sorted(set(known) - tops):
-        note = _note(specs.get(address))
+    tops = {address for address in addresses if address.count("/") == 1}
+    for address in sorted(set(addresses) - tops):
+        note = _reader_note(specs.get(address))
         row = CardRow(address=address, note=note, section=sections.get(address))
         rows.setdefault(f"stream/{address.split('/')[1]}", []).append(row)
     origins = {arrow.origin for arrow in arrows}
@@ -124,8 +128,8 @@ def _is_external(spec: Any) -> bool:
     return bool(getattr(spec, "external", False))
 
 
-def _note(spec: Any) -> str:
-    """What tells one reader from another at a glance."""
+def _reader_note(spec: Any) -> str:
+    """Return what tells one reader from another at a glance."""
     if partitions := getattr(spec, "max_members", None):
         return f"{partitions} partitions"
     policy = getattr(spec, "priority_policy", None)
@@ -133,38 +137,38 @@ def _note(spec: Any) -> str:
 
 
 def _arrows(specs: Mapping[str, Any], changes: Iterable[PlannedChange], origins: _Origins) -> list[Arrow]:
-    found = dict[tuple[str, str], Arrow]()
+    by_ends = dict[tuple[str, str], Arrow]()
     for address, spec in specs.items():
-        for word, said in (
-            ("mirror", _listed(getattr(spec, "mirror", None))),
+        for word, copied in (
+            ("mirror", _as_sequence(getattr(spec, "mirror", None))),
             ("source", getattr(spec, "sources", None)),
         ):
-            for one in said or ():
-                origin = origins.named(str(one.name), is_far=getattr(one, "external", None) is not None)
-                found[origin, address] = Arrow(origin=origin, copy=address, word=word)
+            for origin_spec in copied or ():
+                origin = origins.named(str(origin_spec.name), is_far=getattr(origin_spec, "external", None) is not None)
+                by_ends[origin, address] = Arrow(origin=origin, copy=address, word=word)
     for change in changes:
-        for arrow in _moved(change, origins):
-            found[arrow.origin, arrow.copy] = arrow
-    return [found[ends] for ends in sorted(found)]
+        for arrow in _changed_arrows(change, origins):
+            by_ends[arrow.origin, arrow.copy] = arrow
+    return [by_ends[ends] for ends in sorted(by_ends)]
 
 
-def _moved(change: PlannedChange, origins: _Origins) -> Iterator[Arrow]:
+def _changed_arrows(change: PlannedChange, origins: _Origins) -> Iterator[Arrow]:
     """Arrows that an update adds and removes."""
-    for one in change.fields:
-        word = _COPIED.get(one.path.partition("[")[0])
-        if word is None or "." in one.path:
+    for changed in change.fields:
+        word = _COPIED.get(changed.path.partition("[")[0])
+        if word is None or "." in changed.path:
             continue
-        live, desired = _names(one.live), _names(one.desired)
+        live, desired = _origin_names(changed.live), _origin_names(changed.desired)
         for standing, which in (("gone", live - desired), ("new", desired - live)):
             for name in sorted(which):
                 yield Arrow(origin=origins.named(name), copy=change.address, word=word, standing=standing)
 
 
-def _names(value: Any) -> set[str]:
-    return {str(one["name"]) for one in _listed(value) if isinstance(one, Mapping) and "name" in one}
+def _origin_names(value: Any) -> set[str]:
+    return {str(copied["name"]) for copied in _as_sequence(value) if isinstance(copied, Mapping) and "name" in copied}
 
 
-def _listed(value: Any) -> Sequence[Any]:
+def _as_sequence(value: Any) -> Sequence[Any]:
     return () if value is None else value if isinstance(value, list | tuple) else (value,)
 
 
@@ -180,7 +184,7 @@ class _Origins:
         never ours."""
         if is_far:
             return f"elsewhere/{name}"
-        backed = ((kind, about.backing) for kind, about in self.kinds.items() if about.backing is not None)
+        backed = ((kind, kind_info.backing) for kind, kind_info in self.kinds.items() if kind_info.backing is not None)
         tries = [f"stream/{name}", *(f"{kind}/{name.removeprefix(prefix)}" for kind, prefix in backed)]
         return next((address for address in tries if address in self.addresses), tries[0])
 
@@ -196,15 +200,15 @@ class _Depth:
         """Return the depth of a card, without recursion, because a chain may be long."""
         todo = [name]
         while todo:
-            one = todo[-1]
+            card = todo[-1]
             waiting = [
-                origin for origin in self.origins.get(one, ()) if origin not in self.known and origin not in todo
+                origin for origin in self.origins.get(card, ()) if origin not in self.known and origin not in todo
             ]
             if waiting:
                 todo.append(waiting[0])
                 continue
-            depths = [self.known[origin] + 1 for origin in self.origins.get(one, ()) if origin in self.known]
-            self.known[one] = max(depths, default=0)
+            depths = [self.known[origin] + 1 for origin in self.origins.get(card, ()) if origin in self.known]
+            self.known[card] = max(depths, default=0)
             todo.pop()
         return self.known[name]
 
@@ -226,11 +230,11 @@ def _untangled(layers: list[list[str]], origins: Mapping[str, Sequence[str]]) ->
     """Put each card near its origins, as far as possible."""
     heights: dict[str, float] = {}
     for layer in layers:
-        layer.sort(key=lambda name: (_middle(heights, origins.get(name, ())), name))
+        layer.sort(key=lambda name: (_mean_height(heights, origins.get(name, ())), name))
         heights |= {name: float(number) for number, name in enumerate(layer)}
     return layers
 
 
-def _middle(heights: Mapping[str, float], origins: Sequence[str]) -> float:
-    known = [heights[origin] for origin in origins if origin in heights]
-    return sum(known) / len(known) if known else 0.0
+def _mean_height(heights: Mapping[str, float], origins: Sequence[str]) -> float:
+    known_heights = [heights[origin] for origin in origins if origin in heights]
+    return sum(known_heights) / len(known_heights) if known_heights else 0.0

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from reconciler.changes.rehearsal import Experience, Foresight, Probe
 from reconciler.model.dataclass import dataclass
-from reconciler.report.words.names import named
+from reconciler.report.words.names import name_lines
 from reconciler.report.words.paper import Paper, table
 from reconciler.report.words.values import counted
 from reconciler.report.words.visible import columns, visible
@@ -41,36 +41,42 @@ class ProbeRow:
         return f"{self.operations[0]} and {more:_} more" if more > 1 else " and ".join(self.operations)
 
 
-def rows(probe: Probe, *only: Foresight) -> list[ProbeRow]:
+def probe_rows(probe: Probe, *only: Foresight) -> list[ProbeRow]:
     """Return rows in the order of play, those that are not foretold first. Rows that only follow from others are left
     out, unless they are asked for."""
     wanted = only or (Foresight.UNFORETOLD, Foresight.FORETOLD, Foresight.HARMLESS)
     alike: dict[object, list[Experience]] = {}
-    for one in probe.felt:
-        if one.foresight in wanted:
-            alike.setdefault(_likeness(one), []).append(one)
-    found = [_row(many) for many in alike.values()]
-    return sorted(found, key=lambda row: row.foresight is not Foresight.UNFORETOLD)
+    for experience in probe.felt:
+        if experience.foresight in wanted:
+            alike.setdefault(_likeness(experience), []).append(experience)
+    all_rows = [_probe_row(similar) for similar in alike.values()]
+    return sorted(all_rows, key=lambda row: row.foresight is not Foresight.UNFORETOLD)
 
 
-def _likeness(one: Experience) -> object:
+def _likeness(experience: Experience) -> object:
     """The key of rows that are alike except for the numbers of messages."""
-    return one.address, re.sub(r"\d+", "", one.before), re.sub(r"\d+", "", one.after), one.foresight, one.codes
+    return (
+        experience.address,
+        re.sub(r"\d+", "", experience.before),
+        re.sub(r"\d+", "", experience.after),
+        experience.foresight,
+        experience.codes,
+    )
 
 
-def _row(many: Sequence[Experience]) -> ProbeRow:
+def _probe_row(many: Sequence[Experience]) -> ProbeRow:
     first = many[0]
-    told = {
+    without_codes = {
         Foresight.UNFORETOLD: NOT_FORETOLD, Foresight.HARMLESS: f"harmless: {first.reason}", Foresight.FOLLOWS: "follows",
     }  # fmt: skip
     return ProbeRow(
-        address=first.address, operations=tuple(one.operation for one in many), before=said(first.before),
-        after=said(first.after), foresight=first.foresight, foretold=told.get(first.foresight, " ".join(first.codes)),
-        codes=() if first.foresight in told else first.codes,
+        address=first.address, operations=tuple(experience.operation for experience in many), before=in_better_words(first.before),
+        after=in_better_words(first.after), foresight=first.foresight, foretold=without_codes.get(first.foresight, " ".join(first.codes)),
+        codes=() if first.foresight in without_codes else first.codes,
     )  # fmt: skip
 
 
-def said(experience: str) -> str:
+def in_better_words(experience: str) -> str:
     """Rewrite a record of the battery in better words: `1 messages, 11` is `1 message (11)`."""
     text = re.sub(r"^(\d+) from (\d+) on: ", r"\1 messages from \2 on: ", experience)
     text = re.sub(r"^(\d+ messages), (\d+(?:[ -]\d+)*)(?=,|$)", r"\1 (\2)", text)
@@ -91,17 +97,17 @@ _MANY = re.compile(r"\b(\d+(?:-\d+)?)(?: \d+(?:-\d+)?){3,} (\d+(?:-\d+)?)\b")
 """Longer lists of message numbers are shortened."""
 
 
-def played(probe: Probe) -> str:
+def operations_played(probe: Probe) -> str:
     """Return `216 operations on 8 objects`."""
     return f"{counted(probe.operations, 'operation')} on {counted(len(probe.objects), 'object')}"
 
 
-def verdict(probe: Probe) -> str:
+def probe_verdict(probe: Probe) -> str:
     """Return the last sentence."""
     if not probe.objects:
         return f"No clients ran: {'the reasons are above' if probe.unplayed else 'nothing changes'}."
     if not probe.differences:
-        return f"Nothing changes for clients: {played(probe)}."
+        return f"Nothing changes for clients: {operations_played(probe)}."
     if probe.unforetold:
         many = len(probe.unforetold)
         return (
@@ -111,37 +117,37 @@ def verdict(probe: Probe) -> str:
     return "The plan foretells every difference that takes something from a client."
 
 
-def sums(probe: Probe) -> str:
+def probe_sums(probe: Probe) -> str:
     """Return `19 differences among 216 operations on 8 objects; 8 more only follow from these`."""
     many, following = len(probe.differences), len(probe.felt) - len(probe.differences)
     follows = f"; {following:_} more only {'follows' if following == 1 else 'follow'} from these" if following else ""
-    return f"{counted(many, 'difference')} among {played(probe)}{follows}"
+    return f"{counted(many, 'difference')} among {operations_played(probe)}{follows}"
 
 
-def silent(probe: Probe) -> list[str]:
+def unaffected_objects(probe: Probe) -> list[str]:
     """Return the objects on which nothing differs."""
-    felt = {one.address for one in probe.felt}
+    felt = {experience.address for experience in probe.felt}
     return [name for name in probe.objects if name not in felt]
 
 
-def beside(probe: Probe) -> Iterator[tuple[str, int, Sequence[tuple[str, str]]]]:
+def unshown_and_unplayed(probe: Probe) -> Iterator[tuple[str, int, Sequence[tuple[str, str]]]]:
     """Yield what was foretold but did not show, and what was not tried: a title, how many, and the first ones with
     reasons."""
-    unshown = [(f"{one.code} {one.address}", one.message) for one in probe.unshown]
-    unplayed = [(one.what, one.why) for one in probe.unplayed]
-    for title, found in (("Foretold, but not shown by so short a run", unshown), ("Not tried", unplayed)):
-        if found:
-            yield title, len(found), _first(found)
+    unshown = [(f"{entry.code} {entry.address}", entry.message) for entry in probe.unshown]
+    unplayed = [(entry.what, entry.why) for entry in probe.unplayed]
+    for title, pairs in (("Foretold, but not shown by so short a run", unshown), ("Not tried", unplayed)):
+        if pairs:
+            yield title, len(pairs), _first_pairs(pairs)
 
 
-def consented(probe: Probe) -> str:
+def consent_note(probe: Probe) -> str:
     """Name the changes that were made as if somebody had consented; callers first check that there are any."""
     return f"These changes were made as if you had consented: {', '.join(probe.consented)}."
 
 
-def _first(found: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    more = len(found) - MOST
-    return [*found[:MOST], *([(f"and {more:_} more", "")] if more > 0 else [])]
+def _first_pairs(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    more = len(pairs) - MOST
+    return [*pairs[:MOST], *([(f"and {more:_} more", "")] if more > 0 else [])]
 
 
 def caveat(probe: Probe) -> str:
@@ -154,39 +160,39 @@ def caveat(probe: Probe) -> str:
 
 def probe_lines(probe: Probe, paper: Paper) -> Iterator[str]:
     """Return the result of a probe for people at a terminal."""
-    found = rows(probe)
-    if found:
-        yield from paper.wrapped(f"{TITLE}: {sums(probe)}.")
-        yield from _table(found, paper)
-        if quiet := silent(probe):
-            yield from named("Nothing differs on", quiet, paper, 0)
+    differing = probe_rows(probe)
+    if differing:
+        yield from paper.wrapped(f"{TITLE}: {probe_sums(probe)}.")
+        yield from _probe_table(differing, paper)
+        if quiet := unaffected_objects(probe):
+            yield from name_lines("Nothing differs on", quiet, paper, 0)
     if probe.consented:
-        yield from paper.wrapped(consented(probe))
-    for title, _, pairs in beside(probe):
+        yield from paper.wrapped(consent_note(probe))
+    for title, _, pairs in unshown_and_unplayed(probe):
         yield f"{title}:"
-        yield from _pairs(pairs, paper)
+        yield from _pair_lines(pairs, paper)
     if probe.objects:
         yield from paper.wrapped(caveat(probe))
-    yield from paper.wrapped(verdict(probe))
+    yield from paper.wrapped(probe_verdict(probe))
 
 
-def _table(found: Sequence[ProbeRow], paper: Paper) -> list[str]:
+def _probe_table(differing: Sequence[ProbeRow], paper: Paper) -> list[str]:
     """Use columns where they fit, otherwise an object and an operation above what differs."""
-    cells = [[one.address, one.operation, one.before, one.after, one.foretold] for one in found]
+    cells = [[row.address, row.operation, row.before, row.after, row.foretold] for row in differing]
     lines = table([list(HEAD), *cells], indent=2)
     if max(map(columns, lines)) <= paper.width:
         return lines
     lines, address = [], ""
-    for one in found:
-        if one.address != address:
-            address = one.address
+    for row in differing:
+        if row.address != address:
+            address = row.address
             lines.append(f"  {visible(address)}")
-        lines.append(f"    {visible(one.operation)}  [{visible(one.foretold)}]")
-        lines += [f"      before  {visible(one.before)}", f"      after   {visible(one.after)}"]
+        lines.append(f"    {visible(row.operation)}  [{visible(row.foretold)}]")
+        lines += [f"      before  {visible(row.before)}", f"      after   {visible(row.after)}"]
     return lines
 
 
-def _pairs(pairs: Sequence[tuple[str, str]], paper: Paper) -> list[str]:
+def _pair_lines(pairs: Sequence[tuple[str, str]], paper: Paper) -> list[str]:
     lines = table([list(pair) for pair in pairs], indent=2)
     if max(map(columns, lines)) <= paper.width:
         return lines

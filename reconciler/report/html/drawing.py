@@ -40,9 +40,9 @@ class Box:
         return self.y + HEAD // 2
 
 
-def drawn(picture: Picture, anchors: Mapping[str, str]) -> Markup:
+def topology_drawing(picture: Picture, anchors: Mapping[str, str]) -> Markup:
     """Draw the picture. `anchors` maps an address to the place on the page that describes its change."""
-    boxes = _placed(picture)
+    boxes = _placed_boxes(picture)
     if not boxes:
         return Markup("")
     width = max(box.x for box in boxes.values()) + WIDTH + MARGIN
@@ -56,7 +56,7 @@ def drawn(picture: Picture, anchors: Mapping[str, str]) -> Markup:
     )  # fmt: skip
 
 
-def _placed(picture: Picture) -> dict[str, Box]:
+def _placed_boxes(picture: Picture) -> dict[str, Box]:
     boxes: dict[str, Box] = {}
     bottom = MARGIN
     for number, layer in enumerate(picture.layers):
@@ -80,9 +80,9 @@ def _arrows(arrows: Sequence[Arrow], boxes: Mapping[str, Box]) -> Iterator[Marku
     ending: dict[str, list[Arrow]] = {}
     for arrow in arrows:
         ending.setdefault(arrow.copy, []).append(arrow)
-    for copy, some in ending.items():
-        gap = boxes[copy].height // (len(some) + 1)
-        for number, arrow in enumerate(sorted(some, key=lambda one: boxes[one.origin].y)):
+    for copy, arriving in ending.items():
+        gap = boxes[copy].height // (len(arriving) + 1)
+        for number, arrow in enumerate(sorted(arriving, key=lambda other: boxes[other.origin].y)):
             yield _arrow(arrow, boxes, (number + 1) * gap, is_labelled=gap >= _LINE)
 
 
@@ -91,10 +91,10 @@ def _arrow(arrow: Arrow, boxes: Mapping[str, Box], down: int, *, is_labelled: bo
     x1, y1, x2, y2 = start.x + WIDTH, start.middle, end.x, end.y + down
     bend = max(40, abs(x2 - x1) // 2)
     word = f"{arrow.standing} {arrow.word}".strip()
-    said = f"{_named(arrow.copy)} has {_named(arrow.origin)} as {word}"
+    caption = f"{_name_of(arrow.copy)} has {_name_of(arrow.origin)} as {word}"
     return element(
         "g",
-        element("title", said),
+        element("title", caption),
         element("path", d=f"M{x1} {y1} C{x1 + bend} {y1} {x2 - bend} {y2} {x2 - 7} {y2}"),
         element("path", d=f"M{x2} {y2} l-9 -5 v10 z", class_="tip"),
         element("text", word, x=x2 - 11, y=y2 - 4, class_="word", text_anchor="end") if is_labelled else None,
@@ -102,21 +102,23 @@ def _arrow(arrow: Arrow, boxes: Mapping[str, Box], down: int, *, is_labelled: bo
     )
 
 
-def _named(address: str) -> str:
+def _name_of(address: str) -> str:
     return address.partition("/")[2]
 
 
 def _card(box: Box, anchors: Mapping[str, str]) -> Markup:
     card = box.card
     kind, _, name = card.address.partition("/")
-    what = (
+    kind_text = (
         "elsewhere" if kind == "elsewhere" else kind_noun(kind, 1) + (", not declared here" if card.elsewhere else "")
     )
     head = together(
-        element("title", _told(card.address, card.section)),
+        element("title", _tooltip(card.address, card.section)),
         element("rect", x=box.x, y=box.y, width=WIDTH, height=box.height, rx=8),
-        element("text", what, x=box.x + 12, y=box.y + 17, class_="kind"),
-        element("text", _fits(_marked(name, card.section), 29), x=box.x + 12, y=box.y + 35, class_="name"),
+        element("text", kind_text, x=box.x + 12, y=box.y + 17, class_="kind"),
+        element(
+            "text", _cut_to_columns(_name_with_mark(name, card.section), 29), x=box.x + 12, y=box.y + 35, class_="name"
+        ),
     )
     rows = [_row(row, box, number, anchors) for number, row in enumerate(card.rows)]
     if card.more:
@@ -130,12 +132,18 @@ def _card(box: Box, anchors: Mapping[str, str]) -> Markup:
 def _row(row: CardRow, box: Box, number: int, anchors: Mapping[str, str]) -> Markup:
     name = row.address.split("/", 2)[2]
     y = _baseline(box, number)
-    note = _fits(row.note, 20)
+    note = _cut_to_columns(row.note, 20)
     room = 30 - columns(note) - 2
     sign = "◈" if "group" in row.address.partition("/")[0] else "▸"
     pieces = together(
-        element("title", _told(row.address, row.section)),
-        element("text", _fits(f"{sign} {_marked(name, row.section)}", room), x=box.x + 12, y=y, class_="row"),
+        element("title", _tooltip(row.address, row.section)),
+        element(
+            "text",
+            _cut_to_columns(f"{sign} {_name_with_mark(name, row.section)}", room),
+            x=box.x + 12,
+            y=y,
+            class_="row",
+        ),
         element("text", note, x=box.x + WIDTH - 12, y=y, class_="note", text_anchor="end") if note else None,
     )
     return element("g", _linked(pieces, anchors.get(row.address)), class_=f"reader {_style(row.section)}".strip())
@@ -149,11 +157,11 @@ def _linked(pieces: Markup, anchor: str | None) -> Markup:
     return element("a", pieces, href=f"#{anchor}") if anchor else pieces
 
 
-def _marked(name: str, section: Section | None) -> str:
+def _name_with_mark(name: str, section: Section | None) -> str:
     return f"{MARKS.get(section, '')} {name}".strip() if section is not None else name
 
 
-def _told(address: str, section: Section | None) -> str:
+def _tooltip(address: str, section: Section | None) -> str:
     return f"{address}: {section.name.lower()}" if section is not None else address
 
 
@@ -161,7 +169,7 @@ def _style(section: Section | None) -> str:
     return f"is-{section.name.lower()}" if section is not None else ""
 
 
-def _fits(text: str, most: int) -> str:
+def _cut_to_columns(text: str, most: int) -> str:
     """Cut a name to this many columns; the title holds the whole name."""
     text = visible(text)
     if columns(text) <= most:

@@ -23,23 +23,18 @@ from reconciler.report.html.markup import Markup, element, together
 from reconciler.report.html.sections import WORDS, Shown, report
 
 
-def render(document: Document) -> str:
-    """Render a page about one report."""
-    return joined([document])
-
-
 def joined(documents: Sequence[Document]) -> str:
     """Join several reports on one page; named elements carry the number of their report."""
     shown = [
         Shown(document=document, entries=entries(document.changes), prefix=f"r{number}-" if number else "")
         for number, document in enumerate(documents)
     ]
-    every = [entry for one in shown for entry in one.entries]
+    every = [entry for item in shown for entry in item.entries]
     filter_ = controls(_chips(every)) if every else None
     above, inside = (None, filter_) if len(shown) == 1 else (element("div", filter_, class_="above"), None)
     skip = element("a", "Skip to the changes", href="#changes", class_="skip") if shown[0].document.plan else None
-    title = "; ".join(f"{one.command} {one.name}: {totals(one)}" for one in documents)
-    return page(title, together(skip, above, *(report(one, inside) for one in shown)))
+    title = "; ".join(f"{document.command} {document.name}: {totals(document)}" for document in documents)
+    return page(title, together(skip, above, *(report(item, inside) for item in shown)))
 
 
 def page(title: str, inside: Markup, *more: Markup) -> str:
@@ -95,9 +90,9 @@ class Chip:
     count: int
 
 
-def _chips(shown: Sequence[ChangeEntry]) -> list[Chip]:
+def _chips(every: Sequence[ChangeEntry]) -> list[Chip]:
     counts = Counter[Section]()
-    for entry in shown:
+    for entry in every:
         counts[entry.section] += len(entry.changes) + len(entry.children)
     return [
         Chip(key=section.name.lower(), mark=MARKS.get(section, ""), word=WORDS[section], count=counts[section])
@@ -110,10 +105,10 @@ def controls(chips: Sequence[Chip]) -> Markup:
     """Return the controls, which stay hidden until the script shows them."""
     buttons = [
         element(
-            "button", f"{one.mark} {one.word} ".lstrip(), element("b", f"{one.count:_}"),
-            type="button", aria_pressed="false", data_section=one.key, class_=f"chip is-{one.key}",
+            "button", f"{chip.mark} {chip.word} ".lstrip(), element("b", f"{chip.count:_}"),
+            type="button", aria_pressed="false", data_section=chip.key, class_=f"chip is-{chip.key}",
         )
-        for one in chips
+        for chip in chips
     ]  # fmt: skip
     return element(
         "div",

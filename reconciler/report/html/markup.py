@@ -27,12 +27,12 @@ class Markup(str):
 def element(name: str, /, *children: str | None, **attributes: str | int | bool | None) -> Markup:
     """Build an element. `class_` is `class`, `data_text` is `data-text`; None and False are left out, and True has no
     value."""
-    said = "".join(map(_attribute, attributes.items()))
+    attributes_text = "".join(map(_attribute, attributes.items()))
     end = "\n" if name in _BLOCKS else ""
     if name in _VOID:
-        return Markup(f"<{name}{said}>{end}")
+        return Markup(f"<{name}{attributes_text}>{end}")
     inside = "".join(escaped(child) for child in children if child is not None)
-    return Markup(f"<{name}{said}>{inside}</{name}>{end}")
+    return Markup(f"<{name}{attributes_text}>{inside}</{name}>{end}")
 
 
 def escaped(text: str) -> Markup:
@@ -47,7 +47,7 @@ def prose(text: str) -> Markup:
     pieces = shortened(text, MOST).split("`")
     if len(pieces) % 2 == 0:  # a backtick without its partner stays as it is
         pieces[-2:] = [f"{pieces[-2]}`{pieces[-1]}"]
-    return together(*(element("code", one) if number % 2 else one for number, one in enumerate(pieces)))
+    return together(*(element("code", piece) if number % 2 else piece for number, piece in enumerate(pieces)))
 
 
 def page_link(code: str) -> Markup:

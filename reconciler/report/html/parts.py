@@ -8,14 +8,14 @@ from reconciler.changes.change import Consequence, FieldChange, FieldClass
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.verdict import Verdict
 from reconciler.model.resource import Json
-from reconciler.report.document.blocks import asides, at_rest, mark, paths, removal
+from reconciler.report.document.blocks import asides, first_paths, mark, removal_reason, untouched_note
 from reconciler.report.document.document import Document, ReportedFinding
 from reconciler.report.document.entries import ChangeEntry, Section, is_bare
 from reconciler.report.document.judgements import (
     consent_entry,
+    entry_name,
     how_to_consent,
     lacks_consent,
-    many,
     sentence,
     standing,
     total,
@@ -23,7 +23,7 @@ from reconciler.report.document.judgements import (
 )
 from reconciler.report.document.partitions import SAME, columns_of, partition_lines
 from reconciler.report.html.markup import Markup, element, escaped, page_link, prose, together
-from reconciler.report.words.names import with_children, without_kind
+from reconciler.report.words.names import children_by_kind, without_kind
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import show_live, show_wanted
 
@@ -42,16 +42,16 @@ _OPEN = (Section.REFUSED, Section.CONSENT)
 def change(entry: ChangeEntry, anchor: str, word: str, document: Document) -> Markup:
     """Render a change, folded unless it stops the plan."""
     first = entry.first
-    place = document.place(next((one.span for one in worst_first(first.verdicts) if one.span), first.span))
+    place = document.place(next((verdict.span for verdict in worst_first(first.verdicts) if verdict.span), first.span))
     summary = element(
         "summary",
         element("span", mark(entry), class_="mark", aria_hidden="true"),
         element("span", word, class_="word"),
-        element("code", name_of(entry), class_="address"),
-        element("span", paths(first.fields) or removal(first).strip(), class_="about"),
+        element("code", entry_name(entry), class_="address"),
+        element("span", first_paths(first.fields) or removal_reason(first).strip(), class_="about"),
         *(
             element("span", code, class_="code")
-            for code in dict.fromkeys(one.code for one in worst_first(first.verdicts))
+            for code in dict.fromkeys(verdict.code for verdict in worst_first(first.verdicts))
         ),
         element("span", str(place), class_="place") if place else None,
     )
@@ -62,39 +62,36 @@ def change(entry: ChangeEntry, anchor: str, word: str, document: Document) -> Ma
     )  # fmt: skip
 
 
-def name_of(entry: ChangeEntry) -> str:
-    """Return the address of a single change, or `12 streams` for that many equal ones."""
-    return many(entry) if len(entry.changes) > 1 else entry.first.address
-
-
 def _details(entry: ChangeEntry) -> Iterator[Markup]:
     first = entry.first
     if first.fields:
-        yield _diff(first.fields)
+        yield _diff_table(first.fields)
     for number, verdict in enumerate(worst_first(first.verdicts)):
-        yield _verdict(verdict, [worst_first(one.verdicts)[number] for one in entry.changes], first)
+        yield _verdict_block(verdict, [worst_first(equal.verdicts)[number] for equal in entry.changes], first)
     for number, consequence in enumerate(first.consequences):
-        yield from _consequence(consequence, [(one.address, one.consequences[number]) for one in entry.changes])
-    if said := at_rest(entry):
-        yield element("p", prose(sentence(said)), class_="quiet")
+        yield from _consequence_blocks(
+            consequence, [(equal.address, equal.consequences[number]) for equal in entry.changes]
+        )
+    if note := untouched_note(entry):
+        yield element("p", prose(sentence(note)), class_="quiet")
     yield from (element("p", prose(sentence(line.strip()))) for line in asides(first, Paper(width=10_000)))
-    if removal(first):
-        yield element("p", removal(first).strip())
+    if removal_reason(first):
+        yield element("p", removal_reason(first).strip())
     if len(entry.changes) > 1:
-        yield _names("namely", [without_kind(one) for one in entry.changes])
-    yield from (_names(word, names) for word, names in with_children(entry.children, len(entry.changes)))
+        yield _names_paragraph("namely", [*map(without_kind, entry.changes)])
+    yield from (_names_paragraph(word, names) for word, names in children_by_kind(entry.children, len(entry.changes)))
     if entry.section is Section.CREATE and is_bare(first):
         those = "this name" if len(entry.changes) == 1 else "one of these names"
         yield element("p", f"New, as the file declares it. No live object has {those}.", class_="quiet")
 
 
-def _names(word: str, names: Sequence[str]) -> Markup:
+def _names_paragraph(word: str, names: Sequence[str]) -> Markup:
     shown = [element("code", name) for name in names[:_NAMES]]
     more = f" and {len(names) - _NAMES:_} more" if len(names) > _NAMES else None
-    return element("p", f"{word} ", *(together(one, " ") for one in shown), more, class_="names")
+    return element("p", f"{word} ", *(together(name_code, " ") for name_code in shown), more, class_="names")
 
 
-def _diff(fields: Sequence[FieldChange]) -> Markup:
+def _diff_table(fields: Sequence[FieldChange]) -> Markup:
     rows = [
         element(
             "tr",
@@ -116,18 +113,19 @@ def since(field: FieldChange) -> Markup | None:
     return element("span", word, class_="since") if word else None
 
 
-def _verdict(verdict: Verdict, same: Sequence[Verdict], change: PlannedChange) -> Markup:
-    said = [element("p", prose(sentence(verdict.message, verdict.path)))]
-    if len({one.message for one in same}) > 1:
+def _verdict_block(verdict: Verdict, same: Sequence[Verdict], change: PlannedChange) -> Markup:
+    paragraphs = [element("p", prose(sentence(verdict.message, verdict.path)))]
+    if len({other.message for other in same}) > 1:
         each = (
-            element("li", element("code", one.address), ": ", prose(sentence(one.message))) for one in same[:_NAMES]
+            element("li", element("code", other.address), ": ", prose(sentence(other.message)))
+            for other in same[:_NAMES]
         )
-        said = [element("p", total(same)), element("ul", *each)]
+        paragraphs = [element("p", total(same)), element("ul", *each)]
     word = standing(verdict)
     title = element("b", page_link(verdict.code), f" {verdict.name}")
     head = element("p", title, " ", element("span", word, class_="word"))
     style = "blocks" if verdict.refuses else "consented" if verdict.consented is not None else "warns"
-    return element("div", head, *said, *_way_out(verdict, change), class_=f"verdict {style}")
+    return element("div", head, *paragraphs, *_way_out(verdict, change), class_=f"verdict {style}")
 
 
 def _way_out(verdict: Verdict, change: PlannedChange) -> Iterator[Markup]:
@@ -144,15 +142,15 @@ def _way_out(verdict: Verdict, change: PlannedChange) -> Iterator[Markup]:
         yield element("pre", consent_entry(verdict, change))
 
 
-def _consequence(consequence: Consequence, same: Sequence[tuple[str, Consequence]]) -> Iterator[Markup]:
+def _consequence_blocks(consequence: Consequence, same: Sequence[tuple[str, Consequence]]) -> Iterator[Markup]:
     if drawn := consequence.detail.get("partition_map"):
         yield partitions(drawn)
-    if len({one.message for _, one in same}) == 1:
+    if len({other.message for _, other in same}) == 1:
         yield element("p", prose(sentence(consequence.message)), class_="consequence")
         return
-    yield element("p", total(one for _, one in same), class_="consequence")
+    yield element("p", total(other for _, other in same), class_="consequence")
     yield element(
-        "ul", *(element("li", element("code", name), ": ", prose(one.message)) for name, one in same[:_NAMES])
+        "ul", *(element("li", element("code", name), ": ", prose(other.message)) for name, other in same[:_NAMES])
     )
 
 
@@ -162,16 +160,16 @@ def partitions(drawn: Mapping[str, Json]) -> Markup:
     if len(columns) > _WIDE:
         lines = partition_lines(drawn, Paper(width=100), 0)
         return element("pre", Markup("\n".join(map(escaped, lines))))
-    members = list(dict.fromkeys(name for one in columns for name in (one.now, one.then)))
-    tables = [_rows(columns[start : start + _PER_ROW], members) for start in range(0, len(columns), _PER_ROW)]
+    members = list(dict.fromkeys(name for column in columns for name in (column.now, column.then)))
+    tables = [_partition_rows(columns[start : start + _PER_ROW], members) for start in range(0, len(columns), _PER_ROW)]
     return element("div", *tables, class_="wide")
 
 
-def _rows(columns: Sequence[object], members: Sequence[str]) -> Markup:
+def _partition_rows(columns: Sequence[object], members: Sequence[str]) -> Markup:
     labels = ("partition", "now", "then", "queued")
     rows = []
     for label in labels:
-        cells = [_cell(getattr(one, label), one, label, members) for one in columns]
+        cells = [_cell(getattr(column, label), column, label, members) for column in columns]
         if any(cells):
             rows.append(element("tr", element("th", label, scope="row"), *cells))
     return element("table", *rows, class_="map")
@@ -186,17 +184,22 @@ def _cell(text: str, column: object, label: str, members: Sequence[str]) -> Mark
     return element(name, text, class_=" ".join(filter(None, (style, "moved" if moved else ""))) or None)
 
 
-def finding(one: ReportedFinding, anchor: str) -> Markup:
+def finding(reported: ReportedFinding, anchor: str) -> Markup:
     """Render a finding as an item of a list, with its place and its way out; `anchor` is the id that links lead to."""
-    place = element("span", str(one.place), class_="place") if one.place else None
-    about = together(" ", element("code", one.address)) if one.address else None
-    fix = element("p", element("b", "Instead: "), prose(one.fix)) if one.fix else None
-    title = element("b", page_link(one.code), f" {one.name}")
-    head = element("p", title, " ", element("span", one.standing, class_="word"), about, place)
+    place = element("span", str(reported.place), class_="place") if reported.place else None
+    address = together(" ", element("code", reported.address)) if reported.address else None
+    fix = element("p", element("b", "Instead: "), prose(reported.fix)) if reported.fix else None
+    title = element("b", page_link(reported.code), f" {reported.name}")
+    head = element("p", title, " ", element("span", reported.standing, class_="word"), address, place)
     return element(
-        "li", head, element("p", prose(sentence(one.message))), fix, class_=f"verdict {_style(one)}", id=anchor
+        "li",
+        head,
+        element("p", prose(sentence(reported.message))),
+        fix,
+        class_=f"verdict {_style_of_finding(reported)}",
+        id=anchor,
     )
 
 
-def _style(one: ReportedFinding) -> str:
-    return {"error": "blocks", "warning": "warns"}.get(one.severity.value, "consented")
+def _style_of_finding(reported: ReportedFinding) -> str:
+    return {"error": "blocks", "warning": "warns"}.get(reported.severity.value, "consented")

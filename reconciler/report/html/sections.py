@@ -8,13 +8,13 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Severity
 from reconciler.report.document.document import Document, ReportedFinding, apart
 from reconciler.report.document.entries import ChangeEntry, Section
-from reconciler.report.document.headline import as_read, heading, to_be_typed, totals, what_next
-from reconciler.report.document.judgements import effects, standing, worst_first
+from reconciler.report.document.headline import heading, moment_note, split_command, totals, what_next
+from reconciler.report.document.judgements import effects, entry_name, standing, worst_first
 from reconciler.report.document.picture import picture
-from reconciler.report.html.drawing import drawn
+from reconciler.report.html.drawing import topology_drawing
 from reconciler.report.html.markup import Markup, element, escaped, page_link, prose, together
-from reconciler.report.html.parts import change, finding, name_of
-from reconciler.report.html.probe import clients
+from reconciler.report.html.parts import change, finding
+from reconciler.report.html.probe import clients_section
 from reconciler.report.words.visible import inert
 
 WORDS: Mapping[Section, str] = {
@@ -35,10 +35,12 @@ class Shown:
     @property
     def anchors(self) -> dict[str, str]:
         """Map each address to the place on the page that describes it: its change, or a finding about it."""
-        found = {one.address: f"{self.prefix}f{number}" for number, one in reversed([*enumerate(self.beside)])}
+        by_address = {
+            finding.address: f"{self.prefix}f{number}" for number, finding in reversed([*enumerate(self.beside)])
+        }
         for number, entry in enumerate(self.entries):
-            found |= {one.address: f"{self.prefix}c{number}" for one in (*entry.changes, *entry.children)}
-        return found
+            by_address |= {change.address: f"{self.prefix}c{number}" for change in (*entry.changes, *entry.children)}
+        return by_address
 
     @property
     def beside(self) -> list[ReportedFinding]:
@@ -51,14 +53,14 @@ def report(shown: Shown, controls: Markup | None) -> Markup:
     document, anchors = shown.document, shown.anchors
     main = element(
         "main",
-        _findings(shown, "Errors", Severity.ERROR),
-        _stops(shown.entries, anchors),
-        _outcome(document),
-        clients(document.probe) if document.probe else None,
-        _happening(shown.entries, anchors),
-        _findings(shown, "Worth knowing", Severity.WARNING, Severity.NOTE),
-        _drawing(document, anchors),
-        _changes(shown, anchors, controls) if document.plan else None,
+        _findings_section(shown, "Errors", Severity.ERROR),
+        _stops_section(shown.entries, anchors),
+        _outcome_section(document),
+        clients_section(document.probe) if document.probe else None,
+        _effects_section(shown.entries, anchors),
+        _findings_section(shown, "Worth knowing", Severity.WARNING, Severity.NOTE),
+        _drawing_section(document, anchors),
+        _changes_section(shown, anchors, controls) if document.plan else None,
     )
     return together(_header(document), main)
 
@@ -70,48 +72,52 @@ def _header(document: Document) -> Markup:
         element("p", f"reconciler {document.command}", class_="kicker"),
         element("h1", heading(document)),
         element("p", totals(document), class_="totals"),
-        *(element("p", line, class_="quiet") for line in as_read(document.plan)),
+        *(element("p", line, class_="quiet") for line in moment_note(document.plan)),
         *steps,
     )
 
 
 def _command(line: str) -> Markup:
-    words, command = to_be_typed(line)
+    words, command = split_command(line)
     return together(words, element("code", command) if command else None)
 
 
-def _findings(shown: Shown, title: str, *severities: Severity) -> Markup | None:
+def _findings_section(shown: Shown, title: str, *severities: Severity) -> Markup | None:
     numbered = enumerate(shown.beside)
-    found = [finding(one, f"{shown.prefix}f{number}") for number, one in numbered if one.severity in severities]
-    if not found:
+    items = [
+        finding(reported, f"{shown.prefix}f{number}")
+        for number, reported in numbered
+        if reported.severity in severities
+    ]
+    if not items:
         return None
-    return element("section", element("h2", title), element("ul", *found, class_="findings"))
+    return element("section", element("h2", title), element("ul", *items, class_="findings"))
 
 
-def _outcome(document: Document) -> Markup | None:
+def _outcome_section(document: Document) -> Markup | None:
     if not document.outcome:
         return None
     lines = map(escaped, inert(document.outcome).splitlines()[-200:])
     return element("section", element("h2", "What was done"), element("pre", Markup("\n".join(lines))))
 
 
-def _stops(shown: Sequence[ChangeEntry], anchors: Mapping[str, str]) -> Markup | None:
+def _stops_section(all_entries: Sequence[ChangeEntry], anchors: Mapping[str, str]) -> Markup | None:
     """Show what prevents the plan from being applied, with links to the details."""
     items = [
         element(
-            "li", element("a", element("code", name_of(entry)), href=f"#{anchors[entry.first.address]}"), " ",
-            element("b", page_link(one.code), f" {one.name}"), f", {standing(one)}",
+            "li", element("a", element("code", entry_name(entry)), href=f"#{anchors[entry.first.address]}"), " ",
+            element("b", page_link(verdict.code), f" {verdict.name}"), f", {standing(verdict)}",
         )
-        for entry in shown
-        for one in worst_first(entry.first.verdicts)
-        if one.blocks
+        for entry in all_entries
+        for verdict in worst_first(entry.first.verdicts)
+        if verdict.blocks
     ]  # fmt: skip
     items += [
         element(
-            "li", element("a", element("code", name_of(entry)), href=f"#{anchors[entry.first.address]}"), " ",
+            "li", element("a", element("code", entry_name(entry)), href=f"#{anchors[entry.first.address]}"), " ",
             element("b", "unknown"), f": {entry.first.reason}",
         )
-        for entry in shown
+        for entry in all_entries
         if entry.section is Section.UNKNOWN
     ]  # fmt: skip
     if not items:
@@ -119,26 +125,33 @@ def _stops(shown: Sequence[ChangeEntry], anchors: Mapping[str, str]) -> Markup |
     return element("section", element("h2", "What stops the plan"), element("ul", *items))
 
 
-def _happening(shown: Sequence[ChangeEntry], anchors: Mapping[str, str]) -> Markup | None:
+def _effects_section(all_entries: Sequence[ChangeEntry], anchors: Mapping[str, str]) -> Markup | None:
     """Show what the plan does to messages and clients, before anybody opens a change."""
     items = [
-        element("li", element("a", element("code", who), href=f"#{anchors[entry.first.address]}"), ": ", prose(what))
-        for entry in shown
-        for who, what in effects(entry)
+        element(
+            "li", element("a", element("code", name), href=f"#{anchors[entry.first.address]}"), ": ", prose(effect_text)
+        )
+        for entry in all_entries
+        for name, effect_text in effects(entry)
     ]
     if not items:
         return None
     return element("section", element("h2", "Effects on messages and clients"), element("ul", *items))
 
 
-def _drawing(document: Document, anchors: Mapping[str, str]) -> Markup | None:
-    found = picture(document)
-    if not (found.layers or found.apart):
+def _drawing_section(document: Document, anchors: Mapping[str, str]) -> Markup | None:
+    scheme = picture(document)
+    if not (scheme.layers or scheme.apart):
         return None
-    left = f" {found.left_out:_} more are not drawn." if found.left_out else ""
+    left = f" {scheme.left_out:_} more are not drawn." if scheme.left_out else ""
     caption = f"Arrows lead from an origin to its copies. Changed objects are marked, and link to their details.{left}"
     scene = element(
-        "div", drawn(found, anchors), class_="scene", tabindex=0, role="region", aria_label="Drawing of the topology"
+        "div",
+        topology_drawing(scheme, anchors),
+        class_="scene",
+        tabindex=0,
+        role="region",
+        aria_label="Drawing of the topology",
     )
     return element(
         "section",
@@ -147,7 +160,7 @@ def _drawing(document: Document, anchors: Mapping[str, str]) -> Markup | None:
     )
 
 
-def _changes(shown: Shown, anchors: Mapping[str, str], controls: Markup | None) -> Markup:
+def _changes_section(shown: Shown, anchors: Mapping[str, str], controls: Markup | None) -> Markup:
     listed = [
         change(entry, anchors[entry.first.address], WORDS[entry.section], shown.document) for entry in shown.entries
     ]

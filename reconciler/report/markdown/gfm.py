@@ -42,36 +42,36 @@ def prose(text: str) -> str:
     pieces = shortened(visible(text)).split("`")
     if len(pieces) % 2 == 0:  # a backtick without its partner stays as it is
         pieces[-2:] = [f"{pieces[-2]}'{pieces[-1]}"]
-    shown = [code(piece) if number % 2 else _words(piece) for number, piece in enumerate(pieces)]
-    return "".join(piece for piece in shown if piece)
+    rendered = [code(piece) if number % 2 else _words_as_code(piece) for number, piece in enumerate(pieces)]
+    return "".join(piece for piece in rendered if piece)
 
 
-def _words(text: str) -> str:
+def _words_as_code(text: str) -> str:
     """Turn words that are not plain into code, together with neighbours of that sort: `max_age: 7d`."""
     parts = re.split(r"(\s+)", text)
-    shown, names = "", list[str]()
+    text_so_far, names = "", list[str]()
     for number in range(0, len(parts), 2):
         word, gap = parts[number], "".join(parts[number + 1 : number + 2])
-        if word and not _is_plain(word):
+        if word and not _is_plain_word(word):
             names += [word, gap]
             continue
-        shown += _names(names) + _plain(word) + gap
+        text_so_far += _names_as_code(names) + _escaped_sign(word) + gap
         names = []
-    return shown + _names(names)
+    return text_so_far + _names_as_code(names)
 
 
-def _is_plain(word: str) -> bool:
+def _is_plain_word(word: str) -> bool:
     return _WORD.fullmatch(word) is not None or not any(map(str.isalnum, word))
 
 
-def _plain(word: str) -> str:
+def _escaped_sign(word: str) -> str:
     """Escape a sign so that it makes no heading, list, quote or rule."""
     if _WORD.fullmatch(word):
         return word
     return "".join(f"\\{c}" if c.isascii() and c not in _HARMLESS else c for c in word)
 
 
-def _names(pieces: list[str]) -> str:
+def _names_as_code(pieces: list[str]) -> str:
     """Split off the brackets around them and the stop that ends the sentence, and keep the gap that follows."""
     text = "".join(pieces)
     body = text.strip()

@@ -9,11 +9,11 @@ from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.report.document.entries import ChangeEntry
 from reconciler.report.document.judgements import (
     consent_entry,
+    count_and_kind,
     effects,
     how_to_consent,
     is_declared,
     lacks_consent,
-    many,
     sentence,
     total,
     verdict_head,
@@ -21,7 +21,7 @@ from reconciler.report.document.judgements import (
 )
 from reconciler.report.document.partitions import partition_lines
 from reconciler.report.markdown.gfm import code, fenced, page_link, prose
-from reconciler.report.words.names import with_children, without_kind
+from reconciler.report.words.names import children_by_kind, without_kind
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import show_live, show_wanted
 
@@ -34,14 +34,14 @@ _EACH = 3
 
 def details(entry: ChangeEntry) -> list[str]:
     """Render the diff, and the partitions that move."""
-    lines = ["", *fenced(_diff(entry.first.fields), "diff")] if entry.first.fields else []
+    lines = ["", *fenced(_diff_lines(entry.first.fields), "diff")] if entry.first.fields else []
     for consequence in entry.first.consequences:
         drawn = consequence.detail.get("partition_map")
         lines += ["", *fenced(partition_lines(drawn, _NARROW, 0))] if drawn else []
     return lines
 
 
-def _diff(fields: Sequence[FieldChange]) -> list[str]:
+def _diff_lines(fields: Sequence[FieldChange]) -> list[str]:
     width = min(max(len(field.path) for field in fields), 40)
     lines = []
     for field in fields:
@@ -51,23 +51,23 @@ def _diff(fields: Sequence[FieldChange]) -> list[str]:
     return lines
 
 
-def verdicts(entry: ChangeEntry) -> Iterator[str]:
+def verdict_paragraphs(entry: ChangeEntry) -> Iterator[str]:
     """Render each verdict once; where many changes differ in words, the first few and the sum."""
     for number, verdict in enumerate(worst_first(entry.first.verdicts)):
         same = [worst_first(change.verdicts)[number] for change in entry.changes]
-        yield from ("", f"**{_headed(verdict)}** {_said(same)}".rstrip())
+        yield from ("", f"**{_verdict_heading(verdict)}** {_messages_of(same)}".rstrip())
         yield from _way_out(verdict, entry)
 
 
-def _headed(verdict: Verdict) -> str:
+def _verdict_heading(verdict: Verdict) -> str:
     _, _, standing = verdict_head(verdict).partition(" ")
     return f"{page_link(verdict.code)} {prose(standing)}"
 
 
-def _said(same: Sequence[Verdict]) -> str:
-    if len({one.message for one in same}) == 1:
+def _messages_of(same: Sequence[Verdict]) -> str:
+    if len({verdict.message for verdict in same}) == 1:
         return prose(sentence(same[0].message, same[0].path))
-    each = (f"{code(one.address)}: {prose(sentence(one.message))}" for one in same[:_EACH])
+    each = (f"{code(verdict.address)}: {prose(sentence(verdict.message))}" for verdict in same[:_EACH])
     return "\\\n".join([prose(total(same)), *each])
 
 
@@ -84,32 +84,32 @@ def _way_out(verdict: Verdict, entry: ChangeEntry) -> Iterator[str]:
         yield from fenced([consent_entry(verdict, entry.first)], "yaml" if is_declared(entry.first) else "sh")
 
 
-def happening(entry: ChangeEntry) -> Iterator[str]:
+def effect_items(entry: ChangeEntry) -> Iterator[str]:
     """Render what a change does to messages and clients, an item for each."""
-    for who, what in effects(entry):
-        yield f"- {code(who) if '/' in who else prose(who)}: {prose(what)}"
+    for name, effect_text in effects(entry):
+        yield f"- {code(name) if '/' in name else prose(name)}: {prose(effect_text)}"
 
 
-def warnings(entry: ChangeEntry) -> Iterator[str]:
+def warning_items(entry: ChangeEntry) -> Iterator[str]:
     """Render verdicts that neither stop the change nor count anything, an item for each."""
     for verdict in worst_first(entry.first.verdicts):
         if verdict.outcome is Outcome.WARNS and not verdict.quantities:
-            who = code(entry.first.address) if len(entry.changes) == 1 else prose(many(entry))
-            said = prose(sentence(verdict.message, verdict.path))
-            yield f"- **{page_link(verdict.code)} {prose(verdict.name)}** {who}: {said}"
+            name = code(entry.first.address) if len(entry.changes) == 1 else prose(count_and_kind(entry))
+            message = prose(sentence(verdict.message, verdict.path))
+            yield f"- **{page_link(verdict.code)} {prose(verdict.name)}** {name}: {message}"
 
 
-def names_of(entry: ChangeEntry) -> str:
+def entry_names(entry: ChangeEntry) -> str:
     """Return the names of equal changes as code, without their kind: the first ones, and how many more there are."""
-    shown = " ".join(code(without_kind(one)) for one in entry.changes[:_NAMES])
+    shown = " ".join(code(without_kind(change)) for change in entry.changes[:_NAMES])
     more = len(entry.changes) - _NAMES
     return f"{shown} and {more:_} more" if more > 0 else shown
 
 
-def along(entry: ChangeEntry) -> str:
+def children_text(entry: ChangeEntry) -> str:
     """Return what is created or deleted along with it: ` with consumers a b`."""
-    said = ""
-    for word, names in with_children(entry.children, len(entry.changes)):
+    text = ""
+    for word, names in children_by_kind(entry.children, len(entry.changes)):
         more = f" and {len(names) - _NAMES:_} more" if len(names) > _NAMES else ""
-        said += f" {word} " + " ".join(map(code, names[:_NAMES])) + more
-    return said
+        text += f" {word} " + " ".join(map(code, names[:_NAMES])) + more
+    return text

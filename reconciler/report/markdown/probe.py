@@ -9,13 +9,13 @@ from reconciler.report.document.probe import (
     HEAD,
     MOST,
     ProbeRow,
-    beside,
     caveat,
-    consented,
-    rows,
-    silent,
-    sums,
-    verdict,
+    consent_note,
+    probe_rows,
+    probe_sums,
+    probe_verdict,
+    unaffected_objects,
+    unshown_and_unplayed,
 )
 from reconciler.report.markdown.gfm import code, folded, page_link, prose
 
@@ -23,37 +23,37 @@ ROWS = 25
 """The most rows of one piece, which is shown whole or not at all."""
 
 
-def clients(probe: Probe) -> Iterator[tuple[str, int]]:
+def client_pieces(probe: Probe) -> Iterator[tuple[str, int]]:
     """Return the pieces, each with the number of differences in it."""
-    yield f"**{prose(verdict(probe))}**", 1
-    found = rows(probe)
-    if found:
-        yield f"{prose(sums(probe))}.", 1
-    for start in range(0, len(found), ROWS):
-        part = found[start : start + ROWS]
-        yield "\n".join(_table(part)), len(part)
-    if found and (quiet := silent(probe)):
+    yield f"**{prose(probe_verdict(probe))}**", 1
+    differing = probe_rows(probe)
+    if differing:
+        yield f"{prose(probe_sums(probe))}.", 1
+    for start in range(0, len(differing), ROWS):
+        part = differing[start : start + ROWS]
+        yield "\n".join(_probe_table(part)), len(part)
+    if differing and (quiet := unaffected_objects(probe)):
         yield f"Nothing differs on {', '.join(map(code, quiet[:MOST]))}{_more(quiet)}.", 1
     if probe.consented:
-        yield prose(consented(probe)), 1
-    for title, number, pairs in beside(probe):
-        yield "\n".join(folded(f"{title}: {number:_}", list(map(_item, pairs)))), len(pairs)
+        yield prose(consent_note(probe)), 1
+    for title, number, pairs in unshown_and_unplayed(probe):
+        yield "\n".join(folded(f"{title}: {number:_}", list(map(_pair_item, pairs)))), len(pairs)
     if probe.objects:
         yield prose(caveat(probe)), 1
 
 
-def _table(found: Sequence[ProbeRow]) -> list[str]:
-    return [f"| {' | '.join(HEAD)} |", "|---|---|---|---|---|", *map(_row, found)]
+def _probe_table(differing: Sequence[ProbeRow]) -> list[str]:
+    return [f"| {' | '.join(HEAD)} |", "|---|---|---|---|---|", *map(_probe_row, differing)]
 
 
-def _row(one: ProbeRow) -> str:
-    plain = " ".join(map(page_link, one.codes)) or prose(one.foretold)
-    told = f"**{one.foretold}**" if one.foresight is Foresight.UNFORETOLD else plain
-    cells = (code(one.address), code(one.operation), code(one.before), code(one.after))
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} | {told} |"
+def _probe_row(row: ProbeRow) -> str:
+    plain = " ".join(map(page_link, row.codes)) or prose(row.foretold)
+    foretold = f"**{row.foretold}**" if row.foresight is Foresight.UNFORETOLD else plain
+    cells = (code(row.address), code(row.operation), code(row.before), code(row.after))
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} | {foretold} |"
 
 
-def _item(pair: tuple[str, str]) -> str:
+def _pair_item(pair: tuple[str, str]) -> str:
     name, why = pair
     return f"- {code(name)}: {prose(why)}" if why else f"- {prose(name)}"
 

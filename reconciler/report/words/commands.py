@@ -21,24 +21,24 @@ class CommandLines:
     """What is true once all of it is done."""
 
 
-def of_plan(arguments: str, applying: str | None = None) -> CommandLines:
+def plan_commands(arguments: str, applying: str | None = None) -> CommandLines:
     """Return the commands after a plan. `arguments` are those of the plan, `applying` those of an apply where they
     differ."""
-    look, go = _typed("plan", arguments), _typed("apply", arguments if applying is None else applying)
+    look, go = _command_line("plan", arguments), _command_line("apply", arguments if applying is None else applying)
     return CommandLines(look=look, edited=look, go=go, rest=f"{go} --partial")
 
 
-def of_restoring(arguments: str, consented: str) -> CommandLines:
+def restore_commands(arguments: str, consented: str) -> CommandLines:
     """Return the commands after a restoration: an apply would also make the file's own changes. `consented` includes
     the consents, which a look does not take. Only its plan tells what is true `then`."""
-    go = f"{_typed('drift', consented)} --restore"
+    go = f"{_command_line('drift', consented)} --restore"
     return CommandLines(
-        look=_typed("drift", arguments), edited=go, go=go, rest=f"{go} --partial", editing=RESTORING, then=""
+        look=_command_line("drift", arguments), edited=go, go=go, rest=f"{go} --partial", editing=RESTORING, then=""
     )  # fmt: skip
 
 
 RESTORING = "From the files it takes only consents and where a consumer or stream starts, else what was applied last."
 
 
-def _typed(command: str, arguments: str) -> str:
+def _command_line(command: str, arguments: str) -> str:
     return f"reconciler {command} {visible(arguments)}".rstrip()

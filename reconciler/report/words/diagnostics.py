@@ -46,5 +46,5 @@ def count_line(diagnostics: Sequence[Diagnostic]) -> str:
     """Return `2 errors, 1 warning in 2 files`."""
     counts = Counter(diagnostic.severity for diagnostic in diagnostics)
     files = {diagnostic.span.file for diagnostic in diagnostics if diagnostic.span}
-    said = ", ".join(counted(counts[severity], severity.value) for severity in Severity if counts[severity])
-    return f"{said} in {counted(len(files), 'file')}" if len(files) > 1 else said
+    counts_text = ", ".join(counted(counts[severity], severity.value) for severity in Severity if counts[severity])
+    return f"{counts_text} in {counted(len(files), 'file')}" if len(files) > 1 else counts_text

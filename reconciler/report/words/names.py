@@ -13,19 +13,21 @@ _LINES = 2
 """How many lines of names are shown before the rest is counted."""
 
 
-def named(word: str, names: Sequence[str], paper: Paper, indent: int, everything: bool = False) -> list[str]:
+def name_lines(word: str, names: Sequence[str], paper: Paper, indent: int, everything: bool = False) -> list[str]:
     """Return `on A B C and 809 more`, wrapped."""
     room = _LINES * (paper.width - indent) - len(word) - 30
-    shown: list[str] = []
+    shown_names: list[str] = []
     for name in names:
-        if not (everything or paper.verbose) and shown and room < len(name):
-            return paper.wrapped(f"{word} {' '.join(shown)} and {len(names) - len(shown):_} more; -v names all", indent)
-        shown.append(name)
+        if not (everything or paper.verbose) and shown_names and room < len(name):
+            return paper.wrapped(
+                f"{word} {' '.join(shown_names)} and {len(names) - len(shown_names):_} more; -v names all", indent
+            )
+        shown_names.append(name)
         room -= len(name) + 1
-    return paper.wrapped(f"{word} {' '.join(shown)}", indent)
+    return paper.wrapped(f"{word} {' '.join(shown_names)}", indent)
 
 
-def with_children(children: Sequence[PlannedChange], streams: int) -> list[tuple[str, list[str]]]:
+def children_by_kind(children: Sequence[PlannedChange], streams: int) -> list[tuple[str, list[str]]]:
     """Return what comes or goes along, by kind: `with consumers` and their names. What all of several streams have
     counts once."""
     kinds: dict[str, dict[str, None]] = {}

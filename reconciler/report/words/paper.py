@@ -19,7 +19,9 @@ def table(rows: Sequence[Sequence[str]], *, right: frozenset[int] = frozenset(),
     widths = [max(map(columns, cells)) for cells in zip(*shown, strict=True)]
     lines = []
     for row in shown:
-        cells = (_cell(text, width, at in right) for at, (text, width) in enumerate(zip(row, widths, strict=True)))
+        cells = (
+            _cell(text, width, column in right) for column, (text, width) in enumerate(zip(row, widths, strict=True))
+        )
         lines.append((" " * indent + GAP.join(cells)).rstrip())
     return lines
 
@@ -66,7 +68,7 @@ class Paper:
     verbose: bool = False
 
     def rows(self, lines: Iterable[str]) -> int:
-        """How many rows of the screen these lines take, those that are wider than it included."""
+        """Count the rows of the screen that these lines take, those that are wider than it included."""
         each = (line for text in lines for line in _COLOURS.sub("", text).split("\n"))
         return sum(max(1, -(-columns(line) // self.width)) for line in each)
 
@@ -95,3 +97,10 @@ class Paper:
             return left
         gap = max(2, self.width - columns(left) - columns(right))
         return f"{left}{' ' * gap}{right}"
+
+    def titled(self, left: str, right: str) -> list[str]:
+        """Return a heading with `right`, quiet, at the right edge; two lines where both do not fit on one."""
+        if right and columns(left) + columns(right) + 2 > self.width:
+            return [self.paint(left, "head"), self.paint(f"  {right}", "quiet")]
+        line = self.with_right(left, right)
+        return [self.paint(left, "head") + self.paint(line[len(left) :], "quiet")]

@@ -10,20 +10,20 @@ from reconciler.report.words.paper import Paper
 
 def page_text(rule: Rule, paper: Paper) -> str:
     """Return a rule's page for a terminal, with the actions and versions it judges and what the server itself does."""
-    lines = [f"{rule.code} {rule.name}", "", *_wrapped(rule.doc, paper), "", *paper.wrapped(judged_on(rule))]
+    lines = [f"{rule.code} {rule.name}", "", *_wrapped_page(rule.doc, paper), "", *paper.wrapped(judged_on(rule))]
     lines += paper.wrapped(f"The server itself {reaction(rule)}.")
-    return "\n".join([*lines, "", _more(rule.code)]) + "\n"
+    return "\n".join([*lines, "", _read_more_line(rule.code)]) + "\n"
 
 
 def other_page_text(code: str, other: Page, paper: Paper) -> str:
     """Return the page of a code that belongs to no rule: what it means, and what to do instead."""
     way_out = f"Instead: {other.instead}."
-    lines = [f"{code} {other.name}", "", *_wrapped(other.means, paper), "", *_wrapped(way_out, paper)]
-    return "\n".join([*lines, "", _more(code)]) + "\n"
+    lines = [f"{code} {other.name}", "", *_wrapped_page(other.means, paper), "", *_wrapped_page(way_out, paper)]
+    return "\n".join([*lines, "", _read_more_line(code)]) + "\n"
 
 
-def _more(code: str) -> str:
-    """What all kinds share under `?` is the same on the page of each."""
+def _read_more_line(code: str) -> str:
+    """Return the address of the longer page; what all kinds share under `?` is the same on the page of each."""
     return f"Read more: {rule_url(code.replace('?', 'XX'))}"
 
 
@@ -50,7 +50,7 @@ def versions(rule: Rule) -> str:
     return " ".join(filter(None, (since, until))) or "of any supported version"
 
 
-def _wrapped(doc: str, paper: Paper) -> list[str]:
+def _wrapped_page(doc: str, paper: Paper) -> list[str]:
     """Wrap paragraphs to the screen; indented lines are examples and stay as they are."""
     lines: list[str] = []
     for paragraph in doc.split("\n\n"):

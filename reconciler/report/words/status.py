@@ -7,29 +7,29 @@ from reconciler.report.words.visible import columns, visible
 
 
 def status(doing: str, wait: Wait | None, now: float, width: int) -> str:
-    """`3 of 10 steps; waiting for the replicas of ORDERS: n2 not current (34 s of at most 10 min)`, never wider than the
+    """Return `3 of 10 steps; waiting for the replicas of ORDERS: n2 not current (34 s of at most 10 min)`, never wider than the
     terminal: how long it takes is said in any case."""
     if wait is None:
         return cut(visible(doing), width)
     head = visible(doing.removesuffix(" …"))
-    said = f"{head}; waiting {visible(wait.what)}" if head else f"waiting {visible(wait.what)}"
-    tail = f" ({_lasting(wait, now)})"
-    return cut(cut(said, width - len(tail)) + tail, width)
+    text = f"{head}; waiting {visible(wait.what)}" if head else f"waiting {visible(wait.what)}"
+    tail = f" ({_duration_so_far(wait, now)})"
+    return cut(cut(text, width - len(tail)) + tail, width)
 
 
-def _lasting(wait: Wait, now: float) -> str:
+def _duration_so_far(wait: Wait, now: float) -> str:
     so_far = duration(now - wait.since)
     return so_far if wait.until is None else f"{so_far} of at most {duration(wait.until - wait.since)}"
 
 
 def duration(seconds: float) -> str:
-    """`34 s`, `10 min`, `2 min 5 s`"""
+    """Return `34 s`, `10 min`, `2 min 5 s`."""
     minutes, rest = divmod(round(seconds), 60)
     return " ".join(filter(None, (f"{minutes} min" if minutes else "", f"{rest} s" if rest or not minutes else "")))
 
 
 def cut(line: str, width: int) -> str:
-    """Narrower than `width` columns, and with a mark where something is left out."""
+    """Cut to less than `width` columns, with a mark where something is left out."""
     if columns(line) < width:
         return line
     while line and columns(line) >= width - 1:

@@ -23,8 +23,8 @@ def show_volume(size: int) -> str:
     for unit, factor in _SIZES:
         if size >= factor * 10 and size % factor:
             return f"{size:_} (about {size / factor:.3g} {unit})"
-    said = show_bytes(size)
-    return said if said[-1].isalpha() else f"{said} bytes"
+    text = show_bytes(size)
+    return text if text[-1].isalpha() else f"{text} bytes"
 
 
 def show_absent(info: FieldInfo) -> str:

@@ -20,11 +20,10 @@ from nats.aio.client import Client, RawCredentials
 from nats.errors import Error as NatsError
 
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.waits import waiting
 from reconciler.server.connect import credentials
 from reconciler.server.connect.options import ConnectOptions, Server
-from reconciler.server.connect.unreachable import Attempt, DialProgress, NoTls, ended, explained
+from reconciler.server.connect.unreachable import Attempt, DialProgress, NoTls, connection_error, early_end_error
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import Window
 from reconciler.server.wire.shared_connection import Line
@@ -35,11 +34,11 @@ async def session(options: ConnectOptions, *, window: Window = 64) -> AsyncItera
     """Open the JetStream API of one account, and close it after the block however it is left."""
     line = Line(await connect(options), lambda: connect(options))
     try:
-        place = {"domain": options.js_domain, "prefix": options.js_api_prefix}
+        where = {"domain": options.js_domain, "prefix": options.js_api_prefix}
         try:
-            js = await JetStream.open(line, **place, within=options.timeout, window=window)
+            js = await JetStream.open(line, **where, within=options.timeout, window=window)
         except NatsError as error:
-            raise CannotContinue(ended(options, error)) from None
+            raise early_end_error(options, error) from None
         try:
             yield js
         finally:
@@ -56,20 +55,20 @@ async def connect(options: ConnectOptions) -> Client:
     """Return a raw nats-py client, connected. Raises CannotContinue with one diagnostic. The client never reconnects by
     itself."""
     login = _Login.read(options)
-    logging.getLogger("asyncio").addFilter(_not_about_the_end)
+    logging.getLogger("asyncio").addFilter(_filter_end_warnings)
     attempts: list[Attempt] = []
     deadline = time.monotonic() + options.timeout
     for tried, server in enumerate(options.servers):
         # Each server gets a share of the remaining time, so that one which swallows packets does not use all of it.
         share = (deadline - time.monotonic()) / (len(options.servers) - tried)
-        found = await _attempt(options, server, login, share)
-        if isinstance(found, Client):
-            return found
-        attempts.append(found)
-    raise CannotContinue(explained(options, attempts, login.credentials)) from None
+        outcome = await _attempt(options, server, login, share)
+        if isinstance(outcome, Client):
+            return outcome
+        attempts.append(outcome)
+    raise connection_error(options, attempts, login.credentials) from None
 
 
-def _not_about_the_end(record: logging.LogRecord) -> bool:
+def _filter_end_warnings(record: logging.LogRecord) -> bool:
     """Filter warnings of asyncio about the end of a connection: nats-py does not tell its reader that there is TLS, and
     the waiting request reports a lost write anyway."""
     return not any(text in record.msg for text in ("eof_received() has no effect", "socket.send() raised exception"))
@@ -101,21 +100,21 @@ class _Login:
 
     @classmethod
     def read(cls, options: ConnectOptions) -> _Login:
-        found = credentials.user_credentials(options)
+        user = credentials.user_credentials(options)
         nkey = credentials.nkey_seed(options)
-        fixed: dict[str, Any] = {"token": credentials.literal(options.token, "token")}
+        fixed: dict[str, Any] = {"token": credentials.resolved_secret(options.token, "token")}
         if options.user is not None:
-            fixed |= {"user": options.user, "password": credentials.literal(options.password, "password")}
-        if found and found.seed:
-            fixed["user_credentials"] = RawCredentials(_DECORATED.format(jwt=found.jwt, seed=found.seed))
-        elif found:
-            jwt = found.jwt.encode()
+            fixed |= {"user": options.user, "password": credentials.resolved_secret(options.password, "password")}
+        if user and user.seed:
+            fixed["user_credentials"] = RawCredentials(_DECORATED.format(jwt=user.jwt, seed=user.seed))
+        elif user:
+            jwt = user.jwt.encode()
             fixed |= {"user_jwt_cb": lambda: bytearray(jwt), "signature_cb": lambda _nonce: b""}
         if nkey:
             fixed["nkeys_seed_str"] = nkey[0]
         if options.wants_tls or any(server.wants_tls for server in options.servers):
             fixed |= {"tls": credentials.tls_context(options), "tls_handshake_first": options.tls_first}
-        return cls(credentials=found, fixed={key: value for key, value in fixed.items() if value is not None})
+        return cls(credentials=user, fixed={key: value for key, value in fixed.items() if value is not None})
 
     def to(self, server: Server) -> dict[str, Any]:
         """Choose the login: one in the URL counts more than a general one, as in every NATS client."""

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.resource import Json
 from reconciler.server.connect.settings import Settings, is_pasted
 
@@ -45,8 +45,8 @@ def config_home(environ: Mapping[str, str]) -> Path:
 
 def home(environ: Mapping[str, str]) -> Path:
     """Return the user's home folder: `$HOME` where it is set, otherwise as the operating system knows it."""
-    if found := environ.get("HOME"):
-        return Path(found)
+    if folder := environ.get("HOME"):
+        return Path(folder)
     try:
         return Path.home()
     except RuntimeError:  # a container's user may be unknown
@@ -61,73 +61,71 @@ def selected(config: Path) -> str | None:
         return None
 
 
-def known(config: Path) -> list[str]:
+def context_names(config: Path) -> list[str]:
     """Return the names of all contexts in the configuration folder, sorted; empty where there are none."""
     return sorted(file.stem for file in (config / "nats" / "context").glob("*.json"))
 
 
 def load(name: str, config: Path, *, was_selected: bool = False) -> Settings:
     """Load a context by its name or by the path of its file."""
-    file = _file(name, config)
+    file = _context_file(name, config)
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise CannotContinue(_unknown(name, config, was_selected)) from None
+        raise _unknown_context(name, config, was_selected) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise CannotContinue(_unreadable(name, f"{file}: {_reason(error)}")) from None
-    return _settings(name, file, text)
+        raise _unreadable_context(name, f"{file}: {_reason_of(error)}") from None
+    return _parse(name, file, text)
 
 
-def _file(name: str, config: Path) -> Path:
+def _context_file(name: str, config: Path) -> Path:
     if is_pasted(name):  # messages repeat a name, but never what a context holds
-        raise CannotContinue(
-            _unusable("The context", "its name or the path of its file belongs there, not its contents")
-        )
+        raise _unusable("The context", "its name or the path of its file belongs there, not its contents")
     if name.endswith(".json") and Path(name).exists():
         return Path(name)
     if ".." in name or "/" in name or "\\" in name:
-        raise CannotContinue(_unreadable(name, "a name contains neither `..` nor a slash, and a path ends in `.json`"))
+        raise _unreadable_context(name, "a name contains neither `..` nor a slash, and a path ends in `.json`")
     return config / "nats" / "context" / f"{name}.json"
 
 
-def _settings(name: str, file: Path, text: str) -> Settings:
+def _parse(name: str, file: Path, text: str) -> Settings:
     try:
         content: Json = json.loads(text)
     except RecursionError:
-        raise CannotContinue(_unreadable(name, f"{file} is nested too deep")) from None
+        raise _unreadable_context(name, f"{file} is nested too deep") from None
     except json.JSONDecodeError as error:
-        raise CannotContinue(_unreadable(name, f"{file}:{error.lineno}:{error.colno}: {error.msg}")) from None
+        raise _unreadable_context(name, f"{file}:{error.lineno}:{error.colno}: {error.msg}") from None
     if not isinstance(content, dict):
-        raise CannotContinue(_unreadable(name, f"{file} does not hold a mapping"))
-    said = {ours: content[theirs] for theirs, ours in _KEYS.items() if content.get(theirs)}
+        raise _unreadable_context(name, f"{file} does not hold a mapping")
+    settings = {ours: content[theirs] for theirs, ours in _KEYS.items() if content.get(theirs)}
     for theirs, ours in _KEYS.items():
-        if not isinstance(said.get(ours, ""), str):
-            raise CannotContinue(_unreadable(name, f"{file}: `{theirs}` must be text"))
-    return Settings(**said, tls_first=content.get("tls_first") is True or None)
+        if not isinstance(settings.get(ours, ""), str):
+            raise _unreadable_context(name, f"{file}: `{theirs}` must be text")
+    return Settings(**settings, tls_first=content.get("tls_first") is True or None)
 
 
-def _unknown(name: str, config: Path, was_selected: bool) -> Diagnostic:
-    names = known(config)
+def _unknown_context(name: str, config: Path, was_selected: bool) -> CannotContinue:
+    names = context_names(config)
     near = difflib.get_close_matches(name, names, n=1)
     hint = f"Did you mean `{near[0]}`? " if near else ""
-    there = f"Known: {', '.join(names)}." if names else f"There are no contexts in {config / 'nats' / 'context'}."
-    what = f"The selected context `{name}`" if was_selected else f"Context `{name}`"
-    message = f"{what} does not exist. {hint}{there} Nothing was changed."
+    known_names = f"Known: {', '.join(names)}." if names else f"There are no contexts in {config / 'nats' / 'context'}."
+    subject = f"The selected context `{name}`" if was_selected else f"Context `{name}`"
+    message = f"{subject} does not exist. {hint}{known_names} Nothing was changed."
     fix = "Choose one with --context, or leave the selection out with --no-context."
-    return Diagnostic(severity=Severity.ERROR, code="NA106", name="context-unusable", message=message, fix=fix)
+    return CannotContinue.because("NA106", "context-unusable", message, fix=fix)
 
 
-def _unreadable(name: str, why: str) -> Diagnostic:
+def _unreadable_context(name: str, why: str) -> CannotContinue:
     return _unusable(f"Context `{name}`", why)
 
 
-def _unusable(what: str, why: str) -> Diagnostic:
-    message = f"{what} cannot be used: {why}. Nothing was changed."
+def _unusable(subject: str, why: str) -> CannotContinue:
+    message = f"{subject} cannot be used: {why}. Nothing was changed."
     fix = "Correct the file, or choose another context with --context."
-    return Diagnostic(severity=Severity.ERROR, code="NA106", name="context-unusable", message=message, fix=fix)
+    return CannotContinue.because("NA106", "context-unusable", message, fix=fix)
 
 
-def _reason(error: OSError | UnicodeDecodeError) -> str:
+def _reason_of(error: OSError | UnicodeDecodeError) -> str:
     if isinstance(error, OSError):
         return (error.strerror or type(error).__name__).lower()
     return "it is not UTF-8 text"
@@ -135,5 +133,5 @@ def _reason(error: OSError | UnicodeDecodeError) -> str:
 
 def expanded(path: str, environ: Mapping[str, str]) -> str:
     """Expand `~` and `$NAME` or `${NAME}` in a path; a variable that is not set counts as empty, as in the CLI."""
-    found = re.sub(r"\$(?:\{(\w+)\}|(\w+))", lambda m: environ.get(m[1] or m[2], ""), path)
-    return found.replace("~", str(home(environ)), 1) if found.startswith("~") else found
+    filled = re.sub(r"\$(?:\{(\w+)\}|(\w+))", lambda m: environ.get(m[1] or m[2], ""), path)
+    return filled.replace("~", str(home(environ)), 1) if filled.startswith("~") else filled

@@ -17,7 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.connect.settings import is_pasted
 
@@ -48,14 +48,14 @@ class UserCredentials:
 def user_credentials(options: ConnectOptions) -> UserCredentials | None:
     """Read credentials from a creds file, or from a JWT and a seed given separately."""
     if options.creds:
-        text, origin = _read(options.creds, "creds")
+        text, origin = _read_reference(options.creds, "creds")
         jwt, seed = _JWT.search(text), _SEED.search(text)
         if jwt is None or seed is None:
             raise _unusable(origin, f"it holds no {'user JWT' if jwt is None else 'user nkey seed'}")
         return UserCredentials(jwt=_checked_jwt(jwt[1], origin), seed=_checked_seed(seed[1], origin), origin=origin)
     if not options.jwt:
         return None
-    jwt_text, seed_text = literal(options.jwt, "the user JWT"), literal(options.seed, "the user seed")
+    jwt_text, seed_text = resolved_secret(options.jwt, "the user JWT"), resolved_secret(options.seed, "the user seed")
     seed_checked = _checked_seed(seed_text, "the user seed") if seed_text else None
     return UserCredentials(jwt=_checked_jwt(jwt_text or "", "the user JWT"), seed=seed_checked, origin="the user JWT")
 
@@ -64,34 +64,36 @@ def nkey_seed(options: ConnectOptions) -> tuple[str, str] | None:
     """Return the seed, and where it was read."""
     if not options.nkey:
         return None
-    text, origin = _read(options.nkey, "nkey")
-    found = _SEED.search(text) or _BARE_SEED.search(text)
-    if found is None:
+    text, origin = _read_reference(options.nkey, "nkey")
+    match = _SEED.search(text) or _BARE_SEED.search(text)
+    if match is None:
         raise _unusable(origin, "it holds no nkey seed")
-    return _checked_seed(found[1], origin), origin
+    return _checked_seed(match[1], origin), origin
 
 
-def literal(value: str | None, what: str) -> str | None:
+def resolved_secret(value: str | None, name: str) -> str | None:
     """Return a password or token: the text itself, or what a reference leads to."""
     if value is None or not re.match(r"(?i)(file|env|op|nsc)://|data:", value):
         return value
-    return _read(value, what)[0].rstrip("\r\n")
+    return _read_reference(value, name)[0].rstrip("\r\n")
 
 
 def tls_context(options: ConnectOptions) -> ssl.SSLContext:
     """Return a TLS context that trusts the named authority, or the machine's, and shows the named certificate."""
-    for what, path in (("authority", options.ca), ("client certificate", options.cert), ("client key", options.key)):
-        _refuse_pasted(path, what, _TLS_FIX)
+    for name, path in (("authority", options.ca), ("client certificate", options.cert), ("client key", options.key)):
+        _refuse_pasted(path, name, _TLS_FIX)
     try:
         context = ssl.create_default_context(cafile=options.ca)
     except (OSError, ssl.SSLError) as error:
-        raise _unusable(f"authority file {options.ca}", _why(error, "it holds no certificate"), _TLS_FIX) from None
+        raise _unusable(
+            f"authority file {options.ca}", _reason_of(error, "it holds no certificate"), _TLS_FIX
+        ) from None
     if options.cert:
         files = " and ".join(file for file in (options.cert, options.key) if file)
         try:
             context.load_cert_chain(options.cert, options.key, password=_no_password)
         except (OSError, ssl.SSLError, ValueError) as error:
-            reason = _why(error, "certificate and key do not match, or one of them is not PEM")
+            reason = _reason_of(error, "certificate and key do not match, or one of them is not PEM")
             raise _unusable(f"client certificate {files}", reason, _TLS_FIX) from None
     return context
 
@@ -101,53 +103,53 @@ def _no_password() -> str:
     raise ValueError("the key is encrypted with a passphrase, which is not supported")
 
 
-def _read(reference: str, what: str) -> tuple[str, str]:
+def _read_reference(reference: str, kind: str) -> tuple[str, str]:
     """Return the text behind a reference, and describe its place."""
     scheme, _, rest = reference.partition(":")
     match scheme.lower():
         case "env":
             name = rest.removeprefix("//")
-            return _variable(name, what), f"{what} in variable {name}"
+            return _read_variable(name, kind), f"{kind} in variable {name}"
         case "data":
-            return _inline(rest, what), f"{what} given inline"
+            return _read_inline(rest, kind), f"{kind} given inline"
         case "op" | "nsc":
-            raise _unusable(what, f"references with {scheme.lower()}:// are not supported")
+            raise _unusable(kind, f"references with {scheme.lower()}:// are not supported")
         case "file":
-            return _file(rest.removeprefix("//"), what)
-    return _file(reference, what)
+            return _read_file(rest.removeprefix("//"), kind)
+    return _read_file(reference, kind)
 
 
-def _file(path: str, what: str) -> tuple[str, str]:
-    _refuse_pasted(path, what, _REFERENCE_FIX)
-    origin = f"{what} file {path}"
+def _read_file(path: str, kind: str) -> tuple[str, str]:
+    _refuse_pasted(path, kind, _REFERENCE_FIX)
+    origin = f"{kind} file {path}"
     try:
         return Path(path).read_text(encoding="utf-8"), origin
     except (OSError, ValueError) as error:
-        raise _unusable(origin, _why(error, "it is not text")) from None
+        raise _unusable(origin, _reason_of(error, "it is not text")) from None
 
 
-def _refuse_pasted(reference: str | None, what: str, fix: str) -> None:
+def _refuse_pasted(reference: str | None, kind: str, fix: str) -> None:
     """Refuse a secret in place of its reference: a message names the file or variable, and here the name would be the
     secret."""
     if reference and is_pasted(reference):
-        raise _unusable(what, "it is the secret itself, where a path belongs", fix)
+        raise _unusable(kind, "it is the secret itself, where a path belongs", fix)
 
 
-def _variable(name: str, what: str) -> str:
-    _refuse_pasted(name, what, _REFERENCE_FIX)
+def _read_variable(name: str, kind: str) -> str:
+    _refuse_pasted(name, kind, _REFERENCE_FIX)
     if not os.environ.get(name):
-        raise _unusable(what, f"the variable {name} is not set")
+        raise _unusable(kind, f"the variable {name} is not set")
     return os.environ[name]
 
 
-def _inline(rest: str, what: str) -> str:
+def _read_inline(rest: str, kind: str) -> str:
     header, _, payload = rest.partition(",")
     try:
         text = base64.b64decode(payload, validate=True).decode()
     except (ValueError, binascii.Error):
         text = ""
     if not text or "base64" not in header.split(";"):
-        raise _unusable(f"{what} given inline", "write data:;base64, and then base64 text")
+        raise _unusable(f"{kind} given inline", "write data:;base64, and then base64 text")
     return text
 
 
@@ -177,13 +179,13 @@ def _checked_jwt(jwt: str, origin: str) -> str:
 def _claims(jwt: str) -> dict[str, object]:
     try:
         payload = jwt.split(".")[1]
-        found = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+        claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
     except (ValueError, IndexError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return claims if isinstance(claims, dict) else {}
 
 
-def _why(error: Exception, otherwise: str) -> str:
+def _reason_of(error: Exception, otherwise: str) -> str:
     if isinstance(error, ssl.SSLError):
         return otherwise
     if isinstance(error, OSError):
@@ -196,8 +198,6 @@ _REFERENCE_FIX = "Name a file that holds it, or a variable as env://NAME."
 _TLS_FIX = "Correct the path or the file: --tlsca, --tlscert, --tlskey."
 
 
-def _unusable(what: str, why: str, fix: str = _FIX) -> CannotContinue:
-    message = f"{what[0].upper()}{what[1:]} cannot be used: {why}. Nothing was changed."
-    return CannotContinue(
-        Diagnostic(severity=Severity.ERROR, code="NA105", name="credentials-unusable", message=message, fix=fix)
-    )
+def _unusable(subject: str, why: str, fix: str = _FIX) -> CannotContinue:
+    message = f"{subject[0].upper()}{subject[1:]} cannot be used: {why}. Nothing was changed."
+    return CannotContinue.because("NA105", "credentials-unusable", message, fix=fix)

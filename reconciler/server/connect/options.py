@@ -9,10 +9,10 @@ from pathlib import Path
 from urllib.parse import unquote
 
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.units import go_duration
 from reconciler.server.connect import contexts
-from reconciler.server.connect.settings import Settings, asked
+from reconciler.server.connect.settings import Settings, flags_over_environment
 
 DEFAULT_URL = "nats://127.0.0.1:4222"
 DEFAULT_TIMEOUT = 5.0
@@ -80,82 +80,80 @@ class ConnectOptions:
 def resolve(flags: Settings, environ: Mapping[str, str], config_home: Path | None = None) -> ConnectOptions:
     """Settle the options by the `nats` CLI's rules: flags over environment over the named or selected context over
     defaults."""
-    said = asked(flags, environ)
+    settings = flags_over_environment(flags, environ)
     folder = config_home or contexts.config_home(environ)
-    selected = None if said.context or said.no_context else contexts.selected(folder)
-    name = None if said.no_context else said.context or selected
+    selected = None if settings.context or settings.no_context else contexts.selected(folder)
+    name = None if settings.no_context else settings.context or selected
     if name:
-        said = said.over(contexts.load(name, folder, was_selected=name == selected))
-    _refuse_unsupported(said, name)
-    return _options(said, name, environ)
+        settings = settings.over(contexts.load(name, folder, was_selected=name == selected))
+    _refuse_unsupported(settings, name)
+    return _options_from(settings, name, environ)
 
 
 def is_chosen(flags: Settings, environ: Mapping[str, str], config_home: Path | None = None) -> bool:
     """A server is named or selected, so that where to work does not rest on the default."""
-    said = asked(flags, environ)
-    if replace(said, no_context=None, timeout=None) != Settings():
+    settings = flags_over_environment(flags, environ)
+    if replace(settings, no_context=None, timeout=None) != Settings():
         return True
-    return not said.no_context and contexts.selected(config_home or contexts.config_home(environ)) is not None
+    return not settings.no_context and contexts.selected(config_home or contexts.config_home(environ)) is not None
 
 
-def _options(said: Settings, context: str | None, environ: Mapping[str, str]) -> ConnectOptions:
+def _options_from(settings: Settings, context: str | None, environ: Mapping[str, str]) -> ConnectOptions:
     def path(value: str | None) -> str | None:
         return contexts.expanded(re.sub(r"(?i)^file://", "", value), environ) if value else None
 
     return ConnectOptions(
-        servers=parse_servers(said.url or DEFAULT_URL),
+        servers=parse_servers(settings.url or DEFAULT_URL),
         context=context,
-        **_login(said, path),
-        cert=path(said.cert),
-        key=path(said.key),
-        ca=path(said.ca),
-        tls_first=bool(said.tls_first),
-        js_domain=said.js_domain,
-        js_api_prefix=None if said.js_domain else said.js_api_prefix,  # the CLI's choice when both are named
-        inbox_prefix=_inbox(said.inbox_prefix or "_INBOX"),
-        timeout=seconds(said.timeout) if said.timeout else DEFAULT_TIMEOUT,
+        **_login_settings(settings, path),
+        cert=path(settings.cert),
+        key=path(settings.key),
+        ca=path(settings.ca),
+        tls_first=bool(settings.tls_first),
+        js_domain=settings.js_domain,
+        js_api_prefix=None if settings.js_domain else settings.js_api_prefix,  # the CLI's choice when both are named
+        inbox_prefix=_checked_inbox(settings.inbox_prefix or "_INBOX"),
+        timeout=seconds(settings.timeout) if settings.timeout else DEFAULT_TIMEOUT,
     )
 
 
-def _login(said: Settings, path: Callable[[str | None], str | None]) -> dict[str, str | None]:
+def _login_settings(settings: Settings, path: Callable[[str | None], str | None]) -> dict[str, str | None]:
     """Choose one way to log in, in the CLI's order; a token may be added to it, for auth callouts."""
     chosen: dict[str, str | None]
-    if said.user:
-        chosen = {"user": said.user, "password": said.password or ""}
-    elif said.creds:
-        chosen = {"creds": path(said.creds)}
-    elif said.nkey:
-        chosen = {"nkey": path(said.nkey)}
+    if settings.user:
+        chosen = {"user": settings.user, "password": settings.password or ""}
+    elif settings.creds:
+        chosen = {"creds": path(settings.creds)}
+    elif settings.nkey:
+        chosen = {"nkey": path(settings.nkey)}
     else:
-        chosen = {"jwt": said.jwt, "seed": said.seed} if said.jwt else {}
-    return {**chosen, "token": said.token}
+        chosen = {"jwt": settings.jwt, "seed": settings.seed} if settings.jwt else {}
+    return {**chosen, "token": settings.token}
 
 
 def parse_servers(urls: str) -> tuple[Server, ...]:
     """Parse `a`, `a:4222`, `nats://user:password@a:4222,tls://b`: fill in scheme and port, and take out logins."""
     parts = [part.strip() for part in urls.split(",") if part.strip()]
     if not parts:
-        raise CannotContinue(_wrong("No server is named", "Write for example --server nats://nats.example.org:4222."))
-    return tuple(_server(part, place, len(parts)) for place, part in enumerate(parts, 1))
+        raise _wrong_setting("No server is named", "Write for example --server nats://nats.example.org:4222.")
+    return tuple(_parse_server(part, number, len(parts)) for number, part in enumerate(parts, 1))
 
 
-def _server(text: str, place: int, total: int) -> Server:
+def _parse_server(text: str, number: int, total: int) -> Server:
     scheme, separator, rest = text.partition("://")
     scheme, rest = (scheme.lower(), rest) if separator else ("nats", text)
-    login, at, address = rest.rpartition("@")
+    login, at_sign, address = rest.rpartition("@")
     if scheme in ("ws", "wss"):
-        raise CannotContinue(
-            _wrong("WebSocket servers are not supported", "Use the server's nats:// or tls:// address.")
-        )
+        raise _wrong_setting("WebSocket servers are not supported", "Use the server's nats:// or tls:// address.")
     match = _ADDRESS.fullmatch(address)
     if scheme not in ("nats", "tls") or match is None or int(match["port"] or 4222) > 65535:
         # The message does not repeat it: a stray character in a password would make part of it look like a host.
         fix = "Write nats://host:port or tls://host:port; special characters in a password as %40 (@) or %2C (comma)."
-        raise CannotContinue(_wrong(f"Server {place} of {total} is not a server URL", fix))
+        raise _wrong_setting(f"Server {number} of {total} is not a server URL", fix)
     user, colon, password = login.partition(":")
     return Server(
         url=f"{scheme}://{match['host']}:{match['port'] or 4222}",
-        user=unquote(user) if at else None,
+        user=unquote(user) if at_sign else None,
         password=unquote(password) if colon else None,
     )
 
@@ -163,11 +161,11 @@ def _server(text: str, place: int, total: int) -> Server:
 _ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.%\w]+\]|[^\s:/?#@\[\]]+)(?::(?P<port>\d{1,5}))?/?")
 
 
-def _inbox(prefix: str) -> str:
+def _checked_inbox(prefix: str) -> str:
     """Check the prefix of reply subjects, which must be a subject itself."""
     if re.search(r"[\s*>]|^\.|\.\.|\.$", prefix):
         fix = "Write names joined by dots, without wildcards and blanks, for example _INBOX.deploy."
-        raise CannotContinue(_wrong(f"inbox prefix `{prefix}` is not a subject", fix))
+        raise _wrong_setting(f"inbox prefix `{prefix}` is not a subject", fix)
     return prefix
 
 
@@ -179,17 +177,21 @@ def seconds(text: str) -> float:
     except ValueError:
         nanoseconds = 0
     if nanoseconds <= 0:
-        raise CannotContinue(_wrong(f"timeout `{text}` is not a duration", "Write for example 5s, 500ms or 1m30s."))
+        raise _wrong_setting(f"timeout `{text}` is not a duration", "Write for example 5s, 500ms or 1m30s.")
     return nanoseconds / 1e9
 
 
-def _refuse_unsupported(said: Settings, context: str | None) -> None:
-    found = {"nsc": said.nsc, "socks_proxy": said.socks_proxy, "windows_cert_store": said.windows_cert_store}
-    for name, value in found.items():
+def _refuse_unsupported(settings: Settings, context: str | None) -> None:
+    unsupported = {
+        "nsc": settings.nsc,
+        "socks_proxy": settings.socks_proxy,
+        "windows_cert_store": settings.windows_cert_store,
+    }
+    for name, value in unsupported.items():
         if value:
-            place = f"context {context}" if context else "the environment or the flags"
+            origin = f"context {context}" if context else "the environment or the flags"
             fix = _INSTEAD[name]
-            raise CannotContinue(_wrong(f"`{name}` is set in {place}, and reconciler does not support it", fix))
+            raise _wrong_setting(f"`{name}` is set in {origin}, and reconciler does not support it", fix)
 
 
 _INSTEAD = {
@@ -199,6 +201,6 @@ _INSTEAD = {
 }
 
 
-def _wrong(what: str, fix: str) -> Diagnostic:
-    message = f"{what}. Nothing was changed."
-    return Diagnostic(severity=Severity.ERROR, code="NA107", name="connection-setting", message=message, fix=fix)
+def _wrong_setting(problem: str, fix: str) -> CannotContinue:
+    message = f"{problem}. Nothing was changed."
+    return CannotContinue.because("NA107", "connection-setting", message, fix=fix)

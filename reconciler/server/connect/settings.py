@@ -85,8 +85,8 @@ class Settings:
             lower = lower._without_login()
         if self.names_an_api:
             lower = replace(lower, js_domain=None, js_api_prefix=None)
-        said = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) not in (None, "")}
-        return replace(lower, **said)
+        own = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) not in (None, "")}
+        return replace(lower, **own)
 
     def _without_login(self) -> Self:
         bare = ",".join(without_login(server) for server in self.url.split(",")) if self.url else None
@@ -120,11 +120,11 @@ _VARIABLES = {
 
 def from_environment(environ: Mapping[str, str]) -> Settings:
     """Read the variables of the `nats` CLI; an empty variable counts as not set."""
-    said: dict[str, Any] = {name: environ[var] for var, name in _VARIABLES.items() if environ.get(var)}
-    return Settings(**said)
+    values: dict[str, Any] = {name: environ[var] for var, name in _VARIABLES.items() if environ.get(var)}
+    return Settings(**values)
 
 
-def asked(flags: Settings, environ: Mapping[str, str]) -> Settings:
+def flags_over_environment(flags: Settings, environ: Mapping[str, str]) -> Settings:
     """Merge flags over environment. A user without a password is a token here, as in the CLI; in a context it is
     not."""
     environment = from_environment(environ)

@@ -14,7 +14,7 @@ from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.direct import batch
 from reconciler.server.read.read_kv import STALL, is_unbroken
 from reconciler.server.wire.api import JetStream
-from reconciler.server.wire.audit import SUBJECT, Event, event
+from reconciler.server.wire.audit import SUBJECT, Event, event_of
 from reconciler.server.wire.pipeline import NoAnswer, Reply
 
 BATCH = 2_000
@@ -24,8 +24,8 @@ MOST = 50_000
 
 def capture(snapshot: Snapshot) -> str | None:
     """Return the stream with the longest memory among those that capture the events."""
-    found = [name for name, info in snapshot.streams.items() if captures(info["config"].get("subjects") or ())]
-    return min(found, key=lambda name: (_since(snapshot.streams[name]) or _NEVER, name), default=None)
+    capturing = [name for name, info in snapshot.streams.items() if captures(info["config"].get("subjects") or ())]
+    return min(capturing, key=lambda name: (_complete_since(snapshot.streams[name]) or _NEVER, name), default=None)
 
 
 def captures(subjects: Iterable[str]) -> bool:
@@ -42,7 +42,7 @@ def _matches(pattern: list[str], subject: list[str]) -> bool:
 _NEVER = datetime.max.replace(tzinfo=UTC)
 
 
-def _since(info: Mapping[str, Json]) -> datetime | None:
+def _complete_since(info: Mapping[str, Json]) -> datetime | None:
     """The time from which it has every event."""
     state = info.get("state") or {}
     begins = info.get("created") if state.get("first_seq", 0) <= 1 else state.get("first_ts")
@@ -59,7 +59,7 @@ def moment(text: str) -> datetime | None:
 
 def reaches_back_to(info: Mapping[str, Json], when: datetime) -> bool:
     """Does the stream hold every event since then? False also where its beginning is unknown."""
-    since = _since(info)
+    since = _complete_since(info)
     return since is not None and since <= when
 
 
@@ -73,21 +73,21 @@ class Captured:
 
 async def events_since(js: JetStream, stream: str, when: datetime, *, last: int) -> Captured | str:
     """Return every change from then on, or why they cannot be read. `last` is the newest message."""
-    said = await _batch(js, stream, {"start_time": when.isoformat().replace("+00:00", "Z")}, 1)
-    if isinstance(said, str):
-        return said
-    first = _sequence(said[0]) if said else last + 1
-    start, found = max(first, last - MOST), list[Event]()
+    messages = await _read_events(js, stream, {"start_time": when.isoformat().replace("+00:00", "Z")}, 1)
+    if isinstance(messages, str):
+        return messages
+    first = _sequence(messages[0]) if messages else last + 1
+    start, events = max(first, last - MOST), list[Event]()
     while start <= last:
-        said = await _batch(js, stream, {"seq": start}, BATCH)
-        if isinstance(said, str):
-            return said
-        found += [one for message in said if (one := event(message.data)) is not None]
-        start = _sequence(said[-1]) + 1 if said else last + 1
-    return Captured(found, is_cut=first < last - MOST)
+        messages = await _read_events(js, stream, {"seq": start}, BATCH)
+        if isinstance(messages, str):
+            return messages
+        events += [change for message in messages if (change := event_of(message.data)) is not None]
+        start = _sequence(messages[-1]) + 1 if messages else last + 1
+    return Captured(events, is_cut=first < last - MOST)
 
 
-async def _batch(js: JetStream, stream: str, begin: Mapping[str, Json], number: int) -> list[Reply] | str:
+async def _read_events(js: JetStream, stream: str, begin: Mapping[str, Json], number: int) -> list[Reply] | str:
     """Read this many events from there on; fewer only where there are no more."""
     replies = await batch(js, stream, {**begin, "batch": number, "next_by_subj": SUBJECT}, within=STALL)
     if isinstance(replies, NoAnswer):

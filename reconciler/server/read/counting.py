@@ -34,15 +34,15 @@ async def messages_from(js: JetStream, question: MessagesFrom) -> dict[str, Any]
     """Answer `MessagesFrom`, without a consumer; the answer lacks `messages` where they cannot be counted."""
     start = "seq" if isinstance(question.start, int) else "start_time"
     wanted = {start: question.start, "next_by_subj": question.filter}
-    said = await js.read(f"STREAM.MSG.GET.{question.stream}", wanted)
-    if isinstance(said, Refusal) and said.err_code == NO_MESSAGE:
+    answer = await js.read(f"STREAM.MSG.GET.{question.stream}", wanted)
+    if isinstance(answer, Refusal) and answer.err_code == NO_MESSAGE:
         return {"first": None, "messages": 0}
-    if isinstance(said, Refusal | NoAnswer):
-        return said
-    first = int(said["message"]["seq"])
-    number = await _number(js, question.stream, wanted, first)
+    if isinstance(answer, Refusal | NoAnswer):
+        return answer
+    first = int(answer["message"]["seq"])
+    number = await _count_directly(js, question.stream, wanted, first)
     if number is None and question.start == 1:
-        number = await _everything(js, question)
+        number = await _count_by_subjects(js, question)
     return {"first": first} | ({} if number is None else {"messages": number})
 
 
@@ -54,19 +54,19 @@ async def messages_since(js: JetStream, question: MessagesSince) -> dict[str, An
     since, low, high = datetime.fromisoformat(question.since), info["state"]["first_seq"], info["state"]["last_seq"] + 1
     while low < high:
         places = range(low, high, -(-(high - low) // AT_ONCE))
-        wanted = ({"seq": place, "next_by_subj": ">"} for place in places)
-        answers = await asyncio.gather(*(js.read(f"STREAM.MSG.GET.{question.stream}", one) for one in wanted))
-        for place, said in zip(places, answers, strict=True):
-            if isinstance(said, NoAnswer) or (isinstance(said, Refusal) and said.err_code != NO_MESSAGE):
-                return said
-            if isinstance(said, Refusal) or datetime.fromisoformat(said["message"]["time"]) >= since:
-                high = place
+        wanted = ({"seq": sequence, "next_by_subj": ">"} for sequence in places)
+        answers = await asyncio.gather(*(js.read(f"STREAM.MSG.GET.{question.stream}", request) for request in wanted))
+        for sequence, answer in zip(places, answers, strict=True):
+            if isinstance(answer, NoAnswer) or (isinstance(answer, Refusal) and answer.err_code != NO_MESSAGE):
+                return answer
+            if isinstance(answer, Refusal) or datetime.fromisoformat(answer["message"]["time"]) >= since:
+                high = sequence
                 break
-            low = int(said["message"]["seq"]) + 1
+            low = int(answer["message"]["seq"]) + 1
     return await messages_from(js, MessagesFrom(stream=question.stream, start=low))
 
 
-async def _number(js: JetStream, stream: str, wanted: dict[str, Any], first: int) -> int | None:
+async def _count_directly(js: JetStream, stream: str, wanted: dict[str, Any], first: int) -> int | None:
     """Count by direct read; None: this way is closed, only mirrors answer, or a replica did that does not begin where the
     leader does."""
     if not js.prefix.startswith("$JS."):
@@ -79,22 +79,22 @@ async def _number(js: JetStream, stream: str, wanted: dict[str, Any], first: int
     return int(replies[-1].headers["Nats-Num-Pending"]) + 1
 
 
-async def _everything(js: JetStream, question: MessagesFrom) -> int | None:
+async def _count_by_subjects(js: JetStream, question: MessagesFrom) -> int | None:
     """Count from the beginning, which is what the subjects hold; too many subjects are not listed."""
-    asked = {"subjects_filter": question.filter}
-    said = await js.read(f"STREAM.INFO.{question.stream}", asked)
-    if isinstance(said, Refusal | NoAnswer) or said.get("total", 0) > PAGE:
+    body = {"subjects_filter": question.filter}
+    answer = await js.read(f"STREAM.INFO.{question.stream}", body)
+    if isinstance(answer, Refusal | NoAnswer) or answer.get("total", 0) > PAGE:
         return None
-    subjects: dict[str, int] = said["state"].get("subjects") or {}
+    subjects: dict[str, int] = answer["state"].get("subjects") or {}
     return sum(subjects.values())
 
 
 async def holes(js: JetStream, question: Holes) -> dict[str, Any] | Refusal | NoAnswer:
     """Answer `Holes`: the sequences that the stream's leader lists as deleted."""
-    said = await js.read(f"STREAM.INFO.{question.stream}", {"deleted_details": True})
-    if isinstance(said, Refusal | NoAnswer):
-        return said
-    return {"deleted": sorted(said["state"].get("deleted") or ())}
+    answer = await js.read(f"STREAM.INFO.{question.stream}", {"deleted_details": True})
+    if isinstance(answer, Refusal | NoAnswer):
+        return answer
+    return {"deleted": sorted(answer["state"].get("deleted") or ())}
 
 
 async def oldest(js: JetStream, question: Oldest) -> dict[str, Any] | Refusal | NoAnswer:
@@ -106,14 +106,14 @@ async def oldest(js: JetStream, question: Oldest) -> dict[str, Any] | Refusal | 
     in_file, size, number = info["config"].get("storage") != "memory", 0, 0
     sequences = range(first, min(last + 1, first + READ))
     subject = f"STREAM.MSG.GET.{question.stream}"
-    for said in await asyncio.gather(*(js.read(subject, {"seq": sequence}) for sequence in sequences)):
-        if isinstance(said, Refusal) and said.err_code == NO_MESSAGE:
+    for answer in await asyncio.gather(*(js.read(subject, {"seq": sequence}) for sequence in sequences)):
+        if isinstance(answer, Refusal) and answer.err_code == NO_MESSAGE:
             continue
-        if isinstance(said, Refusal | NoAnswer):
-            return said
+        if isinstance(answer, Refusal | NoAnswer):
+            return answer
         if size >= question.bytes:
-            return {"first": int(said["message"]["seq"]), "messages": number, "bytes": size}
-        size, number = size + _stored(said["message"], in_file=in_file), number + 1
+            return {"first": int(answer["message"]["seq"]), "messages": number, "bytes": size}
+        size, number = size + _stored_bytes(answer["message"], in_file=in_file), number + 1
     if size >= question.bytes:
         return {"first": sequences[-1] + 1, "messages": number, "bytes": size}
     return {"first": None}
@@ -133,20 +133,24 @@ async def largest(js: JetStream, question: Largest) -> dict[str, Any] | Refusal 
     subject, sizes = f"STREAM.MSG.GET.{question.stream}", list[int]()
     for end in range(last, max(first, last - LOOKS_BACK * question.newest + 1) - 1, -question.newest):
         sequences = range(end, max(first, end - question.newest + 1) - 1, -1)
-        for said in await asyncio.gather(*(js.read(subject, {"seq": sequence}) for sequence in sequences)):
-            if isinstance(said, Refusal) and said.err_code == NO_MESSAGE:
+        for answer in await asyncio.gather(*(js.read(subject, {"seq": sequence}) for sequence in sequences)):
+            if isinstance(answer, Refusal) and answer.err_code == NO_MESSAGE:
                 continue
-            if isinstance(said, Refusal | NoAnswer):
-                return said
-            sizes.append(sum(len(b64decode(said["message"].get(part) or "")) for part in ("hdrs", "data")))
+            if isinstance(answer, Refusal | NoAnswer):
+                return answer
+            sizes.append(sum(len(b64decode(answer["message"].get(part) or "")) for part in ("hdrs", "data")))
         if len(sizes) >= question.newest:
             break
     sizes = sizes[: question.newest]
-    return {"read": len(sizes), "larger": sum(one > question.above for one in sizes), "largest": max(sizes, default=0)}
+    return {
+        "read": len(sizes),
+        "larger": sum(size > question.above for size in sizes),
+        "largest": max(sizes, default=0),
+    }
 
 
-def _stored(message: Mapping[str, Any], *, in_file: bool) -> int:
+def _stored_bytes(message: Mapping[str, Any], *, in_file: bool) -> int:
     """The bytes that a server counts for a message beside its payload: 30 in a file and 4 for headers, 16 in memory."""
     headers, data = (len(b64decode(message.get(part) or "")) for part in ("hdrs", "data"))
-    beside = 30 + (4 if headers else 0) if in_file else 16
-    return beside + len(message["subject"].encode()) + headers + data
+    overhead = 30 + (4 if headers else 0) if in_file else 16
+    return overhead + len(message["subject"].encode()) + headers + data

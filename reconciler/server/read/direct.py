@@ -25,17 +25,19 @@ async def batch(
     messages, which names nobody, is not taken for its own."""
     subject, body = f"{js.prefix}DIRECT.GET.{stream}", compact_json(wanted)
     for _ in range(TRIES):
-        replies = await js.pipeline.stream(subject, body, within=within, ends=ends)
-        if isinstance(replies, NoAnswer) or _is_of(stream, replies[:-1], holds_some=holds_some):
+        replies = await js.pipeline.stream(subject, body, within=within, ends=is_end_of_batch)
+        if isinstance(replies, NoAnswer) or _come_from(stream, replies[:-1], holds_some=holds_some):
             return replies
     return NoAnswer(Silence.NO_RESPONDERS, f"{subject}: only mirrors of {stream} answered")
 
 
-def _is_of(stream: str, messages: Sequence[Reply], *, holds_some: bool) -> bool:
+def _come_from(stream: str, messages: Sequence[Reply], *, holds_some: bool) -> bool:
     """Does each message come from this stream?"""
-    return all(one.headers.get("Nats-Stream") == stream for one in messages) and (bool(messages) or not holds_some)
+    return all(message.headers.get("Nats-Stream") == stream for message in messages) and (
+        bool(messages) or not holds_some
+    )
 
 
-def ends(reply: Reply) -> bool:
+def is_end_of_batch(reply: Reply) -> bool:
     """Is this the reply after the last message of a direct batch? There the server speaks for itself."""
     return reply.status is not None

@@ -8,7 +8,15 @@ stored later is new, whatever its sequence.
 from __future__ import annotations
 
 from reconciler.model.dataclass import dataclass
-from reconciler.server.read.messages import Message, Problem, at, ending, last, next_after, since
+from reconciler.server.read.messages import (
+    Message,
+    Problem,
+    first_since,
+    last_message,
+    message_at,
+    next_after,
+    stream_end,
+)
 from reconciler.server.wire.api import JetStream
 
 
@@ -32,8 +40,8 @@ class Onward:
 
 async def newest(js: JetStream, stream: str, matching: str = ">") -> Message | Problem:
     """Return the present end of the stream."""
-    found = await last(js, stream, matching)
-    return await ending(js, stream) if found is None else found
+    message = await last_message(js, stream, matching)
+    return await stream_end(js, stream) if message is None else message
 
 
 async def onward(
@@ -47,45 +55,47 @@ async def onward(
 ) -> Onward | Problem | None:
     """Return the next range; None: nothing new. `most` limits the messages at a time, and `end` the range; the answer
     may also be why the end is unknown."""
-    resumed = await _resumed(js, stream, position)
+    resumed = await _resume_after(js, stream, position)
     if not isinstance(resumed, int):
         return resumed
-    found = await next_after(js, stream, resumed, matching)
-    if not isinstance(found, Message):
-        return found
+    first = await next_after(js, stream, resumed, matching)
+    if not isinstance(first, Message):
+        return first
     until = end or await newest(js, stream, matching)
     if not isinstance(until, Message):
         return until
-    if until.sequence < found.sequence:
+    if until.sequence < first.sequence:
         return None
-    to = await _bounded(js, stream, found, until, most, matching)
+    to = await _end_of_range(js, stream, first, until, most, matching)
     if not isinstance(to, Message):
         return to
     arrived = Position(sequence=to.sequence, time=to.time)
-    return Onward(after=found.sequence - 1, to=arrived, is_anew=resumed < position.sequence)
+    return Onward(after=first.sequence - 1, to=arrived, is_anew=resumed < position.sequence)
 
 
-async def _resumed(js: JetStream, stream: str, position: Position) -> int | Problem:
+async def _resume_after(js: JetStream, stream: str, position: Position) -> int | Problem:
     """The sequence after which to resume."""
     if not position.time:
         return position.sequence
-    found = await since(js, stream, position.time)
-    if not isinstance(found, Message):
-        return position.sequence if found is None else found
-    if found.sequence > position.sequence or found.time == position.time:
+    message = await first_since(js, stream, position.time)
+    if not isinstance(message, Message):
+        return position.sequence if message is None else message
+    if message.sequence > position.sequence or message.time == position.time:
         return position.sequence
     # Clocks of two leaders may differ, so the message itself decides.
-    there = await at(js, stream, position.sequence)
-    if isinstance(there, Message | None):
-        return position.sequence if there is not None and there.time == position.time else found.sequence - 1
-    return there
+    remembered = await message_at(js, stream, position.sequence)
+    if isinstance(remembered, Message | None):
+        return (
+            position.sequence if remembered is not None and remembered.time == position.time else message.sequence - 1
+        )
+    return remembered
 
 
-async def _bounded(
+async def _end_of_range(
     js: JetStream, stream: str, first: Message, until: Message, most: int, matching: str
 ) -> Message | Problem:
     """The last message of a range with at most `most` messages. Sequences may be missing, so it may have fewer."""
     if until.sequence - first.sequence < most:
         return until
-    found = await next_after(js, stream, first.sequence + most - 2, matching) if most > 1 else first
-    return until if found is None or (isinstance(found, Message) and found.sequence > until.sequence) else found
+    message = await next_after(js, stream, first.sequence + most - 2, matching) if most > 1 else first
+    return until if message is None or (isinstance(message, Message) and message.sequence > until.sequence) else message

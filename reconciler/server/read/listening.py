@@ -17,10 +17,10 @@ from pydantic_core import from_json
 from reconciler.changes.kind import Raw
 from reconciler.model.code_pages import PAGES
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.server.read.permission_subjects import ADVISORIES, HEARD
 from reconciler.server.wire.api import JetStream
-from reconciler.server.wire.audit import SUBJECT, AuditedClient, Event, client_of, event
+from reconciler.server.wire.audit import SUBJECT, AuditedClient, Event, client_of, event_of
 
 MOST = 5_000
 """How many changes are remembered, to name their authors."""
@@ -44,15 +44,15 @@ class Ear:
         """Take in one advisory. Only an audit event is also kept, to name the author of the change."""
         if msg.subject == SUBJECT:
             self._audited(msg.data)
-        elif (on := _subject_of(msg.data)) is not None:
+        elif (on := _object_of(msg.data)) is not None:
             self._stir(on)
 
     def _audited(self, data: bytes) -> None:
         """Reads and refusals change nothing, and our own requests are reads."""
         if client_of(data) == self.ours:
             return
-        if (one := event(data)) is not None and self._stir(one.on) and len(self.changes) < MOST:
-            self.changes.append(one)
+        if (change := event_of(data)) is not None and self._stir(change.on) and len(self.changes) < MOST:
+            self.changes.append(change)
 
     def _stir(self, on: Raw) -> bool:
         if on.type == "consumer" and on not in self.consumers:
@@ -77,18 +77,18 @@ class Ear:
         return len(self.changes) >= MOST
 
 
-def _subject_of(data: bytes) -> Raw | None:
+def _object_of(data: bytes) -> Raw | None:
     """The stream or consumer that was created, changed or deleted, also without a request, as when it was unused for
     long."""
     try:
-        said = from_json(data)
+        advisory = from_json(data)
     except ValueError:
         return None
-    kind = str(said.get("type", "")).rpartition(".")[2] if isinstance(said, dict) else ""
+    kind = str(advisory.get("type", "")).rpartition(".")[2] if isinstance(advisory, dict) else ""
     if kind == "stream_action":
-        return Raw("stream", (str(said.get("stream")),))
+        return Raw("stream", (str(advisory.get("stream")),))
     if kind in ("consumer_action", "consumer_pause"):
-        return Raw("consumer", (str(said.get("stream")), str(said.get("consumer"))))
+        return Raw("consumer", (str(advisory.get("stream")), str(advisory.get("consumer"))))
     return None
 
 
@@ -99,7 +99,7 @@ async def listen(js: JetStream, nc: Client) -> Ear:
     nc._closed_cb = ear.ended  # nats-py takes it only when it connects
     await nc.subscribe(ADVISORIES, cb=ear.advisory)
     if await _is_refused(nc):
-        raise CannotContinue(_deaf())
+        raise _advisories_refused()
     for bucket, keys in HEARD.items():
         await nc.subscribe(js.entry_subject(bucket, keys), cb=ear.written)
     await nc.flush()
@@ -108,22 +108,20 @@ async def listen(js: JetStream, nc: Client) -> Ear:
 
 async def _is_refused(nc: Client) -> bool:
     before: Callable[[Exception], Awaitable[None]] = nc._error_cb
-    said: list[str] = []
+    errors: list[str] = []
 
     async def hear(error: Exception) -> None:
-        said.append(str(error).lower())
+        errors.append(str(error).lower())
         await before(error)
 
     nc._error_cb = hear
     await nc.flush()
     await nc.flush()  # the first ping may overtake the subscription
     nc._error_cb = before
-    return any("permissions violation for subscription" in one for one in said)
+    return any("permissions violation for subscription" in text for text in errors)
 
 
-def _deaf() -> Diagnostic:
-    return Diagnostic(
-        severity=Severity.ERROR, code="DR111", name=PAGES["DR111"].name,
-        message=f"This user may not subscribe to {ADVISORIES}, so a watch would never hear of a change.",
-        fix="Allow it, or look from time to time: `reconciler drift` without --watch.",
-    )  # fmt: skip
+def _advisories_refused() -> CannotContinue:
+    message = f"This user may not subscribe to {ADVISORIES}, so a watch would never hear of a change."
+    fix = "Allow it, or look from time to time: `reconciler drift` without --watch."
+    return CannotContinue.because("DR111", PAGES["DR111"].name, message, fix=fix)

@@ -62,7 +62,7 @@ class _Page:
 async def listed(js: JetStream, endpoint: str, section: Section) -> Listed | Refusal | NoAnswer | Unsettled:
     """Return STREAM.LIST, CONSUMER.LIST.<stream> or the same of NAMES, complete."""
     for _ in range(ATTEMPTS):
-        pages = await _pages(js, endpoint, section)
+        pages = await _read_pages(js, endpoint, section)
         if not isinstance(pages, list):
             return pages
         if _is_complete(pages):
@@ -70,37 +70,37 @@ async def listed(js: JetStream, endpoint: str, section: Section) -> Listed | Ref
     return Unsettled()
 
 
-async def _pages(js: JetStream, endpoint: str, section: Section) -> list[_Page] | Refusal | NoAnswer:
-    first = await _page(js, endpoint, section, 0)
+async def _read_pages(js: JetStream, endpoint: str, section: Section) -> list[_Page] | Refusal | NoAnswer:
+    first = await _read_page(js, endpoint, section, 0)
     if not isinstance(first, _Page):
         return first
     pages = [first]
     if not first.reaches_end:
         step = max(first.limit - OVERLAP, 1)
         offsets = range(step, first.total - OVERLAP, step)
-        rest = await asyncio.gather(*(_page(js, endpoint, section, offset) for offset in offsets))
+        rest = await asyncio.gather(*(_read_page(js, endpoint, section, offset) for offset in offsets))
         for page in rest:
             if not isinstance(page, _Page):
                 return page
             pages.append(page)
     while not any(page.reaches_end for page in pages):  # it grew
-        page = await _page(js, endpoint, section, pages[-1].offset + max(len(pages[-1].names) - OVERLAP, 1))
+        page = await _read_page(js, endpoint, section, pages[-1].offset + max(len(pages[-1].names) - OVERLAP, 1))
         if not isinstance(page, _Page):
             return page
         pages.append(page)
     return pages
 
 
-async def _page(js: JetStream, endpoint: str, section: Section, offset: int) -> _Page | Refusal | NoAnswer:
-    said: Answer = await js.read(endpoint, {"offset": offset} if offset else None, within=js.list_timeout)
-    if isinstance(said, Refusal | NoAnswer):
-        return said
-    silent = dict.fromkeys(said.get("missing") or (), "the server that holds it did not answer")
-    silent |= {name: f"offline: {reason}" for name, reason in (said.get("offline") or {}).items()}
-    items = {_name(item, section): item for item in said.get(section) or ()}
+async def _read_page(js: JetStream, endpoint: str, section: Section, offset: int) -> _Page | Refusal | NoAnswer:
+    answer: Answer = await js.read(endpoint, {"offset": offset} if offset else None, within=js.list_timeout)
+    if isinstance(answer, Refusal | NoAnswer):
+        return answer
+    silent = dict.fromkeys(answer.get("missing") or (), "the server that holds it did not answer")
+    silent |= {name: f"offline: {reason}" for name, reason in (answer.get("offline") or {}).items()}
+    items = {_name(item, section): item for item in answer.get(section) or ()}
     for name in silent.keys() & items.keys():
         del silent[name]
-    return _Page(offset=offset, total=said["total"], limit=said.get("limit") or 256, items=items, silent=silent)
+    return _Page(offset=offset, total=answer["total"], limit=answer.get("limit") or 256, items=items, silent=silent)
 
 
 def _name(item: Json, section: Section) -> str:
@@ -130,18 +130,18 @@ def _merged(pages: list[_Page]) -> Listed:
 
 
 async def ask_each(
-    js: JetStream, silent: Mapping[str, str], endpoint: Callable[[str], str], gone: int, into: Listed
+    js: JetStream, silent: Mapping[str, str], endpoint: Callable[[str], str], gone: int, listing: Listed
 ) -> None:
     """Ask for each silent object by name; a persistent client waits until there is a leader again. If a whole first
     batch stays silent, the rest will too, so it is not asked."""
     names, batch = sorted(silent), 64
     for start in range(0, len(names), batch):
-        asked = names[start : start + batch]
-        answers = await asyncio.gather(*(js.read(endpoint(name), within=min(js.timeout, 2)) for name in asked))
-        for name, said in zip(asked, answers, strict=True):
-            if isinstance(said, Mapping):
-                into.items[name] = said
-            if isinstance(said, Mapping) or (isinstance(said, Refusal) and said.err_code == gone):
-                into.silent.pop(name, None)
-        if all(isinstance(said, NoAnswer) for said in answers):
+        part = names[start : start + batch]
+        answers = await asyncio.gather(*(js.read(endpoint(name), within=min(js.timeout, 2)) for name in part))
+        for name, answer in zip(part, answers, strict=True):
+            if isinstance(answer, Mapping):
+                listing.items[name] = answer
+            if isinstance(answer, Mapping) or (isinstance(answer, Refusal) and answer.err_code == gone):
+                listing.silent.pop(name, None)
+        if all(isinstance(answer, NoAnswer) for answer in answers):
             return

@@ -18,26 +18,26 @@ from reconciler.server.wire.pipeline import NoAnswer
 T = TypeVar("T")
 
 
-def is_unknown(said: Answer | Put) -> bool:
+def is_unknown(answer: Answer | Put) -> bool:
     """Is it unknown whether the write was done? That is so after silence, or after a refusal that does not say."""
-    if isinstance(said, NoAnswer):
-        return said.outcome_unknown
-    return isinstance(said, Refusal) and said.err_code in TRANSIENT - NOTHING_DONE
+    if isinstance(answer, NoAnswer):
+        return answer.outcome_unknown
+    return isinstance(answer, Refusal) and answer.err_code in TRANSIENT - NOTHING_DONE
 
 
-async def written(
+async def write_until_known(
     js: JetStream, send: Callable[[], Awaitable[Answer]], look: Callable[[], Awaitable[T | None]]
 ) -> Answer | T:
     """Return the answer or, where none came, what `look` finds. None: nothing was done yet, so the write is sent
     again."""
     with Pauses(js.patience) as pauses:
         while True:
-            said = await send()
-            if not is_unknown(said) or ((found := await look()) is None and not await pauses.rest()):
-                return said
-            if found is not None:
-                return found
-            pauses.tell(_looking(said))
+            answer = await send()
+            if not is_unknown(answer) or ((state := await look()) is None and not await pauses.rest()):
+                return answer
+            if state is not None:
+                return state
+            pauses.tell(_wait_text(answer))
 
 
 async def put(
@@ -55,20 +55,20 @@ async def put(
     perhaps_ours = whoever
     with Pauses(js.patience) as pauses:
         while True:
-            said = await js.put_entry(bucket, key, value, expected_revision=expected_revision, headers=headers)
-            perhaps_ours = perhaps_ours or is_unknown(said)
-            if not perhaps_ours or not (is_unknown(said) or isinstance(said, Conflict)):
-                return said
-            there = await entry(js, bucket, key)
-            if isinstance(there, Entry) and (there.value, there.deleted) == (value, bool(headers)):
-                return Stored(there.revision)
-            if isinstance(said, Conflict) or not await pauses.rest():
-                return said
-            pauses.tell(_looking(said))
+            answer = await js.put_entry(bucket, key, value, expected_revision=expected_revision, headers=headers)
+            perhaps_ours = perhaps_ours or is_unknown(answer)
+            if not perhaps_ours or not (is_unknown(answer) or isinstance(answer, Conflict)):
+                return answer
+            present = await entry(js, bucket, key)
+            if isinstance(present, Entry) and (present.value, present.deleted) == (value, bool(headers)):
+                return Stored(present.revision)
+            if isinstance(answer, Conflict) or not await pauses.rest():
+                return answer
+            pauses.tell(_wait_text(answer))
 
 
-def _looking(said: Answer | Put) -> str:
-    return f"to know whether it was done, and looking again: {said}"
+def _wait_text(answer: Answer | Put) -> str:
+    return f"to know whether it was done, and looking again: {answer}"
 
 
 async def delete(js: JetStream, bucket: str, key: str, *, expected_revision: int | None) -> Put:

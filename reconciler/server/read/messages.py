@@ -63,7 +63,7 @@ class Gone(Unreadable):
     """The server itself says that there is no more, now or later: the stream was deleted, recreated or set back."""
 
 
-async def last(js: JetStream, stream: str, matching: str = ">") -> Message | Problem | None:
+async def last_message(js: JetStream, stream: str, matching: str = ">") -> Message | Problem | None:
     """Return the newest message, as the leader knows it; None: there is none."""
     return await _from_leader(js, stream, {"last_by_subj": matching})
 
@@ -73,24 +73,24 @@ async def next_after(js: JetStream, stream: str, sequence: int, matching: str = 
     return await _from_leader(js, stream, {"seq": sequence + 1, "next_by_subj": matching})
 
 
-async def at(js: JetStream, stream: str, sequence: int) -> Message | Problem | None:
+async def message_at(js: JetStream, stream: str, sequence: int) -> Message | Problem | None:
     """Return the message with exactly this sequence, as the leader has it; None where there is none."""
     return await _from_leader(js, stream, {"seq": sequence})
 
 
-async def since(js: JetStream, stream: str, time: str) -> Message | Problem | None:
+async def first_since(js: JetStream, stream: str, time: str) -> Message | Problem | None:
     """Return the first message that was stored then or later."""
     return await _from_leader(js, stream, {"start_time": time})
 
 
 async def _from_leader(js: JetStream, stream: str, body: Mapping[str, Json]) -> Message | Problem | None:
-    said = await js.read(f"STREAM.MSG.GET.{stream}", body)
-    if isinstance(said, Refusal) and said.err_code == NO_MESSAGE:
+    answer = await js.read(f"STREAM.MSG.GET.{stream}", body)
+    if isinstance(answer, Refusal) and answer.err_code == NO_MESSAGE:
         return None
-    return said if isinstance(said, Refusal | NoAnswer) else _told(said["message"])
+    return answer if isinstance(answer, Refusal | NoAnswer) else _message_from_json(answer["message"])
 
 
-def _told(message: Mapping[str, Json]) -> Message:
+def _message_from_json(message: Mapping[str, Json]) -> Message:
     lines = base64.b64decode(message.get("hdrs") or "").decode("utf-8", "replace")
     return Message(
         sequence=int(message["seq"]), time=str(message.get("time", "")), subject=str(message.get("subject", "")),
@@ -98,35 +98,37 @@ def _told(message: Mapping[str, Json]) -> Message:
     )  # fmt: skip
 
 
-def _given(reply: Reply) -> Message:
-    said = reply.headers
+def _message_from_reply(reply: Reply) -> Message:
+    headers = reply.headers
     return Message(
-        sequence=int(said["Nats-Sequence"]), time=said.get("Nats-Time-Stamp", ""), subject=said.get("Nats-Subject", ""),
-        headers={key: value for key, value in said.items() if key not in _OURS}, data=reply.data,
+        sequence=int(headers["Nats-Sequence"]), time=headers.get("Nats-Time-Stamp", ""), subject=headers.get("Nats-Subject", ""),
+        headers={key: value for key, value in headers.items() if key not in _OURS}, data=reply.data,
     )  # fmt: skip
 
 
 async def pages(js: JetStream, wanted: Range) -> AsyncIterator[list[Message]]:
     """Yield all of them, in order. Raises Unreadable rather than leave any out."""
-    ways = _batches if js.prefix.startswith("$JS.") else _one_by_one  # an import passes on one answer to a request
+    ways = (
+        _pages_by_batch if js.prefix.startswith("$JS.") else _pages_by_message
+    )  # an import passes on one answer to a request
     async for page in ways(js, wanted):
         if page:
             yield page
 
 
-async def _batches(js: JetStream, wanted: Range) -> AsyncIterator[list[Message]]:
+async def _pages_by_batch(js: JetStream, wanted: Range) -> AsyncIterator[list[Message]]:
     done = wanted.after
     while done < wanted.upto:
-        found = await _batch(js, wanted, done)
-        if found is None:
-            async for page in _one_by_one(js, Range(stream=wanted.stream, after=done, upto=wanted.upto,
+        messages = await _batch(js, wanted, done)
+        if messages is None:
+            async for page in _pages_by_message(js, Range(stream=wanted.stream, after=done, upto=wanted.upto,
                                                     matching=wanted.matching)):  # fmt: skip
                 yield page
             return
-        if not found:
-            found = await _missing(js, wanted, done)
-        yield [one for one in found if one.sequence <= wanted.upto]
-        done = found[-1].sequence if found else wanted.upto
+        if not messages:
+            messages = await _rest_from_leader(js, wanted, done)
+        yield [message for message in messages if message.sequence <= wanted.upto]
+        done = messages[-1].sequence if messages else wanted.upto
 
 
 async def _batch(js: JetStream, wanted: Range, after: int) -> list[Message] | None:
@@ -141,16 +143,16 @@ async def _batch(js: JetStream, wanted: Range, after: int) -> list[Message] | No
     *messages, end = replies
     if end.status not in ("204", "404") or not is_unbroken(messages):
         return None
-    return [_given(message) for message in messages]
+    return [_message_from_reply(message) for message in messages]
 
 
-async def _missing(js: JetStream, wanted: Range, after: int) -> list[Message]:
+async def _rest_from_leader(js: JetStream, wanted: Range, after: int) -> list[Message]:
     """Read from the leader what a replica did not have; empty: there is no more, and the stream did get as far as
     that."""
-    found = await next_after(js, wanted.stream, after, wanted.matching)
-    if isinstance(found, Message):
-        return [found]
-    end = await ending(js, wanted.stream) if found is None else found
+    message = await next_after(js, wanted.stream, after, wanted.matching)
+    if isinstance(message, Message):
+        return [message]
+    end = await stream_end(js, wanted.stream) if message is None else message
     if not isinstance(end, Message):
         raise _unreadable(wanted.stream, end)
     if end.sequence < wanted.upto:
@@ -158,42 +160,44 @@ async def _missing(js: JetStream, wanted: Range, after: int) -> list[Message]:
     return []
 
 
-def _unreadable(stream: str, said: Problem) -> Unreadable:
-    is_gone = isinstance(said, Refusal) and said.err_code == NO_STREAM
-    return Gone(f"stream {stream}: {said}") if is_gone else Unreadable(str(said))
+def _unreadable(stream: str, problem: Problem) -> Unreadable:
+    is_gone = isinstance(problem, Refusal) and problem.err_code == NO_STREAM
+    return Gone(f"stream {stream}: {problem}") if is_gone else Unreadable(str(problem))
 
 
-async def ending(js: JetStream, stream: str) -> Message | Problem:
+async def stream_end(js: JetStream, stream: str) -> Message | Problem:
     """Find where a stream ends, whether that message still exists or not. This leaves an event in an audit trail, so it
     is asked only where nothing else tells."""
-    said = await js.read(f"STREAM.INFO.{stream}")
-    if isinstance(said, Refusal | NoAnswer):
-        return said
-    state = said["state"]
+    answer = await js.read(f"STREAM.INFO.{stream}")
+    if isinstance(answer, Refusal | NoAnswer):
+        return answer
+    state = answer["state"]
     return Message(sequence=int(state.get("last_seq", 0)), time=str(state.get("last_ts", "")), subject="")
 
 
-async def _one_by_one(js: JetStream, wanted: Range) -> AsyncIterator[list[Message]]:
+async def _pages_by_message(js: JetStream, wanted: Range) -> AsyncIterator[list[Message]]:
     """Read from the leader, many at a time: where direct reading is off, refused, or broken off."""
     done = wanted.after
     for start in range(wanted.after, wanted.upto, LANES * LANE):
         starts = range(start, min(start + LANES * LANE, wanted.upto), LANE)
         lanes = [_lane(js, wanted, after, min(after + LANE, wanted.upto)) for after in starts]
-        found = [one for lane in await asyncio.gather(*lanes) for one in lane]
-        yield found
-        done = found[-1].sequence if found else done
-    if done < wanted.upto and any(one.sequence <= wanted.upto for one in await _missing(js, wanted, done)):
+        messages = [message for lane in await asyncio.gather(*lanes) for message in lane]
+        yield messages
+        done = messages[-1].sequence if messages else done
+    if done < wanted.upto and any(
+        message.sequence <= wanted.upto for message in await _rest_from_leader(js, wanted, done)
+    ):
         raise Unreadable(f"stream {wanted.stream} was recreated or set back while it was read")
 
 
 async def _lane(js: JetStream, wanted: Range, after: int, upto: int) -> list[Message]:
-    found: list[Message] = []
+    messages: list[Message] = []
     while after < upto:
-        one = await next_after(js, wanted.stream, after, wanted.matching)
-        if isinstance(one, Refusal | NoAnswer):
-            raise _unreadable(wanted.stream, one)
-        if one is None or one.sequence > upto:
+        message = await next_after(js, wanted.stream, after, wanted.matching)
+        if isinstance(message, Refusal | NoAnswer):
+            raise _unreadable(wanted.stream, message)
+        if message is None or message.sequence > upto:
             break
-        found.append(one)
-        after = one.sequence
-    return found
+        messages.append(message)
+        after = message.sequence
+    return messages

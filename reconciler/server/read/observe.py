@@ -13,7 +13,7 @@ from itertools import groupby
 from typing import TypeVar
 
 from reconciler.model import intents
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.permissions import parse_permissions
 from reconciler.model.records import BUCKET, PREFIX, decode_key
 from reconciler.model.resource import Json
@@ -47,17 +47,17 @@ Q = TypeVar("Q")
 T = TypeVar("T")
 
 
-async def gathered(ask: Callable[[Q], Awaitable[T]], questions: Collection[Q], what: str) -> list[T]:
+async def gathered(ask: Callable[[Q], Awaitable[T]], questions: Collection[Q], text: str) -> list[T]:
     """All answers, in order. `what` reads on after "waiting", up to the numbers: `for the consumers of streams`."""
     done = 0
     with waiting("") as wait:
 
         async def counted(question: Q) -> T:
             nonlocal done
-            found = await ask(question)  # made here: a read that is cancelled before its turn leaves nothing behind
+            answer = await ask(question)  # made here: a read that is cancelled before its turn leaves nothing behind
             done += 1
-            wait.what = f"{what}: {done:_} of {len(questions):_} answered"
-            return found
+            wait.what = f"{text}: {done:_} of {len(questions):_} answered"
+            return answer
 
         return await asyncio.gather(*map(counted, questions))
 
@@ -81,7 +81,7 @@ async def observe(
     """Read everything; `consumers_of` names the streams whose consumers matter (None: all). Read again where an apply
     meanwhile recorded what it had done, because the streams would show the state before that."""
     for _ in range(ATTEMPTS):
-        snapshot = await _observed(js, buckets, consumers_of)
+        snapshot = await _read_once(js, buckets, consumers_of)
         if not _is_torn(snapshot):
             break
     return snapshot
@@ -90,15 +90,15 @@ async def observe(
 def _is_torn(snapshot: Snapshot) -> bool:
     """Did an apply end during the read? Leases and the journal do not count: they are written all the time during an
     apply, and say nothing about the streams."""
-    said = snapshot.streams.get(f"KV_{BUCKET}")
-    listed_at = said["state"]["last_seq"] if said else 0
+    stream = snapshot.streams.get(f"KV_{BUCKET}")
+    listed_at = stream["state"]["last_seq"] if stream else 0
     entries = snapshot.entries.get(BUCKET, {}).items()
-    return any(one.revision > listed_at for key, one in entries if key.startswith(_OF_STREAMS))
+    return any(entry.revision > listed_at for key, entry in entries if key.startswith(_OF_STREAMS))
 
 
-async def _observed(js: JetStream, buckets: Iterable[str], consumers_of: Container[str] | None) -> Snapshot:
-    info, who, streams = await asyncio.gather(js.read("INFO"), js.account(), _streams(js))
-    _refuse_nothing(js, info, streams)
+async def _read_once(js: JetStream, buckets: Iterable[str], consumers_of: Container[str] | None) -> Snapshot:
+    info, who, streams = await asyncio.gather(js.read("INFO"), js.account(), _list_streams(js))
+    _check_jetstream(js, info, streams)
     unknown: dict[str, str] = {}
     denied: set[str] = set()
     if not isinstance(streams, Listed):
@@ -106,22 +106,22 @@ async def _observed(js: JetStream, buckets: Iterable[str], consumers_of: Contain
         denied |= {Scope.STREAMS} if _is_denied(streams) else set()
         streams = Listed()
     unknown |= {Scope.stream(name): why for name, why in streams.silent.items()}
-    counted = _counted(streams.items, consumers_of)
-    versions, consumers, found = await asyncio.gather(
+    counted = _streams_with_consumers(streams.items, consumers_of)
+    versions, consumers, entries_read = await asyncio.gather(
         leader_versions(js, streams.items),
-        _consumers(js, streams.items, counted, unknown),
-        _entries(js, streams.items, buckets, unknown, denied),
+        _read_consumers(js, streams.items, counted, unknown),
+        _read_entries(js, streams.items, buckets, unknown, denied),
     )
-    doubted = _remembered(found) - {*counted}
+    doubted = _streams_with_records(entries_read) - {*counted}
     again = [name for name in streams.items if name in doubted and (consumers_of is None or name in consumers_of)]
-    consumers |= await _consumers(js, streams.items, again, unknown)
-    copiers = _of_servers(consumers)
+    consumers |= await _read_consumers(js, streams.items, again, unknown)
+    copiers = _copiers_in(consumers)
     return Snapshot(
         target=target(js, info, who, streams.items, versions),
         streams=streams.items,
-        consumers=_without(consumers, copiers),
+        consumers=_without_copiers(consumers, copiers),
         copiers=copiers,
-        entries=found,
+        entries=entries_read,
         unknown=unknown,
         denied=frozenset(denied),
         may=parse_permissions((who or {}).get("data") or {}),
@@ -131,12 +131,12 @@ async def _observed(js: JetStream, buckets: Iterable[str], consumers_of: Contain
 async def with_consumers(js: JetStream, snapshot: Snapshot, of: Collection[str]) -> Snapshot:
     """Return the same account, with the consumers of these streams as well."""
     streams, unknown = dict(snapshot.streams), dict(snapshot.unknown)
-    found = await _consumers(js, streams, _counted(streams, of), unknown)
-    copiers = _of_servers(found)
+    consumers = await _read_consumers(js, streams, _streams_with_consumers(streams, of), unknown)
+    copiers = _copiers_in(consumers)
     return replace(
         snapshot,
         streams=streams,
-        consumers={**snapshot.consumers, **_without(found, copiers)},
+        consumers={**snapshot.consumers, **_without_copiers(consumers, copiers)},
         copiers={**snapshot.copiers, **copiers},
         unknown=unknown,
     )
@@ -145,29 +145,37 @@ async def with_consumers(js: JetStream, snapshot: Snapshot, of: Collection[str])
 Consumers = Mapping[str, Mapping[str, Mapping[str, Json]]]
 
 
-def _without(found: Consumers, copiers: Consumers) -> Consumers:
+def _without_copiers(consumers: Consumers, copiers: Consumers) -> Consumers:
     """Leave out the reserved buckets."""
-    rest = {stream: {n: one for n, one in found[stream].items() if n not in own} for stream, own in copiers.items()}
-    return {**found, **rest}
+    rest = {
+        stream: {name: info for name, info in consumers[stream].items() if name not in own}
+        for stream, own in copiers.items()
+    }
+    return {**consumers, **rest}
 
 
-def _of_servers(found: Consumers) -> Consumers:
-    copying = {stream: {name: info for name, info in own.items() if is_copier(info)} for stream, own in found.items()}
+def _copiers_in(consumers: Consumers) -> Consumers:
+    copying = {
+        stream: {name: info for name, info in own.items() if is_copier(info)} for stream, own in consumers.items()
+    }
     return {stream: own for stream, own in copying.items() if own}
 
 
 async def ask(js: JetStream, questions: Iterable[Question]) -> Facts:
     """Answer questions that depend on the diff; a question without an answer gets the reason."""
     facts: dict[Question, Json | Unanswered] = {}
-    for asked in in_turns(dict.fromkeys(questions)):
-        answers = await gathered(partial(_asked, js), asked, "for what is counted for this plan")
-        facts |= {q: a if isinstance(a, dict) else Unanswered(str(a)) for q, a in zip(asked, answers, strict=True)}
+    for turn in narrowest_first(dict.fromkeys(questions)):
+        answers = await gathered(partial(_answer_to, js), turn, "for what is counted for this plan")
+        facts |= {
+            question: answer if isinstance(answer, dict) else Unanswered(str(answer))
+            for question, answer in zip(turn, answers, strict=True)
+        }
     return facts
 
 
-def in_turns(questions: Iterable[Question]) -> Iterator[tuple[Question, ...]]:
-    """Count a part before the whole: clients publish meanwhile, and what is left of the whole must not look smaller than
-    it is."""
+def narrowest_first(questions: Iterable[Question]) -> Iterator[tuple[Question, ...]]:
+    """Group questions so that a part is counted before its whole: clients publish meanwhile, and what is left of the
+    whole must not look smaller than it is."""
     for _, turn in groupby(sorted(questions, key=_breadth), key=_breadth):
         yield tuple(turn)
 
@@ -176,7 +184,7 @@ def _breadth(question: Question) -> tuple[int, bool]:
     return question.breadth if isinstance(question, MessagesFrom) else (1, True)
 
 
-async def _asked(js: JetStream, question: Question) -> dict[str, Json] | Refusal | NoAnswer:
+async def _answer_to(js: JetStream, question: Question) -> dict[str, Json] | Refusal | NoAnswer:
     if isinstance(question, SubjectCounts):
         return await subject_counts(js, question.stream, question.filter)
     return await _ANSWERING[type(question)](js, question)
@@ -188,7 +196,7 @@ _ANSWERING: Mapping[type[Question], Callable[..., Awaitable[dict[str, Json] | Re
 }  # fmt: skip
 
 
-def _refuse_nothing(js: JetStream, info: Answer, streams: Streams) -> None:
+def _check_jetstream(js: JetStream, info: Answer, streams: Streams) -> None:
     """Raise CannotContinue where there is no JetStream to look at."""
     where = js.prefix.rstrip(".")
     if isinstance(info, Refusal) and info.err_code == JETSTREAM_OFF:
@@ -202,19 +210,17 @@ def _refuse_nothing(js: JetStream, info: Answer, streams: Streams) -> None:
     else:
         message = f"Nothing could be read at {where}: {info}; {streams}."
         fix = f"Allow publishing to {where}.> and subscribing to _INBOX.>, or check the connection."
-    raise CannotContinue(
-        Diagnostic(severity=Severity.ERROR, code="NA104", name="no-jetstream", message=message, fix=fix)
-    )
+    raise CannotContinue.because("NA104", "no-jetstream", message, fix=fix)
 
 
-async def _streams(js: JetStream) -> Streams:
-    found = await listed(js, "STREAM.LIST", "streams")
-    if isinstance(found, Listed) and found.silent:
-        await ask_each(js, found.silent, "STREAM.INFO.{}".format, NO_STREAM, found)
-    return found
+async def _list_streams(js: JetStream) -> Streams:
+    streams = await listed(js, "STREAM.LIST", "streams")
+    if isinstance(streams, Listed) and streams.silent:
+        await ask_each(js, streams.silent, "STREAM.INFO.{}".format, NO_STREAM, streams)
+    return streams
 
 
-def _counted(streams: Mapping[str, Mapping[str, Json]], wanted: Container[str] | None) -> list[str]:
+def _streams_with_consumers(streams: Mapping[str, Mapping[str, Json]], wanted: Container[str] | None) -> list[str]:
     """Streams whose leader says that they have consumers."""
     return [
         name for name, item in streams.items()
@@ -222,66 +228,66 @@ def _counted(streams: Mapping[str, Mapping[str, Json]], wanted: Container[str] |
     ]  # fmt: skip
 
 
-def _remembered(entries: Mapping[str, Mapping[str, Entry]]) -> set[str]:
+def _streams_with_records(entries: Mapping[str, Mapping[str, Entry]]) -> set[str]:
     """Streams with recorded consumers: in a cluster, a new consumer exists before the stream's leader counts it."""
     records = entries.get(BUCKET, {}).items()
-    ours = (decode_key(key) for key, one in records if key.startswith(_CONSUMERS) and not one.deleted)
+    ours = (decode_key(key) for key, entry in records if key.startswith(_CONSUMERS) and not entry.deleted)
     return {address.stream for address in ours if address is not None}
 
 
-async def _consumers(
+async def _read_consumers(
     js: JetStream, streams: dict[str, Mapping[str, Json]], names: Sequence[str], unknown: dict[str, str]
 ) -> dict[str, Mapping[str, Mapping[str, Json]]]:
-    answers = await gathered(partial(_consumers_of, js), names, "for the consumers of streams")
-    found: dict[str, Mapping[str, Mapping[str, Json]]] = {}
-    for name, said in zip(names, answers, strict=True):
-        if isinstance(said, Listed):
-            found[name] = said.items
-            unknown |= {Scope.consumer(name, consumer): why for consumer, why in said.silent.items()}
-        elif isinstance(said, Refusal) and said.err_code == NO_STREAM:
+    answers = await gathered(partial(_list_consumers, js), names, "for the consumers of streams")
+    consumers: dict[str, Mapping[str, Mapping[str, Json]]] = {}
+    for name, answer in zip(names, answers, strict=True):
+        if isinstance(answer, Listed):
+            consumers[name] = answer.items
+            unknown |= {Scope.consumer(name, consumer): why for consumer, why in answer.silent.items()}
+        elif isinstance(answer, Refusal) and answer.err_code == NO_STREAM:
             del streams[name]  # deleted since the list was read
         else:
-            unknown[Scope.consumers(name)] = f"CONSUMER.LIST: {said}"
-    return found
+            unknown[Scope.consumers(name)] = f"CONSUMER.LIST: {answer}"
+    return consumers
 
 
-async def _consumers_of(js: JetStream, stream: str) -> Streams:
-    found = await listed(js, f"CONSUMER.LIST.{stream}", "consumers")
-    if isinstance(found, Listed) and found.silent:
-        await ask_each(js, found.silent, lambda name: f"CONSUMER.INFO.{stream}.{name}", NO_CONSUMER, found)
-    return found
+async def _list_consumers(js: JetStream, stream: str) -> Streams:
+    consumers = await listed(js, f"CONSUMER.LIST.{stream}", "consumers")
+    if isinstance(consumers, Listed) and consumers.silent:
+        await ask_each(js, consumers.silent, lambda name: f"CONSUMER.INFO.{stream}.{name}", NO_CONSUMER, consumers)
+    return consumers
 
 
-async def _patiently(
+async def _entries_patiently(
     js: JetStream, bucket: str, stream: Mapping[str, Json], keys: Sequence[str]
 ) -> dict[str, Entry] | Refusal | NoAnswer:
     """Wait for a leader: without this bucket's entries there is no plan."""
-    said = await entries(js, bucket, stream, keys)
-    passes = isinstance(said, Refusal | NoAnswer) and not _is_denied(said)
-    return await entries(js.persistent(), bucket, stream, keys) if passes else said
+    answer = await entries(js, bucket, stream, keys)
+    passes = isinstance(answer, Refusal | NoAnswer) and not _is_denied(answer)
+    return await entries(js.persistent(), bucket, stream, keys) if passes else answer
 
 
-async def _entries(
+async def _read_entries(
     js: JetStream,
     streams: Mapping[str, Mapping[str, Json]],
     buckets: Iterable[str],
     unknown: dict[str, str],
     denied: set[str],
 ) -> dict[str, Mapping[str, Entry]]:
-    there = [bucket for bucket in buckets if f"KV_{bucket}" in streams]
+    existing = [bucket for bucket in buckets if f"KV_{bucket}" in streams]
     answers = await asyncio.gather(
-        *(_patiently(js, bucket, streams[f"KV_{bucket}"], PARTS.get(bucket, (">",))) for bucket in there)
+        *(_entries_patiently(js, bucket, streams[f"KV_{bucket}"], PARTS.get(bucket, (">",))) for bucket in existing)
     )
-    found: dict[str, Mapping[str, Entry]] = {}
-    for bucket, said in zip(there, answers, strict=True):
-        if isinstance(said, Refusal | NoAnswer):
-            unknown[Scope.bucket(bucket)] = str(said)
-            denied |= {Scope.bucket(bucket)} if _is_denied(said) else set()
+    by_bucket: dict[str, Mapping[str, Entry]] = {}
+    for bucket, answer in zip(existing, answers, strict=True):
+        if isinstance(answer, Refusal | NoAnswer):
+            unknown[Scope.bucket(bucket)] = str(answer)
+            denied |= {Scope.bucket(bucket)} if _is_denied(answer) else set()
         else:
-            found[bucket] = said
-    return found
+            by_bucket[bucket] = answer
+    return by_bucket
 
 
-def _is_denied(said: object) -> bool:
+def _is_denied(answer: object) -> bool:
     """Is asking again useless, because it is not allowed, or not imported into this account?"""
-    return isinstance(said, NoAnswer) and said.why in (Silence.DENIED, Silence.NO_RESPONDERS)
+    return isinstance(answer, NoAnswer) and answer.why in (Silence.DENIED, Silence.NO_RESPONDERS)

@@ -31,37 +31,39 @@ async def entries(
     if stream["state"]["messages"] == 0:
         return {}
     direct = bool(stream["config"].get("allow_direct")) and js.prefix.startswith("$JS.")
-    found: dict[str, Entry] = {}
-    for part in await asyncio.gather(*(_part(js, bucket, f"$KV.{bucket}.{key}", direct) for key in keys)):
+    by_key: dict[str, Entry] = {}
+    for part in await asyncio.gather(*(_entries_matching(js, bucket, f"$KV.{bucket}.{key}", direct) for key in keys)):
         if isinstance(part, Refusal | NoAnswer):
             return part
-        found |= part
-    return found
+        by_key |= part
+    return by_key
 
 
-async def _part(js: JetStream, bucket: str, matching: str, direct: bool) -> dict[str, Entry] | Refusal | NoAnswer:
+async def _entries_matching(
+    js: JetStream, bucket: str, matching: str, direct: bool
+) -> dict[str, Entry] | Refusal | NoAnswer:
     if direct:
-        found, last = await asyncio.gather(_direct(js, bucket, matching), _last(js, bucket, matching))
+        by_key, last = await asyncio.gather(_read_directly(js, bucket, matching), _last_sequence(js, bucket, matching))
         if not isinstance(last, int):
             return last
-        if found is not None and max((entry.revision for entry in found.values()), default=0) >= last:
-            return found
-    return await _from_leader(js, bucket, matching)
+        if by_key is not None and max((entry.revision for entry in by_key.values()), default=0) >= last:
+            return by_key
+    return await _read_from_leader(js, bucket, matching)
 
 
-async def _last(js: JetStream, bucket: str, matching: str) -> int | Refusal | NoAnswer:
+async def _last_sequence(js: JetStream, bucket: str, matching: str) -> int | Refusal | NoAnswer:
     """The leader's last sequence; a replica that has it has everything before it too. A user who may not ask for it has
     to believe any replica; a leader that does not answer is no reason to."""
-    said = await js.read(f"STREAM.MSG.GET.KV_{bucket}", {"last_by_subj": matching})
-    if isinstance(said, Mapping):
-        return int(said["message"]["seq"])
-    nothing = isinstance(said, Refusal) and said.err_code == NO_MESSAGE
-    return 0 if nothing or (isinstance(said, NoAnswer) and said.why is Silence.DENIED) else said
+    answer = await js.read(f"STREAM.MSG.GET.KV_{bucket}", {"last_by_subj": matching})
+    if isinstance(answer, Mapping):
+        return int(answer["message"]["seq"])
+    nothing = isinstance(answer, Refusal) and answer.err_code == NO_MESSAGE
+    return 0 if nothing or (isinstance(answer, NoAnswer) and answer.why is Silence.DENIED) else answer
 
 
-async def _direct(js: JetStream, bucket: str, matching: str) -> dict[str, Entry] | None:
+async def _read_directly(js: JetStream, bucket: str, matching: str) -> dict[str, Entry] | None:
     """Read directly; None: this way is closed (not permitted, cut off, refused)."""
-    found: dict[str, Entry] = {}
+    by_key: dict[str, Entry] = {}
     start = 1
     while True:
         body = {"seq": start, "batch": 1_000_000, "next_by_subj": matching}
@@ -71,9 +73,9 @@ async def _direct(js: JetStream, bucket: str, matching: str) -> dict[str, Entry]
         *messages, end = replies
         if not is_unbroken(messages):
             return None
-        found.update(_entry(bucket, message) for message in messages)  # with history, the later one counts
+        by_key.update(_key_and_entry(bucket, message) for message in messages)  # with history, the later one counts
         if end.status == "404" or end.headers.get("Nats-Num-Pending", "0") == "0" or not messages:
-            return found
+            return by_key
         start = int(messages[-1].headers["Nats-Sequence"]) + 1
 
 
@@ -87,24 +89,24 @@ def is_unbroken(messages: Iterable[Reply]) -> bool:
     return True
 
 
-def _entry(bucket: str, message: Reply) -> tuple[str, Entry]:
+def _key_and_entry(bucket: str, message: Reply) -> tuple[str, Entry]:
     headers = message.headers
     deleted = headers.get("KV-Operation") in ("DEL", "PURGE") or "Nats-Marker-Reason" in headers
     key = headers["Nats-Subject"].removeprefix(f"$KV.{bucket}.")
     return key, Entry(message.data, int(headers["Nats-Sequence"]), deleted, headers.get("Nats-Time-Stamp", ""))
 
 
-async def _from_leader(js: JetStream, bucket: str, matching: str) -> dict[str, Entry] | Refusal | NoAnswer:
+async def _read_from_leader(js: JetStream, bucket: str, matching: str) -> dict[str, Entry] | Refusal | NoAnswer:
     keys = await names(js, bucket, matching)
     if not isinstance(keys, list):
         return keys
-    found: dict[str, Entry] = {}
+    by_key: dict[str, Entry] = {}
     for key, last in zip(keys, await asyncio.gather(*(entry(js, bucket, key) for key in keys)), strict=True):
         if isinstance(last, Refusal | NoAnswer):
             return last
         if last is not None:
-            found[key] = last
-    return found
+            by_key[key] = last
+    return by_key
 
 
 async def names(js: JetStream, bucket: str, matching: str) -> list[str] | Refusal | NoAnswer:
@@ -117,12 +119,12 @@ async def names(js: JetStream, bucket: str, matching: str) -> list[str] | Refusa
 
 async def entry(js: JetStream, bucket: str, key: str) -> Entry | Refusal | NoAnswer | None:
     """Return the last message of one key from the leader, as a compare-and-set needs it. None: never written."""
-    said = await js.read(f"STREAM.MSG.GET.KV_{bucket}", {"last_by_subj": f"$KV.{bucket}.{key}"})
-    if isinstance(said, Refusal) and said.err_code == NO_MESSAGE:
+    answer = await js.read(f"STREAM.MSG.GET.KV_{bucket}", {"last_by_subj": f"$KV.{bucket}.{key}"})
+    if isinstance(answer, Refusal) and answer.err_code == NO_MESSAGE:
         return None
-    if isinstance(said, Refusal | NoAnswer):
-        return said
-    message = said["message"]
+    if isinstance(answer, Refusal | NoAnswer):
+        return answer
+    message = answer["message"]
     headers = base64.b64decode(message.get("hdrs") or "")
     value = base64.b64decode(message.get("data") or "")
     return Entry(value, message["seq"], bool(_MARKER.search(headers)), str(message.get("time", "")))
@@ -142,13 +144,13 @@ async def subject_pages(
     js: JetStream, stream: str, matching: str
 ) -> AsyncIterator[dict[str, int] | Refusal | NoAnswer]:
     """Yield the same as it comes, for streams with millions: the server gives at most 100,000 subjects at a time."""
-    seen, total = 0, 1
-    while seen < total:
-        said = await js.read(f"STREAM.INFO.{stream}", {"subjects_filter": matching, "offset": seen})
-        if isinstance(said, Refusal | NoAnswer):
-            yield said
+    read, total = 0, 1
+    while read < total:
+        answer = await js.read(f"STREAM.INFO.{stream}", {"subjects_filter": matching, "offset": read})
+        if isinstance(answer, Refusal | NoAnswer):
+            yield answer
             return
-        page = said["state"].get("subjects") or {}
+        page = answer["state"].get("subjects") or {}
         if page:
             yield page
-        seen, total = seen + len(page), said.get("total", 0) if page else 0
+        read, total = read + len(page), answer.get("total", 0) if page else 0

@@ -37,7 +37,7 @@ class Taken:
     digest: str
 
 
-async def take(
+async def take_backup(
     js: JetStream, stream: str, into: BinaryIO, *, seen: Callable[[int], None] = lambda _: None
 ) -> Taken | str:
     """Write the archive, or return why there is none: an account that only imports the API gets none. `seen` hears how
@@ -83,8 +83,8 @@ class _Chunks:
                 await message.respond(b"")
         status = (message.headers or {}).get("Status", "204")
         if not message.data and not status.startswith("2"):
-            said = (message.headers or {}).get("Description", "")
-            self.wrong = self.wrong or f"the server broke off: {status} {said}".rstrip()
+            description = (message.headers or {}).get("Description", "")
+            self.wrong = self.wrong or f"the server broke off: {status} {description}".rstrip()
         if not message.data or self.wrong is not None:
             self.over.set()
         self.moved.set()
@@ -122,16 +122,16 @@ class _Chunks:
         return self.wrong or Taken(head=head, size=self.size, digest=self.digest.hexdigest())
 
 
-def torn(archive: BinaryIO) -> str | None:
+def archive_fault(archive: BinaryIO) -> str | None:
     """Return what is wrong with an archive: it must begin like one, and its frames must fit to the very end."""
     if archive.read(len(BEGINS)) != BEGINS:
         return "it does not begin as a snapshot does"
-    place = len(BEGINS)
+    position = len(BEGINS)
     end = archive.seek(0, 2)
-    while place < end:
-        archive.seek(place)
+    while position < end:
+        archive.seek(position)
         frame = archive.read(4)
-        place += 4 + int.from_bytes(frame[1:4], "little")
-        if len(frame) < 4 or place > end:
+        position += 4 + int.from_bytes(frame[1:4], "little")
+        if len(frame) < 4 or position > end:
             return "it ends in the middle of a frame"
     return None

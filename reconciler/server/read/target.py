@@ -30,31 +30,31 @@ async def peers(js: JetStream, question: Peers) -> dict[str, Json] | NoAnswer:
     """Return the servers that take part in JetStream; wait for no more than the wanted number."""
     if js.is_elsewhere:
         return NoAnswer(Silence.UNSENT, "only servers on this side of a leaf node answer")
-    seen: dict[str, dict[str, Json]] = {}
+    servers: dict[str, dict[str, Json]] = {}
 
     def enough(reply: Reply) -> bool:
-        told = _told(reply)
-        if told.get("jetstream"):
-            seen[str(told.get("id"))] = {"cluster": told.get("cluster") or "", "tags": told.get("tags") or []}
-        return question.placement == ("", ()) and _in_one(seen) >= question.least
+        server = _server_info(reply)
+        if server.get("jetstream"):
+            servers[str(server.get("id"))] = {"cluster": server.get("cluster") or "", "tags": server.get("tags") or []}
+        return question.placement == ("", ()) and _largest_cluster(servers) >= question.least
 
-    said = await js.pipeline.stream(ALL, _EACH, within=min(js.timeout, AFTER_THE_LAST), ends=enough)
-    if not seen:
-        return said if isinstance(said, NoAnswer) else NoAnswer(Silence.TIMEOUT, f"{ALL}: no server answered")
-    return {"servers": [*seen.values()]}
+    replies = await js.pipeline.stream(ALL, _EACH, within=min(js.timeout, AFTER_THE_LAST), ends=enough)
+    if not servers:
+        return replies if isinstance(replies, NoAnswer) else NoAnswer(Silence.TIMEOUT, f"{ALL}: no server answered")
+    return {"servers": [*servers.values()]}
 
 
-def _in_one(seen: dict[str, dict[str, Json]]) -> int:
-    clusters = [one["cluster"] for one in seen.values()]
+def _largest_cluster(servers: dict[str, dict[str, Json]]) -> int:
+    clusters = [server["cluster"] for server in servers.values()]
     return max((clusters.count(name) for name in clusters), default=0)
 
 
-def _told(reply: Reply) -> dict[str, Json]:
+def _server_info(reply: Reply) -> dict[str, Json]:
     try:
-        found = json.loads(reply.data)["server"]
+        server = json.loads(reply.data)["server"]
     except (ValueError, KeyError, TypeError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return server if isinstance(server, dict) else {}
 
 
 LEVELS = {
@@ -67,18 +67,18 @@ _HIDDEN = "[REDACTED]"
 
 async def leader_versions(js: JetStream, streams: Mapping[str, Mapping[str, Json]]) -> list[Version]:
     """Return versions of the servers that lead streams: STREAM.INFO has them (`_nats.ver`), STREAM.LIST does not."""
-    one_each = {_leader(item): name for name, item in streams.items()}
-    asked = list(one_each.values())[:LEADERS_ASKED]
-    answers = await asyncio.gather(*(js.read(f"STREAM.INFO.{name}") for name in asked))
-    found = []
-    for said in answers:
+    one_each = {_leader_name(item): name for name, item in streams.items()}
+    names = list(one_each.values())[:LEADERS_ASKED]
+    answers = await asyncio.gather(*(js.read(f"STREAM.INFO.{name}") for name in names))
+    versions = []
+    for answer in answers:
         with suppress(KeyError, ValueError):  # silent or refused; an INFO without the key
-            if isinstance(said, Mapping):
-                found.append(Version.parse(said["config"]["metadata"]["_nats.ver"]))
-    return found
+            if isinstance(answer, Mapping):
+                versions.append(Version.parse(answer["config"]["metadata"]["_nats.ver"]))
+    return versions
 
 
-def _leader(stream: Mapping[str, Json]) -> str:
+def _leader_name(stream: Mapping[str, Json]) -> str:
     return str((stream.get("cluster") or {}).get("leader"))
 
 
@@ -93,14 +93,14 @@ def target(
     None."""
     usage = dict(info) if isinstance(info, Mapping) else {}
     limits = usage.pop("limits", None) or {}
-    connected = None if js.is_elsewhere else _connected(js)
-    told = int((usage.get("api") or {}).get("level", 0)) or None
-    version = _lowest(list(versions), told, connected)
+    connected = None if js.is_elsewhere else _connected_version(js)
+    api_level = int((usage.get("api") or {}).get("level", 0)) or None
+    version = _lowest_version(list(versions), api_level, connected)
     data, server = ((who or {}).get(part) or {} for part in ("data", "server"))
-    cluster = _cluster(streams.values()) or (None if js.is_elsewhere or streams else server.get("cluster"))
+    cluster = _cluster_name(streams.values()) or (None if js.is_elsewhere or streams else server.get("cluster"))
     return Target(
         version=version,
-        level=_level(told, version),
+        level=_api_level(api_level, version),
         account=data.get("account"),
         user=user_of(data, js.pipeline.nc.options.get("token")),
         domain=usage.get("domain") or js.domain,
@@ -114,10 +114,10 @@ def target(
     )
 
 
-def user_of(told: Mapping[str, Json], token: str | None) -> str | None:
+def user_of(info: Mapping[str, Json], token: str | None) -> str | None:
     """Return the user's name. A login by token has none: servers report the token itself until 2.11.1, and hide it
     later."""
-    user = told.get("user")
+    user = info.get("user")
     return None if not user or user in (token, _HIDDEN) else str(user)
 
 
@@ -126,27 +126,27 @@ def level_of(version: Version) -> int:
     return max((level for level, first in LEVELS.items() if first <= version), default=0)
 
 
-def _level(told: int | None, version: Version) -> int:
+def _api_level(level: int | None, version: Version) -> int:
     """Use the meta leader's own level; where an older server leads something, that server's counts. A server newer than
     this table knows its level best."""
-    if told is None:
+    if level is None:
         return level_of(version)
-    return told if version >= LEVELS[max(LEVELS)] else min(told, level_of(version))
+    return level if version >= LEVELS[max(LEVELS)] else min(level, level_of(version))
 
 
-def _lowest(leaders: list[Version], level: int | None, connected: Version | None) -> Version:
+def _lowest_version(leaders: list[Version], level: int | None, connected: Version | None) -> Version:
     """Mixed versions count as the lowest; a connection whose version cannot have this API level is not what answers."""
     fits = connected is not None and (level is None or level_of(connected) == level or level not in LEVELS)
-    seen = leaders or ([connected] if connected is not None and fits else [])
-    if level in LEVELS and all(level_of(version) > level for version in seen):
-        seen.append(LEVELS[level])
-    return min(seen, default=LEVELS[max(LEVELS)])
+    versions = leaders or ([connected] if connected is not None and fits else [])
+    if level in LEVELS and all(level_of(version) > level for version in versions):
+        versions.append(LEVELS[level])
+    return min(versions, default=LEVELS[max(LEVELS)])
 
 
-def _connected(js: JetStream) -> Version:
+def _connected_version(js: JetStream) -> Version:
     server = js.pipeline.nc.connected_server_version
     return Version(server.major, server.minor, server.patch)
 
 
-def _cluster(streams: Iterable[Mapping[str, Json]]) -> str | None:
+def _cluster_name(streams: Iterable[Mapping[str, Json]]) -> str | None:
     return next((name for item in streams if (name := (item.get("cluster") or {}).get("name"))), None)

@@ -35,13 +35,13 @@ VANISHES = {"KV-Operation": "DEL", "Nats-TTL": "1s"}
 """A marker that vanishes by itself."""
 
 
-def way_out(said: Put | Refusal | NoAnswer, otherwise: str) -> str:
+def fix_for_refusal(answer: Put | Refusal | NoAnswer, otherwise: str) -> str:
     """Return what to do about a write that was refused."""
-    if not isinstance(said, Refusal):
+    if not isinstance(answer, Refusal):
         return otherwise
-    if said.is_for_want_of_disk:
+    if answer.is_for_want_of_disk:
         return FULL_DISK
-    if said.err_code not in FULL:
+    if answer.err_code not in FULL:
         return otherwise
     return (
         f"give bucket {BUCKET} room: raise max_bytes of stream KV_{BUCKET}, or the account's storage; or delete its keys "
@@ -59,20 +59,20 @@ async def make_room(js: JetStream, snapshot: Snapshot) -> None:
 async def prune(js: JetStream) -> None:
     """Keep fewer and fewer runs of each topology, until the bucket is at most half full. The next run removes what
     stays."""
-    kept = journal.KEPT
-    while (info := await _info(js)) is not None:
-        is_short, keys = _is_short(info), _keys(info)
-        if is_short or len({*map(journal.run_number, keys)}) > kept:
-            await _drop(js, journal.outdated_keys(keys, await _topologies(js, info), kept))
-        if not is_short or kept == 1:
+    most = journal.KEPT
+    while (info := await _bucket_info(js)) is not None:
+        is_short, keys = _is_short(info), _journal_keys(info)
+        if is_short or len({*map(journal.run_number, keys)}) > most:
+            await _delete_keys(js, journal.outdated_keys(keys, await _topology_by_run(js, info), most))
+        if not is_short or most == 1:
             return
-        kept //= 2
+        most //= 2
 
 
-async def _info(js: JetStream) -> Mapping[str, Json] | None:
+async def _bucket_info(js: JetStream) -> Mapping[str, Json] | None:
     stream = f"KV_{BUCKET}"
-    said = await js.read(f"STREAM.INFO.{stream}", {"subjects_filter": f"$KV.{BUCKET}.{journal.PREFIX}.>"})
-    return said if isinstance(said, Mapping) else None
+    answer = await js.read(f"STREAM.INFO.{stream}", {"subjects_filter": f"$KV.{BUCKET}.{journal.PREFIX}.>"})
+    return answer if isinstance(answer, Mapping) else None
 
 
 def _is_short(info: Mapping[str, Json]) -> bool:
@@ -80,20 +80,22 @@ def _is_short(info: Mapping[str, Json]) -> bool:
     return bool(2 * info["state"]["bytes"] > (most if most > 0 else AMPLE))
 
 
-def _keys(info: Mapping[str, Json]) -> list[str]:
+def _journal_keys(info: Mapping[str, Json]) -> list[str]:
     return [subject.removeprefix(f"$KV.{BUCKET}.") for subject in info["state"].get("subjects") or {}]
 
 
-async def _topologies(js: JetStream, info: Mapping[str, Json]) -> dict[int, str]:
+async def _topology_by_run(js: JetStream, info: Mapping[str, Json]) -> dict[int, str]:
     """The topology of each run; where that is unknown, they count as one topology's."""
-    found = await entries(js, BUCKET, info, (journal.EVERY_BEGUN,))
-    if not isinstance(found, dict):
+    by_key = await entries(js, BUCKET, info, (journal.EVERY_BEGUN,))
+    if not isinstance(by_key, dict):
         return {}
     begun = {
-        number: journal.decode_run_entry(one.value) for key, one in found.items() if (number := journal.run_number(key))
+        number: journal.decode_run_entry(entry.value)
+        for key, entry in by_key.items()
+        if (number := journal.run_number(key))
     }
-    return {number: str(said.get("topology", "")) for number, said in begun.items()}
+    return {number: str(begun_record.get("topology", "")) for number, begun_record in begun.items()}
 
 
-async def _drop(js: JetStream, keys: Sequence[str]) -> None:
+async def _delete_keys(js: JetStream, keys: Sequence[str]) -> None:
     await asyncio.gather(*(js.put_entry(BUCKET, key, b"", expected_revision=None, headers=VANISHES) for key in keys))

@@ -30,18 +30,18 @@ HEADROOM = 1 << 10
 
 async def begin(js: JetStream, number: int, holder: Holder, plan: Plan) -> Diagnostic | None:
     """Write the beginning before the first step, so that a run that is cut off can be seen."""
-    chunks = _chunked(js, changed.changes_entry(plan))
-    kept = chunks if len(chunks) <= journal.MOST else []
-    begun = journal.begun_entry(holder, plan, len(kept) or None)
-    puts = [_put(js, journal.changes_key(number, at), chunk) for at, chunk in enumerate(kept)]
+    chunks = _in_chunks(js, changed.changes_entry(plan))
+    written = chunks if len(chunks) <= journal.MOST else []
+    begun = journal.begun_entry(holder, plan, len(written) or None)
+    puts = [_put(js, journal.changes_key(number, index), chunk) for index, chunk in enumerate(written)]
     return _first_not_written(await asyncio.gather(_put(js, journal.begun_key(number), compact_json(begun)), *puts))
 
 
 async def end(js: JetStream, number: int, finished: Finished) -> Diagnostic | None:
     """Write the end last: a journal with an end has all of its steps, or says that it has none."""
     steps = journal.steps_entry(finished)
-    chunks = _chunked(js, steps) if steps else []
-    written = [_put(js, journal.steps_key(number, at), chunk) for at, chunk in enumerate(chunks)]
+    chunks = _in_chunks(js, steps) if steps else []
+    written = [_put(js, journal.steps_key(number, index), chunk) for index, chunk in enumerate(chunks)]
     unwritten = _first_not_written(await asyncio.gather(*written))
     ended = journal.ended_entry(finished, 0 if unwritten else len(chunks))
     unwritten = _first_not_written([await _put(js, journal.ended_key(number), compact_json(ended))]) or unwritten
@@ -49,26 +49,26 @@ async def end(js: JetStream, number: int, finished: Finished) -> Diagnostic | No
     return unwritten
 
 
-def _chunked(js: JetStream, said: Mapping[str, Json]) -> list[bytes]:
+def _in_chunks(js: JetStream, content: Mapping[str, Json]) -> list[bytes]:
     """Split into chunks of the journal's size, or smaller where the server takes less at once."""
     most = max(js.pipeline.nc.max_payload - HEADROOM, HEADROOM)
-    return journal.split_chunks(compact_json(said), min(journal.CHUNK, most))
+    return journal.split_chunks(compact_json(content), min(journal.CHUNK, most))
 
 
 def _first_not_written(answers: Iterable[Put]) -> Diagnostic | None:
-    said = next((one for one in answers if not isinstance(one, Stored)), None)
-    return None if said is None else _not_written(said)
+    failure = next((answer for answer in answers if not isinstance(answer, Stored)), None)
+    return None if failure is None else _not_written_warning(failure)
 
 
 async def _put(js: JetStream, key: str, value: bytes) -> Put:
     return await settled.put(js, BUCKET, key, value, expected_revision=0)
 
 
-def _not_written(said: Put) -> Diagnostic:
+def _not_written_warning(answer: Put) -> Diagnostic:
     return Diagnostic(
         severity=Severity.WARNING, code="LE203", name="journal-not-written",
-        message=f"what this run did is not in the journal: {said}",
-        fix=room.way_out(said, f"allow publishing to $KV.{BUCKET}.>"),
+        message=f"what this run did is not in the journal: {answer}",
+        fix=room.fix_for_refusal(answer, f"allow publishing to $KV.{BUCKET}.>"),
     )  # fmt: skip
 
 
@@ -78,12 +78,12 @@ async def runs(js: JetStream) -> list[Run] | Refusal | NoAnswer:
     if not isinstance(keys, list):
         return keys
     numbers = sorted({number for key in keys if (number := journal.run_number(key)) is not None}, reverse=True)
-    return await _read(js, numbers)
+    return await _read_runs(js, numbers)
 
 
 async def run(js: JetStream, number: int) -> Run | Refusal | NoAnswer | None:
     """Return one run with its steps; None: there is no such run."""
-    runs = await _read(js, [number])
+    runs = await _read_runs(js, [number])
     if not isinstance(runs, list):
         return runs
     if not runs:
@@ -94,8 +94,10 @@ async def run(js: JetStream, number: int) -> Run | Refusal | NoAnswer | None:
 async def in_full(js: JetStream, run: Run) -> Run:
     """Return a run with what became of its steps, and what it was to change."""
     steps, changes = await asyncio.gather(
-        _whole(js, [journal.steps_key(run.number, at) for at in journal.chunks_of(run.ended, "chunks")]),
-        _whole(js, [journal.changes_key(run.number, at) for at in journal.chunks_of(run.begun, "changes")]),
+        _joined_chunks(js, [journal.steps_key(run.number, index) for index in journal.chunks_of(run.ended, "chunks")]),
+        _joined_chunks(
+            js, [journal.changes_key(run.number, index) for index in journal.chunks_of(run.begun, "changes")]
+        ),
     )
     return replace(
         run,
@@ -104,24 +106,24 @@ async def in_full(js: JetStream, run: Run) -> Run:
     )
 
 
-async def _whole(js: JetStream, keys: Sequence[str]) -> bytes:
+async def _joined_chunks(js: JetStream, keys: Sequence[str]) -> bytes:
     """Join the chunks; nothing where a part is missing."""
     parts = await asyncio.gather(*(entry(js, BUCKET, key) for key in keys))
     values = [part.value for part in parts if isinstance(part, Entry)]
     return b"".join(values) if len(values) == len(keys) else b""
 
 
-async def _read(js: JetStream, numbers: Iterable[int]) -> list[Run] | Refusal | NoAnswer:
-    found: list[Run] = []
-    for one in await asyncio.gather(*(_one(js, number) for number in numbers)):
-        if isinstance(one, Refusal | NoAnswer):
-            return one
-        if one is not None:
-            found.append(one)
-    return found
+async def _read_runs(js: JetStream, numbers: Iterable[int]) -> list[Run] | Refusal | NoAnswer:
+    found_runs: list[Run] = []
+    for answer in await asyncio.gather(*(_read_run(js, number) for number in numbers)):
+        if isinstance(answer, Refusal | NoAnswer):
+            return answer
+        if answer is not None:
+            found_runs.append(answer)
+    return found_runs
 
 
-async def _one(js: JetStream, number: int) -> Run | Refusal | NoAnswer | None:
+async def _read_run(js: JetStream, number: int) -> Run | Refusal | NoAnswer | None:
     begun, ended = await asyncio.gather(
         entry(js, BUCKET, journal.begun_key(number)), entry(js, BUCKET, journal.ended_key(number))
     )
@@ -131,18 +133,22 @@ async def _one(js: JetStream, number: int) -> Run | Refusal | NoAnswer | None:
         return ended
     if begun.deleted:
         return None
-    said = journal.decode_run_entry(begun.value)
+    begun_record = journal.decode_run_entry(begun.value)
     if ended is None:
-        return Run(number=number, begun=said, at=begun.stored, is_running=await _is_running(js, said))
+        return Run(number=number, begun=begun_record, at=begun.stored, is_running=await _is_running(js, begun_record))
     return Run(
-        number=number, begun=said, at=begun.stored, ended=journal.decode_run_entry(ended.value), until=ended.stored
+        number=number,
+        begun=begun_record,
+        at=begun.stored,
+        ended=journal.decode_run_entry(ended.value),
+        until=ended.stored,
     )
 
 
 async def _is_running(js: JetStream, begun: dict[str, object]) -> bool:
     topology = str(begun.get("topology"))
-    there = await entry(js, BUCKET, lease_key(topology))
-    if isinstance(there, Refusal | NoAnswer):
+    lease = await entry(js, BUCKET, lease_key(topology))
+    if isinstance(lease, Refusal | NoAnswer):
         return False
-    holder = read_lease(there, topology)
+    holder = read_lease(lease, topology)
     return isinstance(holder, Held) and holder.holder.run == begun.get("run")

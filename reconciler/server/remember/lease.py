@@ -28,9 +28,9 @@ from reconciler.memory.lease import (
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.records import BUCKET
-from reconciler.model.waits import Wait, waiting
+from reconciler.model.waits import waiting
 from reconciler.server.read.read_kv import entry, names
-from reconciler.server.remember.capacity import STORES_NOTHING, VANISHES, way_out
+from reconciler.server.remember.capacity import STORES_NOTHING, VANISHES, fix_for_refusal
 from reconciler.server.wire.answers import NO_STREAM, Conflict, Put, Refusal, Stored, passes
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import ForNow, NoAnswer, Silence
@@ -47,37 +47,39 @@ async def leases(js: JetStream) -> list[Held] | Refusal | NoAnswer:
     if not isinstance(keys, list):
         return keys
     topologies = sorted(topology for key in keys if (topology := topology_of(key)) is not None)
-    seen = await asyncio.gather(*(look(js, topology) for topology in topologies))
+    answers = await asyncio.gather(*(lease_state(js, topology) for topology in topologies))
     held: list[Held] = []
-    for one in seen:
-        if isinstance(one, Refusal | NoAnswer):
-            return one
-        if isinstance(one, Held):
-            held.append(one)
+    for answer in answers:
+        if isinstance(answer, Refusal | NoAnswer):
+            return answer
+        if isinstance(answer, Held):
+            held.append(answer)
     return held
 
 
-async def look(js: JetStream, topology: str) -> Free | Held | Refusal | NoAnswer:
+async def lease_state(js: JetStream, topology: str) -> Free | Held | Refusal | NoAnswer:
     """Return the state of a topology's lease: who holds it, or that it is free."""
-    there = await entry(js, BUCKET, lease_key(topology))
-    if isinstance(there, Refusal | NoAnswer):
-        return there
-    seen = read_lease(there, topology)
-    return seen if isinstance(seen, Held) else Free(seen.revision)
+    lease = await entry(js, BUCKET, lease_key(topology))
+    if isinstance(lease, Refusal | NoAnswer):
+        return lease
+    state = read_lease(lease, topology)
+    return state if isinstance(state, Held) else Free(state.revision)
 
 
 async def remove(js: JetStream, shown: Held) -> Free | Held | Refusal | NoAnswer:
     """Remove a lease. Free: it is gone. Held: somebody else has it by now, and keeps it."""
     topology = shown.holder.topology
     for _ in range(TRIES):
-        now = await look(js, topology)
+        now = await lease_state(js, topology)
         if not isinstance(now, Held) or now.holder != shown.holder:
             return now
-        said = await js.put_entry(BUCKET, lease_key(topology), b"", expected_revision=now.revision, headers=GIVEN_BACK)
-        if isinstance(said, Stored):
-            return Free(said.revision)
-        if not isinstance(said, Conflict):
-            return said
+        answer = await js.put_entry(
+            BUCKET, lease_key(topology), b"", expected_revision=now.revision, headers=GIVEN_BACK
+        )
+        if isinstance(answer, Stored):
+            return Free(answer.revision)
+        if not isinstance(answer, Conflict):
+            return answer
     return now
 
 
@@ -97,17 +99,17 @@ class LeaseTerms:
     @classmethod
     def usual(cls) -> LeaseTerms:
         """Return the usual terms, unless the environment asks for a longer or shorter term (tests do)."""
-        said = os.environ.get("RECONCILER_LEASE_TTL", "")
-        return cls(ttl=int(said), every=int(said) / 4) if said.isdecimal() and int(said) > 0 else cls()
+        seconds = os.environ.get("RECONCILER_LEASE_TTL", "")
+        return cls(ttl=int(seconds), every=int(seconds) / 4) if seconds.isdecimal() and int(seconds) > 0 else cls()
 
     @property
     def trusted(self) -> float:
-        """How long this side trusts the lease; the rest is for requests that are under way when that ends."""
+        """Return how long this side trusts the lease; the rest is for requests that are under way when that ends."""
         return self.ttl * 0.9
 
     @property
     def patience(self) -> float:
-        """How long to wait for somebody else: by then a holder that does not renew has lost the lease."""
+        """Return how long to wait for somebody else: by then a holder that does not renew has lost the lease."""
         return self.ttl + self.grace
 
 
@@ -202,45 +204,44 @@ class Leases:
         """Take all leases, in an order that every run keeps to, so that two never wait for each other."""
         deadline = now() + self._terms.patience
         for topology in sorted(self._holders):
-            if unavailable := await self._take(topology, deadline, tell):
-                return unavailable
+            if no_lease_warning := await self._take(topology, deadline, tell):
+                return no_lease_warning
         self.number = min(lease.revision for lease in self._held.values())
         return None
 
     async def _take(self, topology: str, deadline: float, tell: Callable[[str], None]) -> Unavailable | None:
         with waiting(f"for the lease of topology {topology}", deadline - now()) as wait:
-            return await self._taken(topology, deadline, tell, wait)
-
-    async def _taken(
-        self, topology: str, deadline: float, tell: Callable[[str], None], wait: Wait
-    ) -> Unavailable | None:
-        told, unmoved = "", _Unmoved()
-        while True:
-            before = now()
-            there: Found | Put = await self._look(topology)
-            if isinstance(there, Free | Ours):  # ours: the answer to an earlier attempt was lost
-                said = await self._put(topology, there.revision)
-                if isinstance(said, Stored):
-                    self._held[topology] = _Lease(said.revision, before + self._terms.trusted)
-                    return None
-                self.waited = self.waited or isinstance(said, Conflict)  # the other holder may be gone by the next look
-                if why := _never(said):
-                    return Unavailable(why, way_out(said, MEND))
-                there = said
-            elif isinstance(there, Held):
-                unmoved.see(there.revision)
-                if str(there.holder) != told:
-                    told, self.waited = str(there.holder), True
-                    wait.what, wait.quiet = f"for topology {topology}, which is being applied by {told}", 0
-                    tell(f"topology {topology} is being applied by {told}; waiting up to {deadline - now():.0f} s")
-            elif isinstance(there, Refusal | NoAnswer) and (why := _never(there)):
-                return Unavailable(why)
-            if self._stop.is_set():
-                return Unavailable("the run was stopped before it had the lease")
-            if now() >= deadline:
-                outlasts = unmoved.seconds > self._terms.ttl
-                raise CannotContinue(_still_held(topology, there, self._terms, outlasts=outlasts))
-            await asyncio.sleep(0.2)
+            reported, unmoved = "", _Unmoved()
+            while True:
+                before = now()
+                state: Found | Put = await self._look(topology)
+                if isinstance(state, Free | Ours):  # ours: the answer to an earlier attempt was lost
+                    answer = await self._put(topology, state.revision)
+                    if isinstance(answer, Stored):
+                        self._held[topology] = _Lease(answer.revision, before + self._terms.trusted)
+                        return None
+                    self.waited = self.waited or isinstance(
+                        answer, Conflict
+                    )  # the other holder may be gone by the next look
+                    if why := _why_useless(answer):
+                        return Unavailable(why, fix_for_refusal(answer, MEND))
+                    state = answer
+                elif isinstance(state, Held):
+                    unmoved.see(state.revision)
+                    if str(state.holder) != reported:
+                        reported, self.waited = str(state.holder), True
+                        wait.what, wait.quiet = f"for topology {topology}, which is being applied by {reported}", 0
+                        tell(
+                            f"topology {topology} is being applied by {reported}; waiting up to {deadline - now():.0f} s"
+                        )
+                elif isinstance(state, Refusal | NoAnswer) and (why := _why_useless(state)):
+                    return Unavailable(why)
+                if self._stop.is_set():
+                    return Unavailable("the run was stopped before it had the lease")
+                if now() >= deadline:
+                    outlasts = unmoved.seconds > self._terms.ttl
+                    raise _still_held(topology, state, self._terms, outlasts=outlasts)
+                await asyncio.sleep(0.2)
 
     async def keep(self) -> None:
         """Renew until cancelled or lost, and sooner again when a renewal failed."""
@@ -257,26 +258,26 @@ class Leases:
 
     async def _renew(self, topology: str) -> bool:
         lease, before = self._held[topology], now()
-        said = await self._put(topology, lease.revision)
-        if isinstance(said, Stored):
-            self._held[topology] = _Lease(said.revision, before + self._terms.trusted)
+        answer = await self._put(topology, lease.revision)
+        if isinstance(answer, Stored):
+            self._held[topology] = _Lease(answer.revision, before + self._terms.trusted)
             return True
-        lease.refused = _refused(said)
-        if isinstance(said, NoAnswer) and said.outcome_unknown and lease.unanswered is None:
+        lease.refused = _why_not_renewed(answer)
+        if isinstance(answer, NoAnswer) and answer.outcome_unknown and lease.unanswered is None:
             lease.unanswered = before
-        if isinstance(said, Conflict) or (isinstance(said, NoAnswer) and said.outcome_unknown):
+        if isinstance(answer, Conflict) or (isinstance(answer, NoAnswer) and answer.outcome_unknown):
             self._see(topology, lease, await self._look(topology))
         return False
 
-    def _see(self, topology: str, lease: _Lease, there: Found | Refusal | NoAnswer) -> None:
+    def _see(self, topology: str, lease: _Lease, state: Found | Refusal | NoAnswer) -> None:
         """Look at the lease after a renewal that failed, or whose answer did not come."""
-        if isinstance(there, Ours) and there.revision != lease.revision:
+        if isinstance(state, Ours) and state.revision != lease.revision:
             if lease.unanswered is not None:  # one of those arrived, and none before the first of them was sent
                 lease.until = max(lease.until, lease.unanswered + self._terms.trusted)
-            lease.revision, lease.unanswered = there.revision, None
-        elif isinstance(there, Held):
-            self._lost = f"the lease of topology {topology} was taken over by {there.holder}"
-        elif isinstance(there, Free):
+            lease.revision, lease.unanswered = state.revision, None
+        elif isinstance(state, Held):
+            self._lost = f"the lease of topology {topology} was taken over by {state.holder}"
+        elif isinstance(state, Free):
             self._lost = f"the lease of topology {topology} ran out, or was removed by `reconciler unlock`"
 
     async def give_back(self) -> None:
@@ -285,23 +286,23 @@ class Leases:
             await asyncio.gather(*map(self._give_back, self._held))
 
     async def _give_back(self, topology: str) -> None:
-        said = await self._put(topology, self._held[topology].revision, b"", GIVEN_BACK)
-        if isinstance(said, Conflict) and isinstance(there := await self._look(topology), Ours):
-            await self._put(topology, there.revision, b"", GIVEN_BACK)  # a renewal was under way when the block ended
+        answer = await self._put(topology, self._held[topology].revision, b"", GIVEN_BACK)
+        if isinstance(answer, Conflict) and isinstance(state := await self._look(topology), Ours):
+            await self._put(topology, state.revision, b"", GIVEN_BACK)  # a renewal was under way when the block ended
 
     async def _look(self, topology: str) -> Found | Refusal | NoAnswer:
-        there = await entry(self._js, BUCKET, lease_key(topology))
-        if isinstance(there, Refusal | NoAnswer):
-            return there
-        return read_lease(there, topology, self._holders[topology].run)
+        lease = await entry(self._js, BUCKET, lease_key(topology))
+        if isinstance(lease, Refusal | NoAnswer):
+            return lease
+        return read_lease(lease, topology, self._holders[topology].run)
 
     async def _put(
         self, topology: str, revision: int, value: bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> Put:
-        said = encode_holder(self._holders[topology]) if value is None else value
+        content = encode_holder(self._holders[topology]) if value is None else value
         term = {"Nats-TTL": f"{self._terms.ttl}s"}
         return await self._js.put_entry(
-            BUCKET, lease_key(topology), said, expected_revision=revision, headers=headers or term
+            BUCKET, lease_key(topology), content, expected_revision=revision, headers=headers or term
         )
 
 
@@ -317,55 +318,56 @@ async def leased(
     """Hold the leases inside the block, and give them back after it. Waiting ends once `stop` is set, which also
     happens when a lease is lost. Raises CannotContinue while somebody else has one."""
     terms = terms or LeaseTerms.usual()
-    beside = js.beside(within=terms.every)
-    leases = Leases(beside, {holder.topology: holder for holder in holders}, terms, stop or asyncio.Event())
+    renewing = js.beside(within=terms.every)
+    leases = Leases(renewing, {holder.topology: holder for holder in holders}, terms, stop or asyncio.Event())
     keeping = asyncio.create_task(leases.keep())
     try:
-        unavailable = await leases.take(tell)
-        yield unavailable or leases
+        no_lease_warning = await leases.take(tell)
+        yield no_lease_warning or leases
     finally:
         keeping.cancel()
         await asyncio.gather(keeping, return_exceptions=True)
         await leases.give_back()
-        await beside.close()
+        await renewing.close()
 
 
-def _refused(said: Put) -> str:
+def _why_not_renewed(answer: Put) -> str:
     """Return the words after "not renewed in time"; the bucket shows what a conflict means."""
-    if why := _never(said):
-        return f": {why}; {way_out(said, MEND)}"
-    if isinstance(said, NoAnswer) and said.why is Silence.TIMEOUT:
-        return f": {said}. If it answers anything else, {STORES_NOTHING}"
-    return f": {said}" if isinstance(said, NoAnswer | Refusal) else ""
+    if why := _why_useless(answer):
+        return f": {why}; {fix_for_refusal(answer, MEND)}"
+    if isinstance(answer, NoAnswer) and answer.why is Silence.TIMEOUT:
+        return f": {answer}. If it answers anything else, {STORES_NOTHING}"
+    return f": {answer}" if isinstance(answer, NoAnswer | Refusal) else ""
 
 
-def _never(said: Put | Refusal | NoAnswer) -> str | None:
+def _why_useless(answer: Put | Refusal | NoAnswer) -> str | None:
     """Return why trying again is useless. A server that has just come to lead the cluster may say that there is no
     bucket, because it has not heard of it yet; leases are only taken where there is one."""
-    if isinstance(said, Refusal) and said.err_code == NO_STREAM:
+    if isinstance(answer, Refusal) and answer.err_code == NO_STREAM:
         return None
-    return str(said) if isinstance(said, Refusal | NoAnswer) and not passes(said) else None
+    return str(answer) if isinstance(answer, Refusal | NoAnswer) and not passes(answer) else None
 
 
-def _still_held(topology: str, there: Found | Put, terms: LeaseTerms, *, outlasts: bool) -> Diagnostic:
-    """`outlasts`: nobody renewed it for longer than a lease lasts, and the server did not remove it."""
+def _still_held(topology: str, state: Found | Put, terms: LeaseTerms, *, outlasts: bool) -> CannotContinue:
+    """Return the error for a lease that somebody else kept. `outlasts`: nobody renewed it for longer than a lease lasts,
+    and the server did not remove it."""
     fix = f"Apply again; others may be applying one after the other, or bucket {BUCKET} may have no leader."
-    if isinstance(there, Held):
-        message = f"Topology {topology} was still being applied by {there.holder} after {terms.patience:g} s."
+    if isinstance(state, Held):
+        message = f"Topology {topology} was still being applied by {state.holder} after {terms.patience:g} s."
         fix = "Wait for it and apply again. If that process is gone and the lease stays: reconciler unlock PATHS"
         if outlasts:
             message += " Nobody renewed its lease meanwhile, but the server has not removed it."
             fix = f"Most likely {STORES_NOTHING}. Then apply again. Otherwise: reconciler unlock PATHS"
     else:
-        why = f": {there}" if isinstance(there, Refusal | NoAnswer) else ""
+        why = f": {state}" if isinstance(state, Refusal | NoAnswer) else ""
         message = f"The lease of topology {topology} could not be taken within {terms.patience:g} s{why}."
-        if isinstance(there, NoAnswer) and there.why is Silence.TIMEOUT:
+        if isinstance(state, NoAnswer) and state.why is Silence.TIMEOUT:
             fix = f"Most likely {STORES_NOTHING}. Then apply again."
     message += " Nothing was changed."
-    return Diagnostic(severity=Severity.ERROR, code="LE202", name="lease-held", message=message, fix=fix)
+    return CannotContinue.because("LE202", "lease-held", message, fix=fix)
 
 
-def unavailable(why: Unavailable) -> Diagnostic:
+def no_lease_warning(why: Unavailable) -> Diagnostic:
     """Return the warning LE201 for an apply that continues without a lease, and how to get one next time."""
     return Diagnostic(
         severity=Severity.WARNING, code="LE201", name="no-lease", fix=why.fix,
@@ -374,7 +376,7 @@ def unavailable(why: Unavailable) -> Diagnostic:
     )  # fmt: skip
 
 
-def indispensable(why: Unavailable) -> Diagnostic:
+def lease_needed_error(why: Unavailable) -> Diagnostic:
     """Return the error for a plan that needs a lease, because nobody can undo what it does."""
     return Diagnostic(
         severity=Severity.ERROR, code="LE206", name="lease-needed", fix=why.fix,

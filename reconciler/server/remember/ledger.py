@@ -15,7 +15,7 @@ from reconciler.model.records import BUCKET, ID_KEY, Owned, decode_key, encode_k
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.server.read import lost_answers as settled
-from reconciler.server.remember.capacity import way_out
+from reconciler.server.remember.capacity import fix_for_refusal
 from reconciler.server.wire.answers import NO_PEERS, Answer, Conflict, Put, Refusal, Stored, passes
 from reconciler.server.wire.api import JetStream, Pauses
 from reconciler.server.wire.pipeline import NoAnswer, Silence
@@ -34,7 +34,7 @@ Record = Owned | None
 def revisions(snapshot: Snapshot) -> dict[Address, int]:
     """Return the revision of each record's key, including deletion markers."""
     entries = snapshot.entries.get(BUCKET, {}).items()
-    return {address: one.revision for key, one in entries if (address := decode_key(key)) is not None}
+    return {address: entry.revision for key, entry in entries if (address := decode_key(key)) is not None}
 
 
 def next_revision(snapshot: Snapshot) -> int:
@@ -43,42 +43,42 @@ def next_revision(snapshot: Snapshot) -> int:
     return int(state.get("last_seq", 0)) + (ID_KEY not in snapshot.entries.get(BUCKET, {})) + 1
 
 
-async def ensure(js: JetStream, snapshot: Snapshot) -> Diagnostic | None:
+async def ensure_bucket(js: JetStream, snapshot: Snapshot) -> Diagnostic | None:
     """Make the bucket and its id on the first apply, or return why this user cannot have them, which stops nothing
     else."""
     if STREAM not in snapshot.streams:
-        said = await _create(js, snapshot.target)
-        if isinstance(said, Refusal | NoAnswer) and not (isinstance(said, Refusal) and said.err_code == EXISTS):
-            return _cannot(said, "the bucket could not be created")
+        answer = await _create_with_replicas(js, snapshot.target)
+        if isinstance(answer, Refusal | NoAnswer) and not (isinstance(answer, Refusal) and answer.err_code == EXISTS):
+            return _not_writable(answer, "the bucket could not be created")
     if ID_KEY not in snapshot.entries.get(BUCKET, {}):  # also where an earlier run got no further than the bucket
-        return await _identify(js)
+        return await _write_id(js)
     return None
 
 
-async def _create(js: JetStream, target: Target) -> Answer:
+async def _create_with_replicas(js: JetStream, target: Target) -> Answer:
     """Ask for three replicas where there are three peers. A cluster does not say how many it has, so this just
     tries."""
     replicas = 1 if target.peers is not None and target.peers < 3 else 3
-    said = await _made(js, _bucket(target, replicas))
-    if isinstance(said, Refusal) and said.err_code in TOO_FEW_PEERS and replicas > 1:
-        said = await _made(js, _bucket(target, 1))
-    return said
+    answer = await _create_bucket(js, _bucket_config(target, replicas))
+    if isinstance(answer, Refusal) and answer.err_code in TOO_FEW_PEERS and replicas > 1:
+        answer = await _create_bucket(js, _bucket_config(target, 1))
+    return answer
 
 
-async def _made(js: JetStream, config: Mapping[str, Json]) -> Answer:
-    async def there() -> Answer | None:
-        seen = await js.read(f"STREAM.INFO.{STREAM}")
-        return seen if isinstance(seen, Mapping) else None
+async def _create_bucket(js: JetStream, config: Mapping[str, Json]) -> Answer:
+    async def existing() -> Answer | None:
+        info = await js.read(f"STREAM.INFO.{STREAM}")
+        return info if isinstance(info, Mapping) else None
 
-    return await settled.written(js, lambda: js.write(f"STREAM.CREATE.{STREAM}", config, level=1), there)
+    return await settled.write_until_known(js, lambda: js.write(f"STREAM.CREATE.{STREAM}", config, level=1), existing)
 
 
-async def _identify(js: JetStream) -> Diagnostic | None:
+async def _write_id(js: JetStream) -> Diagnostic | None:
     """Write the id; the first writer decides it. In a cluster the new bucket may need a moment until it listens."""
     with Pauses(js.patience, f"for bucket {BUCKET}, which was just made, to take its first entry") as pauses:
-        while isinstance(said := await _put_id(js), Refusal | NoAnswer):
-            if not (passes(said) and await pauses.rest()):
-                return _cannot(said, "the bucket's id could not be written")
+        while isinstance(answer := await _put_id(js), Refusal | NoAnswer):
+            if not (passes(answer) and await pauses.rest()):
+                return _not_writable(answer, "the bucket's id could not be written")
     return None
 
 
@@ -86,7 +86,7 @@ async def _put_id(js: JetStream) -> Put:
     return await js.put_entry(BUCKET, ID_KEY, secrets.token_hex(16).encode(), expected_revision=0)
 
 
-def _bucket(target: Target, replicas: int) -> dict[str, Json]:
+def _bucket_config(target: Target, replicas: int) -> dict[str, Json]:
     bound = {"max_bytes": ROOM} if target.limits.get("max_bytes_required") else {}
     return {
         "name": STREAM, "subjects": [f"$KV.{BUCKET}.>"], "max_msgs_per_subject": 1, "discard": "new",
@@ -95,43 +95,45 @@ def _bucket(target: Target, replicas: int) -> dict[str, Json]:
     }  # fmt: skip
 
 
-def _cannot(said: Refusal | NoAnswer, what: str) -> Diagnostic:
+def _not_writable(answer: Refusal | NoAnswer, attempt: str) -> Diagnostic:
     """A user without permission or room continues without the bucket. Where the bucket may be there in a moment,
     somebody else may be at work, and only the bucket keeps two applies apart."""
-    if passes(said):
-        message = f"Bucket {BUCKET}, which keeps two applies apart, cannot be used yet: {what} ({said}). Nothing else was changed."
+    if passes(answer):
+        message = f"Bucket {BUCKET}, which keeps two applies apart, cannot be used yet: {attempt} ({answer}). Nothing else was changed."
         fix = f"Apply again when the server answers: nats stream info {STREAM}"
         raise CannotContinue.because("LE105", "ledger-unreadable", message, fix=fix)
     return Diagnostic(
         severity=Severity.WARNING, code="LE102", name="ledger-not-writable",
-        message=f"what is applied cannot be recorded as owned: {what}: {said}; drift and removals need that",
+        message=f"what is applied cannot be recorded as owned: {attempt}: {answer}; drift and removals need that",
         fix=f"allow publishing to $JS.API.STREAM.CREATE.{STREAM} and $KV.{BUCKET}.>",
     )  # fmt: skip
 
 
-async def write(js: JetStream, records: Mapping[Address, Record], known: Mapping[Address, int]) -> list[Diagnostic]:
+async def write(
+    js: JetStream, records: Mapping[Address, Record], revisions_read: Mapping[Address, int]
+) -> list[Diagnostic]:
     """Write or drop many records at once, each expecting the revision it was read at (`known`; absent: no entry).
 
     Losing a record costs three-way drift, never data: an unwritten record is reported, and nothing fails.
     """
-    writes = (_write(js, address, record, known.get(address, 0)) for address, record in records.items())
-    said = await asyncio.gather(*writes)
+    writes = (_write_record(js, address, record, revisions_read.get(address, 0)) for address, record in records.items())
+    answers = await asyncio.gather(*writes)
     unwritten: dict[tuple[bool, object], list[tuple[Address, NotStored]]] = {}
-    for (address, record), put in zip(records.items(), said, strict=True):
+    for (address, record), put in zip(records.items(), answers, strict=True):
         if not isinstance(put, Stored):
-            unwritten.setdefault((record is None, _sort(put)), []).append((address, put))
+            unwritten.setdefault((record is None, _failure_kind(put)), []).append((address, put))
     return [_not_written(those, is_left=is_left) for (is_left, _), those in unwritten.items()]
 
 
-def _sort(said: NotStored) -> object:
+def _failure_kind(answer: NotStored) -> object:
     """The text of an answer without the key or revision it names, so that similar answers count as one."""
-    if isinstance(said, NoAnswer):
+    if isinstance(answer, NoAnswer):
         # the reason why nothing was sent is a sort of its own
-        return str(said) if said.why is Silence.UNSENT else said.why
-    return said.err_code if isinstance(said, Refusal) else Conflict
+        return str(answer) if answer.why is Silence.UNSENT else answer.why
+    return answer.err_code if isinstance(answer, Refusal) else Conflict
 
 
-async def _write(js: JetStream, address: Address, record: Record, revision: int) -> Put:
+async def _write_record(js: JetStream, address: Address, record: Record, revision: int) -> Put:
     """Write a record; a value that is there already was written all the same, or by an apply we waited for."""
     key = encode_key(address)
     if record is None:
@@ -143,8 +145,8 @@ async def _write(js: JetStream, address: Address, record: Record, revision: int)
 def _not_written(those: Sequence[tuple[Address, NotStored]], *, is_left: bool) -> Diagnostic:
     """Report failures once per sort, in the words of the first: a lost lease is one failure, however much was applied.
     `is_left` says that the record was to be removed."""
-    address, said = those[0]
-    what, nor, again = (
+    address, answer = those[0]
+    deed, nor, again = (
         ("done, but still recorded as owned", "so are", "apply again, which forgets it")
         if is_left
         else ("applied, but not recorded as owned", "nor are", "apply again, which adopts whatever is not recorded")
@@ -152,5 +154,5 @@ def _not_written(those: Sequence[tuple[Address, NotStored]], *, is_left: bool) -
     others = f" ({nor} {len(those) - 1:_} others)" if those[1:] else ""
     return Diagnostic(
         severity=Severity.WARNING, code="LE103", name="record-not-written", address=str(address),
-        message=f"{what}{others}: {said}", fix=way_out(said, again),
+        message=f"{deed}{others}: {answer}", fix=fix_for_refusal(answer, again),
     )  # fmt: skip

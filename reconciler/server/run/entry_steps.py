@@ -27,16 +27,16 @@ async def put(run: RunContext, step: Step) -> Result:
     """Write the entry, unless somebody else wrote its key after the plan was made."""
     bucket, key = step.on
     value, expected = (step.value or "").encode(), run.written.get(step.on, step.revision)
-    said = await _when_listening(lambda: settled.put(run.js, bucket, key, value, expected_revision=expected))
-    return await _written(run, step, said)
+    answer = await _when_listening(lambda: settled.put(run.js, bucket, key, value, expected_revision=expected))
+    return await _result_of(run, step, answer)
 
 
 async def remove(run: RunContext, step: Step) -> Result:
     """Delete the entry, unless somebody else wrote its key after the plan was made."""
     bucket, key = step.on
     expected = run.written.get(step.on, step.revision)
-    said = await _when_listening(lambda: settled.delete(run.js, bucket, key, expected_revision=expected))
-    return await _written(run, step, said)
+    answer = await _when_listening(lambda: settled.delete(run.js, bucket, key, expected_revision=expected))
+    return await _result_of(run, step, answer)
 
 
 async def _when_listening(put: Callable[[], Awaitable[Put]]) -> Put:
@@ -44,39 +44,39 @@ async def _when_listening(put: Callable[[], Awaitable[Put]]) -> Put:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + SETTLING
     while True:
-        said = await put()
-        if not (isinstance(said, NoAnswer) and said.why is Silence.NO_RESPONDERS) or loop.time() > deadline:
-            return said
+        answer = await put()
+        if not (isinstance(answer, NoAnswer) and answer.why is Silence.NO_RESPONDERS) or loop.time() > deadline:
+            return answer
         await asyncio.sleep(0.05)
 
 
-async def _written(run: RunContext, step: Step, said: Put) -> Result:
-    if isinstance(said, Conflict):
-        return await _changed(run, step, said)
-    if isinstance(said, Stored):
-        run.written[step.on] = said.revision
-        return Succeeded(revision=said.revision)
-    if isinstance(said, NoAnswer) and said.outcome_unknown:
-        return problems.in_doubt(step, said)
-    return problems.refused(step, said)
+async def _result_of(run: RunContext, step: Step, answer: Put) -> Result:
+    if isinstance(answer, Conflict):
+        return await _changed_since_plan(run, step, answer)
+    if isinstance(answer, Stored):
+        run.written[step.on] = answer.revision
+        return Succeeded(revision=answer.revision)
+    if isinstance(answer, NoAnswer) and answer.outcome_unknown:
+        return problems.in_doubt(step, answer)
+    return problems.refused(step, answer)
 
 
-async def _changed(run: RunContext, step: Step, said: Conflict) -> Unsuccessful:
+async def _changed_since_plan(run: RunContext, step: Step, conflict: Conflict) -> Unsuccessful:
     """Describe what somebody wrote there, with the value the plan was made from and the wanted one, as far as these are
     known."""
     planned, now = run.forms.stored(step.on), await entry(run.js, *step.on)
     is_as_planned = step.on not in run.written and (planned.revision if planned else 0) == step.revision
     if isinstance(now, Refusal | NoAnswer) or not is_as_planned:
-        return problems.changed(step, [str(said)])
-    was, is_, wanted = _record(planned), _record(now), _decoded(step.value)
+        return problems.changed(step, [str(conflict)])
+    was, is_, wanted = _record_in(planned), _record_in(now), _decoded(step.value)
     if was is not None and is_ is None:
         return problems.gone(step)
-    found = _strayed(was, is_, wanted)
-    return problems.strayed(step, found) if found else problems.changed(step, [str(said)])
+    changed = _changed_fields(was, is_, wanted)
+    return problems.strayed(step, changed) if changed else problems.changed(step, [str(conflict)])
 
 
-def _record(there: Entry | None) -> Json:
-    return None if there is None or there.deleted else _decoded(there.value)
+def _record_in(stored: Entry | None) -> Json:
+    return None if stored is None or stored.deleted else _decoded(stored.value)
 
 
 def _decoded(value: bytes | str | None) -> Json:
@@ -86,7 +86,7 @@ def _decoded(value: bytes | str | None) -> Json:
         return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
-def _strayed(was: Json, is_: Json, wanted: Json) -> list[Strayed]:
+def _changed_fields(was: Json, is_: Json, wanted: Json) -> list[Strayed]:
     """Compare by the fields of the record, or as a whole where one of the two has none."""
     if not (isinstance(was, Mapping) and isinstance(is_, Mapping)):
         was, is_, wanted = {"record": was}, {"record": is_}, {"record": wanted}

@@ -58,11 +58,15 @@ async def execute(
     stops what comes after them. `last_look` judges what is to be changed or deleted, just before. `streams` are those that were
     read, which show how many servers there are."""
     events: asyncio.Queue[Event | None] = asyncio.Queue()
-    seen = Acknowledged()
-    seen.show(streams)
-    guarded = js.writing_unless(may_write).doubting(seen.contradicts)
+    acknowledged = Acknowledged()
+    acknowledged.show(streams)
+    guarded = js.writing_unless(may_write).doubting(acknowledged.contradicts)
     run = RunContext(
-        guarded, forms, lambda step, text: events.put_nowait(Waiting(step=step, text=text)), last_look, seen=seen
+        guarded,
+        forms,
+        lambda step, text: events.put_nowait(Waiting(step=step, text=text)),
+        last_look,
+        seen=acknowledged,
     )
     course = _RunState(run, steps, window, events.put_nowait, may_write, stop or asyncio.Event())
     course.settle(known)
@@ -127,8 +131,8 @@ class _RunState:
             raise self._mistake  # our own error must not pass for an outcome
         return await self._account()
 
-    def settle(self, known: Iterable[Settled]) -> None:
-        for outcome in known:
+    def settle(self, outcomes: Iterable[Settled]) -> None:
+        for outcome in outcomes:
             self._settle(outcome)
 
     def _start_ready(self) -> None:
@@ -146,7 +150,7 @@ class _RunState:
             self._over.set()
 
     def _is_stopped(self) -> bool:
-        """Asked before each step: a run may be stopped before it has begun."""
+        """Must nothing new be started? It is asked before each step: a run may be stopped before it has begun."""
         self._stopped = self._stopped or self._may_write() or ("interrupted" if self._stop.is_set() else None)
         return self._stopped is not None
 
@@ -155,8 +159,8 @@ class _RunState:
         if isinstance(result, Succeeded):
             self._settle(Done(step=step, echo=result.echo, revision=result.revision))
         elif isinstance(result, Unsuccessful):
-            said = Failed(step=step, reason=result.reason, nothing_done=result.nothing_done, strayed=result.strayed)
-            self._settle(said)
+            failed = Failed(step=step, reason=result.reason, nothing_done=result.nothing_done, strayed=result.strayed)
+            self._settle(failed)
         else:
             self._settle(InDoubt(step=step, reason=result.reason))
 

@@ -32,23 +32,23 @@ async def verify(js: JetStream, done: Iterable[Done]) -> list[Failed]:
     patience = 0 if any(_is_of_a_single_server(outcome) for outcome in last.values()) else FOLLOWS
     with Pauses(patience, f"until every server shows what was done ({len(last):_} objects)") as pauses:
         while True:
-            failed = await _look(js, last, verb)
+            failed = await _unlike_done(js, last, verb)
             if not failed or not await pauses.rest():
                 return failed
 
 
-async def _look(js: JetStream, last: Mapping[tuple[str, ...], Done], verb: str) -> list[Failed]:
-    streams = await _names(js, f"STREAM.{verb}", "streams")
+async def _unlike_done(js: JetStream, last: Mapping[tuple[str, ...], Done], verb: str) -> list[Failed]:
+    streams = await _listed_names(js, f"STREAM.{verb}", "streams")
     touched = sorted({on[0] for on in last if len(on) == 2 and (streams is None or on[0] in streams)})
-    lists = await asyncio.gather(*(_names(js, f"CONSUMER.{verb}.{stream}", "consumers") for stream in touched))
+    lists = await asyncio.gather(*(_listed_names(js, f"CONSUMER.{verb}.{stream}", "consumers") for stream in touched))
     consumers = dict(zip(touched, lists, strict=True))
-    return [failed for outcome in last.values() if (failed := _judge(outcome, streams, consumers)) is not None]
+    return [failed for outcome in last.values() if (failed := _failure_of(outcome, streams, consumers)) is not None]
 
 
-def _judge(outcome: Done, streams: set[str] | None, consumers: Mapping[str, set[str] | None]) -> Failed | None:
+def _failure_of(outcome: Done, streams: set[str] | None, consumers: Mapping[str, set[str] | None]) -> Failed | None:
     step = outcome.step
-    there = streams if len(step.on) == 1 else consumers.get(step.on[0], set())
-    if there is None or (step.on[-1] in there) == (step.call in _MADE):
+    existing = streams if len(step.on) == 1 else consumers.get(step.on[0], set())
+    if existing is None or (step.on[-1] in existing) == (step.call in _MADE):
         return None
     if len(step.on) == 2 and step.on[0] not in consumers:
         return None  # its stream was deleted after it was created, and is judged itself
@@ -56,9 +56,9 @@ def _judge(outcome: Done, streams: set[str] | None, consumers: Mapping[str, set[
     return Failed(step=step, reason=unlike.reason, nothing_done=False)
 
 
-async def _names(js: JetStream, endpoint: str, section: Section) -> set[str] | None:
-    found = await listed(js, endpoint, section)
-    return {*found.items, *found.silent} if isinstance(found, Listed) else None
+async def _listed_names(js: JetStream, endpoint: str, section: Section) -> set[str] | None:
+    answer = await listed(js, endpoint, section)
+    return {*answer.items, *answer.silent} if isinstance(answer, Listed) else None
 
 
 def _is_clustered(outcome: Done) -> bool:

@@ -14,13 +14,13 @@ from reconciler.model.wire.snapshot import Entry
 from reconciler.model.wire.steps import Step
 from reconciler.server.read.read_kv import entry
 from reconciler.server.run import problems
-from reconciler.server.run.handling import POLL, Result, RunContext, Succeeded, info_of, is_missing
+from reconciler.server.run.handling import POLL, Result, RunContext, Succeeded, info_endpoint, is_missing
 from reconciler.server.wire.answers import NO_MESSAGE, Answer, Refusal
 from reconciler.server.wire.pipeline import NoAnswer
 
 
 @dataclass(frozen=True, slots=True)
-class _Shut:
+class _Closed:
     """Not yet."""
 
     why: str
@@ -35,51 +35,53 @@ LOOK_AGAIN = None
 """It may be open; another look decides, even when the time is over."""
 
 
-async def _opened(run: RunContext, step: Step, look: Callable[[], Awaitable[Result | _Shut | None]]) -> Result:
+async def _wait_until_open(
+    run: RunContext, step: Step, look: Callable[[], Awaitable[Result | _Closed | None]]
+) -> Result:
     """Look until the state is reached or the step's time is over, and say what it waits for whenever that changes."""
     loop = asyncio.get_running_loop()
     within = float(step.body["timeout"]) / 1e9
     deadline = loop.time() + within
     with waiting("", within, quiet=0) as wait:
-        while (seen := await look()) is LOOK_AGAIN or isinstance(seen, _Shut):
-            if seen is not LOOK_AGAIN:
-                if seen.anew:
+        while (state := await look()) is LOOK_AGAIN or isinstance(state, _Closed):
+            if state is not LOOK_AGAIN:
+                if state.anew:
                     deadline = loop.time() + within
                     wait.begins_anew(within)
                 if loop.time() >= deadline:
-                    return seen.late
-                if seen.why != wait.what:
-                    wait.what = seen.why
-                    run.tell(step, f"waiting {seen.why}")
+                    return state.late
+                if state.why != wait.what:
+                    wait.what = state.why
+                    run.tell(step, f"waiting {state.why}")
             await asyncio.sleep(POLL)
-        return seen
+        return state
 
 
 async def consumers_gone(run: RunContext, step: Step) -> Result:
     """Wait until the members' consumers are gone. Members delete them themselves when they see that the record is gone;
     nobody else can do it safely."""
 
-    async def look() -> Result | _Shut:
+    async def look() -> Result | _Closed:
         names = await _consumers_left(run, step)
-        return _Shut(f"for {', '.join(names)} to leave", problems.still_there(step, names)) if names else Succeeded()
+        return _Closed(f"for {', '.join(names)} to leave", problems.still_there(step, names)) if names else Succeeded()
 
-    return await _opened(run, step, look)
+    return await _wait_until_open(run, step, look)
 
 
 async def _consumers_left(run: RunContext, step: Step) -> list[str]:
-    """The named consumers that are not known to be gone; without names, all consumers."""
+    """Return the named consumers that are not known to be gone; without names, all consumers."""
     stream, names = step.on[0], sorted(step.body.get("names", ()))
     if "names" not in step.body:
-        said = await run.js.read(f"CONSUMER.NAMES.{stream}")
-        unread = [] if is_missing(said) else ["consumers that could not be listed"]
-        return sorted(said.get("consumers") or ()) if isinstance(said, Mapping) else unread
+        answer = await run.js.read(f"CONSUMER.NAMES.{stream}")
+        unread = [] if is_missing(answer) else ["consumers that could not be listed"]
+        return sorted(answer.get("consumers") or ()) if isinstance(answer, Mapping) else unread
     answers = {name: await run.js.read(f"CONSUMER.INFO.{stream}.{name}") for name in names}
-    return [name for name, said in answers.items() if not is_missing(said)]
+    return [name for name, answer in answers.items() if not is_missing(answer)]
 
 
 async def replicas_current(run: RunContext, step: Step) -> Result:
     """Wait until the stream's servers no longer change and every replica is current."""
-    return await _still(run, step, problems.still_moving)
+    return await _wait_until_current(run, step, problems.still_moving)
 
 
 async def consumer_everywhere(run: RunContext, step: Step) -> Result:
@@ -88,14 +90,14 @@ async def consumer_everywhere(run: RunContext, step: Step) -> Result:
     loop = asyncio.get_running_loop()
     start = loop.time()
 
-    def is_there(seen: Mapping[str, Json]) -> bool:
-        return is_heard(seen, within=(loop.time() - start) * 1e9)
+    def is_there(info: Mapping[str, Json]) -> bool:
+        return is_heard(info, within=(loop.time() - start) * 1e9)
 
-    stood = await _still(run, step, problems.not_everywhere, is_there)
-    return await _begun(run, step, stood.echo) if step.body["is_new"] and isinstance(stood, Succeeded) else stood
+    stood = await _wait_until_current(run, step, problems.not_everywhere, is_there)
+    return await _check_start(run, step, stood.echo) if step.body["is_new"] and isinstance(stood, Succeeded) else stood
 
 
-async def _still(
+async def _wait_until_current(
     run: RunContext,
     step: Step,
     late: Callable[[Step, str], Result],
@@ -104,46 +106,46 @@ async def _still(
     """Wait until all replicas are current in two looks in a row: the first may show the state before the change."""
     looks = 0
 
-    async def look() -> Result | _Shut | None:
+    async def look() -> Result | _Closed | None:
         nonlocal looks
-        seen = await run.js.read(info_of(step))
-        if is_missing(seen):
+        answer = await run.js.read(info_endpoint(step))
+        if is_missing(answer):
             return problems.gone(step)
-        if isinstance(seen, Mapping) and stands_still(seen, step.body["replicas"]) and is_heard(seen):
-            looks = looks + 1 if is_there(seen) else 0
-            return Succeeded(seen) if looks == 2 else LOOK_AGAIN
+        if isinstance(answer, Mapping) and stands_still(answer, step.body["replicas"]) and is_heard(answer):
+            looks = looks + 1 if is_there(answer) else 0
+            return Succeeded(answer) if looks == 2 else LOOK_AGAIN
         looks = 0
-        how = _how_far(seen)
-        return _Shut(f"for the replicas of {'/'.join(step.on)}: {how}", late(step, how))
+        how = _what_is_behind(answer)
+        return _Closed(f"for the replicas of {'/'.join(step.on)}: {how}", late(step, how))
 
-    return await _opened(run, step, look)
+    return await _wait_until_open(run, step, look)
 
 
-async def _begun(run: RunContext, step: Step, seen: Mapping[str, Json]) -> Result:
+async def _check_start(run: RunContext, step: Step, info: Mapping[str, Json]) -> Result:
     """Check the start: the leader of a new consumer starts it by its own copy of the stream. If that copy has lost
     messages, the consumer starts after them, and the other copies would drop them too. A consumer that found no match
     on the way proves nothing."""
-    config, delivered = seen["config"], seen.get("delivered") or {}
+    config, delivered = info["config"], info.get("delivered") or {}
     start = start_sequence(config)
     if start is None or delivered.get("consumer_seq") or delivered.get("stream_seq", 0) < start:
         return Succeeded()
     for subjects in config.get("filter_subjects") or [config.get("filter_subject") or ">"]:
-        asked = {"seq": start, "next_by_subj": subjects}
-        said = await run.js.read(f"STREAM.MSG.GET.{step.on[0]}", asked)
-        if isinstance(said, Mapping) and said["message"]["seq"] <= delivered["stream_seq"]:
-            return problems.passes_over(step, said["message"]["seq"], delivered["stream_seq"])
-        if not isinstance(said, Mapping) and not (isinstance(said, Refusal) and said.err_code == NO_MESSAGE):
-            return problems.unreadable(step, said)
+        request = {"seq": start, "next_by_subj": subjects}
+        answer = await run.js.read(f"STREAM.MSG.GET.{step.on[0]}", request)
+        if isinstance(answer, Mapping) and answer["message"]["seq"] <= delivered["stream_seq"]:
+            return problems.passes_over(step, answer["message"]["seq"], delivered["stream_seq"])
+        if not isinstance(answer, Mapping) and not (isinstance(answer, Refusal) and answer.err_code == NO_MESSAGE):
+            return problems.unreadable(step, answer)
     return Succeeded()
 
 
-def _how_far(seen: Answer) -> str:
-    if not isinstance(seen, Mapping):
-        return str(seen)
-    cluster = seen.get("cluster") or {}
+def _what_is_behind(answer: Answer) -> str:
+    if not isinstance(answer, Mapping):
+        return str(answer)
+    cluster = answer.get("cluster") or {}
     status = ((cluster.get("desired") or {}).get("status") or {}).get("description")
     return status or (
-        f"{', '.join(behind)} not current" if (behind := lagging_servers(seen)) else "the servers are agreeing"
+        f"{', '.join(behind)} not current" if (behind := lagging_servers(answer)) else "the servers are agreeing"
     )
 
 
@@ -152,30 +154,30 @@ async def in_flight_done(run: RunContext, step: Step) -> Result:
     ack_wait the server would redeliver it in any case, so from then on waiting protects nobody."""
     delivered: int | None = None
 
-    async def look() -> Result | _Shut:
+    async def look() -> Result | _Closed:
         nonlocal delivered
-        seen = await run.js.read(info_of(step))
-        if not isinstance(seen, Mapping):
-            return problems.gone(step) if is_missing(seen) else problems.unreadable(step, seen)
-        delivered = seen["delivered"]["stream_seq"] if delivered is None else delivered
-        pending = seen.get("num_ack_pending")
-        floor = seen["ack_floor"]["stream_seq"]
+        answer = await run.js.read(info_endpoint(step))
+        if not isinstance(answer, Mapping):
+            return problems.gone(step) if is_missing(answer) else problems.unreadable(step, answer)
+        delivered = answer["delivered"]["stream_seq"] if delivered is None else delivered
+        pending = answer.get("num_ack_pending")
+        floor = answer["ack_floor"]["stream_seq"]
         if not pending or floor >= delivered or await _none_is_stored(run, step, floor + 1, delivered):
             return Succeeded()
-        return _Shut(
+        return _Closed(
             f"until the messages in flight on {'/'.join(step.on)} are acknowledged ({pending} left)", Succeeded()
         )
 
-    return await _opened(run, step, look)
+    return await _wait_until_open(run, step, look)
 
 
 async def _none_is_stored(run: RunContext, step: Step, first: int, last: int) -> bool:
     """A work queue stores what nobody has acknowledged. So is nothing of these subjects stored between the two? Where the
     server does not say, some may be."""
     for subject in (subjects := step.body.get("subjects", ())):
-        said = await run.js.read(f"STREAM.MSG.GET.{step.on[0]}", {"seq": first, "next_by_subj": subject})
-        is_none = isinstance(said, Refusal) and said.err_code == NO_MESSAGE
-        if not is_none and not (isinstance(said, Mapping) and said["message"]["seq"] > last):
+        answer = await run.js.read(f"STREAM.MSG.GET.{step.on[0]}", {"seq": first, "next_by_subj": subject})
+        is_none = isinstance(answer, Refusal) and answer.err_code == NO_MESSAGE
+        if not is_none and not (isinstance(answer, Mapping) and answer["message"]["seq"] > last):
             return False
     return bool(subjects)
 
@@ -186,79 +188,84 @@ async def mirror_caught_up(run: RunContext, step: Step) -> Result:
     loop = asyncio.get_running_loop()
     start, had = loop.time(), 0
 
-    async def look() -> Result | _Shut:
+    async def look() -> Result | _Closed:
         nonlocal had
-        seen = await run.js.read(info_of(step))
-        if is_missing(seen):
+        answer = await run.js.read(info_endpoint(step))
+        if is_missing(answer):
             return problems.gone(step)
-        if isinstance(seen, Mapping) and "mirror" not in seen["config"]:
+        if isinstance(answer, Mapping) and "mirror" not in answer["config"]:
             return Succeeded()
-        how = _how_far_behind(seen)
-        if isinstance(seen, Mapping) and not how:
+        how = _why_mirror_is_behind(answer)
+        if isinstance(answer, Mapping) and not how:
             if "from" in step.body:
-                how, had = await _not_copied(run, step, seen, had)
-            elif seen["mirror"]["active"] >= (loop.time() - start) * 1e9:
+                how, had = await _not_copied(run, step, answer, had)
+            elif answer["mirror"]["active"] >= (loop.time() - start) * 1e9:
                 how = "its origin has not been heard yet"
         if not how:
             return Succeeded()
-        return _Shut(f"for mirror {step.on[0]}: {how}", problems.still_behind(step, how))
+        return _Closed(f"for mirror {step.on[0]}: {how}", problems.still_behind(step, how))
 
-    return await _opened(run, step, look)
+    return await _wait_until_open(run, step, look)
 
 
 async def copy_listens(run: RunContext, step: Step) -> Result:
     """Wait until the server has set the copy up: from then on its origin keeps messages for it."""
 
-    async def look() -> Result | _Shut:
-        seen = await run.js.read(info_of(step))
-        if is_missing(seen):
+    async def look() -> Result | _Closed:
+        answer = await run.js.read(info_endpoint(step))
+        if is_missing(answer):
             return problems.gone(step)
-        if how := _how_silent(seen, step.body["from"]):
-            return _Shut(f"for stream {step.on[0]}: {how}", problems.not_listening(step, how))
+        if how := _why_not_listening(answer, step.body["from"]):
+            return _Closed(f"for stream {step.on[0]}: {how}", problems.not_listening(step, how))
         return Succeeded()
 
-    return await _opened(run, step, look)
+    return await _wait_until_open(run, step, look)
 
 
-def _how_silent(seen: Answer, origin: str) -> str:
+def _why_not_listening(answer: Answer, origin: str) -> str:
     """Return what a stream lacks to listen to this origin; empty: nothing."""
-    if not isinstance(seen, Mapping):
-        return str(seen)
-    told = [one for one in (seen.get("mirror"), *(seen.get("sources") or ())) if one and one.get("name") == origin]
-    errors = [one["error"].get("description", "") for one in told if one.get("error")]
+    if not isinstance(answer, Mapping):
+        return str(answer)
+    copied = [
+        source
+        for source in (answer.get("mirror"), *(answer.get("sources") or ()))
+        if source and source.get("name") == origin
+    ]
+    errors = [source["error"].get("description", "") for source in copied if source.get("error")]
     if errors:
         return f"{origin}: {errors[0]}"
-    return "" if told and all(hears(one) for one in told) else f"{origin} is not heard yet"
+    return "" if copied and all(hears(source) for source in copied) else f"{origin} is not heard yet"
 
 
 async def _not_copied(run: RunContext, step: Step, mirror: Mapping[str, Json], had: int) -> tuple[str, int]:
     """Return what its origin, up to message `had`, holds and the mirror does not, in words; and how far the origin is
     now."""
     origin, start = step.body["from"], max(mirror["state"]["last_seq"] + 1, step.body["first"])
-    asked = ({"seq": start, "next_by_subj": subject} for subject in step.body["subjects"])
-    info, *found = await asyncio.gather(
-        run.js.read(f"STREAM.INFO.{origin}"), *(run.js.read(f"STREAM.MSG.GET.{origin}", one) for one in asked)
+    requests = ({"seq": start, "next_by_subj": subject} for subject in step.body["subjects"])
+    info, *answers = await asyncio.gather(
+        run.js.read(f"STREAM.INFO.{origin}"),
+        *(run.js.read(f"STREAM.MSG.GET.{origin}", request) for request in requests),
     )
     if not isinstance(info, Mapping):
         return f"its origin {origin}: {info}", had
     now = int(info["state"]["last_seq"])
-    for said in found:
-        if isinstance(said, Mapping):
-            if not had or said["message"]["seq"] <= had:
-                return f"message {said['message']['seq']} of {origin} is not copied yet", now
-        elif not (isinstance(said, Refusal) and said.err_code == NO_MESSAGE):
-            return f"its origin {origin}: {said}", had
+    for answer in answers:
+        if isinstance(answer, Mapping):
+            if not had or answer["message"]["seq"] <= had:
+                return f"message {answer['message']['seq']} of {origin} is not copied yet", now
+        elif not (isinstance(answer, Refusal) and answer.err_code == NO_MESSAGE):
+            return f"its origin {origin}: {answer}", had
     return "", now
 
 
-def _how_far_behind(seen: Answer) -> str:
+def _why_mirror_is_behind(answer: Answer) -> str:
     """Return how far the mirror is behind by its own account; empty: not at all."""
-    if not isinstance(seen, Mapping):
-        return str(seen)
-    copied = seen.get("mirror") or {}
+    if not isinstance(answer, Mapping):
+        return str(answer)
+    copied = answer.get("mirror") or {}
     if error := (copied.get("error") or {}).get("description"):
         return str(error)
-    if not mirror_hears(seen):
+    if not mirror_hears(answer):
         return "its origin is silent"
     return f"{copied['lag']:_} messages behind" if copied.get("lag") else ""
 
@@ -269,48 +276,48 @@ async def members_back(run: RunContext, step: Step) -> Result:
     one. While a server is silent they cannot come back either, so their time begins when it answers."""
     loop = asyncio.get_running_loop()
 
-    async def look() -> Result | _Shut:
+    async def look() -> Result | _Closed:
         began = loop.time()
-        record, said = await asyncio.gather(entry(run.js, *step.body["record"]), _consumers(run, step))
-        if not (away := _members_away(step, said)):
+        record, answers = await asyncio.gather(entry(run.js, *step.body["record"]), _consumers_of_members(run, step))
+        if not (away := _members_away(step, answers)):
             return Succeeded()
-        if silent := _unanswered(record, *said.values()):
+        if silent := _first_silence(record, *answers.values()):
             return problems.members_unseen(step, silent)
         if _is_written_again(run, step, record):
             return problems.changed(step, ["somebody changed the membership again, and the members follow the new one"])
         was_silent = loop.time() - began > run.js.timeout
-        return _Shut(
+        return _Closed(
             f"for {', '.join(away)} to consume again",
             problems.still_away(step, away),
             anew=was_silent,
         )
 
-    return await _opened(run, step, look)
+    return await _wait_until_open(run, step, look)
 
 
-async def _consumers(run: RunContext, step: Step) -> dict[str, Answer]:
+async def _consumers_of_members(run: RunContext, step: Step) -> dict[str, Answer]:
     """Ask for all members' consumers at once: an answer that does not come holds up no other."""
     names = list(step.body["partitions"])
-    said = await asyncio.gather(*(run.js.read(f"CONSUMER.INFO.{step.on[0]}.{name}") for name in names))
-    return dict(zip(names, said, strict=True))
+    answers = await asyncio.gather(*(run.js.read(f"CONSUMER.INFO.{step.on[0]}.{name}") for name in names))
+    return dict(zip(names, answers, strict=True))
 
 
-def _members_away(step: Step, said: Mapping[str, Answer]) -> list[str]:
-    """Members without a consumer of exactly their partitions."""
+def _members_away(step: Step, answers: Mapping[str, Answer]) -> list[str]:
+    """Return the members without a consumer of exactly their partitions."""
 
-    def is_back(seen: Answer, numbers: Sequence[int]) -> bool:
-        return isinstance(seen, Mapping) and partitions_of(seen["config"]) == sorted(numbers)
+    def is_back(answer: Answer, numbers: Sequence[int]) -> bool:
+        return isinstance(answer, Mapping) and partitions_of(answer["config"]) == sorted(numbers)
 
-    return [name for name, numbers in step.body["partitions"].items() if not is_back(said[name], numbers)]
+    return [name for name, numbers in step.body["partitions"].items() if not is_back(answers[name], numbers)]
 
 
-def _unanswered(*said: object) -> Refusal | NoAnswer | None:
-    """The first answer that did not come, although asked patiently."""
-    silent = (one for one in said if isinstance(one, Refusal | NoAnswer) and not is_missing(one))
+def _first_silence(*answers: object) -> Refusal | NoAnswer | None:
+    """Return the first answer that did not come, although asked patiently."""
+    silent = (answer for answer in answers if isinstance(answer, Refusal | NoAnswer) and not is_missing(answer))
     return next(silent, None)
 
 
-def _is_written_again(run: RunContext, step: Step, there: object) -> bool:
+def _is_written_again(run: RunContext, step: Step, record: object) -> bool:
     """Was the record written again since this run wrote it?"""
     bucket, key = step.body["record"]
-    return isinstance(there, Entry) and there.revision != run.written.get((bucket, key), there.revision)
+    return isinstance(record, Entry) and record.revision != run.written.get((bucket, key), record.revision)

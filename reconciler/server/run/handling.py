@@ -14,7 +14,7 @@ from reconciler.changes.events import Strayed
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.fields import FieldInfo
-from reconciler.model.resource import Config, Json
+from reconciler.model.resource import Config, Json, users_metadata
 from reconciler.model.wire.snapshot import Entry
 from reconciler.model.wire.steps import Call, Step
 from reconciler.server.run.problems import Doubtful, Unsuccessful, strayed
@@ -39,13 +39,13 @@ class Acknowledged:
         for info in infos:
             self.servers = max(self.servers, 1 + len((info.get("cluster") or {}).get("replicas") or ()))
 
-    def contradicts(self, endpoint: str, body: Mapping[str, Json], said: Refusal) -> bool:
+    def contradicts(self, endpoint: str, body: Mapping[str, Json], refusal: Refusal) -> bool:
         """Does this run know better than the refusal?"""
         on = tuple(endpoint.split(".")[2:])
-        if said.err_code in (NO_STREAM, NO_CONSUMER):
-            return on[: 1 if said.err_code == NO_STREAM else 2] in self.made
-        is_placed = bool(body.get("placement")) or any(reason in said.description for reason in LASTING)
-        return said.err_code == NO_PEERS and not is_placed and 1 <= (body.get("num_replicas") or 1) <= self.servers
+        if refusal.err_code in (NO_STREAM, NO_CONSUMER):
+            return on[: 1 if refusal.err_code == NO_STREAM else 2] in self.made
+        is_placed = bool(body.get("placement")) or any(reason in refusal.description for reason in LASTING)
+        return refusal.err_code == NO_PEERS and not is_placed and 1 <= (body.get("num_replicas") or 1) <= self.servers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,14 +74,14 @@ POLL = 0.25
 """Seconds between two looks at a state that is to come."""
 
 
-def info_of(step: Step) -> str:
+def info_endpoint(step: Step) -> str:
     """Return where the object of a step is read."""
     return f"{'STREAM' if len(step.on) == 1 else 'CONSUMER'}.INFO.{'.'.join(step.on)}"
 
 
-def is_missing(said: Answer) -> bool:
+def is_missing(answer: Answer) -> bool:
     """Did the server say that the stream or consumer does not exist?"""
-    return isinstance(said, Refusal) and said.err_code in NOT_FOUND
+    return isinstance(answer, Refusal) and answer.err_code in NOT_FOUND
 
 
 LastLook = Callable[[Step, Mapping[str, Json], str | None], Diagnostic | None]
@@ -123,10 +123,10 @@ def changes_since(run: RunContext, step: Step, live: Config) -> tuple[Strayed, .
     new = live.keys() - OUR_OWN if step.call in WHOLE and before else ()
     infos = run.forms.fields(step)
     return tuple(
-        strayed_from(step, name, planned, found, infos)
+        strayed_from(step, name, planned, now, infos)
         for name in (*before, *sorted(set(new) - before.keys()))
-        if (found := _value(live, name))
-        != (planned := _own(before.get(name)) if name == "metadata" else before.get(name))
+        if (now := _live_value(live, name))
+        != (planned := _users_metadata(before.get(name)) if name == "metadata" else before.get(name))
     )
 
 
@@ -139,12 +139,12 @@ def unlike_planned(run: RunContext, step: Step, info: Mapping[str, Json]) -> Uns
     return strayed(step, changed) if changed else None
 
 
-def _value(config: Config, name: str) -> Json:
+def _live_value(config: Config, name: str) -> Json:
     if name == "metadata":
-        return _own(config.get(name))
+        return _users_metadata(config.get(name))
     head, _, key = name.partition("metadata.")
     return (config.get("metadata") or {}).get(key) if key and not head else config.get(name)
 
 
-def _own(metadata: Json) -> Json:
-    return {key: text for key, text in (metadata or {}).items() if not key.startswith("_nats.")} or None
+def _users_metadata(metadata: Json) -> Json:
+    return users_metadata(metadata or {}) or None

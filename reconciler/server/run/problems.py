@@ -9,7 +9,7 @@ from reconciler.changes.events import Strayed
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Json
-from reconciler.model.wire.steps import Call, Step
+from reconciler.model.wire.steps import DEEDS, Call, Step
 from reconciler.model.written import written
 from reconciler.server.remember.capacity import FULL_DISK
 from reconciler.server.wire.answers import Refusal
@@ -17,31 +17,6 @@ from reconciler.server.wire.pipeline import NoAnswer
 
 CORRECT = "Correct what the server names and plan again. The plan should have foretold this: please report it."
 PLAN_AGAIN = "Run `reconciler plan` again and look at the live state."
-
-DEEDS = {
-    Call.STREAM_CREATE: "create stream {}",
-    Call.STREAM_UPDATE: "update stream {}",
-    Call.STREAM_DELETE: "delete stream {}",
-    Call.CONSUMER_CREATE: "create consumer {}",
-    Call.CONSUMER_UPDATE: "update consumer {}",
-    Call.CONSUMER_DELETE: "delete consumer {}",
-    Call.CONSUMER_PAUSE: "pause consumer {}",
-    Call.CONSUMER_UNPIN: "unpin consumer {}",
-    Call.CONSUMER_READ: "read consumer {}",
-    Call.CONSUMER_RESET: "reset consumer {}",
-    Call.QUEUE_READ: "read the position of stream {}",
-    Call.QUEUE_SETTLE: "remove the start sequence of stream {}",
-    Call.ENTRY_PUT: "write entry {}",
-    Call.ENTRY_DELETE: "delete entry {}",
-    Call.GATE_CONSUMERS_GONE: "wait until the consumers of {} are gone",
-    Call.GATE_REPLICAS_CURRENT: "wait until the replicas of {} are current",
-    Call.GATE_CONSUMER_EVERYWHERE: "wait until consumer {} is on every server",
-    Call.GATE_IN_FLIGHT_DONE: "wait until what {} has delivered is acknowledged",
-    Call.GATE_MIRROR_CAUGHT_UP: "wait until mirror {} has caught up",
-    Call.GATE_COPY_LISTENS: "wait until stream {} listens to what it copies",
-    Call.GATE_MEMBERS_BACK: "wait until the members of {} consume again",
-    Call.GATE_QUEUE_CAUGHT_UP: "wait until queue {} has caught up",
-}
 
 FIXES = {
     10005: (
@@ -77,24 +52,24 @@ def deed(step: Step) -> str:
     return DEEDS[step.call].format("/".join(step.on))
 
 
-def refused(step: Step, said: Refusal | NoAnswer) -> Unsuccessful:
+def refused(step: Step, answer: Refusal | NoAnswer) -> Unsuccessful:
     """AP102: the server refused, with a way out by its error code. AP101: the request was not sent, or nobody received
     it."""
-    if isinstance(said, NoAnswer):
-        message = f"Could not {deed(step)}: {said}. Nothing was done."
+    if isinstance(answer, NoAnswer):
+        message = f"Could not {deed(step)}: {answer}. Nothing was done."
         return Unsuccessful(_diagnostic(step, "AP101", "not-sent", message, None), nothing_done=True)
-    message = f"The server refused to {deed(step)}: {said}."
-    return Unsuccessful(_diagnostic(step, "AP102", "refused", message, _fix(said)), True)
+    message = f"The server refused to {deed(step)}: {answer}."
+    return Unsuccessful(_diagnostic(step, "AP102", "refused", message, _fix_for(answer)), True)
 
 
-def _fix(said: Refusal) -> str:
-    return f"{FULL_DISK}; then apply again." if said.is_for_want_of_disk else FIXES.get(said.err_code, CORRECT)
+def _fix_for(refusal: Refusal) -> str:
+    return f"{FULL_DISK}; then apply again." if refusal.is_for_want_of_disk else FIXES.get(refusal.err_code, CORRECT)
 
 
-def changed(step: Step, what: Sequence[str]) -> Unsuccessful:
+def changed(step: Step, differences: Sequence[str]) -> Unsuccessful:
     """AP103: the object differs from what the plan was made from, so it was left alone. `what` describes the
     differences."""
-    message = f"Did not {deed(step)}, because it changed after the plan was made: {'; '.join(what)}."
+    message = f"Did not {deed(step)}, because it changed after the plan was made: {'; '.join(differences)}."
     return Unsuccessful(_diagnostic(step, "AP103", "changed-since-plan", message, PLAN_AGAIN), nothing_done=True)
 
 
@@ -103,19 +78,22 @@ def gone(step: Step) -> Unsuccessful:
     return changed(step, ["it existed then and is gone now"])
 
 
-def strayed(step: Step, found: Sequence[Strayed]) -> Unsuccessful:
+def strayed(step: Step, changes: Sequence[Strayed]) -> Unsuccessful:
     """AP103 with each field that somebody changed after the plan was made, as it was and as it is."""
-    said = [f"{one.path} was {_shown(one.planned, one)} and is {_shown(one.now, one)} now" for one in found]
-    return replace(changed(step, said), strayed=tuple(found))
+    texts = [
+        f"{change.path} was {_value_text(change.planned, change)} and is {_value_text(change.now, change)} now"
+        for change in changes
+    ]
+    return replace(changed(step, texts), strayed=tuple(changes))
 
 
-def _shown(value: Json, one: Strayed) -> str:
-    return "absent" if value is None else written(value, one.info)
+def _value_text(value: Json, change: Strayed) -> str:
+    return "absent" if value is None else written(value, change.info)
 
 
-def unreadable(step: Step, said: Refusal | NoAnswer) -> Unsuccessful:
+def unreadable(step: Step, answer: Refusal | NoAnswer) -> Unsuccessful:
     """AP104: the object could not be read just before a change, so it was left alone."""
-    message = f"Did not {deed(step)}, because it could not be read just before: {said}. Nothing was done."
+    message = f"Did not {deed(step)}, because it could not be read just before: {answer}. Nothing was done."
     return Unsuccessful(_diagnostic(step, "AP104", "unreadable", message, None), nothing_done=True)
 
 
@@ -267,11 +245,9 @@ def still_away(step: Step, names: Sequence[str]) -> Unsuccessful:
     return Unsuccessful(_diagnostic(step, "AP111", "members-away", message, fix), nothing_done=True)
 
 
-def members_unseen(step: Step, said: Refusal | NoAnswer) -> Unsuccessful:
+def members_unseen(step: Step, answer: Refusal | NoAnswer) -> Unsuccessful:
     """AP104: the membership is written, but the server did not say whether the members consume."""
-    message = (
-        f"The membership of {step.address} is changed, but whether its members consume again could not be read: {said}."
-    )
+    message = f"The membership of {step.address} is changed, but whether its members consume again could not be read: {answer}."
     fix = "Apply again when the servers answer (`reconciler groups doctor` shows the state of the members)."
     return Unsuccessful(_diagnostic(step, "AP104", "unreadable", message, fix), nothing_done=True)
 

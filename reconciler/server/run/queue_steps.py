@@ -17,7 +17,7 @@ from reconciler.model.resource import Json
 from reconciler.model.waits import waiting
 from reconciler.model.wire.steps import Bind, Step
 from reconciler.server.read import lost_answers as settled
-from reconciler.server.read.queues import OVERTAKEN, has_moved, is_gone, is_rewound, look, message
+from reconciler.server.read.queues import OVERTAKEN, first_message_from, has_moved, is_gone, is_rewound, look_at_queue
 from reconciler.server.run import problems
 from reconciler.server.run.handling import Result, RunContext, Succeeded, unlike_planned
 from reconciler.server.wire.answers import NO_MESSAGE, Answer, Refusal
@@ -33,85 +33,83 @@ async def read(run: RunContext, step: Step) -> Result:
     """Look until the value to bind is known, or time is up. A look that was overtaken does not count, however long it
     took."""
     with waiting(f"for {step.on[0]} to take in what {step.body['from']} holds", step.body["timeout"] / 1e9):
-        return await _read(run, step)
-
-
-async def _read(run: RunContext, step: Step) -> Result:
-    loop, known = asyncio.get_running_loop(), BINDS[Bind(step.bind or Bind.RESUME_POINT)]
-    deadline = loop.time() + step.body["timeout"] / 1e9
-    stood, since, overtaken = None, loop.time(), 0
-    rewound: bool | None = None
-    while True:
-        seen = await look(run.js, step.on[0], step.body["from"])
-        if has_moved(seen) and overtaken < OVERTAKEN:
-            overtaken += 1
+        loop, bind = asyncio.get_running_loop(), BINDS[Bind(step.bind or Bind.RESUME_POINT)]
+        deadline = loop.time() + step.body["timeout"] / 1e9
+        stood, since, overtaken = None, loop.time(), 0
+        rewound: bool | None = None
+        while True:
+            queue_look = await look_at_queue(run.js, step.on[0], step.body["from"])
+            if has_moved(queue_look) and overtaken < OVERTAKEN:
+                overtaken += 1
+                await asyncio.sleep(POLL)
+                continue
+            if not isinstance(queue_look, dict):
+                return (
+                    problems.unreadable(step, queue_look)
+                    if not is_gone(queue_look)
+                    else await _which_is_gone(run, step)
+                )
+            if unlike := unlike_planned(run, step, queue_look["queue"]):
+                return unlike
+            if rewound is None:
+                rewound = await is_rewound(run.js, queue_look, step.body["from"])
+            queue_look["rewound"] = rewound
+            if (gone := count_passed(queue_look)) > allowed_loss("messages", step.body["gone"]):
+                return problems.outlived(step, gone)
+            if _position(queue_look) != stood:
+                stood, since = _position(queue_look), loop.time()
+            queue_look["rested"] = loop.time() - since >= REST and _is_fed(queue_look)
+            if bind(queue_look) is not None or loop.time() >= deadline:
+                return Succeeded(queue_look)
             await asyncio.sleep(POLL)
-            continue
-        if not isinstance(seen, dict):
-            return problems.unreadable(step, seen) if not is_gone(seen) else await _gone(run, step)
-        if unlike := unlike_planned(run, step, seen["queue"]):
-            return unlike
-        if rewound is None:
-            rewound = await is_rewound(run.js, seen, step.body["from"])
-        seen["rewound"] = rewound
-        if (gone := count_passed(seen)) > allowed_loss("messages", step.body["gone"]):
-            return problems.outlived(step, gone)
-        if _stand(seen) != stood:
-            stood, since = _stand(seen), loop.time()
-        seen["rested"] = loop.time() - since >= REST and _is_fed(seen)
-        if known(seen) is not None or loop.time() >= deadline:
-            return Succeeded(seen)
-        await asyncio.sleep(POLL)
 
 
-def _stand(seen: Mapping[str, Any]) -> tuple[Json, ...]:
-    return seen["source"]["state"]["last_seq"], seen["queue"]["state"]["last_seq"], seen["queue"]["state"]["messages"]
+def _position(info: Mapping[str, Any]) -> tuple[Json, ...]:
+    return info["source"]["state"]["last_seq"], info["queue"]["state"]["last_seq"], info["queue"]["state"]["messages"]
 
 
-def _is_fed(seen: Mapping[str, Any]) -> bool:
+def _is_fed(info: Mapping[str, Any]) -> bool:
     """Has the queue heard from its source since it came to rest? A negative number means not yet."""
-    return 0 <= float(source_progress(seen["queue"]).get("active", -1)) < REST * 1e9
+    return 0 <= float(source_progress(info["queue"]).get("active", -1)) < REST * 1e9
 
 
 async def caught_up(run: RunContext, step: Step) -> Result:
     """Wait until the queue has copied the last message that its source held for it when this began. As long as the queue
     copies more, this waits on."""
     with waiting(f"for {step.on[0]} to copy what {step.body['from']} holds", step.body["timeout"] / 1e9):
-        return await _caught_up(run, step)
+        loop = asyncio.get_running_loop()
+        requests = ({"last_by_subj": subject} for subject in step.body["subjects"])
+        answers = await asyncio.gather(
+            *(run.js.read(f"STREAM.MSG.GET.{step.body['from']}", request) for request in requests)
+        )
+        for answer in answers:
+            if not isinstance(answer, Mapping) and not (isinstance(answer, Refusal) and answer.err_code == NO_MESSAGE):
+                return problems.unreadable(step, answer)
+        end = max((int(answer["message"]["seq"]) for answer in answers if isinstance(answer, Mapping)), default=0)
+        stood, since = None, loop.time()
+        while True:
+            live = await run.js.read(f"STREAM.INFO.{step.on[0]}")
+            if not isinstance(live, Mapping):
+                return problems.unreadable(step, live) if not is_gone(live) else problems.changed(step, ["it is gone"])
+            stand = (live["state"]["last_seq"], live["state"]["messages"])
+            if stand != stood:
+                stood, since = stand, loop.time()
+            reached = await _last_copied(run, step, live)
+            if reached >= end or _has_come_to_rest(live, loop.time() - since):
+                return Succeeded()
+            if loop.time() - since >= step.body["timeout"] / 1e9:
+                how = f"it has copied up to message {reached}" if reached else "how far it has come is not known"
+                return problems.queue_behind(step, f"{how}, and the last one for it is message {end}")
+            await asyncio.sleep(POLL)
 
 
-async def _caught_up(run: RunContext, step: Step) -> Result:
-    loop = asyncio.get_running_loop()
-    asked = ({"last_by_subj": subject} for subject in step.body["subjects"])
-    found = await asyncio.gather(*(run.js.read(f"STREAM.MSG.GET.{step.body['from']}", one) for one in asked))
-    for said in found:
-        if not isinstance(said, Mapping) and not (isinstance(said, Refusal) and said.err_code == NO_MESSAGE):
-            return problems.unreadable(step, said)
-    end = max((int(said["message"]["seq"]) for said in found if isinstance(said, Mapping)), default=0)
-    stood, since = None, loop.time()
-    while True:
-        live = await run.js.read(f"STREAM.INFO.{step.on[0]}")
-        if not isinstance(live, Mapping):
-            return problems.unreadable(step, live) if not is_gone(live) else problems.changed(step, ["it is gone"])
-        stand = (live["state"]["last_seq"], live["state"]["messages"])
-        if stand != stood:
-            stood, since = stand, loop.time()
-        reached = await _reached(run, step, live)
-        if reached >= end or _has_come_to_rest(live, loop.time() - since):
-            return Succeeded()
-        if loop.time() - since >= step.body["timeout"] / 1e9:
-            how = f"it has copied up to message {reached}" if reached else "how far it has come is not known"
-            return problems.queue_behind(step, f"{how}, and the last one for it is message {end}")
-        await asyncio.sleep(POLL)
-
-
-async def _reached(run: RunContext, step: Step, live: Mapping[str, Any]) -> int:
-    """The message of its source up to which the queue has everything; 0: unknown. It copies them in order."""
-    before = (_start(live) or 1) - 1
-    told = int(source_progress(live).get("seq") or 0)
+async def _last_copied(run: RunContext, step: Step, live: Mapping[str, Any]) -> int:
+    """Return the message of its source up to which the queue has everything; 0: unknown. It copies them in order."""
+    before = (_start_sequence(live) or 1) - 1
+    acknowledged = int(source_progress(live).get("seq") or 0)
     newest = await run.js.read(f"STREAM.MSG.GET.{step.on[0]}", {"last_by_subj": ">"})
     copied = source_sequence(newest["message"], step.body["from"]) if isinstance(newest, Mapping) else None
-    return max(before, told, copied or 0)
+    return max(before, acknowledged, copied or 0)
 
 
 def _has_come_to_rest(live: Mapping[str, Any], still: float) -> bool:
@@ -126,30 +124,26 @@ def _has_come_to_rest(live: Mapping[str, Any], still: float) -> bool:
 async def settle(run: RunContext, step: Step) -> Result:
     """Update as soon as a message is stored; where none is to come, or none comes in time, a later run does it."""
     with waiting(f"for {step.on[0]} to store a message of {step.body['from']}", step.body["timeout"] / 1e9):
-        return await _settle(run, step)
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + step.body["timeout"] / 1e9
+        while True:
+            live = await run.js.read(f"STREAM.INFO.{step.on[0]}")
+            if not isinstance(live, Mapping):
+                return problems.unreadable(step, live) if not is_gone(live) else problems.changed(step, ["it is gone"])
+            if (start := _start_sequence(live)) is None:
+                return Succeeded(live)
+            if live["state"]["last_seq"]:
+                return await _remove_start(run, step, live)
+            if loop.time() >= deadline or not await _is_more_to_come(run, step, start):
+                run.tell(step, f"{step.on[0]} is resuming at {start}: nothing has come yet, so a later run finishes it")
+                return Succeeded(live)
+            await asyncio.sleep(POLL)
 
 
-async def _settle(run: RunContext, step: Step) -> Result:
-    loop = asyncio.get_running_loop()
-    deadline = loop.time() + step.body["timeout"] / 1e9
-    while True:
-        live = await run.js.read(f"STREAM.INFO.{step.on[0]}")
-        if not isinstance(live, Mapping):
-            return problems.unreadable(step, live) if not is_gone(live) else problems.changed(step, ["it is gone"])
-        if (start := _start(live)) is None:
-            return Succeeded(live)
-        if live["state"]["last_seq"]:
-            return await _settled(run, step, live)
-        if loop.time() >= deadline or not await _is_more_to_come(run, step, start):
-            run.tell(step, f"{step.on[0]} is resuming at {start}: nothing has come yet, so a later run finishes it")
-            return Succeeded(live)
-        await asyncio.sleep(POLL)
-
-
-async def _settled(run: RunContext, step: Step, live: Mapping[str, Any]) -> Result:
-    if (first := await _first(run, step, live)) is not None and first < (_start(live) or 0):
+async def _remove_start(run: RunContext, step: Step, live: Mapping[str, Any]) -> Result:
+    if (first := await _first_queued(run, step, live)) is not None and first < (_start_sequence(live) or 0):
         return problems.unlike(
-            step, [f"it took in message {first} of {step.body['from']}, which is before {_start(live)}"]
+            step, [f"it took in message {first} of {step.body['from']}, which is before {_start_sequence(live)}"]
         )
     bare = [{key: value for key, value in item.items() if key != "opt_start_seq"} for item in live["config"]["sources"]]
     if bare != step.set["sources"]:
@@ -157,27 +151,27 @@ async def _settled(run: RunContext, step: Step, live: Mapping[str, Any]) -> Resu
     config = run.forms.patch(live["config"], {"sources": bare}, ())
 
     async def settled_already() -> Answer | None:
-        seen = await run.js.read(f"STREAM.INFO.{step.on[0]}")  # a lost answer says nothing; the present state may
-        return None if isinstance(seen, Mapping) and _start(seen) is not None else seen
+        info = await run.js.read(f"STREAM.INFO.{step.on[0]}")  # a lost answer says nothing; the present state may
+        return None if isinstance(info, Mapping) and _start_sequence(info) is not None else info
 
-    said: Answer = await settled.written(
+    answer: Answer = await settled.write_until_known(
         run.js, lambda: run.js.write(f"STREAM.UPDATE.{step.on[0]}", config, level=step.level), settled_already
     )
-    if isinstance(said, NoAnswer) and said.outcome_unknown:
-        return problems.in_doubt(step, said)
-    if not isinstance(said, Mapping):
-        return problems.refused(step, said)
-    wrong = run.forms.wrong(step, config, live["config"], said["config"])
-    return problems.unlike(step, wrong) if wrong else Succeeded(said)
+    if isinstance(answer, NoAnswer) and answer.outcome_unknown:
+        return problems.in_doubt(step, answer)
+    if not isinstance(answer, Mapping):
+        return problems.refused(step, answer)
+    wrong = run.forms.wrong(step, config, live["config"], answer["config"])
+    return problems.unlike(step, wrong) if wrong else Succeeded(answer)
 
 
-async def _first(run: RunContext, step: Step, live: Mapping[str, Any]) -> int | None:
-    """The source sequence of the lowest message queued; None when nothing is queued."""
-    said = await message(run.js, step.on[0], live["state"]["first_seq"])
-    return source_sequence(said["message"], step.body["from"]) if isinstance(said, Mapping) else None
+async def _first_queued(run: RunContext, step: Step, live: Mapping[str, Any]) -> int | None:
+    """Return the source sequence of the lowest message queued; None when nothing is queued."""
+    answer = await first_message_from(run.js, step.on[0], live["state"]["first_seq"])
+    return source_sequence(answer["message"], step.body["from"]) if isinstance(answer, Mapping) else None
 
 
-def _start(info: Mapping[str, Any]) -> int | None:
+def _start_sequence(info: Mapping[str, Any]) -> int | None:
     starts = [item["opt_start_seq"] for item in info["config"].get("sources") or () if item.get("opt_start_seq")]
     return starts[0] if starts else None
 
@@ -187,7 +181,7 @@ async def _is_more_to_come(run: RunContext, step: Step, start: int) -> bool:
     return isinstance(source, Mapping) and source["state"]["last_seq"] >= start
 
 
-async def _gone(run: RunContext, step: Step) -> Result:
-    """Which of the two is gone: the queue, unless it is its source."""
+async def _which_is_gone(run: RunContext, step: Step) -> Result:
+    """Say which of the two is gone: the queue, unless it is its source."""
     source = await run.js.read(f"STREAM.INFO.{step.body['from']}")
     return problems.changed(step, [f"its source {step.body['from']} is gone" if is_gone(source) else "it is gone"])

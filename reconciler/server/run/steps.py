@@ -22,7 +22,7 @@ from reconciler.server.run.handling import (
     RunContext,
     Succeeded,
     changes_since,
-    info_of,
+    info_endpoint,
     is_missing,
     unlike_planned,
 )
@@ -49,7 +49,7 @@ async def _create(run: RunContext, step: Step) -> Result:
     otherwise."""
     durable = {"durable_name": step.on[1]} if step.call is Call.CONSUMER_CREATE else {}
     config = {"name": step.on[-1], **durable, **step.body}
-    result = await _carried(run, _Write(step, config, None, "create"))
+    result = await _write_and_verify(run, _Write(step, config, None, "create"))
     if isinstance(result, Succeeded):
         run.seen.made.add(step.on)
         run.seen.show([result.echo])
@@ -57,14 +57,14 @@ async def _create(run: RunContext, step: Step) -> Result:
 
 
 async def _update(run: RunContext, step: Step) -> Result:
-    live = await run.js.read(info_of(step))
+    live = await run.js.read(info_endpoint(step))
     if isinstance(live, Refusal | NoAnswer):
         return problems.gone(step) if is_missing(live) else problems.unreadable(step, live)
     if unlike := unlike_planned(run, step, live):
         return unlike
     before = live["config"]
     config = run.forms.patch(before, step.set, step.unset)
-    return await _carried(run, _Write(step, config, before, "update"))
+    return await _write_and_verify(run, _Write(step, config, before, "update"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class _Write:
         result = self.judged(run, echo)
         if isinstance(result, Succeeded) or self.before is None or len(self.step.on) == 1:
             return result
-        live = await run.js.read(info_of(self.step))
+        live = await run.js.read(info_endpoint(self.step))
         return self.judged(run, live) if isinstance(live, Mapping) else result
 
     async def send(self, run: RunContext) -> Answer:
@@ -96,25 +96,25 @@ class _Write:
 
     async def look(self, run: RunContext) -> Result | None:
         """Look at the object, because a lost answer says nothing. None: it is as before."""
-        live = await run.js.read(info_of(self.step))
+        live = await run.js.read(info_endpoint(self.step))
         if isinstance(live, Mapping):
-            seen = self.judged(run, live)
-            if isinstance(seen, Succeeded) or self.before is None:
-                return seen if isinstance(seen, Succeeded) else None
+            result = self.judged(run, live)
+            if isinstance(result, Succeeded) or self.before is None:
+                return result if isinstance(result, Succeeded) else None
             changed = changes_since(run, self.step, live["config"])
             return problems.strayed(self.step, changed) if changed else None
         return problems.gone(self.step) if is_missing(live) and self.before is not None else None
 
 
-async def _carried(run: RunContext, write: _Write) -> Result:
-    said: Answer | Result = await settled.written(run.js, lambda: write.send(run), lambda: write.look(run))
-    if isinstance(said, Mapping):
-        return await write.answered(run, said)
-    return said if isinstance(said, Succeeded | Unsuccessful | Doubtful) else _answered(write.step, said)
+async def _write_and_verify(run: RunContext, write: _Write) -> Result:
+    answer: Answer | Result = await settled.write_until_known(run.js, lambda: write.send(run), lambda: write.look(run))
+    if isinstance(answer, Mapping):
+        return await write.answered(run, answer)
+    return answer if isinstance(answer, Succeeded | Unsuccessful | Doubtful) else _result_of(write.step, answer)
 
 
 async def _delete(run: RunContext, step: Step) -> Result:
-    read = info_of(step)
+    read = info_endpoint(step)
 
     async def look() -> Result | None:
         live = await run.js.read(read)
@@ -123,28 +123,28 @@ async def _delete(run: RunContext, step: Step) -> Result:
         return Succeeded() if is_missing(live) else None if sent else problems.unreadable(step, live)
 
     sent = False
-    if step.before is not None and isinstance(found := await look(), Unsuccessful):
-        return found
+    if step.before is not None and isinstance(first_look := await look(), Unsuccessful):
+        return first_look
     sent = True
     run.seen.made.discard(step.on)
-    said: Answer | Result = await settled.written(
+    answer: Answer | Result = await settled.write_until_known(
         run.js, lambda: run.js.write(read.replace(".INFO.", ".DELETE.", 1)), look
     )
-    if isinstance(said, Refusal) and is_missing(said):
+    if isinstance(answer, Refusal) and is_missing(answer):
         return Succeeded()
-    return said if isinstance(said, Succeeded | Unsuccessful | Doubtful) else _answered(step, said)
+    return answer if isinstance(answer, Succeeded | Unsuccessful | Doubtful) else _result_of(step, answer)
 
 
 async def _pause(run: RunContext, step: Step) -> Result:
-    said = await _repeated(run, step, "PAUSE")
+    answer = await _repeated(run, step, "PAUSE")
     until = step.body.get("pause_until")
-    if isinstance(said, Mapping) and until and not _is_same_moment(said.get("pause_until"), until):
-        return problems.unlike(step, [f"it is paused until {said.get('pause_until')}, not {until}"])
-    return _answered(step, said)
+    if isinstance(answer, Mapping) and until and not _is_same_moment(answer.get("pause_until"), until):
+        return problems.unlike(step, [f"it is paused until {answer.get('pause_until')}, not {until}"])
+    return _result_of(step, answer)
 
 
 async def _unpin(run: RunContext, step: Step) -> Result:
-    return _answered(step, await _repeated(run, step, "UNPIN"))
+    return _result_of(step, await _repeated(run, step, "UNPIN"))
 
 
 async def _repeated(run: RunContext, step: Step, verb: str) -> Answer:
@@ -153,7 +153,9 @@ async def _repeated(run: RunContext, step: Step, verb: str) -> Answer:
     async def again() -> Answer | None:
         return None
 
-    return await settled.written(run.js, lambda: run.js.write(f"CONSUMER.{verb}.{'.'.join(step.on)}", step.body), again)
+    return await settled.write_until_known(
+        run.js, lambda: run.js.write(f"CONSUMER.{verb}.{'.'.join(step.on)}", step.body), again
+    )
 
 
 async def _read(run: RunContext, step: Step) -> Result:
@@ -161,7 +163,7 @@ async def _read(run: RunContext, step: Step) -> Result:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + PAUSES_WITHIN
     while True:
-        live = await run.js.read(info_of(step))
+        live = await run.js.read(info_endpoint(step))
         if not isinstance(live, Mapping):
             return problems.gone(step) if is_missing(live) else problems.unreadable(step, live)
         if unlike := unlike_planned(run, step, live):
@@ -173,7 +175,7 @@ async def _read(run: RunContext, step: Step) -> Result:
 
 async def _reset(run: RunContext, step: Step) -> Result:
     """Reset while paused, so that nothing is delivered between two attempts."""
-    return _answered(step, await _repeated(run, step, "RESET"))
+    return _result_of(step, await _repeated(run, step, "RESET"))
 
 
 _HANDLERS: Mapping[Call, Callable[[RunContext, Step], Awaitable[Result]]] = {
@@ -202,16 +204,16 @@ _HANDLERS: Mapping[Call, Callable[[RunContext, Step], Awaitable[Result]]] = {
 }
 
 
-def _answered(step: Step, said: Answer) -> Result:
-    if isinstance(said, Mapping):
-        return Succeeded(said)
-    if settled.is_unknown(said):
-        return problems.in_doubt(step, said)
-    return problems.refused(step, said)
+def _result_of(step: Step, answer: Answer) -> Result:
+    if isinstance(answer, Mapping):
+        return Succeeded(answer)
+    if settled.is_unknown(answer):
+        return problems.in_doubt(step, answer)
+    return problems.refused(step, answer)
 
 
-def _is_same_moment(one: Json, other: Json) -> bool:
+def _is_same_moment(time: Json, other: Json) -> bool:
     try:
-        return datetime.fromisoformat(str(one)) == datetime.fromisoformat(str(other))
+        return datetime.fromisoformat(str(time)) == datetime.fromisoformat(str(other))
     except ValueError:
         return False

@@ -75,12 +75,12 @@ def lasts(why: str | None) -> bool:
     return why is not None and not isinstance(why, ForNow)
 
 
-def passes(said: Refusal | NoAnswer) -> bool:
+def passes(answer: Refusal | NoAnswer) -> bool:
     """May the answer be different in a moment? A missing permission or a permanent refusal stays."""
-    return said.err_code in TRANSIENT if isinstance(said, Refusal) else said.why is not Silence.DENIED
+    return answer.err_code in TRANSIENT if isinstance(answer, Refusal) else answer.why is not Silence.DENIED
 
 
-def answer(reply: Reply | NoAnswer) -> Answer:
+def answer_of(reply: Reply | NoAnswer) -> Answer:
     """Interpret a reply of the JSON API; `error` counts before everything else in it."""
     if isinstance(reply, NoAnswer):
         return reply

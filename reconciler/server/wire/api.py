@@ -28,7 +28,7 @@ from reconciler.server.wire.answers import (
     Put,
     Refusal,
     Stored,
-    answer,
+    answer_of,
     lasts,
 )
 from reconciler.server.wire.pipeline import NoAnswer, Pipeline, Reply, Silence, Unless, Window, always, first
@@ -43,21 +43,21 @@ Stale = Callable[[str, Mapping[str, Json], Refusal], bool]
 """(endpoint, body, refusal) → does this run know better, so that the refusal will pass?"""
 
 
-def _of_a_creation(reply: Reply) -> bool:
+def _is_of_a_creation(reply: Reply) -> bool:
     """Drop an earlier answer: a cluster may first report that it cleaned up after a refused creation of that name."""
     return b"_delete_response" not in reply.data[:64]
 
 
-def _is_of_a_copy(said: Answer) -> bool:
+def _is_of_a_copy(answer: Answer) -> bool:
     """Is it a replica's answer? While a replicated group has no leader, any replica answers from its own state, and may
     lack what was acknowledged."""
-    cluster = said.get("cluster") if isinstance(said, dict) else None
+    cluster = answer.get("cluster") if isinstance(answer, dict) else None
     return bool(cluster and cluster.get("name") and not cluster.get("leader"))
 
 
-def _asked_again(what: str, said: object) -> str:
-    """What is waited for, where an answer is none that one can go on with."""
-    return f"until {what} is answered, and asking again: {said}"
+def _wait_text(request: str, answer: object) -> str:
+    """Return what is waited for, where an answer is none that one can go on with."""
+    return f"until {request} is answered, and asking again: {answer}"
 
 
 class Pauses:
@@ -199,29 +199,31 @@ class JetStream:
             within=wait,
             headers=headers,
             unless=unless,
-            ends=_of_a_creation if ".CREATE." in endpoint else first,
+            ends=_is_of_a_creation if ".CREATE." in endpoint else first,
         )
-        said = replies if isinstance(replies, NoAnswer) else answer(replies[-1])
-        return NO_LEADER if ".INFO." in endpoint and _is_of_a_copy(said) else said
+        answer = replies if isinstance(replies, NoAnswer) else answer_of(replies[-1])
+        return NO_LEADER if ".INFO." in endpoint and _is_of_a_copy(answer) else answer
 
     async def read(
         self, endpoint: str, body: Mapping[str, Json] | None = None, *, within: float | None = None
     ) -> Answer:
         """Send a request that changes nothing, and repeat it while that may help."""
 
-        def may_help(said: Answer) -> bool:
-            if isinstance(said, NoAnswer):
-                return self._persists and (said.outcome_unknown or said.why in PASSING)
-            return isinstance(said, Refusal) and (said.err_code in TRANSIENT or self._stale(endpoint, body or {}, said))
+        def may_help(answer: Answer) -> bool:
+            if isinstance(answer, NoAnswer):
+                return self._persists and (answer.outcome_unknown or answer.why in PASSING)
+            return isinstance(answer, Refusal) and (
+                answer.err_code in TRANSIENT or self._stale(endpoint, body or {}, answer)
+            )
 
         return await self._patiently(endpoint, lambda: self.request(endpoint, body, within=within), may_help)
 
     async def write(self, endpoint: str, body: Mapping[str, Json] | None = None, *, level: int = 0) -> Answer:
         """Send a request that changes something, and repeat it only where it is certain that nothing was done."""
 
-        def again(said: Answer) -> bool:
-            is_stale = isinstance(said, Refusal) and self._stale(endpoint, body or {}, said)
-            return is_stale or self._was_not_done(said)
+        def again(answer: Answer) -> bool:
+            is_stale = isinstance(answer, Refusal) and self._stale(endpoint, body or {}, answer)
+            return is_stale or self._was_not_done(answer)
 
         return await self._patiently(
             endpoint, lambda: self.request(endpoint, body, level=level, unless=self._forbidden), again
@@ -231,34 +233,34 @@ class JetStream:
     def _persists(self) -> bool:
         return self.patience > self.timeout
 
-    def _was_not_done(self, said: object) -> bool:
+    def _was_not_done(self, answer: object) -> bool:
         """Was it certainly not done, by the server's own word or because nobody received it, and may it still be?"""
-        if isinstance(said, NoAnswer):
-            return self._persists and said.why in PASSING and not lasts(self._forbidden())
-        return isinstance(said, Refusal) and (said.err_code in NOTHING_DONE or said.is_for_want_of_a_server)
+        if isinstance(answer, NoAnswer):
+            return self._persists and answer.why in PASSING and not lasts(self._forbidden())
+        return isinstance(answer, Refusal) and (answer.err_code in NOTHING_DONE or answer.is_for_want_of_a_server)
 
-    async def _patiently(self, what: str, ask: Callable[[], Awaitable[T]], again: Callable[[T], bool]) -> T:
-        said = await ask()
-        if again(said):
-            with Pauses(self.patience, _asked_again(what, said)) as pauses:
+    async def _patiently(self, endpoint: str, ask: Callable[[], Awaitable[T]], again: Callable[[T], bool]) -> T:
+        answer = await ask()
+        if again(answer):
+            with Pauses(self.patience, _wait_text(endpoint, answer)) as pauses:
                 while await pauses.rest():
-                    said = await ask()
-                    if not again(said):
+                    answer = await ask()
+                    if not again(answer):
                         break
-                    pauses.tell(_asked_again(what, said))
-        return said
+                    pauses.tell(_wait_text(endpoint, answer))
+        return answer
 
     async def account(self) -> Mapping[str, Json] | None:
         """Return who we are, as the connected server says (`$SYS.REQ.USER.INFO`); None when it may not be asked. Across
         a leaf node the other server answers too, and reports what the link between them may do."""
 
         def ours(reply: Reply) -> bool:
-            said = answer(reply)
-            return isinstance(said, dict) and (said.get("server") or {}).get("id") == self.pipeline.server_id
+            body = answer_of(reply)
+            return isinstance(body, dict) and (body.get("server") or {}).get("id") == self.pipeline.server_id
 
         replies = await self.pipeline.stream(WHO, b"", within=min(self.timeout, 2), ends=ours)
-        said = replies if isinstance(replies, NoAnswer) else answer(replies[-1])
-        return None if isinstance(said, Refusal | NoAnswer) else said
+        body = replies if isinstance(replies, NoAnswer) else answer_of(replies[-1])
+        return None if isinstance(body, Refusal | NoAnswer) else body
 
     def entry_subject(self, bucket: str, key: str) -> str:
         """Return the subject of a KV publish. A plain `$KV` publish from a leaf node would land in the *leaf's*
@@ -287,18 +289,18 @@ class JetStream:
             reply = await self.pipeline.request(
                 subject, value, within=self.timeout, headers=sent or None, unless=self._forbidden
             )
-            return answer(reply)
+            return answer_of(reply)
 
-        def again(said: Answer) -> bool:
-            in_flight = self._persists and isinstance(said, Refusal) and said.err_code == IN_FLIGHT
-            return in_flight or self._was_not_done(said)
+        def again(answer: Answer) -> bool:
+            in_flight = self._persists and isinstance(answer, Refusal) and answer.err_code == IN_FLIGHT
+            return in_flight or self._was_not_done(answer)
 
-        said = await self._patiently(f"entry {key} of bucket {bucket}", publish, again)
-        if isinstance(said, Refusal) and said.err_code in WRONG_LAST_SEQUENCE:
-            return Conflict(expected_revision or 0, said.description)
-        if isinstance(said, Refusal | NoAnswer):
-            return said
-        stored = self._acknowledged(bucket, said)
+        answer = await self._patiently(f"entry {key} of bucket {bucket}", publish, again)
+        if isinstance(answer, Refusal) and answer.err_code in WRONG_LAST_SEQUENCE:
+            return Conflict(expected_revision or 0, answer.description)
+        if isinstance(answer, Refusal | NoAnswer):
+            return answer
+        stored = self._acknowledged(bucket, answer)
         if isinstance(stored, Stored):
             self._reaches(bucket, stored.revision, reached)
         return stored
@@ -312,9 +314,11 @@ class JetStream:
     def _acknowledged(self, bucket: str, ack: Mapping[str, Json]) -> Put:
         wrong_domain = self.domain is not None and ack.get("domain") != self.domain
         if wrong_domain or ack.get("stream") != f"KV_{bucket}":
-            place = f"stream {ack.get('stream')} of domain {ack.get('domain') or '(none)'}"
-            return Refusal(0, 0, f"the entry was stored in {place}, not in bucket {bucket} of {self.domain or 'this'}")
+            stored_in = f"stream {ack.get('stream')} of domain {ack.get('domain') or '(none)'}"
+            return Refusal(
+                0, 0, f"the entry was stored in {stored_in}, not in bucket {bucket} of {self.domain or 'this'}"
+            )
         return Stored(int(ack["seq"]))
 
 
-__all__ = ["Answer", "Conflict", "JetStream", "NoAnswer", "Put", "Refusal", "Reply", "Silence", "Stored", "answer"]
+__all__ = ["Answer", "Conflict", "JetStream", "NoAnswer", "Put", "Refusal", "Reply", "Silence", "Stored", "answer_of"]

@@ -92,12 +92,12 @@ class Event:
     """A pause reveals nothing else: the time it ends, empty for no pause."""
 
 
-def event(data: bytes) -> Event | None:
+def event_of(data: bytes) -> Event | None:
     """Return what an audit event says was changed; None for reads, refusals, and anything that is no audit event."""
-    said = _mapping(data)
-    endpoint = _ENDPOINT.fullmatch(str(said.get("subject", "")))
-    answer = _mapping(str(said.get("response", "")).encode())
-    client = said.get("client")
+    record = _parsed(data)
+    endpoint = _ENDPOINT.fullmatch(str(record.get("subject", "")))
+    answer = _parsed(str(record.get("response", "")).encode())
+    client = record.get("client")
     if endpoint is None or not isinstance(client, Mapping) or not answer or "error" in answer:
         return None
     consumer = answer.get("name") or endpoint["consumer"]
@@ -108,7 +108,7 @@ def event(data: bytes) -> Event | None:
     pause = answer.get("pause_until") or "" if endpoint["deed"].endswith("PAUSE") else None
     config = answer.get("config")
     return Event(
-        on=on, actor=_actor(said, client), client=AuditedClient(str(client.get("server", "")), _number(client.get("id"))),
+        on=on, actor=_actor(record, client), client=AuditedClient(str(client.get("server", "")), _integer(client.get("id"))),
         config=config if isinstance(config, Mapping) else None, created=str(answer.get("created") or ""),
         gone=endpoint["deed"].endswith("DELETE"), paused=None if pause is None else str(pause),
     )  # fmt: skip
@@ -116,32 +116,32 @@ def event(data: bytes) -> Event | None:
 
 def client_of(data: bytes) -> AuditedClient | None:
     """Return whose request an audit event is about; None: it is no audit event."""
-    client = _mapping(data).get("client")
+    client = _parsed(data).get("client")
     if not isinstance(client, Mapping):
         return None
-    return AuditedClient(str(client.get("server", "")), _number(client.get("id")))
+    return AuditedClient(str(client.get("server", "")), _integer(client.get("id")))
 
 
-def _actor(said: Mapping[str, Json], client: Mapping[str, Json]) -> Actor:
+def _actor(record: Mapping[str, Json], client: Mapping[str, Json]) -> Actor:
     language = " ".join(str(client[key]) for key in ("lang", "ver") if client.get(key))
     text = {key: str(client.get(key) or "") for key in ("name", "user", "acc", "host")}
     if client.get("kind") == "Leafnode":  # the server knows the leaf node, and not who sent it
         text["name"] = f"somebody behind leaf node {text['name']}"
     return Actor(
-        at=str(said.get("timestamp", "")), request=str(said.get("subject", "")), client=text["name"] or language,
+        at=str(record.get("timestamp", "")), request=str(record.get("subject", "")), client=text["name"] or language,
         user=text["user"], account=text["acc"], host=text["host"],
     )  # fmt: skip
 
 
-def _mapping(data: bytes) -> Mapping[str, Json]:
+def _parsed(data: bytes) -> Mapping[str, Json]:
     try:
-        said = from_json(data)
+        content = from_json(data)
     except ValueError:
         return {}
-    return said if isinstance(said, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
-def _number(value: Json) -> int:
+def _integer(value: Json) -> int:
     return value if isinstance(value, int) else -1
 
 
@@ -159,34 +159,34 @@ def who_changed(events: Iterable[Event], raw: Raw, value: Value, now: Json, befo
     certainly had another. `before` is its value when the events begin."""
     held: Json | _Unknown = before
     config: Config | None = None
-    found: Attribution | None = None
-    for one in _concerning(events, raw):
-        after, config = _after(one, config, held, value)
+    attribution: Attribution | None = None
+    for event in _concerning(events, raw):
+        after, config = _value_after(event, config, held, value)
         if after != now:
-            found = None
+            attribution = None
         elif held is UNKNOWN:
-            found = Attribution(unknown="its earlier value is unknown")
+            attribution = Attribution(unknown="its earlier value is unknown")
         elif held != now:
-            found = Attribution(actor=one.actor)
+            attribution = Attribution(actor=event.actor)
         held = after
-    if held is UNKNOWN or held != now or found is None:
+    if held is UNKNOWN or held != now or attribution is None:
         return Attribution(unknown="no request in the audit trail made this change")
-    return found
+    return attribution
 
 
-def _after(
-    one: Event, config: Config | None, held: Json | _Unknown, value: Value
+def _value_after(
+    event: Event, config: Config | None, held: Json | _Unknown, value: Value
 ) -> tuple[Json | _Unknown, Config | None]:
     """Its value after this event, and the whole configuration as far as it was seen."""
-    if one.gone:
+    if event.gone:
         return None, None
-    if one.paused is None:
-        return (UNKNOWN if one.config is None else value(one.config)), one.config
+    if event.paused is None:
+        return (UNKNOWN if event.config is None else value(event.config)), event.config
     if config is not None:
-        config = {**config, "pause_until": one.paused}
+        config = {**config, "pause_until": event.paused}
         return value(config), config
     is_asked = value({"pause_until": SOME_DAY}) != value({})
-    return (value({"pause_until": one.paused}) if is_asked else held), None
+    return (value({"pause_until": event.paused}) if is_asked else held), None
 
 
 SOME_DAY = "2099-01-01T00:00:00Z"
@@ -204,10 +204,10 @@ def who_deleted(events: Sequence[Event], raw: Raw) -> Attribution:
 def who_deleted_before(events: Iterable[Event], raw: Raw, created: str) -> Attribution | None:
     """Find the deletion that came before the request that was answered with this creation time; None: nobody saw it."""
     deletion: Event | None = None
-    for one in _concerning(events, raw):
-        if one.gone:
-            deletion = one
-        elif one.created == created and created:
+    for event in _concerning(events, raw):
+        if event.gone:
+            deletion = event
+        elif event.created == created and created:
             return Attribution(actor=deletion.actor) if deletion else None
     return None
 
@@ -215,10 +215,10 @@ def who_deleted_before(events: Iterable[Event], raw: Raw, created: str) -> Attri
 def who_made(events: Iterable[Event], raw: Raw, created: str) -> Attribution:
     """Find the first request that was answered with this very creation time, if another object was seen before."""
     other_before = False
-    for one in _concerning(events, raw):
-        if one.created == created and created:
+    for event in _concerning(events, raw):
+        if event.created == created and created:
             why = "nobody saw its creation"
-            return Attribution(actor=one.actor) if other_before else Attribution(unknown=why)
+            return Attribution(actor=event.actor) if other_before else Attribution(unknown=why)
         other_before = True
     return Attribution(unknown="no request in the audit trail created it")
 
@@ -226,4 +226,4 @@ def who_made(events: Iterable[Event], raw: Raw, created: str) -> Attribution:
 def _concerning(events: Iterable[Event], raw: Raw) -> Iterable[Event]:
     """Requests about the object itself, and the deletion of its stream, which deletes it too."""
     stream = Raw("stream", raw.on[:1])
-    return (one for one in events if one.on == raw or (one.on == stream and one.gone))
+    return (event for event in events if event.on == raw or (event.on == stream and event.gone))

@@ -93,7 +93,7 @@ Unless = Callable[[], str | None]
 
 
 def first(_reply: Reply) -> bool:
-    """For `ends`: the first reply is the last one."""
+    """End with the first reply."""
     return True
 
 
@@ -286,9 +286,9 @@ class Pipeline:
                 for write in self._writes:
                     why = f"{write.waiting.subject}: the connection took nothing within {within:g} s"
                     _settle(write.waiting, NoAnswer(Silence.UNSENT, why))
-            due = [one for one in self._writes if one.unless == unless]
-            self._writes = [one for one in self._writes if one.unless != unless]
-            await self._hand_over([one for one in due if not one.waiting.future.done()], unless)
+            due = [write for write in self._writes if write.unless == unless]
+            self._writes = [write for write in self._writes if write.unless != unless]
+            await self._hand_over([write for write in due if not write.waiting.future.done()], unless)
 
     async def _takes_more(self, within: float) -> bool:
         """Wait until the socket has taken all earlier writes: what is left in this process would go out unasked."""
@@ -363,18 +363,18 @@ class Pipeline:
 
     def _denial(self, text: str) -> bool:
         """Give a permissions violation to the requests it concerns. nats-py reports the subject in lower case."""
-        found = _DENIED.search(text.lower())
-        if found is None:
+        match = _DENIED.search(text.lower())
+        if match is None:
             return False
-        what, subject = found.groups()
-        if what == "subscription":
+        direction, subject = match.groups()
+        if direction == "subscription":
             self._inbox_denied = self._inbox_denied or subject == (self._inbox + "*").lower()
             return self._inbox_denied
         concerned = False
         for waiting in self._waiting.values():
-            for asked in (waiting.subject, as_checked_in_its_domain(waiting.subject)):
-                if asked.lower() == subject:
-                    _settle(waiting, NoAnswer(Silence.DENIED, f"may not publish to {asked}"))
+            for subject_sent in (waiting.subject, as_checked_in_its_domain(waiting.subject)):
+                if subject_sent.lower() == subject:
+                    _settle(waiting, NoAnswer(Silence.DENIED, f"may not publish to {subject_sent}"))
                     concerned = True
         return concerned
 

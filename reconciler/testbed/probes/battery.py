@@ -19,8 +19,8 @@ from reconciler.testbed.probes.publishing import (
     Publish,
     deleting,
     getting,
+    note_stored,
     publishing,
-    stored,
 )
 from reconciler.testbed.probes.reading import (
     CONTESTS,
@@ -28,15 +28,15 @@ from reconciler.testbed.probes.reading import (
     PULLS,
     Pulls,
     Waits,
-    contending,
-    later,
-    position,
+    contending_pulls,
+    note_position,
+    read_later,
     reading,
     starting,
-    waiting,
+    waiting_pulls,
 )
 from reconciler.testbed.probes.record import Notes, Record
-from reconciler.testbed.probes.scene import Body, Change, Scene, build, made, settled
+from reconciler.testbed.probes.scene import Body, Change, Scene, build, check_done, wait_until_settled
 
 PASSES = 1.3
 """Seconds for which the battery only waits: lifetimes, ages and thresholds of at most a second run out."""
@@ -75,13 +75,13 @@ async def record(
 ) -> Record:
     """Record what clients of a built scene experience; the scene is used up afterwards."""
     notes = Notes()
-    await _look(client, notes, scene, "at first")
-    await _read(client, notes, scene, battery, waits)
-    async with contending(client, scene, CONTESTS if battery.contends else {}) as contests:
-        await _publish(client, notes, scene, battery)
-        _wait(notes, waits, scene)
+    await _note_state(client, notes, scene, "at first")
+    await _try_reads(client, notes, scene, battery, waits)
+    async with contending_pulls(client, scene, CONTESTS if battery.contends else {}) as contests:
+        await _try_publishes(client, notes, scene, battery)
+        _note_waits(notes, waits, scene)
         await asyncio.sleep(battery.passes)
-        _wait(notes, contests, scene)
+        _note_waits(notes, contests, scene)
     await _after_a_while(client, notes, scene, battery)
     for stream, subjects in scene.subjects.items() if battery.deletes else ():
         await deleting(client, notes, stream, subjects[0])
@@ -93,27 +93,27 @@ async def experience(
 ) -> Record:
     """Build a scene, change it and record what its clients experience then. Raises Unmade where the server refuses."""
     await build(client, scene)
-    async with waiting(client, scene) as waits:
+    async with waiting_pulls(client, scene) as waits:
         for endpoint, body in changes:
-            made(await client.ask(endpoint, body))
+            check_done(await client.ask(endpoint, body))
         await asyncio.sleep(SETTLED)
         return await record(client, scene, battery, waits)
 
 
-def _wait(notes: Notes, waits: Waits, scene: Scene) -> None:
+def _note_waits(notes: Notes, waits: Waits, scene: Scene) -> None:
     for operation, delivery in waits.items():
         stream = operation.rpartition(" by ")[2].partition("/")[0]
         notes.add(operation, Side.READERS, delivery.any if scene.trims(stream) else delivery.brought, "publish ")
 
 
-async def _look(client: Client, notes: Notes, scene: Scene, when: str, *given: str) -> None:
+async def _note_state(client: Client, notes: Notes, scene: Scene, when: str, *given: str) -> None:
     for stream, body in scene.streams.items():
-        await stored(client, notes, stream, body, when, *given)
+        await note_stored(client, notes, stream, body, when, *given)
     for stream, name in scene.consumers:
-        await position(client, notes, stream, name, when, *given, f"stored {when} in {stream}")
+        await note_position(client, notes, stream, name, when, *given, f"stored {when} in {stream}")
 
 
-async def _read(client: Client, notes: Notes, scene: Scene, battery: Battery, waits: Waits) -> None:
+async def _try_reads(client: Client, notes: Notes, scene: Scene, battery: Battery, waits: Waits) -> None:
     for stream, subject in scene.gets.items():
         await getting(client, notes, stream, subject, battery.gets, answers=scene.answers(stream))
     for stream in scene.subjects:
@@ -122,14 +122,21 @@ async def _read(client: Client, notes: Notes, scene: Scene, battery: Battery, wa
         await reading(client, notes, stream, name, body, battery.pulls, waits)
 
 
-async def _publish(client: Client, notes: Notes, scene: Scene, battery: Battery) -> None:
+async def _try_publishes(client: Client, notes: Notes, scene: Scene, battery: Battery) -> None:
     async with contextlib.AsyncExitStack() as stack:
         heard = {subject: await stack.enter_async_context(client.listening(subject)) for subject in scene.listen}
         for stream, subjects in scene.subjects.items():
-            await publishing(client, notes, stream, subjects, battery.publishes(stream), into=_named(scene, stream))
-        await settled(client, scene.streams)
+            await publishing(
+                client,
+                notes,
+                stream,
+                subjects,
+                battery.publishes(stream),
+                stream_name=_stream_if_several(scene, stream),
+            )
+        await wait_until_settled(client, scene.streams)
     for subject, messages in heard.items():
-        bare = sum("Nats-Msg-Size" in (one.headers or {}) for one in messages)
+        bare = sum("Nats-Msg-Size" in (message.headers or {}) for message in messages)
         notes.add(
             f"listen on {subject}",
             Side.COPIES,
@@ -137,25 +144,31 @@ async def _publish(client: Client, notes: Notes, scene: Scene, battery: Battery)
             "publish ",
         )
     for stream, body in scene.streams.items():
-        await stored(client, notes, stream, body, "after publishing", "publish ", "read ", "stored at first")
+        await note_stored(client, notes, stream, body, "after publishing", "publish ", "read ", "stored at first")
 
 
 async def _after_a_while(client: Client, notes: Notes, scene: Scene, battery: Battery) -> None:
     for stream, subjects in scene.subjects.items():
         await publishing(
-            client, notes, stream, subjects, battery.publishes(stream), is_late=True, into=_named(scene, stream)
+            client,
+            notes,
+            stream,
+            subjects,
+            battery.publishes(stream),
+            is_late=True,
+            stream_name=_stream_if_several(scene, stream),
         )
     for stream, body in scene.streams.items():
-        await stored(client, notes, stream, body, "after a while", "publish ", "read ", "stored a")
+        await note_stored(client, notes, stream, body, "after a while", "publish ", "read ", "stored a")
     for (stream, name), body in scene.consumers.items():
         info = await client.ask(f"CONSUMER.INFO.{stream}.{name}")
         notes.add(
             f"position after a while of {stream}/{name}", Side.POSITIONS, info if isinstance(info, str) else "there"
         )
         waited = (stream, name) in scene.waits
-        await later(client, notes, stream, name, body, waited=waited, follows=not (waited and scene.trims(stream)))
+        await read_later(client, notes, stream, name, body, waited=waited, follows=not (waited and scene.trims(stream)))
 
 
-def _named(scene: Scene, stream: str) -> str:
+def _stream_if_several(scene: Scene, stream: str) -> str:
     """With only one stream to publish to, its name is left out."""
     return stream if len(scene.subjects) > 1 else ""

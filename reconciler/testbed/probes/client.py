@@ -16,7 +16,7 @@ from pydantic_core import from_json
 
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
-from reconciler.testbed.probes.record import ranges
+from reconciler.report.document.partitions import ranges
 
 PATIENCE = 1.5
 """Seconds that an answer may take."""
@@ -43,7 +43,7 @@ class Delivery:
     @property
     def bare(self) -> list[Msg]:
         """Return the messages that came without their payload."""
-        return [one for one in self.messages if "Nats-Msg-Size" in (one.headers or {})]
+        return [message for message in self.messages if "Nats-Msg-Size" in (message.headers or {})]
 
     @property
     def counted(self) -> str:
@@ -62,7 +62,7 @@ class Delivery:
     @property
     def brought(self) -> str:
         """Say also whether any of it had been delivered before."""
-        again = any(one.metadata.num_delivered > 1 for one in self.messages)
+        again = any(message.metadata.num_delivered > 1 for message in self.messages)
         return f"{self.counted}, some of them again" if again else self.counted
 
     @property
@@ -74,10 +74,10 @@ class Delivery:
         return f"messages up to {sequence(self.messages[-1])}{', headers only' if self.bare else ''}"
 
     def __str__(self) -> str:
-        again = [one for one in self.messages if one.metadata.num_delivered > 1]
+        again = [message for message in self.messages if message.metadata.num_delivered > 1]
         parts = [f"{len(self.messages)} messages"]
-        parts += [text for found, text in ((self.messages, ""), (again, "again "), (self.bare, "headers only ")) for text in
-                  ([f"{text}{ranges(map(sequence, found))}"] if found else [])]  # fmt: skip
+        parts += [text for messages, text in ((self.messages, ""), (again, "again "), (self.bare, "headers only ")) for text in
+                  ([f"{text}{ranges(map(sequence, messages))}"] if messages else [])]  # fmt: skip
         return ", ".join([*parts, *([self.status] if self.status else [])])
 
 
@@ -106,12 +106,12 @@ class Client:
         """Return the API's answer, or in words why there is none."""
         payload = b"" if body is None else json.dumps(body).encode()
         reply = await self._request(f"$JS.API.{endpoint}", payload)
-        return reply if isinstance(reply, str) else _answer(reply)
+        return reply if isinstance(reply, str) else _parsed_answer(reply)
 
     async def publish(self, subject: str, payload: bytes = b"", headers: Mapping[str, str] | None = None) -> str:
         """Publish, and return the result: `stored in ORDERS`, `refused 10071`, or why there is no answer."""
         reply = await self._request(subject, payload, headers)
-        return reply if isinstance(reply, str) else _stored(reply)
+        return reply if isinstance(reply, str) else _publish_result(reply)
 
     async def publish_fast(self, subject: str, payload: bytes = b"", headers: Mapping[str, str] | None = None) -> str:
         """Publish a fast batch of one message, which its reply subject makes it."""
@@ -120,29 +120,31 @@ class Client:
             message = await _next(arrived, self._patience)
         if message is None:
             return NO_ANSWER
-        return NO_LISTENER if "Status" in (message.headers or {}) else _stored(message)
+        return NO_LISTENER if "Status" in (message.headers or {}) else _publish_result(message)
 
     async def get(self, subject: str, body: Mapping[str, Json] | None = None) -> str:
         """Get directly, and return how many messages came, and which status."""
         payload = b"" if body is None else json.dumps(body).encode()
-        found: list[str] = []
+        sequences: list[str] = []
         async with self._inbox() as (inbox, arrived):
             await self.nc.publish(f"$JS.API.DIRECT.GET.{subject}", payload, reply=inbox)
             while (message := await _next(arrived, self._patience)) is not None:
                 headers = message.headers or {}
                 if "Nats-Sequence" in headers:
-                    found.append(headers["Nats-Sequence"])
+                    sequences.append(headers["Nats-Sequence"])
                 if "Nats-Sequence" not in headers or "multi_last" not in (body or {}):
                     break
-        status = "" if message is None else _status(message) if "Nats-Sequence" not in (message.headers or {}) else ""
-        return f"messages {' '.join(found)}" if found else (status or NO_ANSWER)
+        status = (
+            "" if message is None else _status_text(message) if "Nats-Sequence" not in (message.headers or {}) else ""
+        )
+        return f"messages {' '.join(sequences)}" if sequences else (status or NO_ANSWER)
 
-    async def pull(self, stream: str, consumer: str, asked: Mapping[str, Json]) -> Delivery:
+    async def pull(self, stream: str, consumer: str, wanted: Mapping[str, Json]) -> Delivery:
         """Return everything that one pull request brings until a message comes a second time: unacknowledged ones may
         be redelivered forever. A waiting request ends with its inbox. A pinned client shows its pin unless it gives an
         id itself, and asks again without one that the server has forgotten."""
-        delivery, place, seen = Delivery(), (stream, consumer, asked.get("group")), set[int]()
-        request = {"id": self._pins[place], **asked} if place in self._pins else asked
+        delivery, group, sequences = Delivery(), (stream, consumer, wanted.get("group")), set[int]()
+        request = {"id": self._pins[group], **wanted} if group in self._pins else wanted
         expires = request.get("expires", 0) / 1e9
         async with self._inbox() as (inbox, arrived):
             payload = json.dumps(request).encode()
@@ -151,18 +153,26 @@ class Client:
             wait = min(expires, SHORT) + (self._at_once if ends else self._quiet)
             while len(delivery.messages) < request["batch"] and (message := await _next(arrived, wait)) is not None:
                 if "Status" in (message.headers or {}):
-                    delivery.status = _status(message)
+                    delivery.status = _status_text(message)
                     break
-                if sequence(message) in seen:
+                if sequence(message) in sequences:
                     break
-                seen.add(sequence(message))
+                sequences.add(sequence(message))
                 delivery.messages.append(message)
                 if pin := (message.headers or {}).get("Nats-Pin-Id"):
-                    self._pins[place] = pin
-        if delivery.status.startswith(WRONG_PIN) and request.get("id") == self._pins.get(place, ""):
-            del self._pins[place]
-            return await self.pull(stream, consumer, asked)
+                    self._pins[group] = pin
+        if delivery.status.startswith(WRONG_PIN) and request.get("id") == self._pins.get(group, ""):
+            del self._pins[group]
+            return await self.pull(stream, consumer, wanted)
         return delivery
+
+    async def next(self, stream: str, consumer: str, body: Mapping[str, Json], **request: Json) -> Delivery:
+        """Return what a consumer with this configuration delivers next: to a subscriber, or to one pull request for its
+        first group."""
+        if subject := body.get("deliver_subject"):
+            return await self.subscribe(subject, body.get("deliver_group", ""))
+        group = {"group": body["priority_groups"][0]} if body.get("priority_groups") else {}
+        return await self.pull(stream, consumer, {**request, **group})
 
     @contextlib.asynccontextmanager
     async def waiting(self, stream: str, consumer: str, request: Mapping[str, Json]) -> AsyncIterator[Delivery]:
@@ -171,7 +181,7 @@ class Client:
 
         async def arrived(message: Msg) -> None:
             if "Status" in (message.headers or {}):
-                delivery.status = _status(message)
+                delivery.status = _status_text(message)
             else:
                 delivery.messages.append(message)
 
@@ -200,11 +210,11 @@ class Client:
     @contextlib.asynccontextmanager
     async def listening(self, subject: str) -> AsyncIterator[list[Msg]]:
         """Collect what is published there meanwhile."""
-        found: list[Msg] = []
+        messages: list[Msg] = []
         async with self._inbox(subject) as (_, arrived):
-            yield found
+            yield messages
             while (message := await _next(arrived, self._quiet)) is not None:
-                found.append(message)
+                messages.append(message)
 
     async def answer(self, message: Msg, kind: bytes) -> str:
         """Send an acknowledgement of this kind, and return `taken` if the server confirms it, or why there is no
@@ -243,7 +253,7 @@ async def _next(arrived: asyncio.Queue[Msg], within: float) -> Msg | None:
         return None
 
 
-def _answer(reply: Msg) -> Mapping[str, Json] | str:
+def _parsed_answer(reply: Msg) -> Mapping[str, Json] | str:
     if not reply.data:
         return {}
     body = from_json(reply.data)
@@ -251,15 +261,15 @@ def _answer(reply: Msg) -> Mapping[str, Json] | str:
     return body if error is None else f"refused {error.get('err_code')}"
 
 
-def _stored(reply: Msg) -> str:
-    answer = _answer(reply)
+def _publish_result(reply: Msg) -> str:
+    answer = _parsed_answer(reply)
     if isinstance(answer, str):
         return answer
     stored = f"stored in {answer.get('stream')}"
     return f"{stored} already" if answer.get("duplicate") else stored
 
 
-def _status(message: Msg) -> str:
+def _status_text(message: Msg) -> str:
     headers = message.headers or {}
     line = headers.get("Description", "").partition("\n")[0]  # nats-py takes what follows an empty one for a part of it
     words = "".join(letter for letter in line if not letter.isdigit())

@@ -30,29 +30,31 @@ TIMES = 12
 """How often a get is tried that several streams may answer, so that each of them does."""
 
 
-async def stored(client: Client, notes: Notes, stream: str, body: Body, when: str, *given: str) -> None:
+async def note_stored(client: Client, notes: Notes, stream: str, body: Body, when: str, *given: str) -> None:
     """Record how many messages of which subject are stored; a copy is on a side of its own."""
     info = await client.ask(f"STREAM.INFO.{stream}", {"subjects_filter": ">"})
     side = Side.COPIES if body.get("mirror") or body.get("sources") else Side.STORED
-    notes.add(f"stored {when} in {stream}", side, info if isinstance(info, str) else _state(info["state"]), *given)
+    notes.add(f"stored {when} in {stream}", side, info if isinstance(info, str) else _state_text(info["state"]), *given)
 
 
 async def getting(client: Client, notes: Notes, stream: str, subject: str, gets: Gets, *, answers: int = 1) -> None:
     """Try gets that this many streams may answer, any of them each time."""
     given = f"stored at first in {stream}"
     for words, endpoint, body in gets:
-        asked = {key: subject if value == FIRST else value for key, value in body.items()} if body else None
-        place = endpoint.format(stream=stream, first=subject)
-        found = await asyncio.gather(*(client.get(place, asked) for _ in range(TIMES if answers > 1 else 1)))
-        notes.add(f"get {words} from {stream}", Side.DIRECT_GETS, _any_of(found), given)
+        request = {key: subject if value == FIRST else value for key, value in body.items()} if body else None
+        subject_or_stream = endpoint.format(stream=stream, first=subject)
+        results = await asyncio.gather(
+            *(client.get(subject_or_stream, request) for _ in range(TIMES if answers > 1 else 1))
+        )
+        notes.add(f"get {words} from {stream}", Side.DIRECT_GETS, _distinct_results(results), given)
     message = await client.ask(f"STREAM.MSG.GET.{stream}", {"last_by_subj": subject})
     led = message if isinstance(message, str) else f"message {message['message']['seq']}"
     notes.add(f"get from the leader of {stream}", Side.DIRECT_GETS, led, given)
 
 
-def _any_of(found: Iterable[str]) -> str:
-    """The first result that brought something."""
-    return " or ".join(sorted(set(found), key=lambda one: (one.startswith(FAILS), one)))
+def _distinct_results(results: Iterable[str]) -> str:
+    """Join the different results, those that brought something first."""
+    return " or ".join(sorted(set(results), key=lambda result: (result.startswith(FAILS), result)))
 
 
 async def deleting(client: Client, notes: Notes, stream: str, subject: str) -> None:
@@ -68,7 +70,7 @@ async def deleting(client: Client, notes: Notes, stream: str, subject: str) -> N
         notes.add(f"{words} of {stream}", Side.DELETIONS, answer if isinstance(answer, str) else "done", "stored after")
 
 
-def _state(state: Mapping[str, Json]) -> str:
+def _state_text(state: Mapping[str, Json]) -> str:
     subjects = sorted((state.get("subjects") or {}).items())
     return f"{state['messages']} from {state['first_seq']} on: " + ", ".join(
         f"{subject} {n}" for subject, n in subjects
@@ -141,35 +143,44 @@ async def publishing(
     operations: Iterable[Publish],
     is_late: bool = False,
     *,
-    into: str = "",
+    stream_name: str = "",
 ) -> None:
     """Publish in this order, because one connection keeps it; a publisher does not wait for the answer to the message
-    before. `into` is named where there are several streams to publish to."""
-    chosen = [one for one in operations if one.is_late is is_late]
-    sent = [(f"publish {one.name}", one, {FIRST: subjects[0], SPARE: subjects[-1]}) for one in chosen]
+    before. `stream_name` is named where there are several streams to publish to."""
+    chosen = [publish for publish in operations if publish.is_late is is_late]
+    sent = [(f"publish {publish.name}", publish, {FIRST: subjects[0], SPARE: subjects[-1]}) for publish in chosen]
     for subject in () if is_late else subjects:
-        sent += [(f"publish {one.name} to {subject}", one, {FIRST: subject}) for one in EACH]
-    numbers = [f"{'late ' if is_late else ''}{at}" for at in range(len(sent))]
+        sent += [(f"publish {publish.name} to {subject}", publish, {FIRST: subject}) for publish in EACH]
+    numbers = [f"{'late ' if is_late else ''}{index}" for index in range(len(sent))]
     answers = await asyncio.gather(
-        *(_publish(client, one, subject_of, number) for (_, one, subject_of), number in zip(sent, numbers, strict=True))
+        *(
+            _publish(client, publish, subject_of, number)
+            for (_, publish, subject_of), number in zip(sent, numbers, strict=True)
+        )
     )
-    kept = await _kept(client, stream) if NO_ANSWER in answers else frozenset()
+    stored_numbers = await _stored_publishes(client, stream) if NO_ANSWER in answers else frozenset()
     for (name, _, _), number, answer in zip(sent, numbers, answers, strict=True):
-        experience = UNANSWERED if answer == NO_ANSWER and number in kept else answer
-        notes.add(f"{name} into {into}" if into else name, Side.PUBLISHERS, experience)
+        experience = UNANSWERED if answer == NO_ANSWER and number in stored_numbers else answer
+        notes.add(f"{name} into {stream_name}" if stream_name else name, Side.PUBLISHERS, experience)
 
 
-async def _publish(client: Client, one: Publish, subject_of: Mapping[str, str], number: str) -> str:
-    headers = {**{name: subject_of.get(value, value) for name, value in one.headers.items()}, NUMBER: number}
-    publish = client.publish_fast if one.is_fast else client.publish
-    return await publish(subject_of[one.subject], b"x" * one.size, headers)
+async def _publish(client: Client, message: Publish, subject_of: Mapping[str, str], number: str) -> str:
+    headers = {**{name: subject_of.get(value, value) for name, value in message.headers.items()}, NUMBER: number}
+    publish = client.publish_fast if message.is_fast else client.publish
+    return await publish(subject_of[message.subject], b"x" * message.size, headers)
 
 
-async def _kept(client: Client, stream: str) -> frozenset[str]:
-    """Which publishes are stored, where no publisher learns it."""
+async def _stored_publishes(client: Client, stream: str) -> frozenset[str]:
+    """Return which publishes are stored, where no publisher learns it."""
     info = await client.ask(f"STREAM.INFO.{stream}")
     state = {"first_seq": 1, "last_seq": 0} if isinstance(info, str) else info["state"]
-    asked = range(state["first_seq"], state["last_seq"] + 1)
-    found = await asyncio.gather(*(client.ask(f"STREAM.MSG.GET.{stream}", {"seq": one}) for one in asked))
-    headers = [base64.b64decode(one["message"].get("hdrs") or "").decode() for one in found if not isinstance(one, str)]
-    return frozenset(said[1] for one in headers if (said := re.search(rf"^{NUMBER}: (.*?)\r?$", one, re.MULTILINE)))
+    sequences = range(state["first_seq"], state["last_seq"] + 1)
+    answers = await asyncio.gather(
+        *(client.ask(f"STREAM.MSG.GET.{stream}", {"seq": sequence}) for sequence in sequences)
+    )
+    headers = [
+        base64.b64decode(answer["message"].get("hdrs") or "").decode()
+        for answer in answers
+        if not isinstance(answer, str)
+    ]
+    return frozenset(match[1] for text in headers if (match := re.search(rf"^{NUMBER}: (.*?)\r?$", text, re.MULTILINE)))

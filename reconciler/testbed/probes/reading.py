@@ -63,20 +63,20 @@ Waits = Mapping[str, Delivery]
 
 async def reading(client: Client, notes: Notes, stream: str, name: str, body: Body, pulls: Pulls, waits: Waits) -> None:
     """Read by a consumer that existed before; `waits` says what clients get that already wait on it."""
-    about = f"by {stream}/{name}"
+    reader = f"by {stream}/{name}"
     if "deliver_subject" in body:
-        await _subscribing(client, notes, about, body)
-        return await _handing_back(client, notes, stream, name, body, waits)
+        await _try_subscribing(client, notes, reader, body)
+        return await _try_handing_back(client, notes, stream, name, body, waits)
     group = (body.get("priority_groups") or ["a"])[0]
     for words, wanted in pulls:
         request = {key: group if value == GROUP else value for key, value in wanted.items()}
-        found = await client.pull(stream, name, request)
-        notes.add(f"read {words} {about}", Side.READERS, str(found))
-        if words in ANSWERS and found.messages:
-            await _acknowledging(client, notes, f"{words} {about}", stream, found.messages[0], ANSWERS[words])
-        if words in FAILS_ON and found.messages:
-            await _refusing(client, notes, f"{words} {about}", found.messages[0], stream, name, request)
-    return await _handing_back(client, notes, stream, name, body, waits)
+        delivery = await client.pull(stream, name, request)
+        notes.add(f"read {words} {reader}", Side.READERS, str(delivery))
+        if words in ANSWERS and delivery.messages:
+            await _try_acknowledging(client, notes, f"{words} {reader}", stream, delivery.messages[0], ANSWERS[words])
+        if words in FAILS_ON and delivery.messages:
+            await _try_refusing(client, notes, f"{words} {reader}", delivery.messages[0], stream, name, request)
+    return await _try_handing_back(client, notes, stream, name, body, waits)
 
 
 Contests = Mapping[str, Mapping[str, Mapping[str, Json]]]
@@ -89,55 +89,53 @@ CONTESTS: Contests = {
 
 
 @contextlib.asynccontextmanager
-async def waiting(client: Client, scene: Scene) -> AsyncIterator[Waits]:
+async def waiting_pulls(client: Client, scene: Scene) -> AsyncIterator[Waits]:
     """Record what clients get that wait meanwhile, each for the group that its consumer has at first."""
     async with contextlib.AsyncExitStack() as stack:
-        found: dict[str, Delivery] = {}
+        deliveries: dict[str, Delivery] = {}
         for stream, name in scene.waits:
             groups = scene.consumers[stream, name].get("priority_groups")
             for who, puller in ((FIRST, client), (STANDBY, client.standby)):
                 for words, request in WAITS:
-                    asked = {**request, "group": groups[0]} if groups else {"batch": request["batch"], "expires": HOUR}
-                    pull = puller.waiting(stream, name, asked)
-                    found[f"wait for {words}{who} by {stream}/{name}"] = await stack.enter_async_context(pull)
-        yield found
+                    pull_request = (
+                        {**request, "group": groups[0]} if groups else {"batch": request["batch"], "expires": HOUR}
+                    )
+                    pull = puller.waiting(stream, name, pull_request)
+                    deliveries[f"wait for {words}{who} by {stream}/{name}"] = await stack.enter_async_context(pull)
+        yield deliveries
 
 
 @contextlib.asynccontextmanager
-async def contending(client: Client, scene: Scene, contests: Contests) -> AsyncIterator[Waits]:
+async def contending_pulls(client: Client, scene: Scene, contests: Contests) -> AsyncIterator[Waits]:
     """Record what two clients get that wait for the same group meanwhile, by the policy that they know."""
     async with contextlib.AsyncExitStack() as stack:
-        found: dict[str, Delivery] = {}
+        deliveries: dict[str, Delivery] = {}
         for (stream, name), body in scene.consumers.items():
             for who, request in contests.get(str(body.get("priority_policy")), {}).items():
-                asked = {"batch": 2, "expires": HOUR, "group": body["priority_groups"][0], **request}
-                pull = (client.standby if who is STANDBY else client).waiting(stream, name, asked)
-                found[f"contend for two{who} by {stream}/{name}"] = await stack.enter_async_context(pull)
-        yield found
+                pull_request = {"batch": 2, "expires": HOUR, "group": body["priority_groups"][0], **request}
+                pull = (client.standby if who is STANDBY else client).waiting(stream, name, pull_request)
+                deliveries[f"contend for two{who} by {stream}/{name}"] = await stack.enter_async_context(pull)
+        yield deliveries
 
 
-async def later(
+async def read_later(
     client: Client, notes: Notes, stream: str, name: str, body: Body, *, waited: bool, follows: bool
 ) -> None:
     """Record what is redelivered after some time, also where others `waited` for the same meanwhile; and what was
     published, where it `follows` that it still exists."""
-    about = f"by {stream}/{name}"
-    if "deliver_subject" in body:
-        found = await client.subscribe(str(body["deliver_subject"]), str(body.get("deliver_group", "")))
-    else:
-        group = {"group": body["priority_groups"][0]} if body.get("priority_groups") else {}
-        if body.get("priority_policy") == "pinned_client":
-            taken = await client.pull(stream, name, {"batch": 1, "id": "", **AT_ONCE, **group})
-            notes.add(f"take over a pin after a while {about}", Side.READERS, str(taken))
-        found = await client.pull(stream, name, {"batch": min(100, body.get("max_batch") or 100), **AT_ONCE, **group})
-    again = Delivery([one for one in found.messages if one.metadata.num_delivered > 1], found.status)
-    notes.add(f"read again after a while {about}", Side.READERS, str(again))
+    reader = f"by {stream}/{name}"
+    if body.get("priority_policy") == "pinned_client":
+        takeover = await client.next(stream, name, body, batch=1, id="", **AT_ONCE)
+        notes.add(f"take over a pin after a while {reader}", Side.READERS, str(takeover))
+    delivery = await client.next(stream, name, body, batch=min(100, body.get("max_batch") or 100), **AT_ONCE)
+    again = Delivery([message for message in delivery.messages if message.metadata.num_delivered > 1], delivery.status)
+    notes.add(f"read again after a while {reader}", Side.READERS, str(again))
     given = ("publish ", "read ", f"stored after publishing in {stream}")
     if follows:
-        notes.add(f"follow what is published {about}", Side.READERS, found.end if waited else str(found), *given)
+        notes.add(f"follow what is published {reader}", Side.READERS, delivery.end if waited else str(delivery), *given)
 
 
-async def position(client: Client, notes: Notes, stream: str, name: str, when: str, *given: str) -> None:
+async def note_position(client: Client, notes: Notes, stream: str, name: str, when: str, *given: str) -> None:
     """Note how far a consumer has come, or why the server does not say."""
     info = await client.ask(f"CONSUMER.INFO.{stream}.{name}")
     notes.add(
@@ -158,75 +156,81 @@ async def starting(client: Client, notes: Notes, stream: str, readers: Iterable[
         if isinstance(answer, str):
             notes.add(f"start to read {words} from {stream}", Side.READERS, answer)
             continue
-        found = await client.pull(stream, name, {"batch": 5, **AT_ONCE})
-        notes.add(f"start to read {words} from {stream}", Side.READERS, str(found), f"stored at first in {stream}")
+        delivery = await client.pull(stream, name, {"batch": 5, **AT_ONCE})
+        notes.add(f"start to read {words} from {stream}", Side.READERS, str(delivery), f"stored at first in {stream}")
         await client.ask(f"CONSUMER.DELETE.{stream}.{name}")
 
 
-async def _subscribing(client: Client, notes: Notes, about: str, body: Body) -> None:
+async def _try_subscribing(client: Client, notes: Notes, reader: str, body: Body) -> None:
     subject = str(body["deliver_subject"])
     group = str(body.get("deliver_group") or "queue")
     for words, queue in (("by subscription", ""), ("by subscription in a group", group)):
-        found = await client.subscribe(subject, queue)
-        notes.add(f"read {words} {about}", Side.READERS, str(found))
-        for message in found.messages[:1]:
-            notes.add(f"answer {words} {about}", Side.READERS, await client.answer(message, b"+ACK"), f"read {words}")
-        for message in found.messages[1:2]:
+        delivery = await client.subscribe(subject, queue)
+        notes.add(f"read {words} {reader}", Side.READERS, str(delivery))
+        for message in delivery.messages[:1]:
+            notes.add(f"answer {words} {reader}", Side.READERS, await client.answer(message, b"+ACK"), f"read {words}")
+        for message in delivery.messages[1:2]:
             await client.answer(message, b"-NAK")
-    found = await client.subscribe(subject, str(body.get("deliver_group", "")))
-    again = Delivery([one for one in found.messages if one.metadata.num_delivered > 1], found.status)
-    notes.add(f"refuse by subscription {about}", Side.READERS, str(again), f"read by subscription {about}")
+    delivery = await client.subscribe(subject, str(body.get("deliver_group", "")))
+    again = Delivery(
+        [delivered for delivered in delivery.messages if delivered.metadata.num_delivered > 1], delivery.status
+    )
+    notes.add(f"refuse by subscription {reader}", Side.READERS, str(again), f"read by subscription {reader}")
 
 
-async def _acknowledging(client: Client, notes: Notes, about: str, stream: str, message: Msg, kind: bytes) -> None:
-    read = f"read {about}"
-    notes.add(f"answer {about}", Side.READERS, await client.answer(message, kind), read)
+async def _try_acknowledging(
+    client: Client, notes: Notes, read_name: str, stream: str, message: Msg, kind: bytes
+) -> None:
+    read = f"read {read_name}"
+    notes.add(f"answer {read_name}", Side.READERS, await client.answer(message, kind), read)
     stored = await client.ask(f"STREAM.MSG.GET.{stream}", {"seq": sequence(message)})
-    notes.add(f"look for {about}", Side.STORED, stored if isinstance(stored, str) else "still stored", read)
+    notes.add(f"look for {read_name}", Side.STORED, stored if isinstance(stored, str) else "still stored", read)
 
 
-async def _refusing(
-    client: Client, notes: Notes, about: str, message: Msg, stream: str, name: str, request: Mapping[str, Json]
+async def _try_refusing(
+    client: Client, notes: Notes, read_name: str, message: Msg, stream: str, name: str, request: Mapping[str, Json]
 ) -> None:
     """A reader that fails on the same message again and again."""
     refused: list[int] = []
     for _ in range(NAKS):
         if await client.answer(message, b"-NAK") != "taken":
             break
-        found = (await client.pull(stream, name, request)).messages
-        if not found:
+        messages = (await client.pull(stream, name, request)).messages
+        if not messages:
             break
-        message = found[0]
+        message = messages[0]
         refused.append(sequence(message))
-    notes.add(f"refuse {about}", Side.READERS, f"came next: {refused}", f"read {about}")
+    notes.add(f"refuse {read_name}", Side.READERS, f"came next: {refused}", f"read {read_name}")
 
 
-async def _handing_back(client: Client, notes: Notes, stream: str, name: str, body: Body, waits: Waits) -> None:
+async def _try_handing_back(client: Client, notes: Notes, stream: str, name: str, body: Body, waits: Waits) -> None:
     """Messages in flight all the time are refused, and redelivered to the client that waits, or asks next."""
     for message in client.held.get((stream, name), [])[:1]:
         answer = await client.answer(message, b"-NAK")
-        if "deliver_subject" in body:
-            found = await client.subscribe(str(body["deliver_subject"]), str(body.get("deliver_group", "")))
-        else:
-            group = {"group": body["priority_groups"][0]} if body.get("priority_groups") else {}
-            found = await client.pull(stream, name, {"batch": 1, **AT_ONCE, **group})
-        here = f" by {stream}/{name}"
-        waited = (one for words, delivery in waits.items() if words.endswith(here) for one in delivery.messages)
-        again = Delivery([one for one in (*found.messages, *waited) if _is_again(one, message)])
-        comes = f"it is redelivered, {again.counted}" if again.messages else found.status or "it does not come"
+        delivery_now = await client.next(stream, name, body, batch=1, **AT_ONCE)
+        reader = f" by {stream}/{name}"
+        waited = (
+            delivered for words, delivery in waits.items() if words.endswith(reader) for delivered in delivery.messages
+        )
+        again = Delivery(
+            [delivered for delivered in (*delivery_now.messages, *waited) if _is_redelivery(delivered, message)]
+        )
+        comes = f"it is redelivered, {again.counted}" if again.messages else delivery_now.status or "it does not come"
         notes.add(f"refuse what was in flight by {stream}/{name}", Side.READERS, f"{answer}: {comes}")
 
 
-def _is_again(one: Msg, message: Msg) -> bool:
+def _is_redelivery(delivery: Msg, message: Msg) -> bool:
     """A later delivery of the same message."""
-    return sequence(one) == sequence(message) and one.metadata.num_delivered > message.metadata.num_delivered
+    return sequence(delivery) == sequence(message) and delivery.metadata.num_delivered > message.metadata.num_delivered
 
 
 def _position(info: Mapping[str, Any]) -> str:
-    """For last_per_subject, leave out what is to come: server 2.11 counts that again at any update, and only once of
-    each subject, though it still delivers every message."""
-    waiting = "" if info["config"].get("deliver_policy") == "last_per_subject" else f"{info['num_pending']} to come, "
+    """Describe how far a consumer has come. For last_per_subject, leave out what is to come: server 2.11 counts that
+    again at any update, and only once of each subject, though it still delivers every message."""
+    waiting_pulls = (
+        "" if info["config"].get("deliver_policy") == "last_per_subject" else f"{info['num_pending']} to come, "
+    )
     return (
-        f"{waiting}{info['num_ack_pending']} in flight, "
+        f"{waiting_pulls}{info['num_ack_pending']} in flight, "
         f"passed {info['delivered']['stream_seq']}, acknowledged up to {info['ack_floor']['stream_seq']}"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
 
 from reconciler.changes.effect import Side
@@ -61,31 +61,14 @@ def differences(before: Record, after: Record) -> tuple[Difference, ...]:
     return tuple(_difference(before, after, name, differing) for name in differing)
 
 
-def sides(found: Iterable[Difference]) -> frozenset[Side]:
+def sides(differences_felt: Iterable[Difference]) -> frozenset[Side]:
     """Return the sides on which any of these differences is felt."""
-    return frozenset(one.side for one in found)
+    return frozenset(difference.side for difference in differences_felt)
 
 
-def is_relief(one: Difference) -> bool:
+def is_relief(difference: Difference) -> bool:
     """Did something that failed before fail differently now, or not at all; or do withheld payloads come?"""
-    return one.before.startswith(FAILS) or one.before == f"{one.after}, headers only"
-
-
-def ranges(numbers: Iterable[int]) -> str:
-    """Return `1-3 7 9-10`, in the order in which they came."""
-    return " ".join(f"{first}-{last}" if last > first else str(first) for first, last in _runs(numbers))
-
-
-def _runs(numbers: Iterable[int]) -> Iterator[tuple[int, int]]:
-    first = last = None
-    for number in numbers:
-        if first is None or last is None or number != last + 1:
-            if first is not None and last is not None:
-                yield first, last
-            first = number
-        last = number
-    if first is not None and last is not None:
-        yield first, last
+    return difference.before.startswith(FAILS) or difference.before == f"{difference.after}, headers only"
 
 
 def _experience(record: Record, name: str) -> str:

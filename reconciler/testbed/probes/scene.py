@@ -51,15 +51,17 @@ class Scene:
     def gets(self) -> Mapping[str, str]:
         """Return the streams that clients get messages from directly, with a subject of each: a copy holds what its
         origin does."""
-        found = {stream: subjects[0] for stream, subjects in self.subjects.items()}
+        by_stream = {stream: subjects[0] for stream, subjects in self.subjects.items()}
         for stream, body in self.streams.items():
-            for origin in _origins(body):
-                found |= {stream: found[origin]} if stream not in found and origin in found else {}
-        return found
+            for origin in _copied_streams(body):
+                by_stream |= {stream: by_stream[origin]} if stream not in by_stream and origin in by_stream else {}
+        return by_stream
 
     def answers(self, stream: str) -> int:
         """Return how many streams may answer direct gets of this one: itself, and its mirrors."""
-        mirrors = [name for name, body in self.streams.items() if stream in _origins({"mirror": body.get("mirror")})]
+        mirrors = [
+            name for name, body in self.streams.items() if stream in _copied_streams({"mirror": body.get("mirror")})
+        ]
         return 1 + len(mirrors)
 
     def trims(self, stream: str) -> bool:
@@ -72,43 +74,45 @@ _SOON = {"max_msgs": 100, "max_msgs_per_subject": 30, "max_bytes": 1 << 20}
 """Limits below these are reached while a battery publishes."""
 
 
-def _origins(body: Body) -> Iterator[str]:
-    yield from (one["name"] for one in (body.get("mirror"), *(body.get("sources") or ())) if one)
+def _copied_streams(body: Body) -> Iterator[str]:
+    yield from (copied["name"] for copied in (body.get("mirror"), *(body.get("sources") or ())) if copied)
 
 
 async def build(client: Client, scene: Scene) -> None:
     """Build the scene. Raises Unmade where the server refuses a part."""
-    await make(client, scene)
-    await begin(client, scene)
+    await create_objects(client, scene)
+    await bring_clients(client, scene)
 
 
-async def make(client: Client, scene: Scene) -> None:
+async def create_objects(client: Client, scene: Scene) -> None:
     """Create its objects, before any client comes. Raises Unmade where the server refuses one."""
     for name, body in scene.streams.items():
-        made(await client.ask(f"STREAM.CREATE.{name}", {"name": name, **body}))
+        check_done(await client.ask(f"STREAM.CREATE.{name}", {"name": name, **body}))
     for (stream, name), body in scene.consumers.items():
-        made(await client.ask(*consumer_request(stream, name, body, "create")))
+        check_done(await client.ask(*consumer_request(stream, name, body, "create")))
     for endpoint, body in scene.since:
-        made(await client.ask(endpoint, body))
+        check_done(await client.ask(endpoint, body))
 
 
-async def begin(client: Client, scene: Scene) -> None:
+async def bring_clients(client: Client, scene: Scene) -> None:
     """Let clients come to existing streams and consumers: messages are stored, and some of them read."""
     await _fill(client, scene, 0, scene.begins)
-    await _short_lives(scene)
+    await _wait_for_short_lives(scene)
     for (stream, name), body in scene.consumers.items():
-        await _begin(client, stream, name, body)
+        await _begin_reading(client, stream, name, body)
     await _fill(client, scene, scene.begins, len(scene.messages))
-    await _short_lives(scene)
+    await _wait_for_short_lives(scene)
     for stream, name in scene.waits:
         await _catch_up(client, stream, name, scene.consumers[stream, name])
 
 
-async def _short_lives(scene: Scene) -> None:
+async def _wait_for_short_lives(scene: Scene) -> None:
     """Let short lives end, so that timing does not decide who gets what. What is stored for less than a second is gone
     before clients come; what is in flight or pinned for less is free before they wait for it."""
     times = [body.get("max_age") for body in scene.streams.values()]
-    times += [scene.consumers[one].get(name) for one in scene.waits for name in ("ack_wait", "priority_timeout")]
+    times += [
+        scene.consumers[consumer].get(name) for consumer in scene.waits for name in ("ack_wait", "priority_timeout")
+    ]
     ages = [int(time or 0) / 1e9 for time in times]
     if shortest := [age for age in ages if 0 < age < 1]:
         await asyncio.sleep(2 * max(shortest) + 0.1)
@@ -120,13 +124,13 @@ def consumer_request(stream: str, name: str, body: Body, action: str) -> tuple[s
     return f"CONSUMER.CREATE.{stream}.{name}", {"stream_name": stream, "action": action, "config": config}
 
 
-async def settled(client: Client, streams: Iterable[str], seen: Callable[[], object] = lambda: None) -> None:
+async def wait_until_settled(client: Client, streams: Iterable[str], seen: Callable[[], object] = lambda: None) -> None:
     """Wait until three looks in a row find the same, also at what was `seen` meanwhile, and every copy has heard from
     its origins."""
     looks: list[object] = []
     for _ in range(SETTLES):
         infos = [await client.ask(f"STREAM.INFO.{name}") for name in streams]
-        looks.append([seen(), *(_position(info) for info in infos)])
+        looks.append([seen(), *(_stored_so_far(info) for info in infos)])
         if looks[-3:] == 3 * looks[-1:] and not any(_is_late(info) for info in infos):
             return
         await asyncio.sleep(0.03)
@@ -136,7 +140,7 @@ def _is_late(info: Mapping[str, Json] | str) -> bool:
     if isinstance(info, str):
         return False
     origins = [*([info["mirror"]] if info.get("mirror") else []), *(info.get("sources") or ())]
-    return any(one.get("active") == NEVER or one.get("lag") for one in origins)
+    return any(origin.get("active") == NEVER or origin.get("lag") for origin in origins)
 
 
 async def _fill(client: Client, scene: Scene, start: int, end: int) -> None:
@@ -147,43 +151,40 @@ async def _fill(client: Client, scene: Scene, start: int, end: int) -> None:
     before = None
     for number, (subject, size) in enumerate(scene.messages[start:end], start + 1):
         if before is not None and home.get(subject) != home.get(before):
-            await settled(client, scene.streams)
+            await wait_until_settled(client, scene.streams)
         headers = {"Nats-Msg-Id": f"m{number}", "Kind": "scene"}
         if home.get(subject) in counting:
             size, headers = 0, {**headers, "Nats-Incr": "+1"}  # noqa: PLW2901
         await client.nc.publish(subject, b"x" * size, headers=headers)
         before = subject
-    await settled(client, scene.streams)
+    await wait_until_settled(client, scene.streams)
 
 
-async def _begin(client: Client, stream: str, name: str, body: Body) -> None:
+async def _begin_reading(client: Client, stream: str, name: str, body: Body) -> None:
     """Some messages are acknowledged and some are in flight."""
-    found = await _first(client, stream, name, body)
+    messages = await _next_messages(client, stream, name, body)
     if body.get("ack_policy", "none") != "none":
-        for message in found[:ACKNOWLEDGED]:
+        for message in messages[:ACKNOWLEDGED]:
             await client.answer(message, b"+ACK")
-        client.held[stream, name] = found[ACKNOWLEDGED:]
+        client.held[stream, name] = messages[ACKNOWLEDGED:]
 
 
 async def _catch_up(client: Client, stream: str, name: str, body: Body) -> None:
-    while found := await _first(client, stream, name, body):
-        for message in found if body.get("ack_policy", "none") != "none" else ():
+    while messages := await _next_messages(client, stream, name, body):
+        for message in messages if body.get("ack_policy", "none") != "none" else ():
             await client.answer(message, b"+ACK")
 
 
-async def _first(client: Client, stream: str, name: str, body: Body) -> list[Msg]:
-    if subject := body.get("deliver_subject"):
-        return (await client.subscribe(subject, body.get("deliver_group", ""))).messages
-    group = {"group": body["priority_groups"][0]} if body.get("priority_groups") else {}
+async def _next_messages(client: Client, stream: str, name: str, body: Body) -> list[Msg]:
     number = min(PULLED, body.get("max_batch") or PULLED)
-    return (await client.pull(stream, name, {"batch": number, "no_wait": True, **group})).messages
+    return (await client.next(stream, name, body, batch=number, no_wait=True)).messages
 
 
-def _position(info: Mapping[str, Json] | str) -> object:
+def _stored_so_far(info: Mapping[str, Json] | str) -> object:
     return info if isinstance(info, str) else (info["state"]["last_seq"], info["state"]["messages"])
 
 
-def made(answer: Mapping[str, Json] | str) -> None:
+def check_done(answer: Mapping[str, Json] | str) -> None:
     """Check the answer. Raises Unmade with the words of `Client.ask` where the server did not do it."""
     if isinstance(answer, str):
         raise Unmade(answer)
