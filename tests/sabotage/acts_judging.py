@@ -98,7 +98,7 @@ RULES = (
     Act(
         name="where a consumer's list of subjects comes from is read from the file",
         file="reconciler/kinds/consumer/filter_changes.py",
-        before='(info.get("config") or {}).get("deliver_policy") == "last_per_subject"',
+        before='change.raw.get("deliver_policy") == "last_per_subject"',
         after='change.was("deliver_policy") == "last_per_subject"',
         seen_by=(
             "tests/quantities/test_consumers.py::test_only_a_consumer_that_began_with_the_last_of_each_subject_has_a_list_of_them",

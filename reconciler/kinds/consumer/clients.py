@@ -66,7 +66,7 @@ def _fates(change: Change, before: str, after: str) -> Iterator[str]:
 
 def who_waits(change: Change, is_recreated: bool = False) -> str:
     """What the live consumer says about its clients, and what becomes of a pin."""
-    info = change.live.state if change.live else {}
+    info = change.info
     waiting = info.get("num_waiting", 0)
     requests = f"{some(waiting, 'pull request')} {verb(waiting, 'are')} waiting on it"
     clients = requests if waiting else "No pull request is waiting on it now"
@@ -80,7 +80,7 @@ def who_waits(change: Change, is_recreated: bool = False) -> str:
 
 def still_pinned(change: Change) -> str:
     """What becomes of pulls of a removed group that wait, as those of a standby do. The pinned client's own one ends."""
-    info = change.live.state if change.live else {}
+    info = change.info
     if change.was("priority_policy") != ONE_AT_A_TIME or not info.get("num_waiting"):
         return ""
     is_pinned, blocked = bool(who_is_pinned(info)), show_duration(change.was("priority_timeout") or PINNED_TIMEOUT)
@@ -109,5 +109,5 @@ def groups_gone(change: Change) -> list[str]:
 
 def quantities(change: Change) -> dict[str, int]:
     """How many pull requests wait on the live consumer; empty if none does."""
-    info = change.live.state if change.live else {}
+    info = change.info
     return {"waiting": info["num_waiting"]} if info.get("num_waiting") else {}

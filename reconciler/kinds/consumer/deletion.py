@@ -42,7 +42,7 @@ def consumer_deletion(change: Change, view: View) -> Found:
 
     Instead: let it process what is pending first, or `forget:` it, which leaves it as it is.
     """
-    info = change.live.state if change.live else {}
+    info = change.info
     stream = change.address.stream
     unread = behind(stream, info, view) if info else exactly(0)
     dropped, fate = _fate(change, info, unread, view) if unread.most else (exactly(0), "")

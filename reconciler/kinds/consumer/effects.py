@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 
 from reconciler.changes.amount import Amount, exactly, total
 from reconciler.changes.verdict import Finding, Outcome
@@ -22,11 +22,6 @@ from reconciler.kinds.subjects.filters import gained
 from reconciler.model.resource import Config, Json
 from reconciler.model.units import show_duration
 
-
-def _info(moved: MovedField) -> Mapping[str, Json]:
-    return moved.change.live.state if moved.change.live else {}
-
-
 TRIMMING = ("max_msgs", "max_bytes", "max_msgs_per_subject")
 OF_DELIVERIES = ("num_ack_pending", "num_redelivered")
 
@@ -36,7 +31,7 @@ def _number(moved: MovedField, name: str) -> int:
     has delivered nothing yet."""
     if name in OF_DELIVERIES and _is_recreated(moved):
         return 0
-    return int(_info(moved).get(name) or 0)
+    return int(moved.change.info.get(name) or 0)
 
 
 def _is_recreated(moved: MovedField) -> bool:
@@ -45,18 +40,20 @@ def _is_recreated(moved: MovedField) -> bool:
 
 def _pending(moved: MovedField) -> Amount:
     """Messages that it has yet to deliver. A consumer that the plan recreates delivers those in flight again as well."""
-    pending = undelivered(moved.change.address.stream, _info(moved), moved.view) if _info(moved) else exactly(0)
+    pending = (
+        undelivered(moved.change.address.stream, moved.change.info, moved.view) if moved.change.info else exactly(0)
+    )
     again, _ = redelivered(moved.change, moved.view) if _is_recreated(moved) else (exactly(0), 0)
     return total((pending, again))
 
 
 def _is_used(moved: MovedField) -> bool:
     """Does a client wait on it now?"""
-    return bool(_number(moved, "num_waiting") or _info(moved).get("push_bound"))
+    return bool(_number(moved, "num_waiting") or moved.change.info.get("push_bound"))
 
 
 def _was_used(moved: MovedField) -> bool:
-    return _is_used(moved) or bool((_info(moved).get("delivered") or {}).get("consumer_seq"))
+    return _is_used(moved) or bool((moved.change.info.get("delivered") or {}).get("consumer_seq"))
 
 
 def _in_flight(moved: MovedField) -> Amount:
@@ -122,7 +119,7 @@ def pulls_refused(moved: MovedField) -> Iterable[Finding]:
 
     Instead: first lower what clients ask for.
     """
-    if pushes(moved.change.desired.config if moved.change.desired else {}):
+    if pushes(moved.change.wanted):
         return
     words = f"from then on the server refuses pulls {ASKS[moved.field].format(_after(moved))} (409)"
     if not _was_used(moved):
@@ -198,7 +195,7 @@ def vanishes_when_idle(moved: MovedField) -> Iterable[Finding]:
     idle = f"after {_after(moved)} without a client" + (
         f", or {show_duration(threshold + wait)} while messages are in flight" if wait else ""
     )
-    unread = behind(moved.change.address.stream, _info(moved), moved.view) if _info(moved) else exactly(0)
+    unread = behind(moved.change.address.stream, moved.change.info, moved.view) if moved.change.info else exactly(0)
     lose = _left_behind(unread, stream_of(moved.change, moved.view) or {})
     is_used = _is_used(moved)
     yield Finding(
@@ -244,7 +241,7 @@ def delivered_again(moved: MovedField) -> Iterable[Finding]:
     if not there.most:
         yield note(f"a message that a client does not acknowledge within {_after(moved)} is redelivered")
         return
-    asked, last = _info(moved).get("ts"), (_info(moved).get("delivered") or {}).get("last_active")
+    asked, last = moved.change.info.get("ts"), (moved.change.info.get("delivered") or {}).get("last_active")
     is_old = bool(asked and last and last != ZERO and between(last, asked) >= wait)
     again = Amount(max(0, there.least - _spent(moved)) if is_old else 0, there.most)
     yield Finding(
@@ -341,7 +338,7 @@ def subscribers_fall_silent(moved: MovedField) -> Iterable[Finding]:
                 "listen, both get each message"
             )
             yield _silent(moved, words, fix="let the clients stay as they are, and move them at the restart")
-    elif _is_recreated(moved) or not _info(moved).get("push_bound"):
+    elif _is_recreated(moved) or not moved.change.info.get("push_bound"):
         yield _silent(
             moved,
             f"messages are delivered to {after}, and subscribers of {before} receive nothing more{_flies_again(moved)}",
@@ -389,7 +386,7 @@ def paced(moved: MovedField) -> Iterable[Finding]:
             still = f"; for the client that is pinned now, {before} counts until its next pull"
             yield note(
                 f"the server pins another client once the pinned one has been silent for {_silence(moved)}"
-                f"{still if who_is_pinned(_info(moved)) else ''}"
+                f"{still if who_is_pinned(moved.change.info) else ''}"
             )
         return
     pending, most = _pending(moved), value_after(moved.change, moved.path)
@@ -420,7 +417,7 @@ def other_messages(moved: MovedField) -> Iterable[Finding]:
     if moved.field == "filter_subjects" and moved.change.touches("filter_subject"):
         return
     if filter_change.judge(moved.change, moved.view) is None:
-        after = filters(moved.change.desired.config if moved.change.desired else {})
+        after = filters(moved.change.wanted)
         yield note(f"from then on clients get messages on {listed(after)}")
 
 

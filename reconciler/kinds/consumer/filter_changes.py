@@ -94,18 +94,18 @@ class _Move:
 
 
 def _move(change: Change, view: View) -> _Move:
-    info = change.live.state if change.live else {}
+    info = change.info
     is_recreated = position.is_recreated(change, view)
     return _Move(
         stream=change.address.names[0],
         before=filters(change.live.config if change.live else {}),
-        after=filters(change.desired.config if change.desired else {}),
+        after=filters(change.wanted),
         position=info.get("delivered", {}).get("stream_seq", 0),
         pending=undelivered(change.address.names[0], info, view) if info else exactly(0),
         flying=info.get("num_ack_pending", 0),
         given=info.get("delivered", {}).get("consumer_seq", 0),
-        is_from_first=(info.get("config") or {}).get("deliver_policy") in (None, "all"),
-        is_listed=(info.get("config") or {}).get("deliver_policy") == "last_per_subject",
+        is_from_first=change.raw.get("deliver_policy") in (None, "all"),
+        is_listed=change.raw.get("deliver_policy") == "last_per_subject",
         point=position.start(change, view).get("opt_start_seq", 1) if is_recreated else None,
     )
 

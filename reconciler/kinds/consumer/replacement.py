@@ -123,7 +123,7 @@ def _made_again(change: Change, view: View, start: Config, bound: Mapping[str, s
 
 def _placeholder(change: Change) -> Step:
     stream, name = change.address.names
-    filters = {key: value for key in FILTERS if (value := position.info_of(change)["config"].get(key))}
+    filters = {key: value for key in FILTERS if (value := change.raw.get(key))}
     about = ABOUT.replace("NAME", name)
     config = {"ack_policy": "explicit", "description": about, **filters}
     step = calls.create_consumer(change, stream, position.placeholder(name), config)
@@ -149,7 +149,7 @@ def _noted(change: Change) -> Iterator[Step]:
         uses={"pause_until": clock.id},
         effect=f"pause consumer {name} for 10 s, so that nothing more is delivered",
     )
-    if not position.info_of(change).get("paused"):
+    if not change.info.get("paused"):
         yield from (clock, pause)
     effect = f"read the position of consumer {name}: after its ack floor"
     read = _read(change, f"read the position of {label}", effect)
@@ -169,7 +169,7 @@ def _read(change: Change, step_id: str, effect: str) -> Step:
 
 def _as_planned(change: Change) -> Mapping[str, Json]:
     """What must not have changed since the plan; the pause is reconciler's own."""
-    return {name: value for name, value in position.info_of(change)["config"].items() if name != "pause_until"}
+    return {name: value for name, value in change.raw.items() if name != "pause_until"}
 
 
 def tidy(change: Change, view: View) -> Sequence[Step]:

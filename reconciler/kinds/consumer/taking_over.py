@@ -104,7 +104,7 @@ def _behind(change: Change, view: View) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def _starts_in_time(heir: Change, change: Change, view: View) -> bool:
-    config = heir.desired.config if heir.desired else {}
+    config = heir.wanted
     policy, start = config.get("deliver_policy") or "all", config.get("opt_start_seq", sys.maxsize)
     is_early = policy == "all" or (policy == "by_start_sequence" and start <= left_from(change, view))
     return heir.origin is None and is_early

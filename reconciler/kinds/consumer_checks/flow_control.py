@@ -55,7 +55,7 @@ def pending_without_acks(change: Change, view: View) -> Found:
 
     Instead: choose an `ack_policy`, or write `max_ack_pending: -1`, which inherits nothing from the stream.
     """
-    config = change.desired.config if change.desired else {}
+    config = change.wanted
     pending = max_ack_pending(change, stream_of(change, view) or {})
     if not pushes(config) or config.get("ack_policy") or pending <= 0:
         return None

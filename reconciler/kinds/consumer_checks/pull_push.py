@@ -159,7 +159,7 @@ def bound_deliver_subject(change: Change, _view: View) -> Found:
     """
     if not (change.touches("deliver_subject") and change.was("deliver_subject") and change.becomes("deliver_subject")):
         return None
-    if not (change.live and change.live.state.get("push_bound")):
+    if not change.info.get("push_bound"):
         return None
     return Finding(
         outcome=Outcome.REFUSED,

@@ -118,10 +118,9 @@ def more_waits_than_deliveries(change: Change, view: View) -> Iterator[Finding]:
 def _with_kept_negative(change: Change) -> Config | None:
     """2.11 keeps a `max_deliver` below -1. For reconciler that means no limit, but the server's own check treats it as
     a limit."""
-    raw = change.live.state.get("config", {}) if change.live else {}
-    if change.desired is None or raw.get("max_deliver", -1) >= -1 or change.touches("max_deliver"):
+    if change.desired is None or change.raw.get("max_deliver", -1) >= -1 or change.touches("max_deliver"):
         return None
-    return {**change.desired.sent, "max_deliver": raw["max_deliver"]}
+    return {**change.desired.sent, "max_deliver": change.raw["max_deliver"]}
 
 
 IMPOSSIBLE = (

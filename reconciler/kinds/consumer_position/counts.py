@@ -49,5 +49,5 @@ def naming(stream: str, filters: Sequence[str]) -> list[SubjectCounts]:
 
 def counted_from(change: Change, start: int | str) -> list[MessagesFrom]:
     """What counts the messages that the declared consumer matches from there on."""
-    subjects = filters(change.desired.config if change.desired else {})
+    subjects = filters(change.wanted)
     return [MessagesFrom(stream=change.address.stream, start=start, filter=one) for one in subjects]

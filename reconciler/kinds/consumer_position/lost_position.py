@@ -146,7 +146,7 @@ def _except(policy: str, change: Change, state: Mapping[str, Json]) -> str:
 
 def _may_miss_the_last(change: Change, state: Mapping[str, Json]) -> bool:
     """Without a filter it starts at the last sequence, which may not be stored any more."""
-    return filters(change.desired.config if change.desired else {}) == [">"] and has_gaps(state)
+    return filters(change.wanted) == [">"] and has_gaps(state)
 
 
 def _unseen(policy: str, among: Amount, change: Change, view: View) -> int:

@@ -52,26 +52,21 @@ def immovable(change: Change, view: View) -> str:
             "It cannot be replaced either: a placeholder consumer must keep its messages meanwhile, and the stream's "
             "max_consumers leaves no room for one."
         )
-    return _unknowable(info_of(change)) if by_record(change, view) is None else ""
+    return _unknowable(change) if by_record(change, view) is None else ""
 
 
-def _unknowable(info: Mapping[str, Json]) -> str:
-    policy = info["config"].get("ack_policy", "none")
+def _unknowable(change: Change) -> str:
+    policy = change.raw.get("ack_policy", "none")
     if policy not in KNOWING:
         return f"With ack_policy {policy} no server knows what was processed, so it cannot be replaced either."
-    if info["config"].get("deliver_policy") == "last_per_subject":
+    if change.raw.get("deliver_policy") == "last_per_subject":
         return "It started at last_per_subject, so its position is no sequence, and it cannot be replaced either."
-    if after_ack_floor(info) is None:
+    if after_ack_floor(change.info) is None:
         return (
             "Servers before 2.14 do not tell its position until its first message is acknowledged, so it cannot be "
             "replaced yet."
         )
     return ""
-
-
-def info_of(change: Change) -> Mapping[str, Json]:
-    """The live consumer as the server describes it."""
-    return {"config": {}, **(change.live.state if change.live else {})}
 
 
 def _has_room(change: Change, view: View) -> bool:
@@ -99,7 +94,7 @@ def leaves_out(change: Change) -> bool:
 
 
 def _above_the_floor(change: Change, view: View) -> tuple[Amount, int]:
-    info = info_of(change)
+    info = change.info
     unacknowledged = info.get("num_ack_pending", 0)
     if is_queue(change, view):
         return Amount(unacknowledged, max(unacknowledged, left_in_queue(change, view))), unacknowledged
@@ -133,7 +128,7 @@ def start(change: Change, view: View) -> Config:
     """What a new consumer must say of its start, as known now; nothing if the file's own start is right."""
     if is_queue(change, view):
         return {}
-    sequence = by_record(change, view) or after_ack_floor(info_of(change))
+    sequence = by_record(change, view) or after_ack_floor(change.info)
     if change.intent and is_noted(change):
         sequence = min(sequence, resumed(change, view).get("opt_start_seq", 1))
     return {"deliver_policy": "by_start_sequence", "opt_start_seq": sequence, "opt_start_time": None}
@@ -174,7 +169,7 @@ def resumed(change: Change, view: View) -> Config:
         return {}
     noted = change.intent.start
     point = lost_tail.where(noted["opt_start_seq"], change.address.stream, change.intent, view)
-    asked = (change.desired.config if change.desired else {}).get("deliver_policy", "all")
+    asked = change.wanted.get("deliver_policy", "all")
     return {} if point == 1 < noted["opt_start_seq"] and asked == "all" else {**noted, "opt_start_seq": point}
 
 
@@ -183,7 +178,7 @@ def is_noted(change: Change) -> bool:
     intent = change.intent
     if intent is None or not intent.ready or "opt_start_seq" not in intent.start:
         return False
-    return bool(intent.created != info_of(change).get("created"))
+    return bool(intent.created != change.info.get("created"))
 
 
 def placeholder(name: str) -> str:

@@ -70,7 +70,7 @@ def predecessors(change: Change, view: View) -> list[Predecessor]:
 
 def _start(change: Change) -> int | None:
     """The sequence at which the file lets it start; None: it starts elsewhere."""
-    config = change.desired.config if change.desired else {}
+    config = change.wanted
     starts = {"all": 1, "by_start_sequence": config.get("opt_start_seq")}
     return starts.get(config.get("deliver_policy") or "all")
 
@@ -92,7 +92,7 @@ def _gives_up(change: Change) -> bool:
 
 def _predecessor(change: Change, subjects: Sequence[str], start: int, view: View) -> Predecessor | None:
     """None: it has delivered nothing on these subjects, or its position is no sequence."""
-    info = change.live.state if change.live else {}
+    info = change.info
     delivered, is_listed = info.get("delivered") or {}, change.was("deliver_policy") == "last_per_subject"
     if not subjects or is_listed or not delivered.get("consumer_seq"):
         return None
@@ -118,7 +118,7 @@ def _undelivered_from(info: Mapping[str, Json]) -> int:
 def left_from(change: Change, view: View) -> int:
     """The first sequence of what a consumer leaves to others when it gives up subjects. On a limits stream it still
     redelivers what it has in flight; an interest stream deletes that, and nobody does it when the consumer goes."""
-    info = change.live.state if change.live else {}
+    info = change.info
     keeps = change.action is Action.UPDATE and retention_of(change.address.stream, view) == "limits"
     if info.get("num_ack_pending") and not keeps:
         return int((info.get("ack_floor") or {}).get("stream_seq", 0)) + 1

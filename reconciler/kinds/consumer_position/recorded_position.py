@@ -87,18 +87,14 @@ MARGIN = 5_000_000_000
 def _begun(change: Change) -> Iterator[MessagesSince]:
     """What tells where a consumer that somebody recreated began at the latest: no server says it, but at its creation it
     began with the next message, unless its start was a later time."""
-    config, created = _live_config(change), _recreated_at(change)
+    config, created = change.raw, _recreated_at(change)
     if created and "opt_start_seq" not in config:
         times = [one for one in (created, config.get("opt_start_time")) if one]
         yield MessagesSince(stream=change.address.stream, since=before(max(times, key=moment), -MARGIN))
 
 
-def _live_config(change: Change) -> Config:
-    return (change.live.state.get("config") if change.live else None) or {}
-
-
 def _recreated_at(change: Change) -> str:
-    return str(change.live.state.get("created") or "") if change.made_anew and change.live else ""
+    return str(change.info.get("created") or "") if change.made_anew else ""
 
 
 def _created(change: Change) -> MessagesSince | None:
@@ -116,7 +112,7 @@ def _gone_by(change: Change, view: View) -> int | None:
 
 def _later(change: Change, view: View) -> list[MessagesFrom]:
     """What counts the messages that the live consumer matches from there on."""
-    subjects, first = filters(_live_config(change)), _gone_by(change, view)
+    subjects, first = filters(change.raw), _gone_by(change, view)
     if first is None or subjects == [">"]:
         return []
     return [MessagesFrom(stream=change.address.stream, start=first, filter=one) for one in subjects]
@@ -167,7 +163,7 @@ def _given_again(change: Change, view: View) -> int:
     """How many messages that the old consumer may have processed are still to come to the live one: at most those that
     it matches and that were stored before somebody recreated it. The record tells how far the old one had come at
     least."""
-    if _live_config(change).get("deliver_policy") == "new" or change.live is None:
+    if change.raw.get("deliver_policy") == "new" or change.live is None:
         return 0
     start = after_ack_floor({"config": {}, **change.live.state}) or 1
     gone_by = _gone_by(change, view)

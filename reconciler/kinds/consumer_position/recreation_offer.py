@@ -13,7 +13,6 @@ from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.consumer_position.position import (
     by_record,
     immovable,
-    info_of,
     leaves_out,
     placeholder,
     redelivered,
@@ -184,7 +183,7 @@ def _what_clients_see(change: Change) -> str:
         return f"Subscribers of {subject} receive nothing more: " + (
             f"messages are delivered to {then}" if then else "clients must pull"
         )
-    waiting = info_of(change).get("num_waiting", 0)
+    waiting = change.info.get("num_waiting", 0)
     pulls = "The waiting pull ends" if waiting == 1 else f"{some(waiting, 'waiting pull')} end"
     ends = pulls if waiting else "No pull is waiting now; a pull that waits when the old consumer is deleted ends"
     if then:

@@ -55,5 +55,5 @@ def _later(change: Change, until: str, view: View) -> list[MessagesFrom] | None:
         return None
     if answer.get("first") is None:
         return []
-    subjects = filters(change.desired.config if change.desired else {})
+    subjects = filters(change.wanted)
     return [MessagesFrom(stream=change.address.stream, start=int(answer["first"]), filter=one) for one in subjects]

@@ -116,7 +116,7 @@ def questions(change: Change, view: View) -> Iterator[Question]:
 def start_of(change: Change, view: View) -> Start | None:
     """The start that the file asks for, among the messages stored now that this plan leaves there; None: none is, and
     it gets everything."""
-    config = change.desired.config if change.desired else {}
+    config = change.wanted
     state = recorded_position.stream_state(change, view)
     total = staying(change, state, view)
     policy = "all" if retention_of(change.address.stream, view) == "workqueue" else deliver_policy(config)
@@ -183,7 +183,7 @@ def deliver_policy(config: Config) -> str:
 
 def _total(change: Change, state: Config, view: View) -> int | None:
     """How many stored messages it may get; None: nobody counted."""
-    if filters(change.desired.config if change.desired else {}) == [">"]:
+    if filters(change.wanted) == [">"]:
         return int(state.get("messages", 0))
     return number_of(counted_from(change, 1), view) if state.get("messages") else 0
 
@@ -198,7 +198,7 @@ def _less(change: Change, messages: int, others: int, view: View) -> Amount:
     """What this plan leaves of these messages, if the stream also holds `others`."""
     if (loss := shrinking.going(change.address.stream, view)) is None:
         return exactly(messages)
-    gone = shrinking.gone(loss, filters(change.desired.config if change.desired else {}), messages, others)
+    gone = shrinking.gone(loss, filters(change.wanted), messages, others)
     return Amount(messages - gone.most, messages - gone.least)
 
 

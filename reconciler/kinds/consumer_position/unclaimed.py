@@ -74,7 +74,7 @@ def _floor(change: Change) -> int:
 
 
 def _sequence(change: Change, name: str) -> int:
-    info = change.live.state if change.live else {}
+    info = change.info
     return int((info.get(name) or {}).get("stream_seq", 0))
 
 
@@ -98,7 +98,7 @@ def _stored_up_to(sequence: int, change: Change, view: View) -> int:
     )
     if everything is None:
         return span
-    pending = int(change.live.state.get("num_pending", 0)) if change.live else 0
+    pending = int(change.info.get("num_pending", 0))
     return min(span, max(0, everything - (pending if later is None else later)))
 
 

@@ -99,7 +99,7 @@ def mappings_with_several_filters(change: Change, _view: View) -> Found:
 
     Instead: one filter, or plain members.
     """
-    config = change.desired.config if change.desired else {}
+    config = change.wanted
     if not config.get("member_mappings") or len(config.get("partitioning_filters") or ()) < 2:
         return None
     if change.action is Action.UPDATE and not change.touches(*MEMBERSHIP, "partitioning_filters"):

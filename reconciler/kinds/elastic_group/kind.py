@@ -148,14 +148,14 @@ def _steps(change: Change, view: View) -> Sequence[Step]:
 
 
 def _refilled(change: Change, view: View, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    gates = refilling.caught_up(change, view, change.desired.config if change.desired else {})
+    gates = refilling.caught_up(change, view, change.wanted)
     return (*steps, *(replace(gate, after=tuple(step.id for step in steps)) for gate in gates))
 
 
 def _create(change: Change, view: View) -> Sequence[Step]:
     """The record first, as the reference does it. If the server then refuses the stream, the record is deleted again:
     it would block every corrected create."""
-    config = change.desired.config if change.desired else {}
+    config = change.wanted
     put = group_steps.put(change, BUCKET, group_record.write(config, elastic=True), view)
     queue = _create_queue(change, view, after=(put.id,))
     undo = Step(
@@ -172,7 +172,7 @@ def _create(change: Change, view: View) -> Sequence[Step]:
 
 def _create_queue(change: Change, view: View, after: tuple[str, ...]) -> Step:
     stream, group = change.address.names
-    config = change.desired.config if change.desired else {}
+    config = change.wanted
     body = queue_stream.body(stream, config, queue_stream.source(stream, view))
     return replace(calls.create_stream(change, queue_stream.stream_name(stream, group), body), after=after)
 

@@ -70,7 +70,7 @@ def waiting(change: Change, view: View) -> Iterable[Consequence]:
 def _awaited(change: Change, view: View) -> dict[str, list[int]]:
     """The partitions of the new membership of those that consume now."""
     consumers = view.snapshot.consumers.get(stream_name(*change.address.names), {})
-    wanted = _partitions(change.desired.config if change.desired else {})
+    wanted = _partitions(change.wanted)
     return {name: numbers for name, numbers in wanted.items() if name in consumers and _has_a_client(consumers[name])}
 
 

@@ -155,7 +155,7 @@ def costs(change: Change, view: View) -> Costs:
     may_fly = state.get("messages", 0) if _are_gone(change, view) else in_flight
     left_out, gone = unmatched(change, state.get("messages", 0), view), still_stored.gone(change, view) or 0
     staying = state.get("messages", 0) - left_out.least
-    config, stream = change.desired.config if change.desired else {}, change.address.stream
+    config, stream = change.wanted, change.address.stream
     return Costs(
         instances=sum(_instances(info) for info in consumers),
         queued=state.get("messages", 0),
@@ -220,7 +220,7 @@ def has_deleted(change: Change, view: View) -> bool:
 def _of_the_missing(change: Change, view: View) -> Iterable[Consequence]:
     """Only the old queue knew what was processed, and only it held what its source no longer stores."""
     stream, state = change.address.stream, (_source(change, view) or {}).get("state") or {}
-    number, config = stored(change, view), change.desired.config if change.desired else {}
+    number, config = stored(change, view), change.wanted
     if not number:
         return
     if not is_queue_lost(change):  # otherwise a rule says it, and asks for consent

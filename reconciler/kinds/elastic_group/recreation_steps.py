@@ -168,7 +168,7 @@ def questions(change: Change) -> Iterable[Question]:
 
 def wanted(change: Change) -> Config:
     """The declared group. A membership that is not managed here is the old group's, even if that is deleted."""
-    config = change.desired.config if change.desired else {}
+    config = change.wanted
     if change.live or not change.intent or not change.desired:
         return config
     left = {field for field in group_record.MEMBERSHIP if field in change.desired.terms.unmanaged}

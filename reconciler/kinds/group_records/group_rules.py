@@ -22,7 +22,7 @@ from reconciler.model.resource import Config, Json
 
 def is_current(change: Change) -> bool:
     """The live record can be understood, so its differences mean something."""
-    state = change.live.state if change.live else {}
+    state = change.info
     return not (state.get("broken") or state.get("legacy"))
 
 
@@ -44,7 +44,7 @@ def unreadable(family: str, queue: str = "") -> Rule:
 
         Instead: migrate it in a planned stop of its members; until then leave the group as it is.
         """
-        state = change.live.state if change.live else {}
+        state = change.info
         if state.get("broken"):
             return refused(
                 "",

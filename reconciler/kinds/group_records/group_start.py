@@ -20,7 +20,7 @@ def beginning(change: Change, view: View, *, is_told: bool) -> Iterator[Conseque
         return
     if not is_told:
         yield Consequence(message=f"It starts with what {stream} already holds: {amount(Amount(0, stored), 'message')}")
-    config = change.desired.config if change.desired else {}
+    config = change.wanted
     if waiting := waits_outside(config, stored, int(_state(change, view).get("bytes", 0)), stream):
         yield Consequence(message=f"Its queue {waiting}")
 

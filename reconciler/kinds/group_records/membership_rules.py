@@ -64,7 +64,7 @@ def bad_membership(family: str) -> Rule:
 
         Instead: at most as many members as partitions, or mappings that cover each partition once.
         """
-        config = change.desired.config if change.desired else {}
+        config = change.wanted
         partitions = config.get("max_members", 0)
         if partitions < 1:
             yield refused(
