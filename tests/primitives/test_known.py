@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.consumer_config.consumer_config import ConsumerConfig
 from reconciler.kinds.fields.known import Known, Update
 from reconciler.kinds.fields.patch import update_body
-from reconciler.kinds.fields.times import utc
+from reconciler.kinds.fields.times import moment, utc
 from reconciler.kinds.stream_config import stream_config
 from reconciler.kinds.stream_config.stream_config import StreamConfig
 from reconciler.model.wire.version import Version
@@ -144,6 +145,23 @@ def test_a_patch_leaves_the_live_configuration_untouched() -> None:
 )
 def test_a_time_has_one_spelling(written: str, spelled: str) -> None:
     assert utc(written) == spelled
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "2026-03-01T08:00:00.5Z",
+        "2026-03-01T08:00:00.500000000Z",
+        "2026-03-01T17:00:00.5+09:00",
+        "2026-03-01T04:30:00.5-03:30",
+    ],
+)
+def test_a_time_is_one_moment_in_whatever_zone_it_is_written(written: str) -> None:
+    assert moment(written) == datetime(2026, 3, 1, 8, 0, 0, 500_000, tzinfo=UTC)
+
+
+def test_a_time_in_another_zone_needs_no_fraction() -> None:
+    assert moment("2026-03-01T17:00:00+09:00") == moment("2026-03-01T08:00:00Z")
 
 
 def test_values_in_human_units_are_stored_as_the_server_wants_them() -> None:
