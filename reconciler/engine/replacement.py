@@ -65,7 +65,7 @@ def carried_out(change: Change, intent: Intent, kind: Kind, view: View, record: 
     tidied = kind.tidy(replace(change, intent=intent), view)
     made, learned = _learning(middle, change, kind)
     remembered = _remember(change, replace(record, start=how.start), view, starts | learned)
-    row = _in_a_row((*made, *tidied, remembered, *_forgotten(change, view), _done(change, view)))
+    row = in_a_row((*made, *tidied, remembered, *_forgotten(change, view), _done(change, view)))
     return (*row, replace(how.back, undoes=how.swap[-1].id)) if how.back else row
 
 
@@ -82,7 +82,7 @@ def finished(change: Change, kind: Kind, view: View, record: Owned | None) -> tu
     steps = [*_noted_anew(change, start, view), *made, *kind.tidy(change, view)]
     if record and (change.action is Action.REPLACE or _starts(change, start, view)):
         steps.append(_remember(change, replace(record, start=start), view, learned))
-    return _in_a_row((*steps, _done(change, view)))
+    return in_a_row((*steps, _done(change, view)))
 
 
 def _noted_anew(change: Change, start: Config, view: View) -> Iterator[Step]:
@@ -126,7 +126,8 @@ def started(resource: Resource, start: Config) -> Resource:
     return replace(resource, config={name: value for name, value in config.items() if value is not None})
 
 
-def _in_a_row(steps: Iterable[Step]) -> tuple[Step, ...]:
+def in_a_row(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """The steps, each after the one before it."""
     row: list[Step] = []
     for step in steps:
         row.append(replace(step, after=(row[-1].id,)) if row else step)

@@ -126,6 +126,10 @@ def test_mappings_say_who_owns_what() -> None:
     assert owners({"max_members": 3, "member_mappings": {"a": [0, 2], "b": [1]}}) == ["a", "b", "a"]
 
 
+def test_members_win_if_a_record_holds_mappings_too() -> None:
+    assert owners({"max_members": 2, "members": ["c"], "member_mappings": {"a": [0], "b": [1]}}) == ["c", "c"]
+
+
 def test_without_members_nobody_owns_anything() -> None:
     assert owners({"max_members": 2}) == [None, None]
 

@@ -834,8 +834,8 @@ RULES = (
     Act(
         name="a static group that was deleted with its consumers comes back without a word",
         file="reconciler/kinds/static_group/__init__.py",
-        before="    return bool(keeps and is_made_again(change) and held(change, view) and _without_consumer(change, view))",
-        after="    return bool(keeps and is_made_again(change) and held(change, view) and not _without_consumer(change, view))",
+        before="    return bool(keeps and is_made_again(change) and stored_messages(change, view) and _without_consumer(change, view))",
+        after="    return bool(keeps and is_made_again(change) and stored_messages(change, view) and not _without_consumer(change, view))",
         seen_by=(says("SG312"),),
     ),
     Act(

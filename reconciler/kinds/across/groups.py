@@ -16,9 +16,10 @@ from reconciler.changes.view import View
 from reconciler.kinds.afterwards.readers import consuming, static_groups, stored_afterwards
 from reconciler.kinds.afterwards.streams import GONE, afterwards
 from reconciler.kinds.effects.dependants import consumers
+from reconciler.kinds.elastic_group.movement import owned
 from reconciler.kinds.fields.words import consent_to, few, outside, some
-from reconciler.kinds.group_records.group_record import PRIORITY_GROUP
-from reconciler.kinds.subjects.partitions import assign, beyond
+from reconciler.kinds.group_records.group_record import PRIORITY_GROUP, durable, durables, members
+from reconciler.kinds.subjects.partitions import beyond
 from reconciler.kinds.subjects.subjects import collide, is_subset
 from reconciler.kinds.subjects.transforms import partition_call
 from reconciler.model.resource import Address, Config
@@ -59,18 +60,14 @@ def _queues(view: View) -> dict[str, list[Address]]:
     return found
 
 
-def _members(config: Config) -> list[str]:
-    return list(config.get("members") or config.get("member_mappings") or ())
-
-
 @lru_cache(maxsize=4)
 def _durables(view: View) -> dict[str, dict[str, list[Address]]]:
     """The static groups that want a durable consumer of this name, by stream and name."""
     found: dict[str, dict[str, list[Address]]] = {}
     for stream in {a.stream for a in (*view.live, *view.desired) if a.kind == "static_group"}:
         for address, config in static_groups(stream, view):
-            for member in _members(config):
-                found.setdefault(stream, {}).setdefault(f"{address.name}-{member}", []).append(address)
+            for name in durables(address.name, config):
+                found.setdefault(stream, {}).setdefault(name, []).append(address)
     return found
 
 
@@ -93,8 +90,8 @@ def member_consumer_taken(change: Change, view: View) -> Iterator[Finding]:
             yield _refused(said, fix="choose another consumer name", affects=[group])
     elif address.kind == "static_group" and change.action is Action.CREATE:
         plain = _plain_consumers(address.stream, view)
-        for member in _members(change.desired.config if change.desired else {}):
-            name = f"{address.name}-{member}"
+        for member in members(change.wanted):
+            name = durable(address.name, member)
             others = [a for a in _durables(view)[address.stream][name] if a != address]
             if others:
                 yield _refused(
@@ -138,7 +135,7 @@ def prefix_of_others(change: Change, view: View) -> Found:
     if change.address.kind != "static_group":
         return None
     stream, name = change.address.names
-    own = {f"{name}-{member}" for member in _members(change.desired.config if change.desired else {})}
+    own = set(durables(name, change.wanted))
     groups, names = _names(view)[stream]
     victims = list(takewhile(lambda one: one.startswith(f"{name}-"), names[bisect_left(names, f"{name}-") :]))
     victims = [one for one in victims if one not in own]
@@ -164,8 +161,8 @@ def _names(view: View) -> dict[str, tuple[set[str], list[str]]]:
     found = {}
     for stream in streams:
         groups = {address.name for address, _ in static_groups(stream, view)}
-        durables = {one.label.removeprefix("consumer ") for one in consuming(stream, view) if not one.is_ephemeral}
-        found[stream] = (groups, sorted(groups | durables))
+        names = {one.label.removeprefix("consumer ") for one in consuming(stream, view) if not one.is_ephemeral}
+        found[stream] = (groups, sorted(groups | names))
     return found
 
 
@@ -213,11 +210,11 @@ def _mismatch(path: str, who: str, made: int, group: Config) -> Finding:
 def _missing(group: Config, made: int) -> str:
     """What it means that the transform makes fewer partitions than the group has."""
     partitions = group.get("max_members") or 0
-    owned: Mapping[str, Sequence[int]] = group.get("member_mappings") or assign(group.get("members") or (), partitions)
+    partitions_of = owned(group)
     missing = f"{some(partitions - made, 'partition')} would get no message"
-    if not owned:
+    if not partitions_of:
         return f"{missing}, and a member that owns no other would idle"
-    idle = beyond(owned, made)
+    idle = beyond(partitions_of, made)
     return f"{missing}, and member{'s' if len(idle) > 1 else ''} {few(idle)} would idle" if idle else missing
 
 

@@ -3,12 +3,13 @@ not move them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from reconciler.changes.amount import Amount
 from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.view import View
+from reconciler.engine.replacement import in_a_row
 from reconciler.kinds.consumer.clients import groups_gone
 from reconciler.kinds.consumer.handovers import staying, taking
 from reconciler.kinds.fields.known import HELD, V2_14
@@ -35,20 +36,12 @@ def steps(change: Change, view: View) -> Sequence[Step]:
     stream, name = change.address.names
     if change.action is Action.CREATE and change.desired:
         made = calls.create_consumer(change, stream, name, change.desired.sent)
-        return _chained((made, *taking(change, view)))
+        return in_a_row((made, *taking(change, view)))
     if change.action is Action.UPDATE:
-        return _chained((*staying(change, view), *_update(change, view, stream, name), *taking(change, view)))
+        return in_a_row((*staying(change, view), *_update(change, view, stream, name), *taking(change, view)))
     if change.action is Action.DELETE:
-        return _chained((*staying(change, view), calls.delete_consumer(change, stream, name)))
+        return in_a_row((*staying(change, view), calls.delete_consumer(change, stream, name)))
     return ()
-
-
-def _chained(steps: Iterable[Step]) -> tuple[Step, ...]:
-    """The steps, each after the one before it."""
-    chain: list[Step] = []
-    for step in steps:
-        chain.append(replace(step, after=(chain[-1].id,)) if chain else step)
-    return tuple(chain)
 
 
 def _update(change: Change, view: View, stream: str, name: str) -> Iterator[Step]:

@@ -10,9 +10,9 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.neighbours import allowed, consumers_of, max_ack_pending, stream_of
+from reconciler.kinds.stream_config.upgrades import CAP, CAPPED_SINCE
 from reconciler.model.resource import Config
 from reconciler.model.units import show_duration
-from reconciler.model.wire.version import Version
 
 
 @rule("CO551", "consumer-beyond-limits", needs=("neighbours",), err_code=(10121, 10153))
@@ -83,11 +83,6 @@ def _replicas_problem(wanted: int, stream: Config | None, view: View) -> str | N
     return None
 
 
-INVISIBLE = 1000
-"""The server's `default_max_consumers` unless its operator says otherwise; no request shows it."""
-INVISIBLE_SINCE = Version(2, 15)
-
-
 @rule(
     "CO591",
     "too-many-consumers",
@@ -131,8 +126,8 @@ def _limit(change: Change, stream: Config, view: View) -> tuple[int | None, str]
     own = stream.get("max_consumers") or 0
     account = allowed("max_consumers", change, view)
     found = [(limit, whose) for limit, whose in ((own, OWN), (account, ACCOUNT)) if limit > 0]
-    if not found and view.target.version >= INVISIBLE_SINCE:
-        return INVISIBLE, HIDDEN
+    if not found and view.target.version >= CAPPED_SINCE:
+        return CAP, HIDDEN
     return min(found, default=(None, ""))
 
 

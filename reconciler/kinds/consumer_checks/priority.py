@@ -9,17 +9,13 @@ from reconciler.changes.change import Change
 from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
+from reconciler.kinds.consumer_checks.pull_push import pushes
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.consumer_config.consumer_fields import GROUP
 from reconciler.kinds.fields.checks import ALL, Check, codes, is_new, objections
 from reconciler.kinds.fields.known import V2_12
-from reconciler.model.resource import Config
 
 NAME = re.compile(GROUP)
-
-
-def _is_push(config: Config) -> bool:
-    return bool(config.get("deliver_subject"))
 
 
 @rule("CO571", "bad-priority-group", err_code=(10161, 10162))
@@ -79,7 +75,7 @@ MISFITS = (
     ),
     Check(
         path="priority_policy",
-        wrong=lambda c: c.get("priority_policy") and c.get("priority_groups") and _is_push(c),
+        wrong=lambda c: c.get("priority_policy") and c.get("priority_groups") and pushes(c),
         says="priority groups are for pull consumers; this one delivers to a subject",
         fix="leave the priority fields out, or leave deliver_subject out",
         err_code=10178,

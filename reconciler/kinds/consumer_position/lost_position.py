@@ -14,7 +14,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.consumer_position import predecessors, recorded_position, removed_consumer
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.consumer_position.start_position import (
-    ASKED,
+    START_FIELDS,
     Start,
     deliver_policy,
     has_gaps,
@@ -92,7 +92,7 @@ def _lost(change: Change, view: View) -> Finding | None:
         return None
     policy, stood = deliver_policy(change.desired.config), recorded_position.stood(change, view)
     was = f"it is gone with its position{when_recorded(change, '' if stood is None else f'before sequence {stood}')}: recreated, "
-    if policy in ASKED:
+    if policy in START_FIELDS:
         return _from_where_the_file_says(change, was, start, stood, view)
     if retention_of(change.address.stream, view) == "workqueue":
         return None

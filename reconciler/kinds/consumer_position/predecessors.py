@@ -10,6 +10,7 @@ from itertools import combinations
 from reconciler.changes.amount import Amount, exactly, total
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
+from reconciler.engine.bindings import first_asked
 from reconciler.kinds.consumer_checks.neighbours import changes_of
 from reconciler.kinds.consumer_position.counts import counting, number_of, takes_all
 from reconciler.kinds.consumer_position.retention import retention_of
@@ -59,20 +60,13 @@ def questions(change: Change, view: View) -> Iterator[Question]:
 def predecessors(change: Change, view: View) -> list[Predecessor]:
     """Those of a consumer that is created and gets what its stream stores. A work queue stores only what nobody has
     processed."""
-    if change.action is not Action.CREATE or change.origin or (start := _start(change)) is None:
+    if change.action is not Action.CREATE or change.origin or (start := first_asked(change.wanted)) is None:
         return []
     stream = change.address.stream
     givers = _givers(view).get(stream, ()) if retention_of(stream, view) != "workqueue" else ()
     state = (view.snapshot.streams.get(stream) or {}).get("state") or {}
     found = (_predecessor(one, meets(let_go(one), wanted(change)), start, view) for one in givers)
     return [one for one in found if one and one.reached > max(start, int(state.get("first_seq", 0)))]
-
-
-def _start(change: Change) -> int | None:
-    """The sequence at which the file lets it start; None: it starts elsewhere."""
-    config = change.wanted
-    starts = {"all": 1, "by_start_sequence": config.get("opt_start_seq")}
-    return starts.get(config.get("deliver_policy") or "all")
 
 
 @lru_cache(maxsize=4)

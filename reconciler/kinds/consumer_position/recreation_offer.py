@@ -20,7 +20,7 @@ from reconciler.kinds.consumer_position.position import (
     start,
 )
 from reconciler.kinds.consumer_position.retention import is_interest, is_queue
-from reconciler.kinds.consumer_position.start_position import BEGINS, NEEDS
+from reconciler.kinds.consumer_position.start_position import BEGINS, START_FIELDS
 from reconciler.kinds.consumer_position.unclaimed import unwanted
 from reconciler.kinds.fields.words import amount, some, verb
 from reconciler.model.records import BUCKET
@@ -153,7 +153,7 @@ def _of_all(change: Change, view: View) -> Iterable[str]:
     known, point = start(change, view), by_record(change, view)
     if known:
         policy = change.becomes("deliver_policy") or "all"
-        field = NEEDS.get(policy)
+        field = START_FIELDS.get(policy)
         said = f"{field} {change.becomes(field)}" if field else f"deliver_policy {policy}"
         after = f"after the ack floor of the old one, at stream sequence {known['opt_start_seq']} or later"
         where = after if point is None else f"at stream sequence {point}, {_whose(point, change)}"

@@ -22,9 +22,8 @@ from reconciler.model.wire.snapshot import Snapshot
 
 BEGINS = ("deliver_policy", "opt_start_seq", "opt_start_time")
 
-
-NEEDS = {"by_start_sequence": "opt_start_seq", "by_start_time": "opt_start_time"}
-"""The field that each of these policies requires, and that no other policy may have."""
+START_FIELDS = {"by_start_sequence": "opt_start_seq", "by_start_time": "opt_start_time"}
+"""Deliver policies that take their start from the file, and the field that each of them requires and no other may have."""
 
 
 def begins(desired: Resource, live: Resource, snapshot: Snapshot) -> tuple[str, ...]:
@@ -40,8 +39,11 @@ def has_delivered(live: Resource) -> bool:
 
 def _may_begin(config: Config, live: Resource, snapshot: Snapshot) -> bool:
     """A server would accept these start fields of a consumer of this stream."""
-    stream, needed = snapshot.streams.get(live.address.stream, {}), NEEDS.get(config.get("deliver_policy", "all"))
-    fits = all((name in config) == (name == needed) for name in NEEDS.values())
+    stream, needed = (
+        snapshot.streams.get(live.address.stream, {}),
+        START_FIELDS.get(config.get("deliver_policy", "all")),
+    )
+    fits = all((name in config) == (name == needed) for name in START_FIELDS.values())
     return fits and (stream.get("config") or {}).get("retention") != "workqueue"
 
 
@@ -61,11 +63,7 @@ def whose_start(change: Change, view: View) -> str:
 def follows_from_the_policy(change: Change, path: str) -> bool:
     """The field belongs to one deliver_policy, and comes or disappears with it."""
     policies = {change.was("deliver_policy"), change.becomes("deliver_policy")}
-    return len(policies) > 1 and any(NEEDS.get(str(one)) == path for one in policies)
-
-
-ASKED = {"by_start_sequence": "opt_start_seq", "by_start_time": "opt_start_time"}
-"""Deliver policies that take their start from the file, and the field that holds it."""
+    return len(policies) > 1 and any(START_FIELDS.get(str(one)) == path for one in policies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +104,7 @@ def questions(change: Change, view: View) -> Iterator[Question]:
         yield from counted_from(change, 1)
     elif deliver_policy(config) == "last" and has_gaps(state := recorded_position.stream_state(change, view)):
         yield from counted_from(change, state["last_seq"])
-    if asked := config.get(ASKED.get(deliver_policy(config), "")):
+    if asked := config.get(START_FIELDS.get(deliver_policy(config), "")):
         yield from counted_from(change, asked)
     if is_made_again(change) and (stood := recorded_position.next_of(change)):
         yield from counted_from(change, stood)
@@ -120,15 +118,15 @@ def start_of(change: Change, view: View) -> Start | None:
     state = recorded_position.stream_state(change, view)
     total = staying(change, state, view)
     policy = "all" if retention_of(change.address.stream, view) == "workqueue" else deliver_policy(config)
-    if policy in ASKED and config.get(ASKED[policy]) is None:
+    if policy in START_FIELDS and config.get(START_FIELDS[policy]) is None:
         return None  # a rule refuses it
     start, last = config.get("opt_start_seq"), state.get("last_seq")
     if policy == "by_start_sequence" and last is not None and start > last + 1:
         return Start(f"sequence {start}, and the stream is at {last}", exactly(0), exactly(0), missed=start - last - 1)
     if not state.get("messages") or (total and not total.most):
         return None
-    if policy in ASKED:
-        later = staying_from(change, config[ASKED[policy]], state, view)
+    if policy in START_FIELDS:
+        later = staying_from(change, config[START_FIELDS[policy]], state, view)
         where = (
             f"sequence {start}" if policy == "by_start_sequence" else f"the messages since {config['opt_start_time']}"
         )

@@ -11,7 +11,8 @@ from reconciler.kinds.elastic_group.movement import owners
 from reconciler.kinds.elastic_group.queue_stream import stream_name
 from reconciler.kinds.fields.words import few
 from reconciler.kinds.group_records.group_record import MEMBERSHIP
-from reconciler.model.resource import Config, Json
+from reconciler.kinds.subjects.partitions import by_owner
+from reconciler.model.resource import Json
 from reconciler.model.units import show_duration
 from reconciler.model.wire.steps import Call, Step
 
@@ -70,8 +71,8 @@ def waiting(change: Change, view: View) -> Iterable[Consequence]:
 def _awaited(change: Change, view: View) -> dict[str, list[int]]:
     """The partitions of the new membership of those that consume now."""
     consumers = view.snapshot.consumers.get(stream_name(*change.address.names), {})
-    wanted = _partitions(change.wanted)
-    return {name: numbers for name, numbers in wanted.items() if name in consumers and _has_a_client(consumers[name])}
+    wanted = by_owner(owners(change.wanted))
+    return {name: numbers for name, numbers in wanted.items() if name in consumers and has_a_client(consumers[name])}
 
 
 def _waits(queue: str, view: View) -> dict[str, int]:
@@ -100,18 +101,10 @@ def _nanoseconds(info: Info, field: str) -> int:
     return int(info["config"].get(field) or 0)
 
 
-def _has_a_client(info: Mapping[str, Json]) -> bool:
-    """Somebody waits for messages, or is pinned. Messages in flight may belong to a dead client."""
+def has_a_client(info: Mapping[str, Json]) -> bool:
+    """A client waits for messages of this consumer, or is pinned. Messages in flight may belong to a dead client."""
     pinned = any(group.get("pinned_client_id") for group in info.get("priority_groups") or ())
     return bool(info.get("num_waiting")) or pinned
-
-
-def _partitions(config: Config) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
-    for number, owner in enumerate(owners(config)):
-        if owner is not None:
-            found.setdefault(owner, []).append(number)
-    return found
 
 
 SECOND = 1_000_000_000

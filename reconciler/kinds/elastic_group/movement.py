@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from reconciler.changes.amount import Amount
 from reconciler.changes.change import Action, Change, Consequence
@@ -21,14 +21,19 @@ Owners = list[str | None]
 """The owner of each partition; None: nobody."""
 
 
+def owned(config: Config) -> dict[str, list[int]]:
+    """The partitions of each member under this membership. Members win if a record holds both, as in the reference; those
+    beyond the number of partitions are left out."""
+    if members := config.get("members"):
+        return assign(members, config.get("max_members", 0))
+    mappings: Mapping[str, Sequence[int]] = config.get("member_mappings") or {}
+    return {member: list(numbers) for member, numbers in mappings.items()}
+
+
 def owners(config: Config) -> Owners:
     """The owner of each partition under this membership."""
-    partitions = config.get("max_members", 0)
-    owned: Mapping[str, Iterable[int]] = config.get("member_mappings") or assign(
-        config.get("members") or (), partitions
-    )
-    by_partition = {number: member for member, numbers in owned.items() for number in numbers}
-    return [by_partition.get(number) for number in range(partitions)]
+    by_partition = {number: member for member, numbers in owned(config).items() for number in numbers}
+    return [by_partition.get(number) for number in range(config.get("max_members", 0))]
 
 
 def _question(change: Change) -> SubjectCounts:

@@ -14,6 +14,7 @@ from reconciler.kinds.elastic_group import effects, queue_stream, recreation_cos
 from reconciler.kinds.elastic_group.immutable import AS_NEEDED, QUEUE, fixed
 from reconciler.kinds.fields.words import amount, consent_to, some
 from reconciler.kinds.group_records.group_rules import migrating
+from reconciler.kinds.group_records.group_start import stored_messages
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Config, Json
 
@@ -167,7 +168,7 @@ def queue_made_again(change: Change, view: View) -> Found:
     is_all_lost = is_made_again(change) and name not in view.snapshot.streams
     if not (recreation_cost.is_queue_lost(change) or is_all_lost):
         return None
-    gone, stored = "it is gone, and " if is_all_lost else "", recreation_cost.stored(change, view)
+    gone, stored = "it is gone, and " if is_all_lost else "", stored_messages(change, view)
     config = view.snapshot.streams.get(stream, {}).get("config") or {}
     if not stored or config.get("retention") == "workqueue":
         held = "" if stored else f", and {stream} holds none of it"

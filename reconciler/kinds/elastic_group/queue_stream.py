@@ -18,6 +18,9 @@ TAKING_IN = frozenset({"sources", "subjects", "mirror", "subject_transform", "re
 
 BUFFERS = {"max_msgs": "max_buffered_msg", "max_bytes": "max_buffered_bytes"}
 
+EVERYTHING: Config = {"filter": ">", "partitioning_wildcards": []}
+"""The filter of a group that names none: all subjects, by the whole subject."""
+
 
 def stream_name(stream: str, group: str) -> str:
     """The work queue of a group: `ORDERS-workers` for group `workers` of stream `ORDERS`."""
@@ -69,7 +72,7 @@ def without_its_start(config: Config, *, legacy: bool) -> Config:
 def transforms(group: Config) -> list[dict[str, str]]:
     """One for each partitioning filter, in the record's order; without any, everything is partitioned by the whole
     subject."""
-    filters = group.get("partitioning_filters") or [{"filter": ">", "partitioning_wildcards": []}]
+    filters = group.get("partitioning_filters") or [EVERYTHING]
     return [{"src": item["filter"], "dest": _destination(item, group.get("max_members", 0))} for item in filters]
 
 

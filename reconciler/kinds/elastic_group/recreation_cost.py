@@ -16,8 +16,9 @@ from reconciler.kinds.elastic_group.unmatched import takes_more, unmatched
 from reconciler.kinds.fields.times import moment
 from reconciler.kinds.fields.words import amount, few, in_words, some, verb
 from reconciler.kinds.group_records.another_name import declared_again
+from reconciler.kinds.group_records.group_record import members
 from reconciler.kinds.group_records.group_rules import is_current
-from reconciler.kinds.group_records.group_start import waits_outside
+from reconciler.kinds.group_records.group_start import stored_messages, waits_outside
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.model.units import show_quantity
@@ -170,8 +171,8 @@ def costs(change: Change, view: View) -> Costs:
 
 def _are_gone(change: Change, view: View) -> bool:
     """Does a member have no consumer? A stopped member's consumer disappears, and with it what it had not acknowledged."""
-    members = change.was("members") or change.was("member_mappings") or ()
-    return not view.snapshot.consumers.get(recreation_steps.name(change), {}).keys() >= {*members}
+    names = members(change.live.config) if change.live else []
+    return not view.snapshot.consumers.get(recreation_steps.name(change), {}).keys() >= {*names}
 
 
 def _share(queue: Info, messages: int) -> int:
@@ -206,11 +207,6 @@ def is_queue_lost(change: Change) -> bool:
     return change.was(QUEUE) == "missing" and change.owned is not None and change.intent is None and is_current(change)
 
 
-def stored(change: Change, view: View) -> int:
-    """How many messages its source holds."""
-    return int(((_source(change, view) or {}).get("state") or {}).get("messages", 0))
-
-
 def has_deleted(change: Change, view: View) -> bool:
     """Has its source deleted any message? A queue may have held one of these."""
     state = (_source(change, view) or {}).get("state") or {}
@@ -220,7 +216,7 @@ def has_deleted(change: Change, view: View) -> bool:
 def _of_the_missing(change: Change, view: View) -> Iterable[Consequence]:
     """Only the old queue knew what was processed, and only it held what its source no longer stores."""
     stream, state = change.address.stream, (_source(change, view) or {}).get("state") or {}
-    number, config = stored(change, view), change.wanted
+    number, config = stored_messages(change, view), change.wanted
     if not number:
         return
     if not is_queue_lost(change):  # otherwise a rule says it, and asks for consent

@@ -100,6 +100,21 @@ BUCKET_SHAPE: Config = {
 """What the reference creates its buckets with; everything else has its default."""
 
 
+def members(config: Config) -> list[str]:
+    """The members of a group, plain or mapped, in the order they have there."""
+    return list(config.get("members") or config.get("member_mappings") or ())
+
+
+def durable(group: str, member: str) -> str:
+    """The name of the consumer that a member of a static group has on its stream."""
+    return f"{group}-{member}"
+
+
+def durables(group: str, config: Config) -> list[str]:
+    """The names of the consumers that members of a static group have on its stream."""
+    return [durable(group, member) for member in members(config)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """A record as read: its meaning (config, canonical) and its spelling (raw)."""

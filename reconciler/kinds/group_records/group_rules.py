@@ -13,11 +13,11 @@ from reconciler.changes.view import View
 from reconciler.kinds.effects.unprocessed import undelivered
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import amount, few, some
-from reconciler.kinds.group_records.group_record import key
+from reconciler.kinds.group_records.group_record import durables, key, members
 from reconciler.kinds.group_records.group_steps import hindrance
 from reconciler.kinds.group_records.membership_rules import refused
 from reconciler.kinds.subjects.subjects import collide, is_valid
-from reconciler.model.resource import Config, Json
+from reconciler.model.resource import Json
 
 
 def is_current(change: Change) -> bool:
@@ -116,7 +116,7 @@ def _positions_go(change: Change, view: View) -> tuple[str, dict[str, int | Amou
     """The stream keeps the messages that a static group divides; only the members' durables know how far the members
     have come."""
     there = view.snapshot.consumers.get(change.address.stream, {})
-    names = {name for name in durables(change.address.name, _live(change)) if name in there}
+    names = {name for name in durables(change.address.name, change.live.config if change.live else {}) if name in there}
     theirs = [there[name] for name in names]
     left = total(undelivered(change.address.stream, one, view) for one in theirs)
     unfinished = _in_flight(theirs)
@@ -135,16 +135,6 @@ def _positions_go(change: Change, view: View) -> tuple[str, dict[str, int | Amou
     return said, quantities
 
 
-def durables(group: str, config: Config) -> Iterator[str]:
-    """The names of the consumers that members of a static group have on its stream."""
-    for member in config.get("members") or config.get("member_mappings") or ():
-        yield f"{group}-{member}"
-
-
-def _live(change: Change) -> Config:
-    return change.live.config if change.live else {}
-
-
 def _in_flight(consumers: Iterable[Mapping[str, Json]]) -> int:
     return sum(int(one.get("num_ack_pending", 0)) for one in consumers)
 
@@ -161,10 +151,10 @@ def deletion(family: str) -> Rule:
 
         Instead: let the members process the queue first, or `forget:` the group, which leaves it as it is.
         """
-        members = change.was("members") or list(change.was("member_mappings") or ())
+        names = members(change.live.config if change.live else {})
         lost = (_queue_goes if family == "EG" else _positions_go)(change, view)
         said, quantities = lost or ("", {})
-        ends = f"its members stop consuming: {few(members)}" if members else ""
+        ends = f"its members stop consuming: {few(names)}" if names else ""
         if said or ends:
             message = "; ".join(filter(None, (said, ends)))
             yield Finding(outcome=Outcome.WARNS, quantities=quantities, message=message)

@@ -15,7 +15,7 @@ from reconciler.model.units import show_quantity
 def beginning(change: Change, view: View, *, is_told: bool) -> Iterator[Consequence]:
     """Its filters may match only part of it. A queue that already exists continues where it is. With `is_told`, a rule
     says what it starts with, and asks for consent."""
-    stream, stored = change.address.stream, held(change, view)
+    stream, stored = change.address.stream, stored_messages(change, view)
     if not stored or change.action is not Action.CREATE or change.origin or queue_of(change) in view.snapshot.streams:
         return
     if not is_told:
@@ -25,7 +25,7 @@ def beginning(change: Change, view: View, *, is_told: bool) -> Iterator[Conseque
         yield Consequence(message=f"Its queue {waiting}")
 
 
-def held(change: Change, view: View) -> int:
+def stored_messages(change: Change, view: View) -> int:
     """How many messages the stream of the group stores."""
     return int(_state(change, view).get("messages", 0))
 

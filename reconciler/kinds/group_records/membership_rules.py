@@ -10,12 +10,11 @@ from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.fields.words import consent_to, few
-from reconciler.kinds.group_records.group_record import MOST_PARTITIONS, NAME
+from reconciler.kinds.group_records.group_record import MOST_PARTITIONS, NAME, durables, members
 from reconciler.kinds.subjects.subjects import LONGEST_NAME, name_problem
 from reconciler.model.resource import Config
 
 LETTERS = "use letters, digits, `_`, `=` and `-`"
-WRITES = (Action.CREATE, Action.UPDATE)
 
 
 def refused(path: str, message: str, fix: str) -> Finding:
@@ -35,8 +34,7 @@ def bad_name(family: str) -> Rule:
         Instead: choose another name.
         """
         stream, group = change.address.names
-        members = list(change.becomes("members") or change.becomes("member_mappings") or ())
-        for name in [f"{stream}-{group}"] if family == "EG" else [f"{group}-{member}" for member in members]:
+        for name in [f"{stream}-{group}"] if family == "EG" else durables(group, change.wanted):
             if len(name) > LONGEST_NAME and not name_problem(stream):
                 said = f"`{name}` is longer than {LONGEST_NAME} bytes, and servers refuse such a name"
                 yield refused("", said, "use shorter names")
@@ -50,7 +48,7 @@ def bad_name(family: str) -> Rule:
                 if not NAME.fullmatch(member):
                     yield refused(path.format(index), f"member name `{member}` cannot be a consumer's name", LETTERS)
 
-    return rule(f"{family}542", "bad-group-name", on=WRITES)(judge)
+    return rule(f"{family}542", "bad-group-name")(judge)
 
 
 def bad_membership(family: str) -> Rule:
@@ -86,7 +84,7 @@ def bad_membership(family: str) -> Rule:
             yield from _surplus(config, partitions)
             yield from _coverage(config, partitions)
 
-    return rule(f"{family}543", "bad-membership", on=WRITES)(judge)
+    return rule(f"{family}543", "bad-membership")(judge)
 
 
 def _named_twice(change: Change) -> Iterator[Finding]:
@@ -147,8 +145,8 @@ def emptied(family: str) -> Rule:
         Instead: keep a member; or consent: `allow: [{code: …304, reason: …}]`. To stop managing the membership, leave
         `members` out.
         """
-        had = change.was("members") or change.was("member_mappings")
-        if not had or change.becomes("members") or change.becomes("member_mappings"):
+        before = members(change.live.config) if change.live else []
+        if not before or members(change.wanted):
             return None
         return Finding(
             outcome=Outcome.NEEDS_CONSENT,
@@ -171,7 +169,7 @@ def memberless(family: str) -> Rule:
         """
         elastic = family == "EG"
         said = change.terms.model_fields_set & {"members", "member_mappings"}
-        if change.becomes("members") or change.becomes("member_mappings") or (elastic and not said):
+        if members(change.wanted) or (elastic and not said):
             return None
         return Finding(
             outcome=Outcome.WARNS,

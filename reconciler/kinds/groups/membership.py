@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from reconciler.kinds.elastic_group.movement import Owners, moving, owners
 from reconciler.kinds.fields.words import few, some
+from reconciler.kinds.group_records.group_record import members
 from reconciler.kinds.subjects.partitions import rebalance
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config
@@ -31,14 +32,9 @@ class Unwise(Exception):
         self.message, self.fix = message, fix
 
 
-def names(config: Config) -> list[str]:
-    """The members of a record or file, plain or mapped, in the order they have there."""
-    return list(config.get("members") or config.get("member_mappings") or ())
-
-
 def wished(config: Config, wish: Wish, now: Owners) -> Config:
     """The membership as files write it: `members`, or `member_mappings` that give each partition to one of them."""
-    wanted = _wanted(names(config), wish)
+    wanted = _wanted(members(config), wish)
     mapped = bool(config.get("member_mappings")) if wish.mapped is None else wish.mapped
     if not mapped:
         return {"members": wanted}

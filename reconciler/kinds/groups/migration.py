@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from reconciler.kinds.elastic_group.queue_stream import folded, transforms
+from reconciler.kinds.elastic_group.members import has_a_client
+from reconciler.kinds.elastic_group.queue_stream import EVERYTHING, folded, transforms
 from reconciler.kinds.fields.words import some
 from reconciler.kinds.group_records import group_record
 from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET, LEGACY_KEYS
@@ -51,11 +52,7 @@ def migration(group: Group, *, while_running: bool = False) -> Migration | None:
 def _lost_filters(group: Group) -> bool:
     """A current instance has already dropped the old keys at a change of members; the queue still divides by them."""
     found = _of_queue(group)
-    return bool(found) and not group.config.get("partitioning_filters") and found != [_everything()]
-
-
-def _everything() -> dict[str, Json]:
-    return {"filter": ">", "partitioning_wildcards": []}
+    return bool(found) and not group.config.get("partitioning_filters") and found != [EVERYTHING]
 
 
 def _recovered(group: Group) -> Config:
@@ -65,7 +62,7 @@ def _recovered(group: Group) -> Config:
     if not group.is_elastic:
         return config
     filters = _of_queue(group) or group.config.get("partitioning_filters") or []
-    return config if filters in ([], [_everything()]) else {**config, "partitioning_filters": filters}
+    return config if filters in ([], [EVERYTHING]) else {**config, "partitioning_filters": filters}
 
 
 def _of_queue(group: Group) -> list[dict[str, Json]]:
@@ -100,7 +97,7 @@ def _notes(group: Group) -> Iterator[str]:
         yield f"its stream {group.queue_name} {why}, so the filters are those of the old keys"
     if not group.is_elastic and "filter" in group.record.raw:
         yield f"`filter` {group.record.raw['filter']} is dropped: no version ever applied it, and members consumed all of their partitions"
-    if group.is_elastic and not (group.config.get("members") or group.config.get("member_mappings")):
+    if group.is_elastic and not group_record.members(group.config):
         yield "it has no members; declare some and apply afterwards"
     yield _meaning(group)
     yield "then start instances of one current version; `reconciler groups doctor` finds what is left of older ones"
@@ -133,7 +130,7 @@ def _running(group: Group) -> Iterator[tuple[str, str]]:
     names = [
         name
         for name, info in group.consumers.items()
-        if group.is_elastic or (name in {member.consumer for member in group.members} and _is_pulled(info))
+        if group.is_elastic or (name in {member.consumer for member in group.members} and has_a_client(info))
     ]
     if names:
         shown = ", ".join(sorted(names)[:5])
@@ -141,8 +138,3 @@ def _running(group: Group) -> Iterator[tuple[str, str]]:
             f"instances seem to run: {some(len(names), 'consumer')} ({shown})",
             "stop them, and wait until their consumers are gone; or add --while-running, which ends the instances",
         )
-
-
-def _is_pulled(info: Mapping[str, Json]) -> bool:
-    pinned = any(one.get("pinned_client_id") for one in info.get("priority_groups") or ())
-    return pinned or bool(info.get("num_waiting"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+from reconciler.kinds.elastic_group.queue_stream import EVERYTHING
 from reconciler.kinds.groups.live_group import Group
 from reconciler.kinds.subjects.partitions import fnv1a, hash_key, partition
 from reconciler.kinds.subjects.subjects import matches
@@ -81,7 +82,7 @@ class Located:
 def patterns(group: Group) -> list[Pattern]:
     """How a group's stream puts subjects into partitions; empty if the publishers do it themselves."""
     if group.is_elastic:
-        filters = group.config.get("partitioning_filters") or [{"filter": ">", "partitioning_wildcards": []}]
+        filters = group.config.get("partitioning_filters") or [EVERYTHING]
         found = [
             Pattern(filter=one["filter"], wildcards=tuple(one["partitioning_wildcards"]), partitions=group.partitions)
             for one in filters

@@ -25,8 +25,9 @@ from reconciler.kinds.group_records import group_record, group_steps
 from reconciler.kinds.group_records import group_rules as shared
 from reconciler.kinds.group_records import membership_rules as membership
 from reconciler.kinds.group_records.another_name import recipe
+from reconciler.kinds.group_records.group_record import durable, durables, members
 from reconciler.kinds.group_records.group_spec import OURS, GroupSpec, render_mappings, with_membership_left
-from reconciler.kinds.group_records.group_start import beginning, held
+from reconciler.kinds.group_records.group_start import beginning, stored_messages
 from reconciler.kinds.stream_config import calls
 from reconciler.model.resource import Declared, Json, Resource
 from reconciler.model.wire.snapshot import Snapshot
@@ -61,12 +62,8 @@ def _claims(snapshot: Snapshot) -> Iterable[Raw]:
     """The members' durables: exactly those of the record, never any by prefix."""
     for group in _recognise(snapshot):
         stream, name = group.address.names
-        for member in _members(group.config):
-            yield Raw("consumer", (stream, f"{name}-{member}"))
-
-
-def _members(config: Mapping[str, Json]) -> list[str]:
-    return list(config.get("members") or config.get("member_mappings") or ())
+        for consumer in durables(name, group.config):
+            yield Raw("consumer", (stream, consumer))
 
 
 def _settle(declared: Declared, _context: Context) -> Resource:
@@ -86,14 +83,13 @@ def _steps(change: Change, view: View) -> Sequence[Step]:
     if change.action is Action.DELETE and change.live:
         gone = group_steps.delete_record(change, BUCKET)
         stream, group = change.address.names
-        durables = view.snapshot.consumers.get(stream, {})
-        names = [f"{group}-{member}" for member in _members(change.live.config)]
+        consumers = view.snapshot.consumers.get(stream, {})
         return (
             gone,
             *(
-                calls.delete_consumer(change, stream, name, after=(gone.id,), before=durables[name]["config"])
-                for name in names
-                if name in durables
+                calls.delete_consumer(change, stream, name, after=(gone.id,), before=consumers[name]["config"])
+                for name in durables(group, change.live.config)
+                if name in consumers
             ),
         )
     return ()
@@ -144,7 +140,7 @@ def group_made_again(change: Change, view: View) -> Found:
     """
     if not _starts_over(change, view):
         return None
-    stored, lost = held(change, view), _without_consumer(change, view)
+    stored, lost = stored_messages(change, view), _without_consumer(change, view)
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         quantities={"redelivered": Amount(0, stored)},
@@ -157,7 +153,7 @@ def group_made_again(change: Change, view: View) -> Found:
 def _starts_over(change: Change, view: View) -> bool:
     """Is it to come back without positions, where messages stay when they are processed?"""
     keeps = _retention(change, view) != "workqueue"
-    return bool(keeps and is_made_again(change) and held(change, view) and _without_consumer(change, view))
+    return bool(keeps and is_made_again(change) and stored_messages(change, view) and _without_consumer(change, view))
 
 
 def _retention(change: Change, view: View) -> str:
@@ -173,9 +169,8 @@ def _positions(lost: Sequence[str]) -> str:
 def _consumers(change: Change, view: View) -> dict[str, Mapping[str, Json] | None]:
     """The consumer of each member; None: it does not exist."""
     stream, group = change.address.names
-    there = view.snapshot.consumers.get(stream, {})
-    members = _members(change.desired.config) if change.desired else []
-    return {member: there.get(f"{group}-{member}") for member in members}
+    consumers = view.snapshot.consumers.get(stream, {})
+    return {member: consumers.get(durable(group, member)) for member in members(change.wanted)}
 
 
 def _without_consumer(change: Change, view: View) -> list[str]:
