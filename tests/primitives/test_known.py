@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from reconciler.documents.schema.descriptions import described_fields
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.consumer_config.consumer_config import ConsumerConfig
-from reconciler.kinds.fields.known import Known, Update
+from reconciler.kinds.fields.known import Known, Update, unknown_fields, unknown_values
 from reconciler.kinds.fields.patch import update_body
 from reconciler.kinds.fields.times import moment, utc
 from reconciler.kinds.stream_config import stream_config
@@ -39,7 +39,7 @@ def test_servers_drop_or_refuse_exactly_the_fields_they_are_too_old_for(account:
     with Server(account) as server:
         replies = {field: server.create_streams({field: {field: value}})[0] for field, value in YOUNG.items()}
     lost = {field for field, reply in replies.items() if not reply.config or reply.config.get(field) != YOUNG[field]}
-    assert lost == {f for f, value in YOUNG.items() if stream_config.unknown_fields({f: value}, server.version)}
+    assert lost == {f for f, value in YOUNG.items() if unknown_fields(StreamConfig, {f: value}, server.version)}
     silently = {field for field in lost if replies[field].config}
     assert silently == (lost if server.version < Version(2, 12) else set())
 
@@ -53,12 +53,12 @@ def test_servers_refuse_exactly_the_values_they_are_too_old_for(account: Account
     with Server(account) as server:
         server.create_streams({"S": {}})
         (reply,) = server.consumers("S", {"c": {**body, **push}})
-    assert (reply.err_code == 10025) == bool(consumer_config.unknown_values(body, server.version))
+    assert (reply.err_code == 10025) == bool(unknown_values(ConsumerConfig, body, server.version))
 
 
 def test_nested_fields_are_named_with_their_place() -> None:
     body = {"sources": [{"name": "A"}, {"name": "B", "consumer": {"name": "c"}}]}
-    assert stream_config.unknown_fields(body, Version(2, 12)) == ["sources[1].consumer"]
+    assert unknown_fields(StreamConfig, body, Version(2, 12)) == ["sources[1].consumer"]
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ from reconciler.kinds.consumer_checks.limits import RULES as LIMITS
 from reconciler.kinds.consumer_checks.priority import RULES as PRIORITY
 from reconciler.kinds.consumer_checks.pull_push import RULES as PULL_PUSH
 from reconciler.kinds.consumer_checks.validity import RULES as VALIDITY
-from reconciler.kinds.consumer_config.consumer_config import FIELDS, unknown_fields, unknown_values
+from reconciler.kinds.consumer_config.consumer_config import FIELDS, ConsumerConfig
 from reconciler.kinds.consumer_position.lost_position import RULES as LOST_POSITION
 from reconciler.kinds.consumer_position.position import is_recreated
 from reconciler.kinds.consumer_position.recreation_offer import SECOND, follows_from_the_switch, instead_of_refusing
@@ -246,7 +246,7 @@ _OWN = (
     *WORK_QUEUE,
     *LIMITS,
     *EFFECTS.rules(),
-    too_young("CO", unknown_fields, unknown_values),
+    too_young("CO", ConsumerConfig),
     reserved_metadata("CO"),
 )
 RULES = falling_on(dependants.copying_through, _OWN)

@@ -17,8 +17,8 @@ from reconciler.kinds.consumer_checks.neighbours import (
     is_work_queue,
     stream_of,
 )
-from reconciler.kinds.consumer_config.consumer_config import FIELDS
-from reconciler.kinds.fields.checks import ALL, WRITES, Check, codes, is_new, objections
+from reconciler.kinds.consumer_checks.objections import Check, codes, objections
+from reconciler.kinds.fields.checks import ALL, WRITES, is_new
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.stream_config.origins import Copiers, copying_on, feeding
 from reconciler.kinds.subjects.filters import FILTERS
@@ -63,7 +63,7 @@ def unfit_for_work_queue(change: Change, view: View) -> Iterator[Finding]:
 
 def unfit(change: Change, view: View) -> Iterator[Finding]:
     """What of the consumer no work queue takes, if its stream is one."""
-    return objections(ON_QUEUES, change, view, FIELDS) if is_work_queue(stream_of(change, view)) else iter(())
+    return objections(ON_QUEUES, change, view) if is_work_queue(stream_of(change, view)) else iter(())
 
 
 @rule("CO582", "work-queue-shared", on=ALL, needs=("neighbours",), err_code=(10099, 10100), can_stand=True)

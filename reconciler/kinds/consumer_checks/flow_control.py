@@ -10,9 +10,8 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.neighbours import max_ack_pending, stream_of
+from reconciler.kinds.consumer_checks.objections import Check, codes, objections
 from reconciler.kinds.consumer_checks.pull_push import PUSH_ONLY, by_flow, pushes
-from reconciler.kinds.consumer_config.consumer_config import FIELDS
-from reconciler.kinds.fields.checks import Check, codes, objections
 from reconciler.kinds.fields.known import V2_14
 
 MILLISECOND, SECOND = 1_000_000, 1_000_000_000
@@ -43,7 +42,7 @@ def missing_heartbeat(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: write `idle_heartbeat: 5s`.
     """
-    return objections(BEATS, change, view, FIELDS)
+    return objections(BEATS, change, view)
 
 
 @rule("CO565", "pending-without-acks", needs=("neighbours",), err_code=10082)
@@ -111,7 +110,7 @@ def acknowledged_by_flow_control(change: Change, view: View) -> Iterator[Finding
 
     Instead: leave `ack_wait`, `backoff`, `max_deliver`, `flow_control` and `idle_heartbeat` out.
     """
-    yield from objections(FLOW, change, view, FIELDS)
+    yield from objections(FLOW, change, view)
     if change.becomes("ack_policy") == "flow_control":
         yield from _overwritten(change)
 

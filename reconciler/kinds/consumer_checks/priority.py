@@ -9,10 +9,10 @@ from reconciler.changes.change import Change
 from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
+from reconciler.kinds.consumer_checks.objections import Check, codes, objections
 from reconciler.kinds.consumer_checks.pull_push import pushes
-from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.consumer_config.consumer_fields import GROUP
-from reconciler.kinds.fields.checks import ALL, Check, codes, is_new, objections
+from reconciler.kinds.fields.checks import ALL, is_new
 from reconciler.kinds.fields.known import V2_12
 
 NAME = re.compile(GROUP)
@@ -62,7 +62,7 @@ def groups_without_policy(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: write a `priority_policy`, or leave the groups and the timeout out.
     """
-    return objections(UNLED, change, view, FIELDS)
+    return objections(UNLED, change, view)
 
 
 MISFITS = (
@@ -91,7 +91,7 @@ def policy_without_groups(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: write `priority_groups: [name]`, on a consumer that clients pull from.
     """
-    return objections(MISFITS, change, view, FIELDS)
+    return objections(MISFITS, change, view)
 
 
 IDLE = (
@@ -113,9 +113,7 @@ def timeout_without_pins(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: leave it out, or choose `pinned_client`.
     """
-    return (
-        one for one in objections(IDLE, change, view, FIELDS) if is_new(change, "priority_timeout", "priority_policy")
-    )
+    return (one for one in objections(IDLE, change, view) if is_new(change, "priority_timeout", "priority_policy"))
 
 
 RULES = (bad_priority_group, groups_without_policy, policy_without_groups, timeout_without_pins)

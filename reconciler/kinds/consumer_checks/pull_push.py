@@ -10,9 +10,9 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.neighbours import stream_of
-from reconciler.kinds.consumer_config.consumer_config import FIELDS
+from reconciler.kinds.consumer_checks.objections import Check, codes, objections
 from reconciler.kinds.effects.unprocessed import undelivered
-from reconciler.kinds.fields.checks import STANDING, Check, codes, is_new, objections
+from reconciler.kinds.fields.checks import STANDING, is_new
 from reconciler.kinds.fields.words import amount
 from reconciler.kinds.subjects.subjects import is_literal, is_valid, matches
 from reconciler.model.resource import Config
@@ -69,7 +69,7 @@ def option_of_the_other_way(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: leave the option out, or decide whether the consumer pulls or pushes.
     """
-    return objections(WRONG_WAY, change, view, FIELDS)
+    return objections(WRONG_WAY, change, view)
 
 
 IDLE = (
@@ -92,7 +92,7 @@ def option_without_effect(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: leave it out.
     """
-    return (one for one in objections(IDLE, change, view, FIELDS) if is_new(change, one.path))
+    return (one for one in objections(IDLE, change, view) if is_new(change, one.path))
 
 
 @rule("CO563", "undeliverable-subject", needs=("neighbours",), err_code=(10079, 10081, 10112))

@@ -9,8 +9,8 @@ from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.neighbours import filters_of
-from reconciler.kinds.consumer_config.consumer_config import FIELDS
-from reconciler.kinds.fields.checks import ALL, Check, codes, objections
+from reconciler.kinds.consumer_checks.objections import Check, codes, objections
+from reconciler.kinds.fields.checks import ALL
 from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import some
 from reconciler.model.resource import Config
@@ -62,7 +62,7 @@ def start_without_its_policy(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: write both, or neither.
     """
-    return objections(STARTS, change, view, FIELDS)
+    return objections(STARTS, change, view)
 
 
 NEGATIVE = tuple(
@@ -90,7 +90,7 @@ def negative_wait(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: write a time above zero, or leave it out for 30s.
     """
-    return objections(NEGATIVE, change, view, FIELDS)
+    return objections(NEGATIVE, change, view)
 
 
 LISTS = (
@@ -112,7 +112,7 @@ def more_waits_than_deliveries(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: shorten `backoff` to at most `max_deliver` entries, or raise `max_deliver`.
     """
-    return objections(LISTS, change, view, FIELDS, _with_kept_negative(change))
+    return objections(LISTS, change, view, _with_kept_negative(change))
 
 
 def _with_kept_negative(change: Change) -> Config | None:
@@ -163,7 +163,7 @@ def impossible_number(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: leave the field out for no limit, or write a number in its range.
     """
-    return objections(IMPOSSIBLE, change, view, FIELDS)
+    return objections(IMPOSSIBLE, change, view)
 
 
 DESCRIPTION, METADATA = 4096, 128 * 1024
