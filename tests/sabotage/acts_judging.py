@@ -107,7 +107,7 @@ RULES = (
     Act(
         name="messages in flight that a new filter leaves out are not spoken of",
         file="reconciler/kinds/consumer/filter_changes.py",
-        before="        and not (flying.most and not ending.most)\n",
+        before="        and not (in_flight.most and not ending_in_flight.most)\n",
         after="",
         seen_by=("tests/quantities/test_consumers.py::test_what_is_in_flight_and_left_out_comes_again_as_said",),
     ),
@@ -193,8 +193,8 @@ RULES = (
     Act(
         name="publishers of an interest stream start before a new queue copies, and what they publish is dropped",
         file="reconciler/kinds/group_records/another_name.py",
-        before='    if asked.retention != "interest":\n',
-        after='    if asked.retention == "interest":\n',
+        before='    if renaming.retention != "interest":\n',
+        after='    if renaming.retention == "interest":\n',
         seen_by=("tests/kinds/test_group_recipe.py",),
     ),
     Act(
@@ -207,8 +207,8 @@ RULES = (
     Act(
         name="a switch of policy hides that pulls for a removed group fail",
         file="reconciler/kinds/consumer/clients.py",
-        before='    gone = groups_gone(change) if after != "none" else []\n',
-        after='    gone = groups_gone(change) if after == "none" else []\n',
+        before='    removed = groups_gone(change) if after != "none" else []\n',
+        after='    removed = groups_gone(change) if after == "none" else []\n',
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
@@ -298,7 +298,7 @@ RULES = (
     Act(
         name="a recreated consumer that starts behind its old position skips messages without consent",
         file="reconciler/kinds/consumer_position/lost_position.py",
-        before="        return found if number else None",
+        before="        return finding if number else None",
         after="        return None",
         seen_by=("tests/quantities/test_starting.py",),
     ),
@@ -397,8 +397,8 @@ RULES = (
     Act(
         name="a server that is to deliver less often gives up what apply waits for",
         file="reconciler/kinds/consumer/steps.py",
-        before='if given and change.touches("max_deliver")',
-        after='if not given and change.touches("max_deliver")',
+        before='if subjects and change.touches("max_deliver")',
+        after='if not subjects and change.touches("max_deliver")',
         seen_by=(
             "tests/quantities/test_waiting_for_filters.py::test_it_also_waits_where_the_server_is_to_deliver_less_often",
         ),
@@ -496,8 +496,8 @@ RULES = (
     Act(
         name="a consumer that moves to a work queue is to start with new messages",
         file="reconciler/kinds/consumer/renaming.py",
-        before='        if asked.into == "workqueue"',
-        after='        if asked.into == "never"',
+        before='        if renaming.into == "workqueue"',
+        after='        if renaming.into == "never"',
         seen_by=(says("XX110"),),
     ),
     Act(
@@ -776,7 +776,7 @@ RULES = (
     Act(
         name="a consumer is said to have delivered what its earlier filter left out",
         file="reconciler/kinds/consumer_position/predecessors.py",
-        before="max(0, held - later - one.given)",
+        before="max(0, held - later - consumer.given)",
         after="0",
         seen_by=("tests/quantities/test_splits.py::test_what_an_earlier_filter_left_out_was_not_delivered",),
     ),
@@ -864,7 +864,7 @@ RULES = (
     Act(
         name="a narrower filter is said to delete what a consumer of the whole stream keeps",
         file="reconciler/kinds/consumer/filter_changes.py",
-        before="    is_kept = any(one != keeping(one, taken) for one in others)",
+        before="    is_kept = any(subjects != keeping(subjects, taken) for subjects in filters_of_others)",
         after="    is_kept = False",
         seen_by=(says("CO301"),),
     ),
@@ -887,8 +887,8 @@ RULES = (
     Act(
         name="messages are said to stay although their stream goes",
         file="reconciler/kinds/consumer/deletion.py",
-        before="    if above and above.action is Action.DELETE:",
-        after="    if above and above.action is Action.CREATE:",
+        before="    if stream_change and stream_change.action is Action.DELETE:",
+        after="    if stream_change and stream_change.action is Action.CREATE:",
         seen_by=(says("CO310"),),
     ),
     Act(
@@ -1055,8 +1055,8 @@ RULES = (
     Act(
         name="a recreated consumer whose record is older than its progress is said to repeat nothing",
         file="reconciler/kinds/consumer_position/recorded_position.py",
-        before="return LostPosition(at, again, never, reached, ended) if again or never else None",
-        after="return LostPosition(at, again, never, reached, ended) if (again and (at or 0) > 1) or never else None",
+        before="return LostPosition(position, again, skipped, reached, ended) if again or skipped else None",
+        after="return LostPosition(position, again, skipped, reached, ended) if (again and (position or 0) > 1) or skipped else None",
         seen_by=(
             "tests/quantities/test_starting.py::"
             "test_recreated_by_hand_it_gets_again_no_more_than_was_said_however_far_the_old_one_had_come",
@@ -1065,8 +1065,8 @@ RULES = (
     Act(
         name="what the old one processed after its position was recorded is not said to come again",
         file="reconciler/kinds/consumer_position/recorded_position.py",
-        before="    reached, again = after_ack_floor(live), _given_again(change, view)\n",
-        after="    reached, again = after_ack_floor(live), min(_given_again(change, view), between(1, at or 1, change, view))\n",
+        before="    reached, again = after_ack_floor(info), _given_again(change, view)\n",
+        after="    reached, again = after_ack_floor(info), min(_given_again(change, view), between(1, position or 1, change, view))\n",
         seen_by=(
             "tests/quantities/test_starting.py::"
             "test_recreated_by_hand_it_gets_again_no_more_than_was_said_however_far_the_old_one_had_come",
@@ -1096,8 +1096,8 @@ RULES = (
     Act(
         name="members that still consume are said to have ended",
         file="reconciler/kinds/elastic_group/recreation_cost.py",
-        before="    if left:\n",
-        after="    if left and False:\n",
+        before="    if remaining:\n",
+        after="    if remaining and False:\n",
         seen_by=(
             "tests/replacement/test_outlived.py::test_members_that_still_consume_are_not_said_to_have_ended[2.15]",
         ),
@@ -1435,8 +1435,8 @@ QUANTITIES = (
     Act(
         name="what was delivered for the last time is said to come again",
         file="reconciler/kinds/consumer/effects.py",
-        before="Amount(max(0, there.least - _spent(moved)) if",
-        after="Amount(there.least if",
+        before="Amount(max(0, in_flight.least - _spent(moved)) if",
+        after="Amount(in_flight.least if",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
@@ -1612,8 +1612,8 @@ QUANTITIES = (
     Act(
         name="what the server has moved past while it looked for the old filter is said to come",
         file="reconciler/kinds/consumer/filter_changes.py",
-        before="passed = _moved_past(move, view) if _looks_ahead(move, retention) else 0",
-        after="passed = _moved_past(move, view) if _looks_ahead(move, retention) and move.pending.most else 0",
+        before="passed_over = _moved_past(move, view) if _looks_ahead(move, retention) else 0",
+        after="passed_over = _moved_past(move, view) if _looks_ahead(move, retention) and move.pending.most else 0",
         seen_by=(
             "tests/quantities/test_consumers.py::"
             "test_what_the_server_has_moved_past_while_it_looked_for_the_old_filter_is_told",
@@ -1622,8 +1622,8 @@ QUANTITIES = (
     Act(
         name="a server is said to have moved past messages behind the next one of the old filter",
         file="reconciler/kinds/consumer/filter_changes.py",
-        before="    return min(found) if found and len(known) == len(answers) else None",
-        after="    return max(found) + 1000 if found and len(known) == len(answers) else None",
+        before="    return min(firsts) if firsts and len(counted) == len(answers) else None",
+        after="    return max(firsts) + 1000 if firsts and len(counted) == len(answers) else None",
         seen_by=(says("CO301"),),
     ),
     Act(
@@ -1636,8 +1636,8 @@ QUANTITIES = (
     Act(
         name="a copy that is declared again does not say that its consumers begin again",
         file="reconciler/kinds/consumer_position/lost_position.py",
-        before="        elif start is None and (until := _known_until(change, view)) and _is_filled(change, view):",
-        after="        elif start is not None and (until := _known_until(change, view)) and _is_filled(change, view):",
+        before="        elif start is None and (earlier := _known_until(change, view)) and _is_filled(change, view):",
+        after="        elif start is not None and (earlier := _known_until(change, view)) and _is_filled(change, view):",
         seen_by=("tests/quantities/test_starting.py",),
     ),
     Act(
@@ -1664,8 +1664,8 @@ QUANTITIES = (
     Act(
         name="clients of a consumer that is pushed from then on are told to pull again",
         file="reconciler/kinds/consumer_position/recreation_offer.py",
-        before='    if then:\n        after = f"later ones',
-        after='    if not then and subject:\n        after = f"later ones',
+        before='    if new_subject:\n        after = f"later ones',
+        after='    if not new_subject and subject:\n        after = f"later ones',
         seen_by=(
             "tests/quantities/test_consumers.py::"
             "test_a_pull_of_a_recreated_consumer_ends_with_409_and_what_later_ones_get_is_said",
@@ -1838,8 +1838,8 @@ QUANTITIES = (
     Act(
         name="a file that starts a recreated consumer behind the record is not told what that skips",
         file="reconciler/kinds/consumer_position/lost_position.py",
-        before="    number = recorded_position.between(at, asked, change, view) if at else 0",
-        after="    number = recorded_position.between(at, asked, change, view) * 0 if at else 0",
+        before="    number = recorded_position.between(at, named, change, view) if at else 0",
+        after="    number = recorded_position.between(at, named, change, view) * 0 if at else 0",
         seen_by=("tests/quantities/test_starting.py::test_a_later_start_than_the_record_is_told_with_what_it_skips",),
     ),
     Act(
@@ -1935,8 +1935,8 @@ QUANTITIES = (
     Act(
         name="what a recreated consumer has delivered since counts as skipped",
         file="reconciler/kinds/consumer_position/recorded_position.py",
-        before="    return min(end, began or _began_by(change, view) or end)",
-        after="    return min(end, began or end)",
+        before="    return min(end, start or _began_by(change, view) or end)",
+        after="    return min(end, start or end)",
         seen_by=("tests/replacement/test_recreated.py::test_what_the_new_one_has_delivered_since_is_not_skipped",),
     ),
     Act(
@@ -2161,8 +2161,8 @@ QUANTITIES = (
     Act(
         name="what two consumers have delivered counts twice for a third",
         file="reconciler/kinds/consumer_position/predecessors.py",
-        before="if not any(meets(one.subjects, other.subjects) for one, other in combinations(found, 2)):",
-        after="if found:",
+        before="if not any(meets(consumer.subjects, other.subjects) for consumer, other in combinations(earlier, 2)):",
+        after="if earlier:",
         seen_by=("tests/quantities/test_splits.py::test_what_two_have_delivered_counts_once",),
     ),
     Act(
@@ -2175,8 +2175,8 @@ QUANTITIES = (
     Act(
         name="a start before what was acknowledged is called a continuation",
         file="reconciler/kinds/consumer_position/predecessors.py",
-        before="if any(one.left < one.reached for one in found):",
-        after="if not found:",
+        before="if any(consumer.left < consumer.reached for consumer in earlier):",
+        after="if not earlier:",
         seen_by=("tests/quantities/test_splits.py",),
     ),
     Act(

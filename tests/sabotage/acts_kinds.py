@@ -408,7 +408,7 @@ GROUPS = (
     Act(
         name="a deleted queue is no reader of its work queue any more, on any server",
         file="reconciler/kinds/group_records/another_name.py",
-        before='    return asked.retention == "workqueue" and asked.version < V2_14\n',
+        before='    return renaming.retention == "workqueue" and renaming.version < V2_14\n',
         after="    return False\n",
         seen_by=("tests/kinds/test_group_recipe.py", "tests/e2e/test_group_steps.py"),
     ),

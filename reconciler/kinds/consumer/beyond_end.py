@@ -22,11 +22,16 @@ FAR = 1 << 63
 def ahead(snapshot: Snapshot) -> Iterator[Diagnostic]:
     """A warning for each consumer that continues beyond the end of its stream, unless it was active just now."""
     for stream, consumers in snapshot.consumers.items():
-        info = snapshot.streams.get(stream) or {}
-        last: int | None = (info.get("state") or {}).get("last_seq")
-        for name, one in consumers.items():
-            reached = (one.get("delivered") or {}).get("stream_seq", 0)
-            if last is not None and FAR > reached > last and not _is_to_start(one, reached) and _was_quiet(one, info):
+        stream_info = snapshot.streams.get(stream) or {}
+        last: int | None = (stream_info.get("state") or {}).get("last_seq")
+        for name, consumer in consumers.items():
+            reached = (consumer.get("delivered") or {}).get("stream_seq", 0)
+            if (
+                last is not None
+                and FAR > reached > last
+                and not _is_to_start(consumer, reached)
+                and _was_quiet(consumer, stream_info)
+            ):
                 yield _ahead(stream, name, reached, last)
 
 
@@ -36,8 +41,8 @@ def _is_to_start(consumer: Mapping[str, Json], reached: int) -> bool:
 
 
 def _was_quiet(consumer: Mapping[str, Json], stream: Mapping[str, Json]) -> bool:
-    delivered, read = (consumer.get("delivered") or {}).get("last_active"), stream.get("ts")
-    return not delivered or bool(read and moment(delivered) + QUIET < moment(read))
+    last_delivery, read_at = (consumer.get("delivered") or {}).get("last_active"), stream.get("ts")
+    return not last_delivery or bool(read_at and moment(last_delivery) + QUIET < moment(read_at))
 
 
 def _ahead(stream: str, name: str, reached: int, last: int) -> Diagnostic:

@@ -51,9 +51,9 @@ def what_fails(change: Change) -> str:
 
 
 def _fates(change: Change, before: str, after: str) -> Iterator[str]:
-    gone = groups_gone(change) if after != "none" else []
+    removed = groups_gone(change) if after != "none" else []
     refused = [ACCEPTED_BY[before].words] if before in ACCEPTED_BY else []
-    refused += [f"pulls for {listed(gone)}"] if gone else []
+    refused += [f"pulls for {listed(removed)}"] if removed else []
     if refused:
         yield f"{listed(refused)} fail (400), others go on"
     else:
@@ -70,12 +70,12 @@ def who_waits(change: Change, is_recreated: bool = False) -> str:
     waiting = info.get("num_waiting", 0)
     requests = f"{some(waiting, 'pull request')} {verb(waiting, 'are')} waiting on it"
     clients = requests if waiting else "No pull request is waiting on it now"
-    if change.was("priority_policy") != ONE_AT_A_TIME or not (pinned := who_is_pinned(info)):
+    if change.was("priority_policy") != ONE_AT_A_TIME or not (pin_clause := who_is_pinned(info)):
         return f"{clients}."
     if is_recreated:
-        return f"{clients}{pinned}."
+        return f"{clients}{pin_clause}."
     timeout = show_duration(change.was("priority_timeout") or PINNED_TIMEOUT)
-    return f"{clients}{pinned}. Apply releases the pin, which would block the others for up to {timeout}."
+    return f"{clients}{pin_clause}. Apply releases the pin, which would block the others for up to {timeout}."
 
 
 def still_pinned(change: Change) -> str:

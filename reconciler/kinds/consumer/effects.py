@@ -67,15 +67,15 @@ def _in_flight(moved: MovedField) -> Amount:
 
 def _after(moved: MovedField) -> str:
     """The new value in words, and where it comes from if the file does not say it."""
-    found = moved.change.field(moved.path)
-    words = in_words(value_after(moved.change, moved.path), FIELDS[moved.field].unit)
-    source = found.filled if found else ""
-    return f"{words} ({source})" if source else words
+    field_change = moved.change.field(moved.path)
+    value = in_words(value_after(moved.change, moved.path), FIELDS[moved.field].unit)
+    source = field_change.filled if field_change else ""
+    return f"{value} ({source})" if source else value
 
 
 def _acknowledges(moved: MovedField) -> bool:
     """It acknowledges before and after the change. Otherwise it is recreated, or stays as it is."""
-    return all(said("ack_policy") in ("explicit", "all") for said in (moved.change.was, moved.change.becomes))
+    return all(value_of("ack_policy") in ("explicit", "all") for value_of in (moved.change.was, moved.change.becomes))
 
 
 @foretold(601, "payloads-withheld")
@@ -94,11 +94,11 @@ def payloads_withheld(moved: MovedField) -> Iterable[Finding]:
     pending, flying = _pending(moved), _number(moved, "num_ack_pending")
     first = [f"{some(flying, 'message')} in flight, unless acknowledged in time"] if flying else []
     first += [amount(pending, "pending message")] if pending.most else []
-    many = f": first {', then '.join(first)}" if first else ""
+    counts = f": first {', then '.join(first)}" if first else ""
     yield Finding(
         outcome=Outcome.WARNS,
         path=moved.path,
-        message=f"from then on clients get messages without their payload{many}",
+        message=f"from then on clients get messages without their payload{counts}",
         fix="declare a second consumer with headers_only",
     )
 
@@ -174,7 +174,7 @@ def _kept_until(stream: Config) -> str:
 
 def _is_trimmed(stream: Config) -> bool:
     """Does it delete old messages, by their age or to make room?"""
-    makes_room = stream.get("discard") != "new" and any((stream.get(one) or -1) > 0 for one in TRIMMING)
+    makes_room = stream.get("discard") != "new" and any((stream.get(limit) or -1) > 0 for limit in TRIMMING)
     return bool(stream.get("max_age")) or makes_room
 
 
@@ -237,13 +237,13 @@ def delivered_again(moved: MovedField) -> Iterable[Finding]:
     if moved.change.becomes("max_deliver") == 1:
         yield note(f"a message that a client does not acknowledge within {_after(moved)} is never redelivered")
         return
-    there = _in_flight(moved)
-    if not there.most:
+    in_flight = _in_flight(moved)
+    if not in_flight.most:
         yield note(f"a message that a client does not acknowledge within {_after(moved)} is redelivered")
         return
-    asked, last = moved.change.info.get("ts"), (moved.change.info.get("delivered") or {}).get("last_active")
-    is_old = bool(asked and last and last != ZERO and between(last, asked) >= wait)
-    again = Amount(max(0, there.least - _spent(moved)) if is_old else 0, there.most)
+    now, last_delivery = moved.change.info.get("ts"), (moved.change.info.get("delivered") or {}).get("last_active")
+    is_old = bool(now and last_delivery and last_delivery != ZERO and between(last_delivery, now) >= wait)
+    again = Amount(max(0, in_flight.least - _spent(moved)) if is_old else 0, in_flight.most)
     yield Finding(
         outcome=Outcome.WARNS,
         path=moved.path,
@@ -271,8 +271,8 @@ def _given_more_tries(moved: MovedField) -> Iterator[Finding]:
 
 def _delivered_so_often(moved: MovedField, most: int) -> Amount:
     """How many messages in flight may have been delivered that often. A server counts those it has redelivered at all."""
-    there = _in_flight(moved)
-    return there if most == 1 else Amount(0, min(there.most, _number(moved, "num_redelivered")))
+    in_flight = _in_flight(moved)
+    return in_flight if most == 1 else Amount(0, min(in_flight.most, _number(moved, "num_redelivered")))
 
 
 def _times(number: int) -> str:
@@ -297,14 +297,14 @@ def throttled(moved: MovedField) -> Iterable[Finding]:
     if flying < most:
         yield note(f"from then on at most {some(most, 'message')} {verb(most, 'are')} in flight at once")
         return
-    over = flying - most + 1
+    excess = flying - most + 1
     or_given_up = ", or given up at max_deliver" if (moved.change.becomes("max_deliver") or -1) > 0 else ""
     yield Finding(
         outcome=Outcome.WARNS,
         path=moved.path,
         message=f"{some(flying, 'message')} {verb(flying, 'are')} in flight: nothing new is delivered until "
-        f"{some(over)} of them {verb(over, 'are')} acknowledged{or_given_up}",
-        quantities={"over": over},
+        f"{some(excess)} of them {verb(excess, 'are')} acknowledged{or_given_up}",
+        quantities={"over": excess},
         fix="lower it when fewer messages are in flight",
     )
 
@@ -328,7 +328,7 @@ def subscribers_fall_silent(moved: MovedField) -> Iterable[Finding]:
     if not moved.change.was("deliver_subject") or not moved.change.becomes("deliver_subject"):
         return  # it becomes another kind of consumer, of which its own rule speaks
     if moved.field == "deliver_group":
-        old, new = (f"in queue group {one}" if one else "outside any queue group" for one in (before, after))
+        old, new = (f"in queue group {group}" if group else "outside any queue group" for group in (before, after))
         if _is_recreated(moved):
             yield _silent(moved, f"from then on nothing is delivered without a client {new}")
         else:
@@ -406,9 +406,9 @@ def _silence(moved: MovedField) -> str:
     return show_duration(value_after(moved.change, moved.path) or PINNED_TIMEOUT)
 
 
-def _waits(said: Callable[[str], Json]) -> list[int]:
+def _waits(value_of: Callable[[str], Json]) -> list[int]:
     """The times that clients have to acknowledge, one for each delivery."""
-    return list(said("backoff") or [said("ack_wait") or ACK_WAIT])
+    return list(value_of("backoff") or [value_of("ack_wait") or ACK_WAIT])
 
 
 @notes_of(301)

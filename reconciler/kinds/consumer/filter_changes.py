@@ -35,7 +35,9 @@ def questions(change: Change, view: View) -> Iterator[Question]:
         yield from later(change.address.stream, change.live.state)
         move = _move(change, view)
         if move.point is not None:
-            yield from (one for subjects in (move.before, move.after, move.both) for one in _begun(move, subjects))
+            yield from (
+                question for subjects in (move.before, move.after, move.both) for question in _begun(move, subjects)
+            )
         for subjects in (move.after, move.both):
             yield from (*_ahead(move, subjects), *_all(move, subjects))
         looks_ahead = _looks_ahead(move, retention_of(move.stream, view)) and move.pending.most
@@ -122,10 +124,10 @@ def _looks_ahead(move: _Move, retention: str) -> bool:
 
 def _next(move: _Move, view: View) -> int | None:
     """The next message of the old filter, at which the server stops looking; None: there is none, or nobody knows."""
-    answers = [view.facts.get(one) for one in _ahead(move, move.before)] if move.pending.most else []
-    known = [one for one in answers if isinstance(one, Mapping)]
-    found = [one["first"] for one in known if one.get("first")]
-    return min(found) if found and len(known) == len(answers) else None
+    answers = [view.facts.get(answer) for answer in _ahead(move, move.before)] if move.pending.most else []
+    counted = [answer for answer in answers if isinstance(answer, Mapping)]
+    firsts = [answer["first"] for answer in counted if answer.get("first")]
+    return min(firsts) if firsts and len(counted) == len(answers) else None
 
 
 def _from_next(move: _Move, view: View) -> list[MessagesFrom]:
@@ -196,47 +198,47 @@ def filter_change(change: Change, view: View) -> Found:
         return None
     move = _move(change, view)
     retention = retention_of(move.stream, view)
-    staying = move.pending.most if move.widens else number_of(_ahead(move, move.both), view)
+    still_pending = move.pending.most if move.widens else number_of(_ahead(move, move.both), view)
     deleted = _deleted_besides(move.stream, view)
-    skipped = _less(_skipped(move, staying, view), deleted)
-    never = exactly(0) if retention == "workqueue" else _never(move, staying, view)
+    skipped = _less(_skipped(move, still_pending, view), deleted)
+    never = exactly(0) if retention == "workqueue" else _never(move, still_pending, view)
     missed = None if never is None else _less(never, deleted)
     path = next(one.path for one in change.fields if one.top in FILTERS)
-    passed = _moved_past(move, view) if _looks_ahead(move, retention) else 0
-    flying = _less(_let_go(move, view), deleted)
-    ending = _ending(flying, move, retention)
+    passed_over = _moved_past(move, view) if _looks_ahead(move, retention) else 0
+    in_flight = _less(_let_go(move, view), deleted)
+    ending_in_flight = _ending(in_flight, move, retention)
     if (
         not skipped.most
-        and not passed
-        and not (flying.most and not ending.most)
-        and (not ending.most or (retention == "workqueue" and taking_over.is_taken(change, move.left, view)))
+        and not passed_over
+        and not (in_flight.most and not ending_in_flight.most)
+        and (not ending_in_flight.most or (retention == "workqueue" and taking_over.is_taken(change, move.left, view)))
         and (missed is None or not missed.most)
         and not (missed is None and move.position)
     ):
         return None
-    going = Amount(skipped.least + ending.least, skipped.most + ending.most)
-    heirs = taking_over.heirs(change, move.before, move.after, view) if going.most else ""
-    drops = retention == "interest" and going.most > 0 and not heirs
-    loses = drops or (move.point is not None and retention == "limits" and ending.most > 0 and not heirs)
+    left_out_in_all = Amount(skipped.least + ending_in_flight.least, skipped.most + ending_in_flight.most)
+    heirs = taking_over.heirs(change, move.before, move.after, view) if left_out_in_all.most else ""
+    drops = retention == "interest" and left_out_in_all.most > 0 and not heirs
+    loses = drops or (move.point is not None and retention == "limits" and ending_in_flight.most > 0 and not heirs)
     fate = f": {heirs}" if heirs and retention != "workqueue" else _fates(change, move, retention, view)
     others = heirs or ("apply deletes the others" if any(others_of(change, view)) else "")
-    left_out = [*_left_out(skipped, ending, move, fate, others if retention == "interest" else "")]
+    left_out = [*_left_out(skipped, ending_in_flight, move, fate, others if retention == "interest" else "")]
     left_out += _left_behind(missed, move)
     left_out += [
-        *_already_past(passed, move),
-        *([] if ending.most else _comes_again(flying, move, change.becomes("max_deliver") or 0)),
+        *_already_past(passed_over, move),
+        *([] if ending_in_flight.most else _comes_again(in_flight, move, change.becomes("max_deliver") or 0)),
     ]
-    lost = exactly(0) if drops else going if loses else skipped
+    lost = exactly(0) if drops else left_out_in_all if loses else skipped
     return Finding(
         outcome=Outcome.NEEDS_CONSENT if loses else Outcome.WARNS,
         path=path,
         to=change.becomes(path) if loses else None,
-        message=". ".join([_goes_on(move, retention, passed), *left_out]),
-        quantities=({"messages": _dropped(going, change, view)} if drops else {})
-        | ({"skipped": Amount(lost.least, lost.most + passed)} if passed or not drops else {})
+        message=". ".join([_goes_on(move, retention, passed_over), *left_out]),
+        quantities=({"messages": _dropped(left_out_in_all, change, view)} if drops else {})
+        | ({"skipped": Amount(lost.least, lost.most + passed_over)} if passed_over or not drops else {})
         | ({} if missed is None else {"missed": missed}),
         fix="let this one process what is pending first, if its clients are to get it"
-        if heirs and not (missed is None or missed.most or passed)
+        if heirs and not (missed is None or missed.most or passed_over)
         else "declare a second consumer with the new filter, or let this one process what is pending first"
         + (f", or consent here: {consent_to('CO301', change.becomes(path))}" if loses else ""),
     )
@@ -345,11 +347,11 @@ def _passed(move: _Move, subjects: Sequence[str], view: View) -> int | None:
     return None if stored is None or ahead is None else max(0, stored - ahead)
 
 
-def _dropped(going: Amount, change: Change, view: View) -> Amount:
+def _dropped(left_out: Amount, change: Change, view: View) -> Amount:
     """How many of them an interest stream deletes: all, if no other consumer exists that may want them, and the stream
     keeps its subjects."""
     is_less = any(others_of(change, view)) or passed_on(change.address.stream, view)
-    return Amount(0, going.most) if is_less else going
+    return Amount(0, left_out.most) if is_less else left_out
 
 
 def others_of(change: Change, view: View) -> Iterator[Config]:
@@ -367,9 +369,9 @@ def others_of(change: Change, view: View) -> Iterator[Config]:
 def _fates(change: Change, move: _Move, retention: str, view: View) -> str:
     """What happens to messages that the new filter leaves out, as the end of a sentence."""
     if retention == "interest":
-        is_passed = any(collide(one, other) for one in move.left for other in passed_on(move.stream, view))
-        beside = f", or stream {move.stream} passes their subjects on before" if is_passed else ""
-        return f"; apply deletes them unless another consumer wants them{_kept_whole(change, view)}{beside}"
+        is_passed = any(collide(subject, other) for subject in move.left for other in passed_on(move.stream, view))
+        passing_on = f", or stream {move.stream} passes their subjects on before" if is_passed else ""
+        return f"; apply deletes them unless another consumer wants them{_kept_whole(change, view)}{passing_on}"
     if retention == "workqueue":
         return f": {taking_over.fate(change, move.before, move.after, view)}"
     return f", except, until it restarts, {LISTED}" if move.is_listed and move.point is None else ""
@@ -379,8 +381,8 @@ def _kept_whole(change: Change, view: View) -> str:
     """A consumer whose filters are all that the stream takes keeps also what its filters do not match."""
     stream = change.address.stream
     taken = taken_at_deletions(stream, view)
-    others = [filters(one) for one in others_of(change, view)]
-    is_kept = any(one != keeping(one, taken) for one in others)
+    filters_of_others = [filters(subjects) for subjects in others_of(change, view)]
+    is_kept = any(subjects != keeping(subjects, taken) for subjects in filters_of_others)
     return f", as one may whose filter is all that {stream} takes" if is_kept else ""
 
 

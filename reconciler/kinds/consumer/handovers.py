@@ -65,12 +65,12 @@ def staying(change: Change, view: View) -> Iterator[Step]:
 def _unheard(view: View) -> dict[str, list[tuple[str, Sequence[str]]]]:
     """Consumers that stay, by stream, with their filters: unchanged or updated ones with a replica that may be away. A
     replaced consumer has gates of its own. Computed once per view, since many may give up subjects at once."""
-    found: dict[str, list[tuple[str, Sequence[str]]]] = {}
-    for one in (one for consumers in neighbours.changes_of(view).values() for one in consumers):
-        goes = one.action in (Action.CREATE, Action.REPLACE, Action.DELETE)
-        if not goes and one.intent is None and one.live and not is_heard(one.live.state):
-            found.setdefault(one.address.stream, []).append((one.address.name, filters_of(one.live.config)))
-    return found
+    unheard: dict[str, list[tuple[str, Sequence[str]]]] = {}
+    for change in (change for consumers in neighbours.changes_of(view).values() for change in consumers):
+        goes = change.action in (Action.CREATE, Action.REPLACE, Action.DELETE)
+        if not goes and change.intent is None and change.live and not is_heard(change.live.state):
+            unheard.setdefault(change.address.stream, []).append((change.address.name, filters_of(change.live.config)))
+    return unheard
 
 
 class Handover(NamedTuple):
@@ -81,15 +81,19 @@ class Handover(NamedTuple):
 @lru_cache(maxsize=4)
 def handovers(view: View) -> tuple[Handover, ...]:
     """Computed once per view."""
-    return tuple(found for changes in changes_of(view).values() for found in _among(changes, view))
+    return tuple(handover for changes in changes_of(view).values() for handover in _among(changes, view))
 
 
 @lru_cache(maxsize=4)
 def takers(view: View) -> frozenset[Address]:
     """Consumers that take over subjects which others give up, or which a stream is about to drop."""
-    begin = {stream for stream, above in switches(view).items() if above.becomes("retention") == "interest"}
-    coming = {one.address for stream in begin for one in changes_of(view).get(stream, ()) if gained(one)}
-    return frozenset(coming | {one.taker.address for one in handovers(view)})
+    becoming_interest = {
+        stream for stream, stream_change in switches(view).items() if stream_change.becomes("retention") == "interest"
+    }
+    coming_takers = {
+        change.address for stream in becoming_interest for change in changes_of(view).get(stream, ()) if gained(change)
+    }
+    return frozenset(coming_takers | {change.taker.address for change in handovers(view)})
 
 
 def _among(consumers: Sequence[Change], view: View) -> Iterator[Handover]:

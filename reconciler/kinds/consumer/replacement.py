@@ -32,21 +32,23 @@ ABOUT = "keeps the messages of consumer NAME while reconciler replaces it"
 
 def placeholders(snapshot: Snapshot) -> set[tuple[str, str]]:
     """Placeholders of unfinished replacements. They are reconciler's, and nobody consumes from them."""
-    begun = intents(snapshot).items()
-    kept = (address for address, intent in begun if isinstance(intent, Intent) and intent.notes.get("placeholder"))
-    return {(address.stream, position.placeholder(address.name)) for address in kept}
+    entries = intents(snapshot).items()
+    addresses = (
+        address for address, intent in entries if isinstance(intent, Intent) and intent.notes.get("placeholder")
+    )
+    return {(address.stream, position.placeholder(address.name)) for address in addresses}
 
 
 def left_behind(snapshot: Snapshot) -> Iterator[Diagnostic]:
     """Placeholders of replacements that nobody remembers: bucket reconciler, or the stream, is older than the other."""
     if snapshot.unknown_bucket(BUCKET):
         return
-    known = placeholders(snapshot)
+    expected = placeholders(snapshot)
     for stream, consumers in snapshot.consumers.items():
         for name, info in consumers.items():
-            of = _held_for(info["config"])
-            if of and name == position.placeholder(of) and (stream, name) not in known:
-                yield _left_behind(stream, name, of, of in consumers)
+            consumer = _held_for(info["config"])
+            if consumer and name == position.placeholder(consumer) and (stream, name) not in expected:
+                yield _left_behind(stream, name, consumer, consumer in consumers)
 
 
 def _held_for(config: Config) -> str | None:
@@ -58,32 +60,36 @@ def _held_for(config: Config) -> str | None:
     return text[len(before) : len(text) - len(after)] if fits else None
 
 
-def _left_behind(stream: str, name: str, of: str, is_there: bool) -> Diagnostic:
+def _left_behind(stream: str, name: str, consumer: str, is_present: bool) -> Diagnostic:
     remove = f"nats consumer rm {stream} {name}"
-    way = f"{of} exists and keeps its own messages: {remove}" if is_there else f"recreate {of} first, then: {remove}"
+    removal = (
+        f"{consumer} exists and keeps its own messages: {remove}"
+        if is_present
+        else f"recreate {consumer} first, then: {remove}"
+    )
     return Diagnostic(
-        severity=Severity.WARNING, code="LE107", name="placeholder-left", address=f"consumer/{stream}/{of}",
-        message=f"placeholder {name} keeps the messages of consumer {of} for a replacement, but bucket {BUCKET} knows of none in "
+        severity=Severity.WARNING, code="LE107", name="placeholder-left", address=f"consumer/{stream}/{consumer}",
+        message=f"placeholder {name} keeps the messages of consumer {consumer} for a replacement, but bucket {BUCKET} knows of none in "
         f"progress: the bucket or {stream} has lost its last entries, as after a power cut. Apply leaves the placeholder alone",
-        fix=f"while no apply runs: {way}",
+        fix=f"while no apply runs: {removal}",
     )  # fmt: skip
 
 
 def how(change: Change, view: View) -> Replacement:
     """Wherever the steps end, the position noted before tells where to continue."""
     name, start = change.address.name, position.start(change, view)
-    held = [*_held(change, view)] if retention.is_interest(change, view) else []
+    placeholder_steps = [*_held(change, view)] if retention.is_interest(change, view) else []
     is_by_record = position.by_record(change, view) is not None
-    noted = [*_noted(change)] if start and not (is_by_record or position.is_noted(change)) else []
-    bound = {"opt_start_seq": noted[-1].id} if noted else {}  # the one field that only a step knows
-    notes: dict[str, Json] = {"placeholder": position.placeholder(name)} if held else {}
+    position_steps = [*_noted(change)] if start and not (is_by_record or position.is_noted(change)) else []
+    bound = {"opt_start_seq": position_steps[-1].id} if position_steps else {}  # the one field that only a step knows
+    notes: dict[str, Json] = {"placeholder": position.placeholder(name)} if placeholder_steps else {}
     if is_by_record:
         notes[position.BY_RECORD] = True
     if start:
         stream = view.snapshot.streams.get(change.address.stream)
         notes |= lost_tail.reached(stream)
     return Replacement(
-        before=(*held, *noted),
+        before=(*placeholder_steps, *position_steps),
         swap=(_deleted(change), _made(change, start, bound)),
         back=_made_again(change, view, start, bound),
         start=start,
@@ -99,18 +105,18 @@ def _old(change: Change) -> tuple[str, ...]:
 
 def _deleted(change: Change) -> Step:
     stream, name = _old(change)
-    deleted = replace(calls.delete_consumer(change, stream, name), before=_as_planned(change))
-    return replace(deleted, id=f"delete {change.origin}") if change.origin else deleted
+    step = replace(calls.delete_consumer(change, stream, name), before=_as_planned(change))
+    return replace(step, id=f"delete {change.origin}") if change.origin else step
 
 
 def _made(change: Change, start: Config, bound: Mapping[str, str]) -> Step:
     assert change.desired
     stream, name = change.address.names
-    made = calls.create_consumer(change, stream, name, started(change.desired, start).sent)
+    step = calls.create_consumer(change, stream, name, started(change.desired, start).sent)
     again = f"in place of {change.origin.name}" if change.origin else "again"
     where = f"at sequence {start['opt_start_seq']}" if start else "with everything that is left in the work queue"
     starts = f"starting {'after the noted ack floor' if bound else where}"
-    return replace(made, uses=bound, effect=f"{made.effect} {again}, {starts}")
+    return replace(step, uses=bound, effect=f"{step.effect} {again}, {starts}")
 
 
 def _made_again(change: Change, view: View, start: Config, bound: Mapping[str, str]) -> Step:
@@ -124,16 +130,16 @@ def _made_again(change: Change, view: View, start: Config, bound: Mapping[str, s
 def _placeholder(change: Change) -> Step:
     stream, name = change.address.names
     filters = {key: value for key in FILTERS if (value := change.raw.get(key))}
-    about = ABOUT.replace("NAME", name)
-    config = {"ack_policy": "explicit", "description": about, **filters}
+    description = ABOUT.replace("NAME", name)
+    config = {"ack_policy": "explicit", "description": description, **filters}
     step = calls.create_consumer(change, stream, position.placeholder(name), config)
-    return replace(step, effect=f"create a placeholder that {about}")
+    return replace(step, effect=f"create a placeholder that {description}")
 
 
 def _held(change: Change, view: View) -> Iterator[Step]:
-    kept = _placeholder(change)
-    yield kept
-    yield from everywhere(change, view, kept.on[-1])
+    placeholder = _placeholder(change)
+    yield placeholder
+    yield from everywhere(change, view, placeholder.on[-1])
 
 
 def _noted(change: Change) -> Iterator[Step]:
@@ -176,8 +182,8 @@ def tidy(change: Change, view: View) -> Sequence[Step]:
     """Steps that delete the placeholder, once nothing needs it any more."""
     if not (change.intent and change.intent.notes.get("placeholder")):
         return ()
-    kept = position.placeholder(change.address.name)  # never a name that stands in the bucket: it is deleted
-    step = calls.delete_consumer(change, change.address.stream, kept)
-    gone = replace(step, before=None, effect="delete the placeholder, which nothing needs any more")
-    coming = everywhere(change, view, change.address.name) if change.desired else ()
-    return (*coming, *staying(change, view), gone)
+    placeholder = position.placeholder(change.address.name)  # never a name that stands in the bucket: it is deleted
+    step = calls.delete_consumer(change, change.address.stream, placeholder)
+    removal = replace(step, before=None, effect="delete the placeholder, which nothing needs any more")
+    gates = everywhere(change, view, change.address.name) if change.desired else ()
+    return (*gates, *staying(change, view), removal)

@@ -76,18 +76,18 @@ def made_anew_once(change: Change, view: View, refusal: Finding) -> Finding | No
     or goes with the policy is no decision of its own."""
     if follows_from_the_policy(change, refusal.path) and _is_fixed("deliver_policy", change, view):
         return None
-    if any(one.path == refusal.path and one.outcome is Outcome.REFUSED for one in unfit(change, view)):
+    if any(other.path == refusal.path and other.outcome is Outcome.REFUSED for other in unfit(change, view)):
         return None  # no replacement helps either
     why = FIXED[refusal.path].why
     if refusal.path in BEGINS:
         why = AT_CREATION.removesuffix(".") + whose_start(change, view) + "."
         refusal = replace(refusal, message=refusal.message.removesuffix(ITS_START) + why)
-    found = instead_of_refusing(change, view, refusal)
+    finding = instead_of_refusing(change, view, refusal)
     first = next(field for field in FIXED if field == refusal.path or _is_fixed(field, change, view))
-    if found is None or found.outcome is not Outcome.REPLACES or first == refusal.path:
-        return found
+    if finding is None or finding.outcome is not Outcome.REPLACES or first == refusal.path:
+        return finding
     itself = refusal.message.removesuffix(why)
-    return replace(found, message=f"{itself}It changes when the consumer is recreated, as for {first}.")
+    return replace(finding, message=f"{itself}It changes when the consumer is recreated, as for {first}.")
 
 
 def _is_fixed(field: str, change: Change, view: View) -> bool:
@@ -135,10 +135,10 @@ def priority_policy_switch(change: Change, view: View) -> Found:
     Instead: let clients stop sending such pulls first; or consent, and apply switches the consumer in place and
     releases the pin before and after.
     """
-    if (found := change.field("priority_policy")) is None:
+    if (policy := change.field("priority_policy")) is None:
         return None
-    before, after = policy_of(found.live), policy_of(found.desired)
-    first = f"{ACCEPTED_BY[before].instead}, or " if before in ACCEPTED_BY else ""
+    before, after = policy_of(policy.live), policy_of(policy.desired)
+    other_way = f"{ACCEPTED_BY[before].instead}, or " if before in ACCEPTED_BY else ""
     return Finding(
         outcome=Outcome.REFUSED,
         consentable=True,
@@ -147,7 +147,7 @@ def priority_policy_switch(change: Change, view: View) -> Found:
         quantities=quantities(change),
         message=f"priority_policy switches from {before} to {after}: {what_fails(change)}. "
         f"{who_waits(change, is_recreated(change, view))}",
-        fix=f"{first}consent here: {consent_to('CO121', after)}",
+        fix=f"{other_way}consent here: {consent_to('CO121', after)}",
     )
 
 
@@ -163,11 +163,11 @@ def priority_group_change(change: Change, view: View) -> Found:
     releases the pin. If a pull of the old group waits then, the server pins its client with the next message. Such a
     client blocks the others until it times out, or until `reconciler unpin` ends its pin.
     """
-    found = change.field("priority_groups")
-    if found is None or change.touches("priority_policy"):
+    groups = change.field("priority_groups")
+    if groups is None or change.touches("priority_policy"):
         return None  # a switch of policy says it all
-    before, after = found.live or [], found.desired or []
-    if not (gone := groups_gone(change)):
+    before, after = groups.live or [], groups.desired or []
+    if not (removed := groups_gone(change)):
         return None
     return Finding(
         outcome=Outcome.REFUSED,
@@ -175,9 +175,9 @@ def priority_group_change(change: Change, view: View) -> Found:
         path="priority_groups",
         to=after,
         quantities=quantities(change),
-        message=f"priority_groups changes from {_names(before)} to {_names(after)}: new pulls for {listed(gone)} fail (400). "
+        message=f"priority_groups changes from {_names(before)} to {_names(after)}: new pulls for {listed(removed)} fail (400). "
         f"{who_waits(change, is_recreated(change, view))}{still_pinned(change)}",
-        fix=f"keep {listed(gone)} until its clients name another group, or consent here: {consent_to('CO122', after)}",
+        fix=f"keep {listed(removed)} until its clients name another group, or consent here: {consent_to('CO122', after)}",
     )
 
 

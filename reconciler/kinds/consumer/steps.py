@@ -35,8 +35,8 @@ def steps(change: Change, view: View) -> Sequence[Step]:
     them."""
     stream, name = change.address.names
     if change.action is Action.CREATE and change.desired:
-        made = calls.create_consumer(change, stream, name, change.desired.sent)
-        return in_a_row((made, *taking(change, view)))
+        creation = calls.create_consumer(change, stream, name, change.desired.sent)
+        return in_a_row((creation, *taking(change, view)))
     if change.action is Action.UPDATE:
         return in_a_row((*staying(change, view), *_update(change, view, stream, name), *taking(change, view)))
     if change.action is Action.DELETE:
@@ -51,12 +51,12 @@ def _update(change: Change, view: View, stream: str, name: str) -> Iterator[Step
     unpins = bool(live_group) and (change.touches("priority_policy") or bool(groups_gone(change)))
     if unpins:
         yield _unpin(change, stream, name, live_group, "before")
-    written = list(_written(change, view, stream, name))
-    yield from written
+    update_steps = list(_written(change, view, stream, name))
+    yield from update_steps
     new_group = next(iter(change.becomes("priority_groups") or ()), "")
     if unpins and new_group:
         yield _unpin(change, stream, name, new_group, "after")
-    if change.touches("pause_until") and not any(step.call is Call.CONSUMER_PAUSE for step in written):
+    if change.touches("pause_until") and not any(step.call is Call.CONSUMER_PAUSE for step in update_steps):
         yield _pause(change, stream, name)
 
 
@@ -64,26 +64,27 @@ def _written(change: Change, view: View, stream: str, name: str) -> Iterator[Ste
     if is_work_queue(stream, view) and is_parked(change) and not parks(change):
         yield from _start_over(change, view, stream, name)
     elif any(item.top != "pause_until" for item in change.fields):
-        given = handed_over(change, view) if is_work_queue(stream, view) else []
-        if given and change.touches("max_deliver") and not parks(change):
-            yield from _narrowed_first(change, stream, name, given)
+        subjects = handed_over(change, view) if is_work_queue(stream, view) else []
+        if subjects and change.touches("max_deliver") and not parks(change):
+            yield from _narrowed_first(change, stream, name, subjects)
             return
         yield calls.update_consumer(change, stream, name)
         if is_work_queue(stream, view) and lost(change) and parks(change):
             yield _drain(change, stream, name)
-        elif given:
-            yield _drain(change, stream, name, given)
+        elif subjects:
+            yield _drain(change, stream, name, subjects)
 
 
-def _narrowed_first(change: Change, stream: str, name: str, given: Sequence[str]) -> Iterator[Step]:
+def _narrowed_first(change: Change, stream: str, name: str, subjects: Sequence[str]) -> Iterator[Step]:
     """With a lower `max_deliver`, a server gives up what is in flight, and nobody could wait for it any more. So the
     filter changes alone, then apply waits, then the rest changes."""
     of_filter, rest = (
-        [one for one in change.fields if (one.top in FILTERS) is is_filter] for is_filter in (True, False)
+        [field_change for field_change in change.fields if (field_change.top in FILTERS) is is_filter]
+        for is_filter in (True, False)
     )
     first = calls.update_consumer(replace(change, fields=tuple(of_filter)), stream, name)
     yield replace(first, id=f"narrow consumer/{stream}/{name}")
-    yield _drain(change, stream, name, given)
+    yield _drain(change, stream, name, subjects)
     yield calls.update_consumer(replace(change, fields=tuple(rest)), stream, name)
 
 

@@ -25,24 +25,24 @@ NAMED = 3
 def is_taken(change: Change, left: Sequence[str], view: View) -> bool:
     """Do other consumers take everything on these subjects?"""
     others = [theirs for _, theirs in _takers(change, view)]
-    return all(any(is_subset(one, two) for theirs in others for two in theirs) for one in left)
+    return all(any(is_subset(subject, filter_) for theirs in others for filter_ in theirs) for subject in left)
 
 
 def fate(change: Change, before: Sequence[str], after: Sequence[str], view: View) -> str:
     """What happens to messages of a work queue on the subjects that the consumer leaves, in words."""
     left = [one for one in before if not any(is_subset(one, other) for other in after)]
-    met = {
+    takers = {
         name: theirs
         for name, theirs in _takers(change, view)
         if any(collide(one, two) for one in left for two in theirs)
     }
-    if not met:
+    if not takers:
         return "they stay until another consumer takes them"
-    gets = f"{_names(met)} {'takes' if len(met) == 1 else 'take'}"
+    gets = f"{_names(takers)} {'takes' if len(takers) == 1 else 'take'}"
     if is_taken(change, left, view):
         return f"{gets} them"
-    if found := heirs(change, before, after, view):
-        return found
+    if clause := heirs(change, before, after, view):
+        return clause
     return f"{gets} some of them, and the others stay until another consumer does"
 
 
@@ -62,11 +62,11 @@ def questions(
 def heirs(change: Change, before: Sequence[str], after: Sequence[str], view: View) -> str:
     """`a and b take those stored now`: who gets every stored message that the consumer leaves. Empty: nobody gets all of
     them, or some were not counted."""
-    stream, found = change.address.stream, _heirs(change, before, view)
-    taken = _taken(found, before, after)
+    stream, subjects_by_heir = change.address.stream, _heirs(change, before, view)
+    taken = _taken(subjects_by_heir, before, after)
     if not taken or not takes_all(stream, taken, before, meets(before, after), view):
         return ""
-    return f"{_names(found)} {'takes' if len(found) == 1 else 'take'} those stored now"
+    return f"{_names(subjects_by_heir)} {'takes' if len(subjects_by_heir) == 1 else 'take'} those stored now"
 
 
 def _heirs(change: Change, before: Sequence[str], view: View) -> dict[str, Sequence[str]]:
@@ -75,26 +75,32 @@ def _heirs(change: Change, before: Sequence[str], view: View) -> dict[str, Seque
     interest stream, consumers count that have processed nothing of that."""
     stream = change.address.stream
     if retention_of(stream, view) == "workqueue":
-        found = [*_takers(change, view)]
+        pairs = [*_takers(change, view)]
     else:
-        created = (one for one in changes_of(view).get(stream, ()) if one.action is Action.CREATE and one.desired)
-        found = [(one.address.name, wanted(one)) for one in created if _starts_in_time(one, change, view)]
+        created = (
+            creation
+            for creation in changes_of(view).get(stream, ())
+            if creation.action is Action.CREATE and creation.desired
+        )
+        pairs = [
+            (creation.address.name, wanted(creation)) for creation in created if _starts_in_time(creation, change, view)
+        ]
         narrows = change.action is Action.UPDATE and retention_of(stream, view) == "interest"
         for name, theirs in _behind(change, view) if narrows else ():
-            others = [one for _, given in found for one in given]
-            if not any(collide(one, other) for one in theirs for other in others):
-                found.append((name, theirs))
-    return {name: theirs for name, theirs in found if meets(theirs, before)}
+            others = [creation for _, given in pairs for creation in given]
+            if not any(collide(creation, other) for creation in theirs for other in others):
+                pairs.append((name, theirs))
+    return {name: theirs for name, theirs in pairs if meets(theirs, before)}
 
 
 def _behind(change: Change, view: View) -> Iterator[tuple[str, Sequence[str]]]:
     """Other consumers that stay as they are, take none of what this one keeps, and have acknowledged nothing of what it has yet to
     process."""
     stream, name = change.address.names
-    there = view.snapshot.consumers.get(stream, {})
+    infos = view.snapshot.consumers.get(stream, {})
     changing = {one.address.name for one in changes_of(view).get(stream, ())}
     for other, config in afterwards(stream, view):
-        info = there.get(other)
+        info = infos.get(other)
         if other == name or info is None or (other in changing and filters(config) != filters(info["config"])):
             continue
         floor = int((info.get("ack_floor") or {}).get("stream_seq") or 0)
@@ -110,14 +116,14 @@ def _starts_in_time(heir: Change, change: Change, view: View) -> bool:
     return heir.origin is None and is_early
 
 
-def _taken(found: Mapping[str, Sequence[str]], before: Sequence[str], after: Sequence[str]) -> list[str]:
+def _taken(subjects_by_heir: Mapping[str, Sequence[str]], before: Sequence[str], after: Sequence[str]) -> list[str]:
     """What the heirs take of these subjects; nothing if the consumer keeps some of it, since it cannot be counted then."""
-    taken = meets((one for theirs in found.values() for one in theirs), before)
-    return [] if any(collide(one, other) for one in taken for other in after) else taken
+    taken = meets((subject for theirs in subjects_by_heir.values() for subject in theirs), before)
+    return [] if any(collide(subject, kept) for subject in taken for kept in after) else taken
 
 
-def _names(found: Collection[str]) -> str:
-    return few([*found], NAMED) if len(found) > NAMED else listed([*found])
+def _names(names: Collection[str]) -> str:
+    return few([*names], NAMED) if len(names) > NAMED else listed([*names])
 
 
 def _takers(change: Change, view: View) -> Iterator[tuple[str, Sequence[str]]]:

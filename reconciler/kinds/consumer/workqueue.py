@@ -80,14 +80,14 @@ def work_queue_shared(change: Change, view: View) -> Found:
     """
     if not is_work_queue(stream_of(change, view)) or change.desired is None:
         return None
-    filters, around = filters_of(change.desired.config), consumers_of(change, view)
-    refused_themselves = set() if is_new(change, *FILTERS) else {*around.new, *_refused_updates(change, view)}
-    but = {change.address.name} | refused_themselves
+    filters, consumers = filters_of(change.desired.config), consumers_of(change, view)
+    refused_themselves = set() if is_new(change, *FILTERS) else {*consumers.new, *_refused_updates(change, view)}
+    excluded = {change.address.name} | refused_themselves
     if not filters:
-        other = first_but(but, around.names)
+        other = first_but(excluded, consumers.names)
         return _collision(change, view, other, None, filters) if other else _unread(change, view)
-    if found := around.colliding(but, filters):
-        return _collision(change, view, *found, filters)
+    if collision := consumers.colliding(excluded, filters):
+        return _collision(change, view, *collision, filters)
     return _unread(change, view)
 
 
@@ -146,14 +146,14 @@ def _words(other: str, theirs: str | None, filters: list[str]) -> str:
 
 def _unread(change: Change, view: View) -> Finding | None:
     """A consumer that could not be read may want the same messages."""
-    unknown = {who: why for who, why in consumers_of(change, view).unknown.items() if who != change.address.name}
+    unknown = {name: why for name, why in consumers_of(change, view).unknown.items() if name != change.address.name}
     if not unknown or change.action not in WRITES or not is_new(change, *FILTERS):
         return None
-    who, why = min(unknown.items())
+    name, why = min(unknown.items())
     return Finding(
         outcome=Outcome.REFUSED,
         path=next((path for path in FILTERS if change.becomes(path)), ""),
-        message=f"consumer {who} of the work queue could not be read ({why}), and may take the same messages",
+        message=f"consumer {name} of the work queue could not be read ({why}), and may take the same messages",
         fix="plan again when all consumers of the stream can be read",
         reaction=Reaction.DOES,
     )
@@ -179,22 +179,22 @@ def work_queue_copied(change: Change, view: View) -> Found:
     fix = "give the consumer filters that overlap with none of the copy's, or remove the copy"
     is_written = is_new(change, *FILTERS) or (change.action is Action.UPDATE and bool(filters))
     if is_written and (found := _meeting(filters, feeding(stream, view))):
-        copy, what = found
+        copy, messages = found
         return Finding(
             outcome=Outcome.REFUSED,
             path=path,
-            message=f"stream {copy} copies {what} of this work queue, and the server lets no consumer for the same messages be "
+            message=f"stream {copy} copies {messages} of this work queue, and the server lets no consumer for the same messages be "
             f"{'created' if change.action is Action.CREATE else 'changed'} beside it",
             fix=fix,
         )
     if not (found := _meeting(filters, _beginning(stream, view))):
         return None
-    copy, what = found
+    copy, messages = found
     refused = "every change of this consumer, and to create it again" if filters else "to create this consumer again"
     return Finding(
         outcome=Outcome.WARNS,
         path=path,
-        message=f"once stream {copy} copies {what} of this work queue, the server refuses {refused}",
+        message=f"once stream {copy} copies {messages} of this work queue, the server refuses {refused}",
         fix=fix,
     )
 
@@ -202,19 +202,21 @@ def work_queue_copied(change: Change, view: View) -> Found:
 def _meeting(filters: Sequence[str], copiers: Copiers) -> tuple[str, str] | None:
     """A copy that takes some of these messages, and what it takes; a consumer without filters takes everything."""
     for copy, subjects in sorted(copiers.items()):
-        if met := next((one for one in subjects if not filters or any(collide(one, mine) for mine in filters)), None):
-            return copy, "every message" if met == ">" else f"`{met}`"
+        if subject := next(
+            (one for one in subjects if not filters or any(collide(one, mine) for mine in filters)), None
+        ):
+            return copy, "every message" if subject == ">" else f"`{subject}`"
     return None
 
 
 def _beginning(stream: str, view: View) -> Copiers:
     """What copies of this stream this plan begins."""
-    now = feeding(stream, view)
-    begun = {
-        copy: [one for one in subjects if one not in now.get(copy, ())]
+    fed = feeding(stream, view)
+    new_subjects = {
+        copy: [one for one in subjects if one not in fed.get(copy, ())]
         for copy, subjects in copying_on(stream, view).items()
     }
-    return {copy: subjects for copy, subjects in begun.items() if subjects}
+    return {copy: subjects for copy, subjects in new_subjects.items() if subjects}
 
 
 RULES = (unfit_for_work_queue, work_queue_shared, work_queue_copied)

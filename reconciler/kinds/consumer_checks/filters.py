@@ -66,11 +66,11 @@ def overlapping_filters(change: Change, view: View) -> Found:
 
     Instead: leave out the narrower filter.
     """
-    refused = (is_subset,) if view.target.version >= OVERLAPPING_FILTERS else (is_subset, collide)
+    relations = (is_subset,) if view.target.version >= OVERLAPPING_FILTERS else (is_subset, collide)
     valid = [(index, one) for index, one in enumerate(change.becomes("filter_subjects") or ()) if is_valid(one)]
     pairs = list(permutations(valid, 2))
-    for meet, ((index, one), (_, other)) in product(refused, pairs):
-        if meet(one, other):
+    for meets, ((index, one), (_, other)) in product(relations, pairs):
+        if meets(one, other):
             return Finding(
                 outcome=Outcome.REFUSED,
                 path=f"filter_subjects[{index}]",

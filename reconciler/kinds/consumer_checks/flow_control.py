@@ -117,8 +117,8 @@ def acknowledged_by_flow_control(change: Change, view: View) -> Iterator[Finding
 
 def _overwritten(change: Change) -> Iterator[Finding]:
     for path, always, shown in (("idle_heartbeat", SECOND, "1s"), ("flow_control", True, "true")):
-        said = getattr(change.terms, path, None)
-        if said is not None and said != always:
+        written = getattr(change.terms, path, None)
+        if written is not None and written != always:
             yield Finding(
                 outcome=Outcome.WARNS,
                 path=path,

@@ -75,11 +75,11 @@ def _replicas_problem(wanted: int, stream: Config | None, view: View) -> str | N
         return f"{wanted} replicas need a cluster, and this is a single server"
     if not wanted or stream is None:
         return None
-    held, retention = stream.get("num_replicas") or 1, stream.get("retention")
-    if wanted > held:
-        return f"a consumer cannot have {wanted} replicas on a stream with {held}"
-    if wanted != held and retention in ("interest", "workqueue"):
-        return f"on a stream with {retention} retention a consumer needs as many replicas as the stream: {held}, not {wanted}"
+    stream_replicas, retention = stream.get("num_replicas") or 1, stream.get("retention")
+    if wanted > stream_replicas:
+        return f"a consumer cannot have {wanted} replicas on a stream with {stream_replicas}"
+    if wanted != stream_replicas and retention in ("interest", "workqueue"):
+        return f"on a stream with {retention} retention a consumer needs as many replicas as the stream: {stream_replicas}, not {wanted}"
     return None
 
 
@@ -103,14 +103,14 @@ def too_many_consumers(change: Change, view: View) -> Found:
     """
     stream = stream_of(change, view)
     limit, whose = _limit(change, stream or {}, view)
-    after = len(consumers_of(change, view).names)
-    if stream is None or limit is None or after <= limit:
+    count = len(consumers_of(change, view).names)
+    if stream is None or limit is None or count <= limit:
         return None
     name = change.address.stream
     return Finding(
         outcome=Outcome.REFUSED,
-        message=f"stream {name} would have {after} consumers, and {whose} {limit}",
-        fix="let the account allow more" if whose == ACCOUNT else f"write max_consumers: {after} or more on {name}",
+        message=f"stream {name} would have {count} consumers, and {whose} {limit}",
+        fix="let the account allow more" if whose == ACCOUNT else f"write max_consumers: {count} or more on {name}",
         consentable=whose == HIDDEN,
     )
 
@@ -125,10 +125,10 @@ OWN, ACCOUNT, HIDDEN = (
 def _limit(change: Change, stream: Config, view: View) -> tuple[int | None, str]:
     own = stream.get("max_consumers") or 0
     account = allowed("max_consumers", change, view)
-    found = [(limit, whose) for limit, whose in ((own, OWN), (account, ACCOUNT)) if limit > 0]
-    if not found and view.target.version >= CAPPED_SINCE:
+    limits = [(limit, whose) for limit, whose in ((own, OWN), (account, ACCOUNT)) if limit > 0]
+    if not limits and view.target.version >= CAPPED_SINCE:
         return CAP, HIDDEN
-    return min(found, default=(None, ""))
+    return min(limits, default=(None, ""))
 
 
 RULES = (consumer_beyond_limits, consumer_replicas, too_many_consumers)

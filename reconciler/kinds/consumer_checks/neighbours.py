@@ -86,11 +86,11 @@ def first_but(these: Collection[str], names: Sequence[str]) -> str | None:
 
 def consumers_of(change: Change, view: View) -> Consumers:
     """Declared consumers, live ones of others, and live ones as this topology changes them."""
-    known = _by_stream(view)
+    by_stream = _by_stream(view)
     stream = change.address.stream
-    if stream not in known:
-        known[stream] = _consumers(stream, view)
-    return known[stream]
+    if stream not in by_stream:
+        by_stream[stream] = _consumers(stream, view)
+    return by_stream[stream]
 
 
 @lru_cache(maxsize=2)

@@ -52,11 +52,11 @@ def objections(
     """What is wrong with `config`, or else with what is desired. A server judges all of it on every write. If it
     accepts something doomed, reconciler refuses it when it is new, and only mentions it when it was there before."""
     version = view.target.version
-    matters = checks if change.action in WRITES else _outliving(checks, version)
-    if not matters:
+    relevant = checks if change.action in WRITES else _outliving(checks, version)
+    if not relevant:
         return  # nearly always where nothing changes, and thousands of times in a plan
     config = config if config is not None else change.desired.sent if change.desired else {}
-    for check in matters:
+    for check in relevant:
         if not check.wrong(config):
             continue
         refused = check.refused_by(version)

@@ -66,14 +66,14 @@ def canonical(config: Config) -> dict[str, Json]:
 def settle(body: Config, target: Target, *, parent: Config | None = None) -> Settled:
     """What this server would echo for `body`. `parent` is the stream's canonical configuration. Fields and values that
     this version lacks stay as written: a rule refuses them."""
-    said = canonical(body)
-    config = dict(said)
+    written = canonical(body)
+    config = dict(written)
     _flow_controlled(config, target.version)
     _first_backoff(config)
     _pinned_timeout(config, body, target.version)
     filled = _filled(config, target, parent or {})
-    config |= {field: one.value for field, one in filled.items() if one.value is not None}
-    return Settled(config=config, filled=filled, follows=followed(said, config, FOLLOWS))
+    config |= {field: default.value for field, default in filled.items() if default.value is not None}
+    return Settled(config=config, filled=filled, follows=followed(written, config, FOLLOWS))
 
 
 FOLLOWS = {
@@ -116,7 +116,7 @@ def _filled(config: Config, target: Target, parent: Config) -> dict[str, ServerD
         "deliver_subject" not in config, "ack_policy" in config, target.limits.get("max_ack_pending") or 0,
         limits.get("max_ack_pending") or 0, limits.get("inactive_threshold") or 0,
     )  # fmt: skip
-    return {name: one for name, one in fills.items() if name not in config}
+    return {name: default for name, default in fills.items() if name not in config}
 
 
 ANY = 1 << 62

@@ -41,21 +41,21 @@ def consequences(change: Change, view: View) -> Iterator[Consequence]:
     if change.action is Action.CREATE and change.origin is None and change.desired and not _lost(change, view):
         start = start_of(change, view)
         if start and (start.quantities or start.stored is None):
-            before = predecessors.delivered_before(change, view)
-            known = start.quantities | ({"delivered_before": before} if before.most else {})
-            said = f"It starts at {start.words}{_again(change, start, view)}{predecessors.words(change, view)}"
-            yield Consequence(message=said, quantities=mosts(known), bounds=inexact(known))
-        elif start is None and (until := _known_until(change, view)) and _is_filled(change, view):
+            redelivered = predecessors.delivered_before(change, view)
+            quantities = start.quantities | ({"delivered_before": redelivered} if redelivered.most else {})
+            message = f"It starts at {start.words}{_again(change, start, view)}{predecessors.words(change, view)}"
+            yield Consequence(message=message, quantities=mosts(quantities), bounds=inexact(quantities))
+        elif start is None and (earlier := _known_until(change, view)) and _is_filled(change, view):
             stream = change.address.stream
             yield Consequence(
-                message=f"{until}, and what it had acknowledged is redelivered, as far as {stream} copies it again"
+                message=f"{earlier}, and what it had acknowledged is redelivered, as far as {stream} copies it again"
             )
 
 
 def _is_filled(change: Change, view: View) -> bool:
     """Does its stream begin in the same plan, as a copy of what is stored?"""
-    above = view.changes.get(Address.of("stream", change.address.stream))
-    return above is not None and is_filled_at_once(above, view)
+    stream_change = view.changes.get(Address.of("stream", change.address.stream))
+    return stream_change is not None and is_filled_at_once(stream_change, view)
 
 
 _DELETED = "When the old one was deleted, the interest stream deleted what no other consumer wanted"
@@ -64,18 +64,18 @@ _DELETED = "When the old one was deleted, the interest stream deleted what no ot
 def _again(change: Change, start: Start, view: View) -> str:
     """What it delivers again that one of the same name acknowledged before that was removed. A work queue holds only
     what nobody acknowledged."""
-    known = _known_until(change, view)
+    earlier = _known_until(change, view)
     is_queue = retention_of(change.address.stream, view) == "workqueue"
-    if not known or not (start.stored is None or start.stored.most) or is_queue:
+    if not earlier or not (start.stored is None or start.stored.most) or is_queue:
         return ""
-    one = f". {known}"
-    then = removed_consumer.stored_then(change, view, start.stored) if start.stored else None
-    if then is None:
-        return f"{one}, and what it had acknowledged of them is redelivered"
-    if not then.most:
+    clause = f". {earlier}"
+    stored_then = removed_consumer.stored_then(change, view, start.stored) if start.stored else None
+    if stored_then is None:
+        return f"{clause}, and what it had acknowledged of them is redelivered"
+    if not stored_then.most:
         return ""
-    then_stored = f"{amount(then)} of them {verb(then.most, 'were')} stored by then"
-    return f"{one}: {then_stored}, and what is still stored of what it had acknowledged is redelivered"
+    stored_clause = f"{amount(stored_then)} of them {verb(stored_then.most, 'were')} stored by then"
+    return f"{clause}: {stored_clause}, and what is still stored of what it had acknowledged is redelivered"
 
 
 def _known_until(change: Change, view: View) -> str:
@@ -91,37 +91,47 @@ def _lost(change: Change, view: View) -> Finding | None:
     if not is_made_again(change) or change.desired is None or (start := start_of(change, view)) is None:
         return None
     policy, stood = deliver_policy(change.desired.config), recorded_position.stood(change, view)
-    was = f"it is gone with its position{when_recorded(change, '' if stood is None else f'before sequence {stood}')}: recreated, "
+    beginning = f"it is gone with its position{when_recorded(change, '' if stood is None else f'before sequence {stood}')}: recreated, "
     if policy in START_FIELDS:
-        return _from_where_the_file_says(change, was, start, stood, view)
+        return _from_where_the_file_says(change, beginning, start, stood, view)
     if retention_of(change.address.stream, view) == "workqueue":
         return None
     state = recorded_position.stream_state(change, view)
     total = staying(change, state, view) or Amount(0, int(state["messages"]))
-    number, many = total.most, amount(total, "stored message")
+    most, stored_messages = total.most, amount(total, "stored message")
     if policy == "all":
         if stood is not None and (
             stood <= _first_left(change, state, view) or _is_all_after(change, stood, total, view)
         ):
             stood = None  # nothing that it wants is stored before it, so a start there repeats as much
-        known = "even if it had processed them" if stood is None else _including(stood)
-        way = _RENUMBERED if recorded_position.is_on_another_stream(change, view) else ""
-        return _consented(change, f"{was}it starts over with {many}, {known}", {"redelivered": number}, stood, way)
+        even_if = "even if it had processed them" if stood is None else _including(stood)
+        instead = _RENUMBERED if recorded_position.is_on_another_stream(change, view) else ""
+        return _consented(
+            change,
+            f"{beginning}it starts over with {stored_messages}, {even_if}",
+            {"redelivered": most},
+            stood,
+            instead,
+        )
     since = staying_from(change, stood, state, view) if stood else None
-    skipped, again = _unseen(policy, since or total, change, view), _again_at_the_end(policy, since, total, state)
-    if not (skipped or again):
+    skipped, redelivered = _unseen(policy, since or total, change, view), _again_at_the_end(policy, since, total, state)
+    if not (skipped or redelivered):
         return None
-    unseen = (
-        f"{many} that it had not processed"
+    unprocessed = (
+        f"{stored_messages} that it had not processed"
         if since is None
         else f"{amount(since, 'message')} since then that it had not processed"
     )
-    said = [
-        *([f"redelivers up to {some(again)} of them, even if it had processed {_them(again)}"] if again else []),
-        *([f"skips those of {unseen}{_except(policy, change, state)}"] if skipped else []),
+    clauses = [
+        *(
+            [f"redelivers up to {some(redelivered)} of them, even if it had processed {_them(redelivered)}"]
+            if redelivered
+            else []
+        ),
+        *([f"skips those of {unprocessed}{_except(policy, change, state)}"] if skipped else []),
     ]
-    found = {"redelivered": again, "skipped": skipped}
-    return _consented(change, f"{was}it starts at {start.where} and {', and '.join(said)}", found, stood)
+    harm = {"redelivered": redelivered, "skipped": skipped}
+    return _consented(change, f"{beginning}it starts at {start.where} and {', and '.join(clauses)}", harm, stood)
 
 
 def _is_all_after(change: Change, stood: int, total: Amount, view: View) -> bool:
@@ -149,14 +159,14 @@ def _may_miss_the_last(change: Change, state: Mapping[str, Json]) -> bool:
     return filters(change.wanted) == [">"] and has_gaps(state)
 
 
-def _unseen(policy: str, among: Amount, change: Change, view: View) -> int:
+def _unseen(policy: str, messages: Amount, change: Change, view: View) -> int:
     """How many of these messages a start near the end leaves out at most."""
     keeps_one = (recorded_position.stream_info(change, view).get("config") or {}).get("max_msgs_per_subject") == 1
     if policy == "new":
-        return among.most
+        return messages.most
     if policy == "last" and _may_miss_the_last(change, recorded_position.stream_state(change, view)):
-        return among.most
-    return 0 if policy == "last_per_subject" and keeps_one else max(0, among.most - 1)
+        return messages.most
+    return 0 if policy == "last_per_subject" and keeps_one else max(0, messages.most - 1)
 
 
 def _again_at_the_end(policy: str, since: Amount | None, total: Amount, state: Mapping[str, Json]) -> int:
@@ -170,25 +180,31 @@ def _again_at_the_end(policy: str, since: Amount | None, total: Amount, state: M
     return min(before, int(state.get("num_subjects") or before))
 
 
-def _from_where_the_file_says(change: Change, was: str, start: Start, stood: int | None, view: View) -> Finding | None:
+def _from_where_the_file_says(
+    change: Change, beginning: str, start: Start, stood: int | None, view: View
+) -> Finding | None:
     """It had a position of its own, and a start that the file names is another one."""
     if start.missed:
-        return _consented(change, f"{was}it starts at {start.words}", {"skipped": start.missed})
+        return _consented(change, f"{beginning}it starts at {start.words}", {"skipped": start.missed})
     named = change.becomes("opt_start_seq")
     if _is_said_since(change) and (stood is None or named in (None, stood)):
         return None
     if stood is not None and named and named > stood:
         number = recorded_position.between(stood, named, change, view)
         unseen = f"skips up to {some(number, 'message')} from sequence {stood} on that it had not processed"
-        found = _consented(change, f"{was}it starts at sequence {named}, and {unseen}", {"skipped": number}, stood)
-        return found if number else None
+        finding = _consented(
+            change, f"{beginning}it starts at sequence {named}, and {unseen}", {"skipped": number}, stood
+        )
+        return finding if number else None
     every = recorded_position.between(named, sys.maxsize, change, view) if named else _stored(change, view)
     stored = start.stored or Amount(0, every)
-    known = "even if it had processed them" if stood in (None, named) else _including(stood)
-    comes = f"sequence {named}, and delivers {amount(stored, 'message')} from there on" if named else start.where
+    even_if = "even if it had processed them" if stood in (None, named) else _including(stood)
+    start_clause = f"sequence {named}, and delivers {amount(stored, 'message')} from there on" if named else start.where
     later = f"write a later opt_start_seq, {_LAST_ACKNOWLEDGED}" if named and stood == named else ""
-    found = _consented(change, f"{was}it starts at {comes}, {known}", {"redelivered": stored.most}, stood, later)
-    return found if stored.most else None
+    finding = _consented(
+        change, f"{beginning}it starts at {start_clause}, {even_if}", {"redelivered": stored.most}, stood, later
+    )
+    return finding if stored.most else None
 
 
 def _is_said_since(change: Change) -> bool:
@@ -210,13 +226,13 @@ def _including(stood: int) -> str:
 
 def _with_the_old_one(change: Change, view: View) -> Finding | None:
     """What a consumer that somebody recreated delivers twice, or never: the old one's record tells."""
-    if change.touches("opt_start_seq") and (asked := recorded_position.asked_since(change)):
-        return _from_where_the_file_says_now(change, asked, view)
+    if change.touches("opt_start_seq") and (named := recorded_position.asked_since(change)):
+        return _from_where_the_file_says_now(change, named, view)
     if (lost := recorded_position.compared(change, view)) is None:
         return None
-    skipping, again = lost.skipped, lost.redelivered
-    said = [
-        *([f"the new one started{_began(change)} and {_skips(lost)}"] if skipping else []),
+    skipped, again = lost.skipped, lost.redelivered
+    clauses = [
+        *([f"the new one started{_began(change)} and {_skips(lost)}"] if skipped else []),
         *(
             [
                 f"{_goes_on(lost)}{some(again, 'message')} {verb(again, 'are')} redelivered, {_AS_FAR} had processed {_them(again)}"
@@ -227,21 +243,21 @@ def _with_the_old_one(change: Change, view: View) -> Finding | None:
     ]
     return Finding(
         outcome=Outcome.WARNS, reaction=Reaction.DOES,
-        quantities={name: Amount(0, number) for name, number in (("skipped", skipping), ("redelivered", again)) if number},
-        message=f"the old one is gone with its position{_known(change, lost)}: {'; '.join(said)}", fix=_back_to(lost, change, view),
+        quantities={name: Amount(0, number) for name, number in (("skipped", skipped), ("redelivered", again)) if number},
+        message=f"the old one is gone with its position{_known(change, lost)}: {'; '.join(clauses)}", fix=_back_to(lost, change, view),
     )  # fmt: skip
 
 
-def _from_where_the_file_says_now(change: Change, asked: int, view: View) -> Finding | None:
+def _from_where_the_file_says_now(change: Change, named: int, view: View) -> Finding | None:
     """A replacement starts it where the file says since. The rule about that field says what comes from there on."""
     at = recorded_position.known(change, view)
-    number = recorded_position.between(at, asked, change, view) if at else 0
+    number = recorded_position.between(at, named, change, view) if at else 0
     if at is None or not number or retention_of(change.address.stream, view) == "workqueue":
         return None
     lost = recorded_position.LostPosition(at, skipped=number)
     return Finding(
         outcome=Outcome.WARNS, reaction=Reaction.DOES, quantities={"skipped": Amount(0, number)},
-        message=f"the old one is gone with its position{_known(change, lost)}: recreated at sequence {asked}, the new one {_skips(lost)}",
+        message=f"the old one is gone with its position{_known(change, lost)}: recreated at sequence {named}, the new one {_skips(lost)}",
         fix=f"keep it if you know that the old one had come that far (clients' logs or monitoring may tell), or write opt_start_seq: {at}, "
         "which skips nothing",
     )  # fmt: skip
@@ -254,8 +270,8 @@ def _known(change: Change, lost: recorded_position.LostPosition) -> str:
     """What the record tells of the old position, in brackets."""
     if lost.at is None:
         return when_recorded(change, "")
-    known = when_recorded(change, f"before sequence {lost.at}" if lost.at > 1 else "at its first message")
-    return known.removesuffix(")") + "; it may have come further since)"
+    place = when_recorded(change, f"before sequence {lost.at}" if lost.at > 1 else "at its first message")
+    return place.removesuffix(")") + "; it may have come further since)"
 
 
 def _began(change: Change) -> str:
@@ -280,9 +296,9 @@ def _them(number: int) -> str:
 
 def _back_to(lost: recorded_position.LostPosition, change: Change, view: View) -> str:
     point = recorded_position.continues_at(change, view)
-    if found := change.field("deliver_policy"):
+    if policy := change.field("deliver_policy"):
         where = f"at sequence {point}" if point else "at its own position"
-        stay = f"write deliver_policy: {found.live or 'all'}, and it stays where it is"
+        stay = f"write deliver_policy: {policy.live or 'all'}, and it stays where it is"
         return f"consent to the replacement, which continues {where}; or {stay}"
     write, then = (
         "write deliver_policy: by_start_sequence and opt_start_seq",
@@ -318,13 +334,13 @@ _BEGAN = {
 
 
 def _consented(
-    change: Change, message: str, harm: Mapping[str, int], stood: int | None = None, way: str = ""
+    change: Change, message: str, harm: Mapping[str, int], stood: int | None = None, instead: str = ""
 ) -> Finding:
     policy = change.becomes("deliver_policy")
     return Finding(
         outcome=Outcome.NEEDS_CONSENT, path="deliver_policy", to=policy, message=message,
         quantities={name: Amount(0, number) for name, number in harm.items() if number},
-        fix=f"{way or _way_back(policy, stood)}; or consent here: {consent_to('CO312', policy)}",
+        fix=f"{instead or _way_back(policy, stood)}; or consent here: {consent_to('CO312', policy)}",
     )  # fmt: skip
 
 

@@ -33,12 +33,12 @@ KNOWING = ("explicit", "all")
 
 def is_recreated(change: Change, view: View) -> bool:
     """With consent it is: it gets another name, or a value that no update gives it."""
-    tops = {one.top for one in change.fields}
-    anew = change.origin is not None or any(
+    tops = {change_of_field.top for change_of_field in change.fields}
+    needs_recreation = change.origin is not None or any(
         top == "mem_storage" or not FIELDS[top].may_become(change.was(top), change.becomes(top), view.target.version)
         for top in tops & FIELDS.keys()
     )
-    return anew and change.live is not None and not immovable(change, view)
+    return needs_recreation and change.live is not None and not immovable(change, view)
 
 
 def immovable(change: Change, view: View) -> str:
@@ -72,8 +72,8 @@ def _unknowable(change: Change) -> str:
 def _has_room(change: Change, view: View) -> bool:
     stream = change.address.stream
     most = view.live[Address.of("stream", stream)].config.get("max_consumers", 0)
-    there = view.snapshot.consumers.get(stream, {})
-    return most <= 0 or len(there) < most or placeholder(change.address.name) in there
+    consumers = view.snapshot.consumers.get(stream, {})
+    return most <= 0 or len(consumers) < most or placeholder(change.address.name) in consumers
 
 
 def redelivered(change: Change, view: View) -> tuple[Amount, int]:
@@ -100,9 +100,11 @@ def _above_the_floor(change: Change, view: View) -> tuple[Amount, int]:
         return Amount(unacknowledged, max(unacknowledged, left_in_queue(change, view))), unacknowledged
     if point := by_record(change, view):
         end, reached = sys.maxsize, after_ack_floor(info) or point
-        known = recorded_position.between(point, reached, change, view) + recorded_position.still_to_come(change, view)
+        still_unprocessed = recorded_position.between(point, reached, change, view) + recorded_position.still_to_come(
+            change, view
+        )
         counted = number_of(counted_from(change, point), view)
-        most = min(recorded_position.between(point, end, change, view), known)
+        most = min(recorded_position.between(point, end, change, view), still_unprocessed)
         return Amount(0, most if counted is None else min(most, counted)), unacknowledged
     delivered, floor = info.get("delivered") or {}, info.get("ack_floor") or {}
     messages = delivered.get("stream_seq", 0) + 1 - after_ack_floor(info)
@@ -169,8 +171,8 @@ def resumed(change: Change, view: View) -> Config:
         return {}
     noted = change.intent.start
     point = lost_tail.where(noted["opt_start_seq"], change.address.stream, change.intent, view)
-    asked = change.wanted.get("deliver_policy", "all")
-    return {} if point == 1 < noted["opt_start_seq"] and asked == "all" else {**noted, "opt_start_seq": point}
+    policy = change.wanted.get("deliver_policy", "all")
+    return {} if point == 1 < noted["opt_start_seq"] and policy == "all" else {**noted, "opt_start_seq": point}
 
 
 def is_noted(change: Change) -> bool:

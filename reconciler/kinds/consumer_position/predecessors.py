@@ -49,12 +49,12 @@ class Predecessor:
 
 def questions(change: Change, view: View) -> Iterator[Question]:
     """How many messages that the new consumer gets are stored before and after the position of the others."""
-    found = predecessors(change, view)
-    yield from _taken(change, found) if len(found) > 1 else ()
-    for one in found:
-        yield from counting(one.stream, one.subjects, one.start)
-        for subjects in (one.subjects, one.held, one.kept):
-            yield from (*counting(one.stream, subjects), *counting(one.stream, subjects, one.reached))
+    earlier = predecessors(change, view)
+    yield from _taken(change, earlier) if len(earlier) > 1 else ()
+    for consumer in earlier:
+        yield from counting(consumer.stream, consumer.subjects, consumer.start)
+        for subjects in (consumer.subjects, consumer.held, consumer.kept):
+            yield from (*counting(consumer.stream, subjects), *counting(consumer.stream, subjects, consumer.reached))
 
 
 def predecessors(change: Change, view: View) -> list[Predecessor]:
@@ -122,73 +122,84 @@ def left_from(change: Change, view: View) -> int:
 def delivered_before(change: Change, view: View) -> Amount:
     """How many stored messages the new consumer delivers that a predecessor has delivered. Several may have delivered the
     same."""
-    found = predecessors(change, view)
-    each = [_delivered(one, view) for one in found]
-    if not any(meets(one.subjects, other.subjects) for one, other in combinations(found, 2)):
+    earlier = predecessors(change, view)
+    each = [_delivered(consumer, view) for consumer in earlier]
+    if not any(meets(consumer.subjects, other.subjects) for consumer, other in combinations(earlier, 2)):
         return total(each)
-    stored = number_of(_taken(change, found), view)
-    most = sum(one.most for one in each)
-    return Amount(max(one.least for one in each), most if stored is None else min(most, stored))
+    stored = number_of(_taken(change, earlier), view)
+    most = sum(consumer.most for consumer in each)
+    return Amount(max(consumer.least for consumer in each), most if stored is None else min(most, stored))
 
 
-def _taken(change: Change, found: Sequence[Predecessor]) -> list[MessagesFrom]:
+def _taken(change: Change, earlier: Sequence[Predecessor]) -> list[MessagesFrom]:
     """What the new consumer takes of all that is stored."""
-    return counting(change.address.stream, wanted(change), found[0].start)
+    return counting(change.address.stream, wanted(change), earlier[0].start)
 
 
-def _delivered(one: Predecessor, view: View) -> Amount:
-    stored, later = number_of(counting(one.stream, one.subjects, one.start), view), _later(one, view)
+def _delivered(consumer: Predecessor, view: View) -> Amount:
+    stored, later = (
+        number_of(counting(consumer.stream, consumer.subjects, consumer.start), view),
+        _later(consumer, view),
+    )
     if stored is not None and later is not None:
         most = max(0, stored - later.least)
-        return Amount(min(max(0, stored - later.most), max(0, most - _passed_over(one, view))), most)
-    state = view.snapshot.streams[one.stream].get("state") or {}
-    passed = max(0, min(int(state.get("messages", 0)), one.reached - max(one.start, int(state.get("first_seq", 1)))))
-    of_all = number_of(counting(one.stream, one.subjects), view)
+        return Amount(min(max(0, stored - later.most), max(0, most - _passed_over(consumer, view))), most)
+    state = view.snapshot.streams[consumer.stream].get("state") or {}
+    passed = max(
+        0, min(int(state.get("messages", 0)), consumer.reached - max(consumer.start, int(state.get("first_seq", 1))))
+    )
+    of_all = number_of(counting(consumer.stream, consumer.subjects), view)
     return Amount(0, min([passed, *(number for number in (stored, of_all) if number is not None)]))
 
 
-def _passed_over(one: Predecessor, view: View) -> int:
+def _passed_over(consumer: Predecessor, view: View) -> int:
     """How many of the messages before its position it may not have delivered: its filter may have been another one then, and a
     server never goes back. Deliveries tell, as many as there are messages."""
     held, later = (
         number_of(asked, view)
-        for asked in (counting(one.stream, one.held), counting(one.stream, one.held, one.reached))
+        for asked in (
+            counting(consumer.stream, consumer.held),
+            counting(consumer.stream, consumer.held, consumer.reached),
+        )
     )
-    return 0 if held is None or later is None else max(0, held - later - one.given)
+    return 0 if held is None or later is None else max(0, held - later - consumer.given)
 
 
-def _later(one: Predecessor, view: View) -> Amount | None:
+def _later(consumer: Predecessor, view: View) -> Amount | None:
     """How many messages that the new one takes are stored after the position of the old one; None: nobody counted. Not every
     server counts from the middle of a stream; if the new one takes all that the old one leaves, the server's own count of what
     is pending tells it."""
     counted, staying = (
-        number_of(counting(one.stream, subjects, one.reached), view) for subjects in (one.subjects, one.kept)
+        number_of(counting(consumer.stream, subjects, consumer.reached), view)
+        for subjects in (consumer.subjects, consumer.kept)
     )
     if counted is not None:
         return exactly(counted)
-    if staying is None or not takes_all(one.stream, one.subjects, one.held, one.kept, view):
+    if staying is None or not takes_all(consumer.stream, consumer.subjects, consumer.held, consumer.kept, view):
         return None
-    return Amount(max(0, one.pending.least - staying), max(0, one.pending.most - staying))
+    return Amount(max(0, consumer.pending.least - staying), max(0, consumer.pending.most - staying))
 
 
 def words(change: Change, view: View) -> str:
     """What a reader has to know of it, as the end of a sentence; empty: nothing is redelivered."""
-    found = [one for one in predecessors(change, view) if _delivered(one, view).most]
-    if not found:
+    earlier = [consumer for consumer in predecessors(change, view) if _delivered(consumer, view).most]
+    if not earlier:
         return ""
-    names, again = listed([one.name for one in found]), delivered_before(change, view)
-    verb, of = "has" if len(found) == 1 else "have", "them" if found[0].start == 1 else "the messages from there on"
-    said = f". {names} {verb} delivered {amount(again)} of {of}, and this one delivers them too"
-    left, first = min(one.left for one in found), found[0]
+    names, redelivered = listed([consumer.name for consumer in earlier]), delivered_before(change, view)
+    verb, of = "has" if len(earlier) == 1 else "have", "them" if earlier[0].start == 1 else "the messages from there on"
+    clause = f". {names} {verb} delivered {amount(redelivered)} of {of}, and this one delivers them too"
+    left, first = min(consumer.left for consumer in earlier), earlier[0]
     state = view.snapshot.streams[first.stream].get("state") or {}
     skips_nothing = left <= max(first.start, int(state.get("first_seq") or 1))
-    is_all = all(any(is_subset(mine, theirs) for one in found for theirs in one.held) for mine in wanted(change))
-    if skips_nothing or not is_all or any(_passed_over(one, view) for one in found):
-        return said  # nobody has delivered what the old filters left out
-    if any(one.left < one.reached for one in found):
+    is_all = all(
+        any(is_subset(mine, theirs) for consumer in earlier for theirs in consumer.held) for mine in wanted(change)
+    )
+    if skips_nothing or not is_all or any(_passed_over(consumer, view) for consumer in earlier):
+        return clause  # nobody has delivered what the old filters left out
+    if any(consumer.left < consumer.reached for consumer in earlier):
         where = "begin at the first message that was not acknowledged"
-    elif len({one.left for one in found}) == 1:
+    elif len({consumer.left for consumer in earlier}) == 1:
         where = "continue after them"
     else:
         where = "begin at the first message that one of them leaves"
-    return f"{said}. To {where} instead: deliver_policy: by_start_sequence, opt_start_seq: {left}"
+    return f"{clause}. To {where} instead: deliver_policy: by_start_sequence, opt_start_seq: {left}"

@@ -35,19 +35,19 @@ def _recording(change: Change) -> Iterator[MessagesFrom]:
 
 def next_of(change: Change) -> int | None:
     """The next message of the consumer when it was recorded; None: its first one, or nobody knows."""
-    found = change.on_record.seen.get("next") if change.on_record else None
-    return found if isinstance(found, int) and found > 1 else None
+    sequence = change.on_record.seen.get("next") if change.on_record else None
+    return sequence if isinstance(sequence, int) and sequence > 1 else None
 
 
 def stood(change: Change, view: View) -> int | None:
     """The next message of the consumer when it was recorded; it had come at least that far when it was lost. None:
     nobody knows, or the stream was created since."""
-    found = next_of(change)
-    if not found or stream_state(change, view).get("last_seq", 0) + 1 < found:
+    sequence = next_of(change)
+    if not sequence or stream_state(change, view).get("last_seq", 0) + 1 < sequence:
         return None
-    if any(_is_below(view.facts.get(one), found) for one in _recording(change)):
+    if any(_is_below(view.facts.get(question), sequence) for question in _recording(change)):
         return None
-    return found if _is_its_stream(change, view) else None
+    return sequence if _is_its_stream(change, view) else None
 
 
 def _is_its_stream(change: Change, view: View) -> bool:
@@ -62,9 +62,9 @@ def is_on_another_stream(change: Change, view: View) -> bool:
     return bool(written and created) and moment(str(created)) >= moment(written)
 
 
-def _is_below(answer: Json, found: int) -> bool:
+def _is_below(answer: Json, sequence: int) -> bool:
     first = answer.get("first") if isinstance(answer, Mapping) else None
-    return first is not None and first < found
+    return first is not None and first < sequence
 
 
 def stream_info(change: Change, view: View) -> Mapping[str, Json]:
@@ -89,7 +89,7 @@ def _begun(change: Change) -> Iterator[MessagesSince]:
     began with the next message, unless its start was a later time."""
     config, created = change.raw, _recreated_at(change)
     if created and "opt_start_seq" not in config:
-        times = [one for one in (created, config.get("opt_start_time")) if one]
+        times = [time for time in (created, config.get("opt_start_time")) if time]
         yield MessagesSince(stream=change.address.stream, since=before(max(times, key=moment), -MARGIN))
 
 
@@ -106,7 +106,7 @@ def _created(change: Change) -> MessagesSince | None:
 
 def _gone_by(change: Change, view: View) -> int | None:
     """The first message that was certainly stored after the old consumer had gone; None: none is, or nobody knows."""
-    answer = view.facts.get(asked) if (asked := _created(change)) else None
+    answer = view.facts.get(question) if (question := _created(change)) else None
     return answer.get("first") if isinstance(answer, Mapping) else None
 
 
@@ -115,12 +115,12 @@ def _later(change: Change, view: View) -> list[MessagesFrom]:
     subjects, first = filters(change.raw), _gone_by(change, view)
     if first is None or subjects == [">"]:
         return []
-    return [MessagesFrom(stream=change.address.stream, start=first, filter=one) for one in subjects]
+    return [MessagesFrom(stream=change.address.stream, start=first, filter=subject) for subject in subjects]
 
 
 def _began_by(change: Change, view: View) -> int | None:
-    answers = [view.facts.get(one) for one in _begun(change)]
-    return next((one["first"] for one in answers if isinstance(one, Mapping) and one.get("first")), None)
+    answers = [view.facts.get(answer) for answer in _begun(change)]
+    return next((answer["first"] for answer in answers if isinstance(answer, Mapping) and answer.get("first")), None)
 
 
 class LostPosition(NamedTuple):
@@ -144,19 +144,19 @@ def compared(change: Change, view: View) -> LostPosition | None:
         return None  # a work queue holds exactly what is still to be done
     if not _is_its_stream(change, view):
         return None
-    at = known(change, view)
-    live = {"config": {}, **change.live.state}
-    reached, again = after_ack_floor(live), _given_again(change, view)
-    ended = _began(live, reached, change, view) if at else 0
-    never = between(at, ended, change, view) if at else 0
-    return LostPosition(at, again, never, reached, ended) if again or never else None
+    position = known(change, view)
+    info = {"config": {}, **change.live.state}
+    reached, again = after_ack_floor(info), _given_again(change, view)
+    ended = _began(info, reached, change, view) if position else 0
+    skipped = between(position, ended, change, view) if position else 0
+    return LostPosition(position, again, skipped, reached, ended) if again or skipped else None
 
 
 def _began(live: Mapping[str, Json], reached: int | None, change: Change, view: View) -> int:
     """Where the live consumer began, or before."""
-    began = first_asked(live["config"])
+    start = first_asked(live["config"])
     end = reached or int((live.get("delivered") or {}).get("stream_seq", 0))  # it began there or before
-    return min(end, began or _began_by(change, view) or end)  # what it has delivered since is not skipped
+    return min(end, start or _began_by(change, view) or end)  # what it has delivered since is not skipped
 
 
 def _given_again(change: Change, view: View) -> int:
@@ -205,16 +205,16 @@ def continues_at(change: Change, view: View) -> int | None:
     since. None: at its own position."""
     if not change.made_anew:
         return None
-    if asked := asked_since(change):
-        return asked
-    found = compared(change, view)
-    if found is None or found.at is None:
+    if named := asked_since(change):
+        return named
+    lost = compared(change, view)
+    if lost is None or lost.at is None:
         return None
-    return found.at if found.skipped or found.at > (found.reached or 1) else None
+    return lost.at if lost.skipped or lost.at > (lost.reached or 1) else None
 
 
 def asked_since(change: Change) -> int | None:
     """The start sequence that the file has named since the old consumer was applied."""
-    asked = change.becomes("opt_start_seq")
-    is_new = asked and change.on_record and change.on_record.applied.get("opt_start_seq") != asked
-    return int(asked) if is_new else None
+    named = change.becomes("opt_start_seq")
+    is_new = named and change.on_record and change.on_record.applied.get("opt_start_seq") != named
+    return int(named) if is_new else None

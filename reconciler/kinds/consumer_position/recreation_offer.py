@@ -30,8 +30,8 @@ SECOND = "declare a second consumer with the wanted setting and move the clients
 
 def made_anew(change: Change, view: View, refusal: Finding) -> Finding:
     """The finding that consent recreates it at its position; or the refusal, with the reason why that is impossible."""
-    if why := immovable(change, view):
-        return replace(refusal, message=f"{refusal.message} {why}")
+    if obstacle := immovable(change, view):
+        return replace(refusal, message=f"{refusal.message} {obstacle}")
     again, unacknowledged = redelivered(change, view)
     point = by_record(change, view)
     offer = (
@@ -62,11 +62,11 @@ def instead_of_refusing(change: Change, view: View, refusal: Finding) -> Finding
     if follows_from_the_switch(change, refusal.path):
         return None
     instead = _beside_no_other(refusal.fix) if is_queue(change, view) else refusal.fix
-    found = made_anew(change, view, replace(refusal, fix=instead))
-    if found.outcome is not Outcome.REPLACES:
-        return found
+    finding = made_anew(change, view, replace(refusal, fix=instead))
+    if finding.outcome is not Outcome.REPLACES:
+        return finding
     fix = _as_it_was_made(change, refusal.path) + (instead or "")
-    return replace(found, fix=fix, to=refusal.to if refusal.to is not None else FIELDS[refusal.path].default)
+    return replace(finding, fix=fix, to=refusal.to if refusal.to is not None else FIELDS[refusal.path].default)
 
 
 def _beside_no_other(fix: str | None) -> str | None:
@@ -78,12 +78,17 @@ def _beside_no_other(fix: str | None) -> str | None:
 
 def _as_it_was_made(change: Change, path: str) -> str:
     """It has a start that only a replacement gives it, and the bucket remembers no replacement."""
-    start = change.was("opt_start_seq")
-    if path not in BEGINS or not start or change.owned is None or change.owned.applied.get("opt_start_seq") == start:
+    sequence = change.was("opt_start_seq")
+    if (
+        path not in BEGINS
+        or not sequence
+        or change.owned is None
+        or change.owned.applied.get("opt_start_seq") == sequence
+    ):
         return ""
     return (
         f"if an apply recreated it and bucket {BUCKET} has since lost its last entries, as after a power cut: write deliver_policy: "
-        f"by_start_sequence and opt_start_seq: {start}, apply, and remove both again once something was delivered; otherwise "
+        f"by_start_sequence and opt_start_seq: {sequence}, apply, and remove both again once something was delivered; otherwise "
     )
 
 
@@ -150,15 +155,15 @@ def _of_the_rest(change: Change, view: View) -> Iterable[str]:
 
 
 def _of_all(change: Change, view: View) -> Iterable[str]:
-    known, point = start(change, view), by_record(change, view)
-    if known:
+    new_start, point = start(change, view), by_record(change, view)
+    if new_start:
         policy = change.becomes("deliver_policy") or "all"
         field = START_FIELDS.get(policy)
-        said = f"{field} {change.becomes(field)}" if field else f"deliver_policy {policy}"
-        after = f"after the ack floor of the old one, at stream sequence {known['opt_start_seq']} or later"
+        setting = f"{field} {change.becomes(field)}" if field else f"deliver_policy {policy}"
+        after = f"after the ack floor of the old one, at stream sequence {new_start['opt_start_seq']} or later"
         where = after if point is None else f"at stream sequence {point}, {_whose(point, change)}"
         yield (
-            f"The new consumer continues {where}. The server then shows by_start_sequence, which counts as the {said} of this file; "
+            f"The new consumer continues {where}. The server then shows by_start_sequence, which counts as the {setting} of this file; "
             "it refuses an application that creates the consumer itself at start-up, with another start (10012)"
         )
     else:
@@ -176,18 +181,18 @@ def _of_all(change: Change, view: View) -> Iterable[str]:
 
 
 def _what_clients_see(change: Change) -> str:
-    subject, then = change.was("deliver_subject"), change.becomes("deliver_subject")
-    if subject and subject == then:
+    subject, new_subject = change.was("deliver_subject"), change.becomes("deliver_subject")
+    if subject and subject == new_subject:
         return f"Subscribers of {subject} notice nothing"
     if subject:
         return f"Subscribers of {subject} receive nothing more: " + (
-            f"messages are delivered to {then}" if then else "clients must pull"
+            f"messages are delivered to {new_subject}" if new_subject else "clients must pull"
         )
     waiting = change.info.get("num_waiting", 0)
     pulls = "The waiting pull ends" if waiting == 1 else f"{some(waiting, 'waiting pull')} end"
     ends = pulls if waiting else "No pull is waiting now; a pull that waits when the old consumer is deleted ends"
-    if then:
-        after = f"later ones get 409 Consumer is push based: messages are delivered to {then}"
+    if new_subject:
+        after = f"later ones get 409 Consumer is push based: messages are delivered to {new_subject}"
     elif change.origin:
         after = f"later pulls on {change.origin.name} get 503: clients must use {change.address.name}"
     else:

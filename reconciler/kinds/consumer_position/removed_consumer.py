@@ -56,4 +56,6 @@ def _later(change: Change, until: str, view: View) -> list[MessagesFrom] | None:
     if answer.get("first") is None:
         return []
     subjects = filters(change.wanted)
-    return [MessagesFrom(stream=change.address.stream, start=int(answer["first"]), filter=one) for one in subjects]
+    return [
+        MessagesFrom(stream=change.address.stream, start=int(answer["first"]), filter=subject) for subject in subjects
+    ]

@@ -63,7 +63,7 @@ def whose_start(change: Change, view: View) -> str:
 def follows_from_the_policy(change: Change, path: str) -> bool:
     """The field belongs to one deliver_policy, and comes or disappears with it."""
     policies = {change.was("deliver_policy"), change.becomes("deliver_policy")}
-    return len(policies) > 1 and any(START_FIELDS.get(str(one)) == path for one in policies)
+    return len(policies) > 1 and any(START_FIELDS.get(str(policy)) == path for policy in policies)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +104,10 @@ def questions(change: Change, view: View) -> Iterator[Question]:
         yield from counted_from(change, 1)
     elif deliver_policy(config) == "last" and has_gaps(state := recorded_position.stream_state(change, view)):
         yield from counted_from(change, state["last_seq"])
-    if asked := config.get(START_FIELDS.get(deliver_policy(config), "")):
-        yield from counted_from(change, asked)
-    if is_made_again(change) and (stood := recorded_position.next_of(change)):
-        yield from counted_from(change, stood)
+    if start := config.get(START_FIELDS.get(deliver_policy(config), "")):
+        yield from counted_from(change, start)
+    if is_made_again(change) and (sequence := recorded_position.next_of(change)):
+        yield from counted_from(change, sequence)
         yield from recorded_position.questions(change, view)
 
 
@@ -130,8 +130,8 @@ def start_of(change: Change, view: View) -> Start | None:
         where = (
             f"sequence {start}" if policy == "by_start_sequence" else f"the messages since {config['opt_start_time']}"
         )
-        there = "" if later is None else f", with {amount(later, 'stored message')} from there on"
-        return Start(where + there, later, _rest(total, later))
+        count_clause = "" if later is None else f", with {amount(later, 'stored message')} from there on"
+        return Start(where + count_clause, later, _rest(total, later))
     if policy == "last" and filters(config) == [">"] and has_gaps(state):
         is_stored = number_of(counted_from(change, state["last_seq"]), view)
         return _at_last_sequence(total, is_stored)
@@ -217,7 +217,7 @@ def _number_from(change: Change, start: int | str, state: Config, view: View) ->
     asked = counted_from(change, start)
     if (number := number_of(asked, view)) is not None:
         return number
-    (answer, *others) = [view.facts.get(one) for one in asked]
+    (answer, *others) = [view.facts.get(question) for question in asked]
     is_whole = state.get("messages") == state.get("last_seq", 0) - state.get("first_seq", 0) + 1
     if others or not is_whole or asked[0].filter != ">" or not (isinstance(answer, Mapping) and answer.get("first")):
         return None

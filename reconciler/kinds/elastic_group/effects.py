@@ -31,10 +31,10 @@ def full(queue: Mapping[str, Json]) -> str | None:
 
 def effect(queue: Mapping[str, Json], differing: Collection[str]) -> str:
     """What members feel of these settings, without a capital or a full stop; empty: nobody can tell."""
-    config, rest = queue["config"], {*differing} - BUFFERS.keys()
-    if REMOVING & rest:
+    config, other_settings = queue["config"], {*differing} - BUFFERS.keys()
+    if REMOVING & other_settings:
         return "no member gets the messages that they delete"
-    if rest - UNFELT:
+    if other_settings - UNFELT:
         return ""
     if reached := full(queue):
         return f"it is full ({reached}), and copies nothing more until members have processed some of it"
@@ -83,17 +83,17 @@ def handed_over_in_flight(moved: MovedField) -> Iterable[Finding]:
         return
     if moved.field == "member_mappings" and change.touches("members"):
         return  # a change of both is one handover
-    now, then = owners(change.live.config), owners(change.desired.config)
-    losers = sorted({owner for number in moving(now, then) if (owner := now[number]) is not None})
+    before, after = owners(change.live.config), owners(change.desired.config)
+    losers = sorted({owner for number in moving(before, after) if (owner := before[number]) is not None})
     consumers = view.snapshot.consumers.get(stream_name(*change.address.names), {})
-    busy = {name: flying for name in losers if (flying := _in_flight(consumers.get(name, {})))}
+    busy = {name: in_flight for name in losers if (in_flight := _in_flight(consumers.get(name, {})))}
     if busy:
-        flying = sum(busy.values())
-        who = f"members {listed([*busy])} hand" if len(busy) > 1 else f"member {min(busy)} hands"
+        in_flight = sum(busy.values())
+        givers = f"members {listed([*busy])} hand" if len(busy) > 1 else f"member {min(busy)} hands"
         yield Finding(
             outcome=Outcome.WARNS,
             path=moved.path,
-            message=f"{who} over partitions with up to {some(flying, 'message')} in flight: the new owners get them while the "
+            message=f"{givers} over partitions with up to {some(in_flight, 'message')} in flight: the new owners get them while the "
             "old ones may still process them",
             fix="let these members finish first, or make sure that processing a message twice does no harm",
         )

@@ -49,13 +49,13 @@ def bad_partitioning_filter(change: Change, _view: View) -> Iterator[Finding]:
     Instead: write filters such that every subject matches only one of them, and count each filter's `*` from 1.
     """
     filters = change.becomes("partitioning_filters") or []
-    for index, item in enumerate(filters):
-        yield from filter_problems(f"partitioning_filters[{index}]", item)
+    for index, filter_ in enumerate(filters):
+        yield from filter_problems(f"partitioning_filters[{index}]", filter_)
         for earlier in filters[:index]:
-            if collide(item["filter"], earlier["filter"]):
+            if collide(filter_["filter"], earlier["filter"]):
                 yield _bad(
                     f"partitioning_filters[{index}].filter",
-                    f"filter `{item['filter']}` overlaps with `{earlier['filter']}`",
+                    f"filter `{filter_['filter']}` overlaps with `{earlier['filter']}`",
                     "let every subject match only one filter",
                 )
 

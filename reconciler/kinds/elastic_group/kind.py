@@ -92,10 +92,10 @@ class ElasticGroupSpec(GroupSpec):
 
 
 def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
-    for found in group_steps.recognise("elastic_group", BUCKET, snapshot):
-        group = replace(found, config={**found.config, **replicas.live(found.address, snapshot)})
-        if odd := _odd_queue(group, snapshot):
-            yield replace(group, config={**group.config, QUEUE: odd})
+    for resource in group_steps.recognise("elastic_group", BUCKET, snapshot):
+        group = replace(resource, config={**resource.config, **replicas.live(resource.address, snapshot)})
+        if state := _odd_queue(group, snapshot):
+            yield replace(group, config={**group.config, QUEUE: state})
         else:
             yield group
 
@@ -123,12 +123,12 @@ FOLLOWS = {QUEUE: AS_NEEDED, replicas.REPLICAS: "from its stream"}
 
 
 def _settle(declared: Declared, context: Context) -> Resource:
-    said = dict(declared_config(declared.spec, OURS))
-    filters = said.get("partitioning_filters") or []
-    said["partitioning_filters"] = [{"partitioning_wildcards": [], **item} for item in filters]
+    config = dict(declared_config(declared.spec, OURS))
+    filters = config.get("partitioning_filters") or []
+    config["partitioning_filters"] = [{"partitioning_wildcards": [], **item} for item in filters]
     return Resource(
         address=declared.address,
-        config={**group_record.canonical(said), **replicas.wanted(declared.address, context)},
+        config={**group_record.canonical(config), **replicas.wanted(declared.address, context)},
         follows=FOLLOWS,
         terms=with_membership_left(declared.spec),
         where=declared.where,
@@ -193,8 +193,8 @@ def _update(change: Change, view: View) -> Iterable[Step]:
         )
         written = group_steps.rewrite(change, BUCKET, group_record.patch(record, change.desired.config))
         yield written
-        if back := members_back(change, view, written):
-            yield back
+        if gate := members_back(change, view, written):
+            yield gate
 
 
 ELASTIC_GROUP = Kind(

@@ -54,9 +54,9 @@ def leaving(change: Change, view: View) -> Iterable[Consequence]:
     name = stream_name(*change.address.names)
     reading = sorted(view.snapshot.consumers.get(name, {}))
     if change.action in (Action.DELETE, Action.REPLACE) and reading:
-        most = show_duration(_patience(name, view))
+        longest = show_duration(_patience(name, view))
         yield Consequence(
-            message=f"Apply waits up to {most} until {few(reading)} {'has' if len(reading) == 1 else 'have'} stopped reading {name}; "
+            message=f"Apply waits up to {longest} until {few(reading)} {'has' if len(reading) == 1 else 'have'} stopped reading {name}; "
             "if not, it fails before it deletes that"
         )
 
@@ -64,8 +64,8 @@ def leaving(change: Change, view: View) -> Iterable[Consequence]:
 def waiting(change: Change, view: View) -> Iterable[Consequence]:
     """For whom an apply of a membership waits, and how long at most."""
     if change.action is Action.UPDATE and change.touches(*MEMBERSHIP) and (awaited := _awaited(change, view)):
-        most = -(-_waits(stream_name(*change.address.names), view)["timeout"] // SECOND) * SECOND
-        yield Consequence(message=f"Apply waits up to {show_duration(most)} for {few([*awaited])} to consume again")
+        longest = -(-_waits(stream_name(*change.address.names), view)["timeout"] // SECOND) * SECOND
+        yield Consequence(message=f"Apply waits up to {show_duration(longest)} for {few([*awaited])} to consume again")
 
 
 def _awaited(change: Change, view: View) -> dict[str, list[int]]:
@@ -78,8 +78,8 @@ def _awaited(change: Change, view: View) -> dict[str, list[int]]:
 def _waits(queue: str, view: View) -> dict[str, int]:
     """How long a member may be kept from its partitions, when it tries again, and when nobody need wait any more."""
     consumers = view.snapshot.consumers[queue].values()
-    held, again = longest_held(consumers), tries_again(consumers)
-    return {"held": held, "again": again, "timeout": held + again + SECOND}
+    hold, retry = longest_held(consumers), tries_again(consumers)
+    return {"held": hold, "again": retry, "timeout": hold + retry + SECOND}
 
 
 def longest_held(consumers: Iterable[Info]) -> int:

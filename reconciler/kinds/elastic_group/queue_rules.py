@@ -87,8 +87,10 @@ def adrift(change: Change, view: View) -> Iterator[FieldChange]:
     stream, queue = change.address.stream, queue_stream.without_its_start(info["config"], legacy=live.state["legacy"])
     if QUEUE in change.terms.unmanaged or queue_stream.maker(queue, stream, live.config) is not None:
         return
-    said, differing = FieldInfo(left_out="in order"), queue_stream.deviations(queue, stream, live.config)
-    yield FieldChange(path=QUEUE, live=_differ(differing), field_class=FieldClass.DRIFTED, info=said, filled=AS_NEEDED)
+    field_info, differing = FieldInfo(left_out="in order"), queue_stream.deviations(queue, stream, live.config)
+    yield FieldChange(
+        path=QUEUE, live=_differ(differing), field_class=FieldClass.DRIFTED, info=field_info, filled=AS_NEEDED
+    )
 
 
 def _differ(fields: Sequence[str]) -> str:
@@ -129,8 +131,8 @@ def queue_outlives_source(change: Change, view: View) -> Found:
         return None  # EG101 refuses it, or nothing is lost
     stream = change.address.stream
     field = next(iter((*fixed(change), *(change.intent.fields if change.intent else ()))), "")
-    to = change.becomes(field)
-    which = (
+    value = change.becomes(field)
+    losses = (
         f"and whether {stream} still stores them could not be determined ({still_stored.why_unknown(change, view)})"
         if lost is None
         else f"and {stream} no longer stores {amount(Amount(0, lost))} of them"
@@ -138,10 +140,10 @@ def queue_outlives_source(change: Change, view: View) -> Found:
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=field,
-        to=to,
+        to=value,
         quantities={"messages": Amount(0, queued if lost is None else lost)},
-        message=f"its queue {recreation_steps.name(change)} holds {some(queued, 'message')}, {which}: a new queue cannot copy those again",
-        fix=f"let its members process what is queued first, or consent here: {consent_to('EG302', to)}",
+        message=f"its queue {recreation_steps.name(change)} holds {some(queued, 'message')}, {losses}: a new queue cannot copy those again",
+        fix=f"let its members process what is queued first, or consent here: {consent_to('EG302', value)}",
     )
 
 
@@ -201,16 +203,16 @@ def queue_made_again(change: Change, view: View) -> Found:
 def _queue_made_by_hand(change: Change, view: View) -> Found:
     """Somebody recreated it: apply loses nothing more, and brings nothing back."""
     queue = recreation_steps.queue(change, view)
-    taken = int(queue["state"].get("last_seq", 0)) if queue else 0
+    copied = int(queue["state"].get("last_seq", 0)) if queue else 0
     if queue is None:
         return None
-    again = f", so members process up to {some(taken, 'message')} that they had processed" if taken else ""
+    clause = f", so members process up to {some(copied, 'message')} that they had processed" if copied else ""
     return Finding(
         outcome=Outcome.WARNS,
         reaction=Reaction.DOES,
-        quantities={"redelivered": Amount(0, taken)} if taken else {},
+        quantities={"redelivered": Amount(0, copied)} if copied else {},
         message=f"the old queue {recreation_steps.name(change)} is gone with its position and with what only it still held; the new one "
-        f"copied again what {change.address.stream} stores{again}",
+        f"copied again what {change.address.stream} stores{clause}",
         fix="an apply only updates the record, and changes neither queue nor members",
     )
 
@@ -220,10 +222,10 @@ def _told(name: str, info: Mapping[str, Json], change: Change, view: View) -> tu
     queue: Config = info["config"]
     stream, group = change.address.stream, change.live.config if change.live else {}
     differing = queue_stream.deviations(queue, stream, group)
-    said = _differ(differing)
+    clause = _differ(differing)
     if queue_stream.maker(queue, stream, group) == queue_stream.NET:
         return (
-            f"its stream {name} is as {queue_stream.NET} makes it, not as the reference makes it: {said}",
+            f"its stream {name} is as {queue_stream.NET} makes it, not as the reference makes it: {clause}",
             f"leave it, and let only {queue_stream.NET} create this group; members of both consume from it",
         )
     if set(differing) <= queue_stream.BUFFERS.keys():
@@ -231,7 +233,7 @@ def _told(name: str, info: Mapping[str, Json], change: Change, view: View) -> tu
             f"--{field.replace('_', '-')}={group.get(queue_stream.BUFFERS[field], -1)}" for field in differing
         )
         return (
-            f"its stream {name} has other limits than its record: {said}; {effects.effect(info, differing)}",
+            f"its stream {name} has other limits than its record: {clause}; {effects.effect(info, differing)}",
             f"set them to those of the record, which loses nothing: nats stream edit {name} {limits}",
         )
     if not queue_stream.TAKING_IN & {*differing}:
@@ -243,7 +245,7 @@ def _told(name: str, info: Mapping[str, Json], change: Change, view: View) -> tu
         obstacle = recreation_cost.unknowable(change, view)
         repair = obstacle.fix if obstacle else "recreate the group in a planned stop"
     return (
-        f"no known implementation makes its stream {name} like this: {said}. Somebody edited it, or its server restarted with an "
+        f"no known implementation makes its stream {name} like this: {clause}. Somebody edited it, or its server restarted with an "
         "older store",
         f"leave it if an implementation unknown here made it; otherwise {repair}",
     )

@@ -54,7 +54,7 @@ def source(stream: str, view: View) -> Mapping[str, Json]:
 def start(config: Config) -> int | None:
     """The start sequence that a recreated queue has until it has stored a message."""
     origins = config.get("sources") or ()
-    return next((one.get("opt_start_seq") for one in origins), None) if len(origins) == 1 else None
+    return next((origin.get("opt_start_seq") for origin in origins), None) if len(origins) == 1 else None
 
 
 def bare(config: Config) -> Config:
@@ -98,10 +98,10 @@ def has_resumed(info: Mapping[str, Json], stream: str, group: Config) -> bool:
 
 def deviations(live: Config, stream: str, group: Config) -> list[str]:
     """Fields of a live work-queue stream that are not as the record says, in a stable order."""
-    wanted, found = canonical(body(stream, group, {})), canonical(live)
+    wanted, actual = canonical(body(stream, group, {})), canonical(live)
     ignored = {"duplicate_window", *FOLLOWED_AT_CREATION}
     return sorted(
-        name for name in wanted.keys() | found.keys() if name not in ignored and wanted.get(name) != found.get(name)
+        name for name in wanted.keys() | actual.keys() if name not in ignored and wanted.get(name) != actual.get(name)
     )
 
 

@@ -57,8 +57,8 @@ def _kept_nowhere(change: Change, retention: str, view: View) -> Obstacle | None
     if retention == "limits":
         return None
     stream, name = change.address.stream, recreation_steps.name(change)
-    drops = ", and drops new messages meanwhile" if retention == "interest" else ""
-    reason = f"its source {stream} has {retention} retention: it deletes what {name} has copied{drops}"
+    drops_clause = ", and drops new messages meanwhile" if retention == "interest" else ""
+    reason = f"its source {stream} has {retention} retention: it deletes what {name} has copied{drops_clause}"
     return Obstacle(reason, _declared_again(change, retention, view))
 
 
@@ -83,11 +83,11 @@ def _from_the_note(name: str, stream: str, point: int | None, last: int) -> Obst
 
 def _behind(name: str, stream: str, queue: Info) -> Obstacle | None:
     """From 2.15 on, an empty queue tells its position. Before, only a queue that has copied everything tells it."""
-    told, state = told_of_source(queue), queue["state"]
-    if state.get("messages") or not state.get("last_seq") or told.get("seq") or not told.get("lag"):
+    position, state = told_of_source(queue), queue["state"]
+    if state.get("messages") or not state.get("last_seq") or position.get("seq") or not position.get("lag"):
         return None
     return Obstacle(
-        f"its stream {name} is empty and {told['lag']} messages behind, and this server does not tell its position",
+        f"its stream {name} is empty and {position['lag']} messages behind, and this server does not tell its position",
         f"plan again when {name} has caught up with {stream}, or holds a message",
     )
 
@@ -246,10 +246,10 @@ def _of_the_rest(change: Change, view: View) -> Iterable[Consequence]:
 def _ended(change: Change, view: View) -> str:
     """The members were told to end when the record was deleted. Whether they did, only their consumers tell."""
     name = recreation_steps.name(change)
-    left = sorted(view.snapshot.consumers.get(name, {}))
-    if left:
-        still = "still has a consumer" if len(left) == 1 else "still have consumers"
-        return f"Its members were told to end, but {few(left)} {still}; the owners of all must restart them"
+    remaining = sorted(view.snapshot.consumers.get(name, {}))
+    if remaining:
+        still = "still has a consumer" if len(remaining) == 1 else "still have consumers"
+        return f"Its members were told to end, but {few(remaining)} {still}; the owners of all must restart them"
     if view.snapshot.unknown.get(Scope.consumers(name)):
         return "Its members were told to end, and their owners must restart them"
     return "Its members have ended, and their owners must restart them"
@@ -267,30 +267,30 @@ def _filling(change: Change, view: View) -> str | None:
     if seconds < TELLING:
         return f"How fast the queue fills is not known: what {change.address.stream} holds arrived within {max(seconds, 0.1):.2g} s"
     rate = (state["messages"] - 1) / seconds
-    said = f"At {change.address.stream}'s average of {rate:.3g} messages a second over what it retains, "
+    rate_clause = f"At {change.address.stream}'s average of {rate:.3g} messages a second over what it retains, "
     if room is None:
-        return f"{said}the queue grows without limit until members work"
+        return f"{rate_clause}the queue grows without limit until members work"
     messages, bound = room
     after = in_words(int(messages / rate) * 1_000_000_000, "duration")
-    return f"{said}its buffer of {bound} is full after about {after}; then it copies nothing more until members work"
+    return f"{rate_clause}its buffer of {bound} is full after about {after}; then it copies nothing more until members work"
 
 
 def _room(change: Change, view: View, source: Info) -> tuple[float, str] | None:
     """How many more messages fit beside what is queued and what its source still holds for it, by the limit that is
     reached first; None: it has no limit."""
-    there: Info = recreation_steps.queue(change, view) or {}
-    queue: Info = there.get("state") or {}
-    queued, outside = queue.get("messages", 0), int(told_of_source(there).get("lag") or 0) if there else 0
+    info: Info = recreation_steps.queue(change, view) or {}
+    queue: Info = info.get("state") or {}
+    queued, outside = queue.get("messages", 0), int(told_of_source(info).get("lag") or 0) if info else 0
     staying = queued - unmatched(change, queued, view).most
     size = source.get("bytes", 0) / max(1, source.get("messages", 0))
-    found = []
+    bounds = []
     if most := change.becomes("max_buffered_msg"):
-        found.append((float(most - staying - outside), some(most, "message")))
+        bounds.append((float(most - staying - outside), some(most, "message")))
     if (most := change.becomes("max_buffered_bytes")) and size:
         left_over = (most - _share(queue, staying)) / size - outside
-        found.append((left_over, f"{show_quantity('bytes', most)}, by the average size of its messages,"))
-    left, bound = min(found, default=(0.0, ""))
-    return (max(left, 0.0), bound) if found else None
+        bounds.append((left_over, f"{show_quantity('bytes', most)}, by the average size of its messages,"))
+    left, bound = min(bounds, default=(0.0, ""))
+    return (max(left, 0.0), bound) if bounds else None
 
 
 TELLING = 60

@@ -40,11 +40,11 @@ def how(change: Change, view: View) -> Replacement:
         notes = {**(change.intent.notes if change.intent else {}), "resume": resume_at(change, view)}
         return Replacement(before=marker, swap=_new(change, view), notes=notes)
     point = _resume_point(change, view)
-    ended = members_gone(change, view)
-    deleted = replace(deletion(change, view), effect=f"delete stream {name(change)}")
+    gate = members_gone(change, view)
+    delete_step = replace(deletion(change, view), effect=f"delete stream {name(change)}")
     return Replacement(
-        before=(_same_source(change, view), *marker, ended, point),
-        swap=(deleted, *_new(change, view, point.id)),
+        before=(_same_source(change, view), *marker, gate, point),
+        swap=(delete_step, *_new(change, view, point.id)),
         bound={"notes.resume": point.id},
         notes=lost_tail.reached(view.snapshot.streams.get(change.address.stream)),
     )
@@ -134,9 +134,9 @@ def _read(change: Change, view: View, step_id: str, bind: Bind, timeout: int, ef
 
 def _accepted(change: Change, view: View) -> int:
     """How many messages the source may lack, as the plan said. If nobody could tell, the consent was to all of them."""
-    told = gone(change, view)
+    losses = gone(change, view)
     state = (queue(change, view) or {}).get("state") or {}
-    return int(state.get("messages", 0)) if told is None else told
+    return int(state.get("messages", 0)) if losses is None else losses
 
 
 def name(change: Change) -> str:

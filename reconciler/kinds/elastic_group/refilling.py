@@ -23,8 +23,8 @@ def cut_afterwards(change: Change, view: View) -> Address | None:
     if change.address.kind != "elastic_group" or planned is None or not _is_filled_again(planned):
         return None
     source = Address.of("stream", change.address.stream)
-    above = view.changes.get(source)
-    is_cut = above is not None and above.action is Action.UPDATE and shrinking.going(source.name, view)
+    stream_change = view.changes.get(source)
+    is_cut = stream_change is not None and stream_change.action is Action.UPDATE and shrinking.going(source.name, view)
     return source if is_cut else None
 
 

@@ -29,8 +29,8 @@ REPLICAS = "queue_replicas"
 
 def live(address: Address, snapshot: Snapshot) -> Config:
     """The live number; a single replica is the server's default, and is left out."""
-    own = _own(address, snapshot)
-    return {REPLICAS: own} if own and own > 1 else {}
+    replicas = _own(address, snapshot)
+    return {REPLICAS: replicas} if replicas and replicas > 1 else {}
 
 
 def wanted(address: Address, context: Context) -> Config:

@@ -43,36 +43,34 @@ def elastic_group_change(change: Change, view: View) -> Iterator[Finding]:
     Instead: consent to the new value when the owners of the members are ready to restart them; on a work queue or an
     interest stream, stop what publishes first, and follow those steps.
     """
-    why = recreation_cost.unknowable(change, view)
-    lost = (
+    obstacle = recreation_cost.unknowable(change, view)
+    is_queue_gone = (
         change.intent is not None and recreation_steps.queue(change, view) is None
     )  # also where a record is back already
-    if why and (lost or (change.live is None and recreation_steps.stands(change, view))):
-        message = f"recreating the group was interrupted, and cannot be finished: {why.reason}"
-        yield Finding(outcome=Outcome.REFUSED, fix=why.fix, message=message)
+    if obstacle and (is_queue_gone or (change.live is None and recreation_steps.stands(change, view))):
+        message = f"recreating the group was interrupted, and cannot be finished: {obstacle.reason}"
+        yield Finding(outcome=Outcome.REFUSED, fix=obstacle.fix, message=message)
         return
     if change.live is None or not shared.is_current(change):
         return
     for field in (fields := fixed(change)):
-        if why:
-            message = (
-                f"{field} of an elastic group cannot change in place, and the group cannot be recreated: {why.reason}"
-            )
-            yield Finding(outcome=Outcome.REFUSED, path=field, fix=why.fix, message=message)
+        if obstacle:
+            message = f"{field} of an elastic group cannot change in place, and the group cannot be recreated: {obstacle.reason}"
+            yield Finding(outcome=Outcome.REFUSED, path=field, fix=obstacle.fix, message=message)
         else:
             yield _replaced(change, view, field, is_first=field == fields[0])
 
 
 def _replaced(change: Change, view: View, field: str, *, is_first: bool) -> Finding:
-    lost = recreation_cost.costs(change, view)
-    what = f"Apply can recreate it: {lost.in_words()}" if is_first else "It changes when the group is recreated"
+    costs = recreation_cost.costs(change, view)
+    way = f"Apply can recreate it: {costs.in_words()}" if is_first else "It changes when the group is recreated"
     return Finding(
         outcome=Outcome.REPLACES,
         path=field,
         to=change.becomes(field),
         fix=f"consent to the new {field} when the owners of its members are ready to restart them",
-        quantities=lost.quantities,
-        message=f"{field} of an elastic group cannot change in place. {what}",
+        quantities=costs.quantities,
+        message=f"{field} of an elastic group cannot change in place. {way}",
     )
 
 

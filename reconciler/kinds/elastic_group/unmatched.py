@@ -25,8 +25,8 @@ def unmatched(change: Change, queued: int, view: View) -> Amount:
     """How many of the queued messages no filter matches any more."""
     if not leaves_out(change):
         return exactly(0)
-    answers = [view.facts.get(one) for one in questions(change)]
-    staying = [int(one["messages"]) for one in answers if isinstance(one, Mapping) and "messages" in one]
+    answers = [view.facts.get(answer) for answer in questions(change)]
+    staying = [int(answer["messages"]) for answer in answers if isinstance(answer, Mapping) and "messages" in answer]
     return exactly(max(0, queued - sum(staying))) if len(staying) == len(answers) else Amount(0, queued)
 
 

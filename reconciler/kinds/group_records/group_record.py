@@ -141,11 +141,11 @@ def split_key(text: str) -> tuple[str, str] | None:
 
 def found(names: tuple[str, str], entry: Entry) -> Record:
     """The record of the group of this name. If no client accepts the name as a key, the record is broken."""
-    wrong = next((name for name in names if not NAME.fullmatch(name)), None)
-    if wrong is None:
+    bad_name = next((name for name in names if not NAME.fullmatch(name)), None)
+    if bad_name is None:
         return read(entry)
-    why = f"`{wrong}` cannot be part of a key, so no member ever finds it"
-    return replace(read(entry), config={}, legacy=(), broken=why)
+    reason = f"`{bad_name}` cannot be part of a key, so no member ever finds it"
+    return replace(read(entry), config={}, legacy=(), broken=reason)
 
 
 @lru_cache(maxsize=1 << 13)
@@ -159,8 +159,8 @@ def read(entry: Entry) -> Record:
         return Record(config={}, raw={}, revision=entry.revision, broken="its text is not JSON")
     if not isinstance(raw, dict):
         return Record(config={}, raw={}, revision=entry.revision, broken="it is not a JSON object")
-    if wrong := wrong_shape(raw):
-        return Record(config={}, raw=raw, revision=entry.revision, broken=wrong)
+    if shape_error := wrong_shape(raw):
+        return Record(config={}, raw=raw, revision=entry.revision, broken=shape_error)
     legacy = tuple(sorted(LEGACY_KEYS & raw.keys() - _harmless(raw)))
     return Record(config=canonical(raw), raw=raw, revision=entry.revision, legacy=legacy)
 

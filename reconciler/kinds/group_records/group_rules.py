@@ -91,19 +91,19 @@ def _queue_goes(change: Change, view: View) -> tuple[str, dict[str, int | Amount
     queued = info.get("state", {}).get("messages", 0)
     if not queued:
         return None
-    said, quantities = f"this deletes its stream {queue} with {some(queued, 'queued message')}", {"queued": queued}
+    message, quantities = f"this deletes its stream {queue} with {some(queued, 'queued message')}", {"queued": queued}
     if unfinished := _in_flight(view.snapshot.consumers.get(queue, {}).values()):
-        said += f", {some(unfinished)} of them delivered and not acknowledged"
+        message += f", {some(unfinished)} of them delivered and not acknowledged"
         quantities["unacknowledged"] = unfinished
     if retention := _deleting(change.address.stream, view):
         unless = " and nobody else wants" if retention == "interest" else ""
         is_late = view.target.version >= V2_14
-        said += (
+        message += (
             f": no member of it processes them any more, and {change.address.stream} deletes what is copied from it{unless}"
             f"{', at the latest when publishers pause' if is_late else ''} ({retention} retention)"
         )
         quantities["messages"] = Amount(0, queued) if is_late else queued
-    return said, quantities
+    return message, quantities
 
 
 def _deleting(stream: str, view: View) -> str:
@@ -115,24 +115,24 @@ def _deleting(stream: str, view: View) -> str:
 def _positions_go(change: Change, view: View) -> tuple[str, dict[str, int | Amount]] | None:
     """The stream keeps the messages that a static group divides; only the members' durables know how far the members
     have come."""
-    there = view.snapshot.consumers.get(change.address.stream, {})
-    names = {name for name in durables(change.address.name, change.live.config if change.live else {}) if name in there}
-    theirs = [there[name] for name in names]
-    left = total(undelivered(change.address.stream, one, view) for one in theirs)
-    unfinished = _in_flight(theirs)
-    if not (left.most or unfinished):
+    infos = view.snapshot.consumers.get(change.address.stream, {})
+    names = {name for name in durables(change.address.name, change.live.config if change.live else {}) if name in infos}
+    own_infos = [infos[name] for name in names]
+    undelivered_messages = total(undelivered(change.address.stream, info, view) for info in own_infos)
+    unfinished = _in_flight(own_infos)
+    if not (undelivered_messages.most or unfinished):
         return None
-    which = f"{amount(left, 'message')} not delivered yet, {some(unfinished)} not acknowledged"
-    said = f"this deletes its members' consumers with their positions: {which}"
-    quantities: dict[str, int | Amount] = {"undelivered": left, "unacknowledged": unfinished}
+    counts = f"{amount(undelivered_messages, 'message')} not delivered yet, {some(unfinished)} not acknowledged"
+    message = f"this deletes its members' consumers with their positions: {counts}"
+    quantities: dict[str, int | Amount] = {"undelivered": undelivered_messages, "unacknowledged": unfinished}
     if _deleting(change.address.stream, view) == "interest":
-        is_shared = there.keys() > names or view.snapshot.copiers.get(change.address.stream)
-        wanted = total((left, exactly(unfinished)))
-        dropped = Amount(0, wanted.most) if is_shared else wanted
+        is_shared = infos.keys() > names or view.snapshot.copiers.get(change.address.stream)
+        unprocessed = total((undelivered_messages, exactly(unfinished)))
+        dropped = Amount(0, unprocessed.most) if is_shared else unprocessed
         unless = ", those that no other consumer wants" if is_shared else ""
-        said += f"; {change.address.stream} deletes {amount(dropped)} of them (interest retention){unless}"
+        message += f"; {change.address.stream} deletes {amount(dropped)} of them (interest retention){unless}"
         quantities["dropped"] = dropped
-    return said, quantities
+    return message, quantities
 
 
 def _in_flight(consumers: Iterable[Mapping[str, Json]]) -> int:

@@ -44,6 +44,6 @@ def waits_outside(group: Config, messages: int, size: int, stream: str) -> str:
     """What happens to that many messages of the stream if the group's buffer is smaller; empty if all of them fit."""
     most, most_bytes = group.get("max_buffered_msg") or 0, group.get("max_buffered_bytes") or 0
     limits = {some(most, "message"): 0 < most < messages, show_quantity("bytes", most_bytes): 0 < most_bytes < size}
-    if not (bound := " and ".join(said for said, is_short in limits.items() if is_short)):
+    if not (bound := " and ".join(limit for limit, is_short in limits.items() if is_short)):
         return ""
     return f"holds no more than {bound} at a time: the rest waits in {stream}, as long as {stream} stores it"

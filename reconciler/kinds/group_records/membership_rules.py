@@ -117,14 +117,16 @@ def _coverage(config: Config, partitions: int) -> Iterator[Finding]:
     missing = sorted(set(range(partitions)) - set(owned))
     idle = [member for member, numbers in mappings.items() if not numbers]
     fix = f"give each of the partitions 0 to {partitions - 1} to exactly one member"
-    for numbers, one, many in (
+    for numbers, singular, plural in (
         (outside, "does not exist", "do not exist"),
         (twice, "is given twice", "are given twice"),
         (missing, "is given to nobody", "are given to nobody"),
     ):
         if numbers:
-            which = f"partition {numbers[0]} {one}" if len(numbers) == 1 else f"partitions {_some(numbers)} {many}"
-            yield refused("member_mappings", which, fix)
+            clause = (
+                f"partition {numbers[0]} {singular}" if len(numbers) == 1 else f"partitions {_some(numbers)} {plural}"
+            )
+            yield refused("member_mappings", clause, fix)
     if idle:
         yield refused(
             "member_mappings", f"with these mappings {', '.join(idle)} would own no partition", "leave out that member"

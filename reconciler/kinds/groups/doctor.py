@@ -82,8 +82,8 @@ def _divided(config: Json) -> str | None:
 def _hindered_buckets(snapshot: Snapshot) -> Iterator[Diagnostic]:
     for bucket in BUCKETS.values():
         info = snapshot.streams.get(f"KV_{bucket}")
-        if info and (found := hindrance(info["config"], bucket)):
-            yield error("GR152", f"kv_bucket/{bucket}", *found)
+        if info and (obstacle := hindrance(info["config"], bucket)):
+            yield error("GR152", f"kv_bucket/{bucket}", *obstacle)
 
 
 def _bucket_replicas(snapshot: Snapshot, groups: Sequence[Group]) -> Iterator[Diagnostic]:

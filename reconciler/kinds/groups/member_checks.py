@@ -86,10 +86,10 @@ def old_priority_group(group: Group, _evidence: Evidence) -> Iterator[Diagnostic
     for member in group.members:
         if member.info is not None and _old_group(member):
             config = member.info["config"]
-            said = ", ".join(config.get("priority_groups") or ()) or "none"
+            names = ", ".join(config.get("priority_groups") or ()) or "none"
             yield error(
                 "GR143", group.address,
-                f"consumer {member.consumer} has priority group {said} and policy {config.get('priority_policy', 'none')}; "
+                f"consumer {member.consumer} has priority group {names} and policy {config.get('priority_policy', 'none')}; "
                 f"current instances pull with {PRIORITY_GROUP}, pinned: old and new ones delete each other's consumer",
                 "stop all instances, delete that consumer, and start instances of one version"
                 + ("" if group.is_elastic else "; a static member's new consumer starts at its application's deliver policy"),

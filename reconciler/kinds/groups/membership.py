@@ -64,12 +64,12 @@ def least(config: Config, now: Owners, wanted: Sequence[str]) -> int | None:
     return len(moving(now, owners({"max_members": len(now), "member_mappings": rebalance(now, wanted)})))
 
 
-def _wanted(there: Sequence[str], wish: Wish) -> list[str]:
-    if there_already := [name for name in wish.add if name in there]:
-        raise Unwise(f"{there_already[0]} is already a member", f"the members are {', '.join(there)}")
-    if strangers := [name for name in wish.drop if name not in there]:
-        raise Unwise(f"{strangers[0]} is not a member", f"the members are {', '.join(there) or 'nobody'}")
-    wanted = list(dict.fromkeys(wish.exactly or [*(name for name in there if name not in wish.drop), *wish.add]))
+def _wanted(current: Sequence[str], wish: Wish) -> list[str]:
+    if already := [name for name in wish.add if name in current]:
+        raise Unwise(f"{already[0]} is already a member", f"the members are {', '.join(current)}")
+    if strangers := [name for name in wish.drop if name not in current]:
+        raise Unwise(f"{strangers[0]} is not a member", f"the members are {', '.join(current) or 'nobody'}")
+    wanted = list(dict.fromkeys(wish.exactly or [*(name for name in current if name not in wish.drop), *wish.add]))
     if not wanted:
         raise Unwise(
             "no member would be left, and nobody would consume anything from then on",

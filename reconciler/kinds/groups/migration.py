@@ -51,8 +51,8 @@ def migration(group: Group, *, while_running: bool = False) -> Migration | None:
 
 def _lost_filters(group: Group) -> bool:
     """A current instance has already dropped the old keys at a change of members; the queue still divides by them."""
-    found = _of_queue(group)
-    return bool(found) and not group.config.get("partitioning_filters") and found != [EVERYTHING]
+    filters = _of_queue(group)
+    return bool(filters) and not group.config.get("partitioning_filters") and filters != [EVERYTHING]
 
 
 def _recovered(group: Group) -> Config:
@@ -68,13 +68,13 @@ def _recovered(group: Group) -> Config:
 def _of_queue(group: Group) -> list[dict[str, Json]]:
     """The filters in the transforms of the work-queue stream; empty if there is no stream, or no transform that
     divides."""
-    found = []
-    for one in _live_transforms(group):
-        call = partition_call(one.get("dest", ""))
+    filters = []
+    for transform in _live_transforms(group):
+        call = partition_call(transform.get("dest", ""))
         if call is None:
             return []
-        found.append({"filter": one.get("src") or ">", "partitioning_wildcards": list(call.numbers[1:])})
-    return found
+        filters.append({"filter": transform.get("src") or ">", "partitioning_wildcards": list(call.numbers[1:])})
+    return filters
 
 
 def _live_transforms(group: Group) -> list[Mapping[str, str]]:
@@ -90,8 +90,8 @@ def _with_unknown_keys(text: str, raw: Mapping[str, Json]) -> str:
 
 def _notes(group: Group) -> Iterator[str]:
     if group.is_elastic and _of_queue(group):
-        said = ", ".join(f"`{one['filter']}`" for one in _of_queue(group))
-        yield f"the filters ({said}) are those by which its stream {group.queue_name} copies messages"
+        filters = ", ".join(f"`{one['filter']}`" for one in _of_queue(group))
+        yield f"the filters ({filters}) are those by which its stream {group.queue_name} copies messages"
     elif group.is_elastic:
         why = "does not exist" if group.queue is None else "copies nothing"
         yield f"its stream {group.queue_name} {why}, so the filters are those of the old keys"

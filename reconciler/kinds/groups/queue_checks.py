@@ -65,15 +65,15 @@ def differs(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
             "leave it as it is; let only one implementation create this group",
         )  # fmt: skip
     elif not TAKING_IN & {*differing}:
-        felt = effects.effect(group.queue, differing)
-        effect = f"{felt[:1].upper()}{felt[1:]}; the" if felt else "The"
-        what = "limits" if {*differing} <= {*LIMITS} else "settings"
-        said = ", ".join(f"{name} is {_shown(name, live)}" for name in differing)
+        effect_text = effects.effect(group.queue, differing)
+        effect = f"{effect_text[:1].upper()}{effect_text[1:]}; the" if effect_text else "The"
+        kind_of_setting = "limits" if {*differing} <= {*LIMITS} else "settings"
+        differences = ", ".join(f"{name} is {_shown(name, live)}" for name in differing)
         yield warning(
             "GR122", group.address,
-            f"{group.queue_name} has other {what} than its record: {said}. {effect} server refuses the reference's own "
+            f"{group.queue_name} has other {kind_of_setting} than its record: {differences}. {effect} server refuses the reference's own "
             "create of the group (10058)",
-            f"set the {what} of {group.queue_name} to those of the record, which loses nothing",
+            f"set the {kind_of_setting} of {group.queue_name} to those of the record, which loses nothing",
         )  # fmt: skip
     else:
         yield error(
@@ -112,8 +112,8 @@ def transform(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     the record has."""
     if group.is_elastic or group.source is None or group.record.broken:
         return
-    config, found = group.source["config"], patterns(group)
-    if not found:
+    config, made_by_stream = group.source["config"], patterns(group)
+    if not made_by_stream:
         yield warning(
             "GR125", group.address,
             f"stream {group.stream} has no transform that puts a partition number before subjects: members get only messages "
@@ -121,14 +121,14 @@ def transform(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
             "give the stream a subject_transform with {{partition(…)}}, unless publishers or imports do that",
         )  # fmt: skip
         return
-    if found[0].partitions != group.partitions:
+    if made_by_stream[0].partitions != group.partitions:
         yield error(
             "GR124", group.address,
-            f"stream {group.stream} divides into {found[0].partitions} partitions, and the record into {group.partitions}: "
-            + _differing(group, found[0].partitions),
-            f"recreate the group with max_members {found[0].partitions}, in a planned stop",
+            f"stream {group.stream} divides into {made_by_stream[0].partitions} partitions, and the record into {group.partitions}: "
+            + _differing(group, made_by_stream[0].partitions),
+            f"recreate the group with max_members {made_by_stream[0].partitions}, in a planned stop",
         )  # fmt: skip
-    covered = found[0].filter
+    covered = made_by_stream[0].filter
     wanted = group.filters or [">"]
     bare = [
         outside(subject, [covered] if collide(subject, covered) else [])
@@ -173,10 +173,10 @@ def source(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
 
 def _not_fed(group: Group) -> Iterator[Diagnostic]:
     """GR105: the server refused its own consumer of the source."""
-    for said in [item["error"] for item in (group.queue or {}).get("sources") or () if item.get("error")][:1]:
+    for refusal in [item["error"] for item in (group.queue or {}).get("sources") or () if item.get("error")][:1]:
         yield error(
             "GR105", group.address,
-            f"{group.queue_name} copies nothing from {group.stream}: {said.get('description')} ({said.get('err_code')})",
+            f"{group.queue_name} copies nothing from {group.stream}: {refusal.get('description')} ({refusal.get('err_code')})",
             f"change what the server refuses, usually the consumer_limits of {group.stream}: write them into each consumer",
         )  # fmt: skip
 
@@ -196,8 +196,8 @@ def replaced(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
 
 def reached_sequence(group: Group, evidence: Evidence) -> int | None:
     """The source's sequence that the queue has reached; servers from 2.15 report it."""
-    told = [item["seq"] for item in (group.queue or {}).get("sources") or () if item.get("seq")]
-    return evidence.sourced.get(group.address, told[0] if told else None)
+    sequences = [item["seq"] for item in (group.queue or {}).get("sources") or () if item.get("seq")]
+    return evidence.sourced.get(group.address, sequences[0] if sequences else None)
 
 
 def is_in_doubt(group: Group) -> bool:
@@ -257,10 +257,10 @@ def orphans(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
         if owner is None and depths.messages[number] and group.owned
     }
     if lost := {**unowned, **depths.outside}:
-        shown = ", ".join(list(lost)[:10])
+        partitions = ", ".join(list(lost)[:10])
         yield error(
             "GR130", group.address,
-            f"no member ever gets {some(sum(lost.values()), 'message')} in partitions without an owner ({shown})",
+            f"no member ever gets {some(sum(lost.values()), 'message')} in partitions without an owner ({partitions})",
             "give those partitions to a member; messages in partitions from max_members on can only be purged "
             f"(`nats stream purge {group.queue_name} --subject 'N.>'`)",
         )  # fmt: skip

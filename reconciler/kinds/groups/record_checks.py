@@ -28,8 +28,8 @@ def broken(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
 def legacy(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """GR111: the record has keys of a historic form; only a note if its writer knows no other form."""
     if group.record.legacy:
-        say = note if of_record(group) == JAVA else warning  # to whom that form is the current one
-        yield say(
+        severity = note if of_record(group) == JAVA else warning  # to whom that form is the current one
+        yield severity(
             "GR111", group.address,
             f"the record is in a historic form ({', '.join(group.record.legacy)}), as written by {of_record(group)}; current "
             "instances ignore these keys, and permanently drop them with the next change of members",
@@ -49,8 +49,8 @@ def _problems(group: Group) -> Iterator[tuple[str, str]]:
     if group.config.get("members") and group.config.get("member_mappings"):
         yield "it holds members and member_mappings", "declare one of them and apply"
     for item in group.config.get("partitioning_filters") or ():
-        yield from ((one.message, "recreate the group with valid filters") for one in filter_problems("", item))
-    names = [one["member"] for one in group.record.raw.get("member_mappings") or ()]
+        yield from ((finding.message, "recreate the group with valid filters") for finding in filter_problems("", item))
+    names = [finding["member"] for finding in group.record.raw.get("member_mappings") or ()]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         yield f"{', '.join(twice[:5])} is mapped twice", "declare the partitions of each member in one place, and apply"
     if mappings := group.config.get("member_mappings"):
@@ -65,9 +65,9 @@ def _coverage(mappings: dict[str, list[int]], partitions: int) -> Iterator[tuple
         "are given twice": {number for number, times in given.items() if times > 1},
         "are given to nobody": set(range(partitions)) - set(given),
     }
-    for what, numbers in wrong.items():
+    for problem, numbers in wrong.items():
         if numbers:
-            yield f"partitions {', '.join(map(str, sorted(numbers)[:10]))} {what}", fix
+            yield f"partitions {', '.join(map(str, sorted(numbers)[:10]))} {problem}", fix
 
 
 def nobody(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:

@@ -140,11 +140,11 @@ def group_made_again(change: Change, view: View) -> Found:
     """
     if not _starts_over(change, view):
         return None
-    stored, lost = stored_messages(change, view), _without_consumer(change, view)
+    stored, unserved = stored_messages(change, view), _without_consumer(change, view)
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         quantities={"redelivered": Amount(0, stored)},
-        message=f"it is gone, and {_positions(lost)}: recreated, the group starts with everything that {change.address.stream} holds: "
+        message=f"it is gone, and {_positions(unserved)}: recreated, the group starts with everything that {change.address.stream} holds: "
         f"{amount(Amount(0, stored), 'message')}, including what its members have processed",
         fix="make sure that processing a message twice does no harm, and consent here: " + consent_to("SG312"),
     )
@@ -179,13 +179,13 @@ def _without_consumer(change: Change, view: View) -> list[str]:
 
 def _beginning(change: Change, view: View) -> Iterator[Consequence]:
     """Members whose consumers exist continue there."""
-    consumers, lost = _consumers(change, view).values(), _without_consumer(change, view)
-    left = total(behind(change.address.stream, info, view) for info in consumers if info)
-    if is_made_again(change) and lost and _retention(change, view) == "interest":
-        when = f"When the consumer{'s' if len(lost) > 1 else ''} of {few(lost, 3)} {verb(len(lost), 'were')} deleted"
-        yield Consequence(message=f"{when}, the interest stream deleted what no other consumer wanted")
-    if change.action is Action.CREATE and any(consumers) and not lost:
-        to_process = f"{amount(left, 'message')} left to process"
+    consumers, unserved = _consumers(change, view).values(), _without_consumer(change, view)
+    remaining = total(behind(change.address.stream, info, view) for info in consumers if info)
+    if is_made_again(change) and unserved and _retention(change, view) == "interest":
+        deletion = f"When the consumer{'s' if len(unserved) > 1 else ''} of {few(unserved, 3)} {verb(len(unserved), 'were')} deleted"
+        yield Consequence(message=f"{deletion}, the interest stream deleted what no other consumer wanted")
+    if change.action is Action.CREATE and any(consumers) and not unserved:
+        to_process = f"{amount(remaining, 'message')} left to process"
         yield Consequence(message=f"Its members continue where their consumers stand: {to_process}")
     else:
         yield from beginning(change, view, is_told=_starts_over(change, view))
