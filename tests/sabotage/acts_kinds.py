@@ -422,7 +422,7 @@ GROUPS = (
     Act(
         name="the doctor counts the start sequence of a recreated queue among what somebody edited",
         file="reconciler/kinds/groups/queue_checks.py",
-        before="deviations(without_its_start(live, legacy=bool(group.record.legacy)), group",
+        before="deviations(without_leftover_start(live, legacy=bool(group.record.legacy)), group",
         after="deviations(live, group",
         seen_by=("tests/groups/test_doctor.py",),
     ),
@@ -443,8 +443,8 @@ GROUPS = (
     Act(
         name="a plan counts the start sequence of a recreated queue among what somebody edited",
         file="reconciler/kinds/elastic_group/queue_rules.py",
-        before='    message, fix = _told(name, {**info, "config": queue}, ',
-        after="    message, fix = _told(name, info, ",
+        before='    message, fix = _difference_and_fix(name, {**info, "config": queue}, ',
+        after="    message, fix = _difference_and_fix(name, info, ",
         seen_by=(
             "tests/replacement/test_groups.py::test_its_start_sequence_is_told_apart_from_what_somebody_edits_meanwhile",
         ),

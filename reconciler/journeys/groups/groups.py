@@ -15,7 +15,7 @@ from reconciler.kinds.group_records.group_record import PRIORITY_GROUP
 from reconciler.kinds.groups import data, doctor
 from reconciler.kinds.groups.finding import Evidence
 from reconciler.kinds.groups.live_group import BUCKETS, Group, Member, groups, refreshed
-from reconciler.kinds.groups.places import Depths, Located, Pattern, depths, foreseen, locate, patterns
+from reconciler.kinds.groups.places import Depths, Located, Pattern, depths, foreseen_depths, locate, patterns
 from reconciler.model.code_pages import PAGES
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
@@ -38,7 +38,7 @@ class GroupsRead:
     @property
     def unread(self) -> list[Diagnostic]:
         """Buckets whose records are unknown: with these, no list is complete."""
-        return [one for one in doctor.account(self.snapshot, ()) if one.code == "GR190"]
+        return [one for one in doctor.account_findings(self.snapshot, ()) if one.code == "GR190"]
 
 
 async def look(js: JetStream, wanted: Sequence[str] = (), *, consumers: bool = True) -> GroupsRead:
@@ -65,7 +65,7 @@ def _is_meant(group: Group, pattern: str) -> bool:
 
 
 def _nothing_matches(pattern: str, found: Sequence[Group], snapshot: Snapshot) -> Diagnostic:
-    unread = [one for one in doctor.account(snapshot, ()) if one.code == "GR190"]
+    unread = [one for one in doctor.account_findings(snapshot, ()) if one.code == "GR190"]
     known = [f"{group.stream}/{group.name}" for group in found]
     close = get_close_matches(pattern, known, n=3)
     fix = f"Did you mean {' or '.join(close)}?" if close else "`reconciler groups list` names the existing groups."
@@ -95,7 +95,7 @@ async def shown(js: JetStream, wanted: Sequence[str]) -> list[data.GroupDetail]:
     """Return everything about these groups."""
     seen = await look(js, wanted)
     found = await queued(js, seen.groups)
-    return [data.whole(group, found.get(group.address)) for group in seen.groups]
+    return [data.detail(group, found.get(group.address)) for group in seen.groups]
 
 
 async def spread(js: JetStream, wanted: Sequence[str]) -> list[data.GroupSpread]:
@@ -113,7 +113,9 @@ async def _stored(js: JetStream, among: Iterable[Group]) -> dict[Address, Depths
     for group in sources:
         counts = answers[SubjectCounts(stream=group.stream, filter=">")]
         if not isinstance(counts, Unanswered):
-            found[group.address] = foreseen(counts, group) if group.is_elastic else depths(counts, group.partitions)
+            found[group.address] = (
+                foreseen_depths(counts, group) if group.is_elastic else depths(counts, group.partitions)
+            )
     return found
 
 
@@ -121,10 +123,10 @@ async def examined(js: JetStream, wanted: Sequence[str] = ()) -> tuple[GroupsRea
     """Find what is wrong with these groups; with all groups, also find what belongs to none of them."""
     seen = await look(js, wanted)
     depths_found, sourced = await asyncio.gather(
-        queued(js, doctor.questions(seen.groups)), _sourced(js, doctor.doubts(seen.groups))
+        queued(js, doctor.groups_with_queue(seen.groups)), _sourced(js, doctor.groups_in_doubt(seen.groups))
     )
     findings = list(doctor.examine(seen.groups, Evidence(depths=depths_found, sourced=sourced)))
-    return seen, [*findings, *(() if wanted else doctor.account(seen.snapshot, seen.groups))]
+    return seen, [*findings, *(() if wanted else doctor.account_findings(seen.snapshot, seen.groups))]
 
 
 async def _sourced(js: JetStream, doubtful: Sequence[Group]) -> dict[Address, int]:
@@ -146,7 +148,7 @@ async def places(js: JetStream, key: str, wanted: Sequence[str]) -> list[data.Ke
     usable = (group for group in seen.groups if group.partitions and not group.record.broken)
     found = [(group, at) for group in usable for at in _located(key, group, anything=bool(wanted))]
     counts = await ask(js, {_in_partition(*one) for one in found if one[0].is_elastic and one[0].queue is not None})
-    return [data.place(at, group, _sum(counts.get(_in_partition(group, at)))) for group, at in found]
+    return [data.key_place(at, group, _sum(counts.get(_in_partition(group, at)))) for group, at in found]
 
 
 def _located(key: str, group: Group, *, anything: bool) -> list[Located]:
@@ -166,7 +168,7 @@ def _sum(counts: Mapping[str, int] | Unanswered | None) -> int | None:
 def offline(key: str, pattern: Pattern) -> data.KeyPlace | None:
     """Locate a key without a server."""
     at = locate(key, pattern)
-    return data.place(at) if at else None
+    return data.key_place(at) if at else None
 
 
 async def step_down(js: JetStream, wanted: str, member: str) -> dict[str, Any]:

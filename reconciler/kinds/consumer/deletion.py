@@ -12,7 +12,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.consumer import taking_over
 from reconciler.kinds.consumer.filter_changes import Info, others_of
 from reconciler.kinds.consumer_position.retention import retention_of
-from reconciler.kinds.consumer_position.unclaimed import unwanted
+from reconciler.kinds.consumer_position.unclaimed import unclaimed_messages
 from reconciler.kinds.effects.unprocessed import behind, filters, later, undelivered
 from reconciler.kinds.fields.words import amount, listed, some, verb
 from reconciler.kinds.stream_config.new_copies import successors
@@ -45,10 +45,10 @@ def consumer_deletion(change: Change, view: View) -> Found:
     info = change.info
     stream = change.address.stream
     unread = behind(stream, info, view) if info else exactly(0)
-    dropped, fate = _fate(change, info, unread, view) if unread.most else (exactly(0), "")
-    unclaimed = unwanted(change, view)
-    loss_clause = f"{_reader(undelivered(stream, info, view), info)}{fate}" if unread.most else ""
-    clauses = [clause for clause in (loss_clause, _with_it(unclaimed), _clients(info)) if clause]
+    dropped, fate = _fate_of_unread(change, info, unread, view) if unread.most else (exactly(0), "")
+    unclaimed = unclaimed_messages(change, view)
+    loss_clause = f"{_lost_reader_clause(undelivered(stream, info, view), info)}{fate}" if unread.most else ""
+    clauses = [clause for clause in (loss_clause, _unclaimed_clause(unclaimed), _clients_clause(info)) if clause]
     if not clauses:
         return None
     dropped = Amount(dropped.least, dropped.most + unclaimed)
@@ -63,13 +63,13 @@ def consumer_deletion(change: Change, view: View) -> Found:
     )
 
 
-def _with_it(unclaimed: int) -> str:
+def _unclaimed_clause(unclaimed: int) -> str:
     return (
         f"with it, apply deletes up to {some(unclaimed, 'stored message')} that no consumer wants" if unclaimed else ""
     )
 
 
-def _reader(pending: Amount, info: Info) -> str:
+def _lost_reader_clause(pending: Amount, info: Info) -> str:
     """What loses its reader."""
     unacknowledged = info.get("num_ack_pending", 0)
     parts = {f"{amount(pending, 'message')} not yet delivered": pending.most,
@@ -78,7 +78,7 @@ def _reader(pending: Amount, info: Info) -> str:
     return f"{listed([clause for clause, number in parts.items() if number])} {lose} reader"
 
 
-def _fate(change: Change, info: Info, unread: Amount, view: View) -> tuple[Amount, str]:
+def _fate_of_unread(change: Change, info: Info, unread: Amount, view: View) -> tuple[Amount, str]:
     """What happens to the messages that it still wanted: how many are deleted, and the words for it."""
     stream_change = view.changes.get(Address.of("stream", change.address.stream))
     if stream_change and stream_change.action is Action.DELETE:
@@ -87,9 +87,9 @@ def _fate(change: Change, info: Info, unread: Amount, view: View) -> tuple[Amoun
     retention = retention_of(change.address.stream, view)
     if retention == "workqueue":
         subjects = filters(info["config"])
-        is_taken = taking_over.is_taken(change, subjects, view) or taking_over.heirs(change, subjects, (), view)
+        is_taken = taking_over.is_taken(change, subjects, view) or taking_over.heirs_clause(change, subjects, (), view)
         at_work = ", also those that a client is still at work on" if info.get("num_ack_pending") and is_taken else ""
-        return exactly(0), f": {taking_over.fate(change, subjects, (), view)}{at_work}"
+        return exactly(0), f": {taking_over.fate_of_left(change, subjects, (), view)}{at_work}"
     return _dropped_by_interest(change, info, unread, view) if retention == "interest" else (exactly(0), "")
 
 
@@ -101,7 +101,7 @@ def _dropped_by_interest(change: Change, info: Info, unread: Amount, view: View)
         return exactly(
             0
         ), f"; {listed(complete)} {'copies' if len(complete) == 1 else 'copy'} what it has not processed"
-    if heirs := taking_over.heirs(change, subjects, (), view):
+    if heirs := taking_over.heirs_clause(change, subjects, (), view):
         return exactly(0), f"; {heirs}"
     copying = [one.stream for one in copies]
     if not copying and not any(collide(one, subject) for one in others for subject in subjects):
@@ -111,7 +111,7 @@ def _dropped_by_interest(change: Change, info: Info, unread: Amount, view: View)
     return dropped, f"; apply deletes {amount(dropped)} of them: those that no other consumer wants{except_copied}"
 
 
-def _clients(info: Info) -> str:
+def _clients_clause(info: Info) -> str:
     waiting = info.get("num_waiting", 0)
     if waiting:
         return f"{some(waiting, 'pull request')} {verb(waiting, 'are')} waiting on it now"

@@ -30,7 +30,7 @@ from reconciler.model.wire.info import is_heard
 from reconciler.model.wire.steps import Call, Step
 
 
-def everywhere(change: Change, view: View, name: str, *, is_new: bool = True) -> Iterator[Step]:
+def everywhere_gate(change: Change, view: View, name: str, *, is_new: bool = True) -> Iterator[Step]:
     """A step that waits until every server knows this consumer; none if one server has it all. A new consumer can start
     too late. Existing ones continue from their position."""
     replicas = (neighbours.stream_of(change, view) or {}).get("num_replicas") or 1
@@ -45,24 +45,24 @@ def everywhere(change: Change, view: View, name: str, *, is_new: bool = True) ->
         )
 
 
-def taking(change: Change, view: View) -> Iterator[Step]:
+def gates_after_taking(change: Change, view: View) -> Iterator[Step]:
     """Steps after a consumer that takes over subjects. A replacement has a gate of its own."""
     if change.intent is None and change.address in takers(view) and gained(change):
-        yield from everywhere(change, view, change.address.name, is_new=change.action is Action.CREATE)
+        yield from everywhere_gate(change, view, change.address.name, is_new=change.action is Action.CREATE)
 
 
-def staying(change: Change, view: View) -> Iterator[Step]:
+def gates_before_giving(change: Change, view: View) -> Iterator[Step]:
     """Steps before a consumer gives up subjects. A server that is away may not know yet what an earlier apply gave to
     the consumers that stay. Changes of one stream share these steps."""
     given = let_go(change)
-    for name, theirs in _unheard(view).get(change.address.stream, ()) if given else ():
+    for name, theirs in _possibly_unheard(view).get(change.address.stream, ()) if given else ():
         if any(collide(one, two) for one in given for two in theirs):
-            for step in everywhere(change, view, name, is_new=False):
+            for step in everywhere_gate(change, view, name, is_new=False):
                 yield replace(step, id=f"{step.id} before others give up")
 
 
 @lru_cache(maxsize=4)
-def _unheard(view: View) -> dict[str, list[tuple[str, Sequence[str]]]]:
+def _possibly_unheard(view: View) -> dict[str, list[tuple[str, Sequence[str]]]]:
     """Consumers that stay, by stream, with their filters: unchanged or updated ones with a replica that may be away. A
     replaced consumer has gates of its own. Computed once per view, since many may give up subjects at once."""
     unheard: dict[str, list[tuple[str, Sequence[str]]]] = {}
@@ -81,7 +81,7 @@ class Handover(NamedTuple):
 @lru_cache(maxsize=4)
 def handovers(view: View) -> tuple[Handover, ...]:
     """Computed once per view."""
-    return tuple(handover for changes in changes_of(view).values() for handover in _among(changes, view))
+    return tuple(handover for changes in changes_of(view).values() for handover in _handovers_among(changes, view))
 
 
 @lru_cache(maxsize=4)
@@ -96,7 +96,7 @@ def takers(view: View) -> frozenset[Address]:
     return frozenset(coming_takers | {change.taker.address for change in handovers(view)})
 
 
-def _among(consumers: Sequence[Change], view: View) -> Iterator[Handover]:
+def _handovers_among(consumers: Sequence[Change], view: View) -> Iterator[Handover]:
     writing = {change.address.name: change for change in consumers if change.action.writes}
     if len(writing) < 2 or not is_interest(consumers[0], view) or consumers[0].address.stream in switches(view):
         return

@@ -47,7 +47,7 @@ def consumer_rename(change: Change, view: View) -> Found:
         return None
     old, new = change.origin.name, change.address.name
     alternative = f"without the entry in `moved`, declare {new} beside {old}, move the clients, and then remove {old}"
-    finding = recreation_offer.made_anew(
+    finding = recreation_offer.offer_or_refusal(
         change,
         view,
         Finding(

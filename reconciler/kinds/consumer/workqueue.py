@@ -13,7 +13,7 @@ from reconciler.kinds.consumer_checks.neighbours import (
     changes_of,
     consumers_of,
     filters_of,
-    first_but,
+    first_except,
     is_work_queue,
     stream_of,
 )
@@ -58,10 +58,10 @@ def unfit_for_work_queue(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: `ack_policy: explicit`, and no `deliver_policy`.
     """
-    return unfit(change, view)
+    return queue_objections(change, view)
 
 
-def unfit(change: Change, view: View) -> Iterator[Finding]:
+def queue_objections(change: Change, view: View) -> Iterator[Finding]:
     """What of the consumer no work queue takes, if its stream is one."""
     return objections(ON_QUEUES, change, view) if is_work_queue(stream_of(change, view)) else iter(())
 
@@ -84,20 +84,20 @@ def work_queue_shared(change: Change, view: View) -> Found:
     refused_themselves = set() if is_new(change, *FILTERS) else {*consumers.new, *_refused_updates(change, view)}
     excluded = {change.address.name} | refused_themselves
     if not filters:
-        other = first_but(excluded, consumers.names)
-        return _collision(change, view, other, None, filters) if other else _unread(change, view)
+        other = first_except(excluded, consumers.names)
+        return _collision_finding(change, view, other, None, filters) if other else _unread_finding(change, view)
     if collision := consumers.colliding(excluded, filters):
-        return _collision(change, view, *collision, filters)
-    return _unread(change, view)
+        return _collision_finding(change, view, *collision, filters)
+    return _unread_finding(change, view)
 
 
-def _collision(change: Change, view: View, other: str, theirs: str | None, filters: list[str]) -> Finding:
+def _collision_finding(change: Change, view: View, other: str, theirs: str | None, filters: list[str]) -> Finding:
     refused = _is_refused(change, view, filters)
     new = refused or is_new(change, *FILTERS)
     return Finding(
         outcome=Outcome.REFUSED if new else Outcome.WARNS,
         path=next((path for path in FILTERS if change.becomes(path)), ""),
-        message=_words(other, theirs, filters) + ("" if refused else _taken(view)),
+        message=_collision_clause(other, theirs, filters) + ("" if refused else _accepted_clause(view)),
         fix="give each consumer of the queue filters that overlap with no other's, or let the clients share one consumer",
         reaction=Reaction.REFUSES
         if refused
@@ -129,14 +129,14 @@ def _refused_updates(change: Change, view: View) -> Iterator[str]:
             yield one.address.name
 
 
-def _taken(view: View) -> str:
+def _accepted_clause(view: View) -> str:
     """What follows if the server accepts it."""
     if view.target.is_clustered:
         return "; this cluster accepts that, and delivers such messages to both"
     return "; this server accepts that, and loses one of the two at its next restart"
 
 
-def _words(other: str, theirs: str | None, filters: list[str]) -> str:
+def _collision_clause(other: str, theirs: str | None, filters: list[str]) -> str:
     if not filters:
         return f"it has no filter and takes every message of the work queue, including those of {other}"
     if theirs is None:
@@ -144,7 +144,7 @@ def _words(other: str, theirs: str | None, filters: list[str]) -> str:
     return f"consumer {other} already takes `{theirs}` of the work queue"
 
 
-def _unread(change: Change, view: View) -> Finding | None:
+def _unread_finding(change: Change, view: View) -> Finding | None:
     """A consumer that could not be read may want the same messages."""
     unknown = {name: why for name, why in consumers_of(change, view).unknown.items() if name != change.address.name}
     if not unknown or change.action not in WRITES or not is_new(change, *FILTERS):
@@ -178,7 +178,7 @@ def work_queue_copied(change: Change, view: View) -> Found:
     path = next((path for path in FILTERS if change.becomes(path)), "")
     fix = "give the consumer filters that overlap with none of the copy's, or remove the copy"
     is_written = is_new(change, *FILTERS) or (change.action is Action.UPDATE and bool(filters))
-    if is_written and (found := _meeting(filters, feeding(stream, view))):
+    if is_written and (found := _copy_with_same_messages(filters, feeding(stream, view))):
         copy, messages = found
         return Finding(
             outcome=Outcome.REFUSED,
@@ -187,7 +187,7 @@ def work_queue_copied(change: Change, view: View) -> Found:
             f"{'created' if change.action is Action.CREATE else 'changed'} beside it",
             fix=fix,
         )
-    if not (found := _meeting(filters, _beginning(stream, view))):
+    if not (found := _copy_with_same_messages(filters, _copies_begun(stream, view))):
         return None
     copy, messages = found
     refused = "every change of this consumer, and to create it again" if filters else "to create this consumer again"
@@ -199,7 +199,7 @@ def work_queue_copied(change: Change, view: View) -> Found:
     )
 
 
-def _meeting(filters: Sequence[str], copiers: Copiers) -> tuple[str, str] | None:
+def _copy_with_same_messages(filters: Sequence[str], copiers: Copiers) -> tuple[str, str] | None:
     """A copy that takes some of these messages, and what it takes; a consumer without filters takes everything."""
     for copy, subjects in sorted(copiers.items()):
         if subject := next(
@@ -209,7 +209,7 @@ def _meeting(filters: Sequence[str], copiers: Copiers) -> tuple[str, str] | None
     return None
 
 
-def _beginning(stream: str, view: View) -> Copiers:
+def _copies_begun(stream: str, view: View) -> Copiers:
     """What copies of this stream this plan begins."""
     fed = feeding(stream, view)
     new_subjects = {

@@ -11,7 +11,7 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.neighbours import max_ack_pending, stream_of
 from reconciler.kinds.consumer_checks.objections import Check, codes, objections
-from reconciler.kinds.consumer_checks.pull_push import PUSH_ONLY, by_flow, pushes
+from reconciler.kinds.consumer_checks.pull_push import PUSH_ONLY, acknowledges_by_flow, pushes
 from reconciler.kinds.fields.known import V2_14
 
 MILLISECOND, SECOND = 1_000_000, 1_000_000_000
@@ -69,10 +69,10 @@ def pending_without_acks(change: Change, view: View) -> Found:
     )
 
 
-def _redelivers(path: str, err_code: int) -> Check:
+def _redelivery_check(path: str, err_code: int) -> Check:
     return Check(
         path=path,
-        wrong=lambda c: by_flow(c) and c.get(path),
+        wrong=lambda c: acknowledges_by_flow(c) and c.get(path),
         says=f"{path} means nothing with ack_policy flow_control, which redelivers nothing",
         fix=f"leave {path} out",
         err_code=err_code,
@@ -82,21 +82,21 @@ def _redelivers(path: str, err_code: int) -> Check:
 FLOW = (
     Check(
         path="ack_policy",
-        wrong=lambda c: by_flow(c) and not pushes(c),
+        wrong=lambda c: acknowledges_by_flow(c) and not pushes(c),
         says="ack_policy flow_control is for push consumers; clients pull from this one",
         fix=PUSH_ONLY.format("ack_policy: flow_control"),
         err_code=10218,
     ),
     Check(
         path="max_ack_pending",
-        wrong=lambda c: by_flow(c) and c.get("max_ack_pending", 0) < 0,
+        wrong=lambda c: acknowledges_by_flow(c) and c.get("max_ack_pending", 0) < 0,
         says="ack_policy flow_control needs a limit of pending messages, not {value}",
         fix="write a number above zero, or leave max_ack_pending out",
         err_code=10220,
     ),
-    _redelivers("ack_wait", 10221),
-    _redelivers("backoff", 10221),
-    _redelivers("max_deliver", 10222),
+    _redelivery_check("ack_wait", 10221),
+    _redelivery_check("backoff", 10221),
+    _redelivery_check("max_deliver", 10222),
 )
 
 
@@ -112,10 +112,10 @@ def acknowledged_by_flow_control(change: Change, view: View) -> Iterator[Finding
     """
     yield from objections(FLOW, change, view)
     if change.becomes("ack_policy") == "flow_control":
-        yield from _overwritten(change)
+        yield from _overwritten_values(change)
 
 
-def _overwritten(change: Change) -> Iterator[Finding]:
+def _overwritten_values(change: Change) -> Iterator[Finding]:
     for path, always, shown in (("idle_heartbeat", SECOND, "1s"), ("flow_control", True, "true")):
         written = getattr(change.terms, path, None)
         if written is not None and written != always:

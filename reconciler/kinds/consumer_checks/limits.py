@@ -9,7 +9,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_checks.neighbours import allowed, consumers_of, max_ack_pending, stream_of
+from reconciler.kinds.consumer_checks.neighbours import account_limit, consumers_of, max_ack_pending, stream_of
 from reconciler.kinds.stream_config.upgrades import CAP, CAPPED_SINCE
 from reconciler.model.resource import Config
 from reconciler.model.units import show_duration
@@ -29,7 +29,7 @@ def consumer_beyond_limits(change: Change, view: View) -> Iterator[Finding]:
     pending, idle = max_ack_pending(change, stream), change.becomes("inactive_threshold") or 0
     for limit, whose in (
         (limits.get("max_ack_pending") or 0, "the stream's consumer_limits allow"),
-        (allowed("max_ack_pending", change, view), "the account allows"),
+        (account_limit("max_ack_pending", change, view), "the account allows"),
     ):
         if 0 < limit < pending:
             yield Finding(
@@ -102,7 +102,7 @@ def too_many_consumers(change: Change, view: View) -> Found:
     lifted that limit, consent: `allow: [{code: CO591, reason: …}]`.
     """
     stream = stream_of(change, view)
-    limit, whose = _limit(change, stream or {}, view)
+    limit, whose = _lowest_limit(change, stream or {}, view)
     count = len(consumers_of(change, view).names)
     if stream is None or limit is None or count <= limit:
         return None
@@ -122,9 +122,9 @@ OWN, ACCOUNT, HIDDEN = (
 )
 
 
-def _limit(change: Change, stream: Config, view: View) -> tuple[int | None, str]:
+def _lowest_limit(change: Change, stream: Config, view: View) -> tuple[int | None, str]:
     own = stream.get("max_consumers") or 0
-    account = allowed("max_consumers", change, view)
+    account = account_limit("max_consumers", change, view)
     limits = [(limit, whose) for limit, whose in ((own, OWN), (account, ACCOUNT)) if limit > 0]
     if not limits and view.target.version >= CAPPED_SINCE:
         return CAP, HIDDEN

@@ -52,7 +52,7 @@ def objections(
     """What is wrong with `config`, or else with what is desired. A server judges all of it on every write. If it
     accepts something doomed, reconciler refuses it when it is new, and only mentions it when it was there before."""
     version = view.target.version
-    relevant = checks if change.action in WRITES else _outliving(checks, version)
+    relevant = checks if change.action in WRITES else _checks_of_live(checks, version)
     if not relevant:
         return  # nearly always where nothing changes, and thousands of times in a plan
     config = config if config is not None else change.desired.sent if change.desired else {}
@@ -64,19 +64,19 @@ def objections(
         yield Finding(
             outcome=Outcome.REFUSED if refused or _is_our_refusal(check, change) else Outcome.WARNS,
             path=check.path,
-            message=check.says.format(value=value) + ("" if refused else _doom(check)),
+            message=check.says.format(value=value) + ("" if refused else _doom_clause(check)),
             fix=check.fix,
             reaction=Reaction.REFUSES if refused else check.reaction,
         )
 
 
 @cache
-def _outliving(checks: tuple[Check, ...], version: Version) -> tuple[Check, ...]:
+def _checks_of_live(checks: tuple[Check, ...], version: Version) -> tuple[Check, ...]:
     """Checks that a live object can fail, since this server does not refuse them."""
     return tuple(check for check in checks if not check.refused_by(version))
 
 
-def _doom(check: Check) -> str:
+def _doom_clause(check: Check) -> str:
     if check.reaction is not Reaction.DOOMS:
         return ""
     return f"; this server accepts it, and nats-server {check.since.short} loses the consumer when it starts"

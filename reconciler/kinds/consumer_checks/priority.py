@@ -38,7 +38,7 @@ def bad_priority_group(change: Change, _view: View) -> Iterator[Finding]:
             )
 
 
-def _unled(path: str, err_code: int) -> Check:
+def _policy_check(path: str, err_code: int) -> Check:
     return Check(
         path=path,
         wrong=lambda c: c.get(path) and not c.get("priority_policy"),
@@ -51,7 +51,7 @@ def _unled(path: str, err_code: int) -> Check:
     )
 
 
-UNLED = (_unled("priority_groups", 10196), _unled("priority_timeout", 10197))
+UNLED = (_policy_check("priority_groups", 10196), _policy_check("priority_timeout", 10197))
 
 
 @rule("CO572", "groups-without-policy", on=ALL, err_code=codes(UNLED))

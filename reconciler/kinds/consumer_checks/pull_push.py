@@ -26,7 +26,7 @@ def pushes(config: Config) -> bool:
     return bool(config.get("deliver_subject"))
 
 
-def by_flow(config: Config) -> bool:
+def acknowledges_by_flow(config: Config) -> bool:
     """The server then sets push options itself, and asks for a push consumer with an error of its own."""
     return config.get("ack_policy") == "flow_control"
 
@@ -34,7 +34,7 @@ def by_flow(config: Config) -> bool:
 def _push_only(path: str, err_code: int) -> Check:
     return Check(
         path=path,
-        wrong=lambda c: c.get(path) and not pushes(c) and not by_flow(c),
+        wrong=lambda c: c.get(path) and not pushes(c) and not acknowledges_by_flow(c),
         says=f"{path} is for push consumers; clients pull from this one",
         fix=PUSH_ONLY.format(path),
         err_code=err_code,

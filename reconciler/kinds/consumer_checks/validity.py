@@ -18,7 +18,7 @@ from reconciler.model.resource import Config
 MILLISECOND = 1_000_000
 
 
-def _starts_elsewhere(policy: str, start: str) -> Check:
+def _start_without_policy(policy: str, start: str) -> Check:
     return Check(
         path=start,
         wrong=lambda c: c.get(start) and c.get("deliver_policy") != policy,
@@ -28,7 +28,7 @@ def _starts_elsewhere(policy: str, start: str) -> Check:
     )
 
 
-def _lacks_start(policy: str, start: str) -> Check:
+def _policy_without_start(policy: str, start: str) -> Check:
     return Check(
         path="deliver_policy",
         wrong=lambda c: c.get("deliver_policy") == policy and not c.get(start),
@@ -39,10 +39,10 @@ def _lacks_start(policy: str, start: str) -> Check:
 
 
 STARTS = (
-    _starts_elsewhere("by_start_sequence", "opt_start_seq"),
-    _lacks_start("by_start_sequence", "opt_start_seq"),
-    _starts_elsewhere("by_start_time", "opt_start_time"),
-    _lacks_start("by_start_time", "opt_start_time"),
+    _start_without_policy("by_start_sequence", "opt_start_seq"),
+    _policy_without_start("by_start_sequence", "opt_start_seq"),
+    _start_without_policy("by_start_time", "opt_start_time"),
+    _policy_without_start("by_start_time", "opt_start_time"),
     Check(
         path="deliver_policy",
         wrong=lambda c: c.get("deliver_policy") == "last_per_subject" and not filters_of(c),
@@ -112,10 +112,10 @@ def more_waits_than_deliveries(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: shorten `backoff` to at most `max_deliver` entries, or raise `max_deliver`.
     """
-    return objections(LISTS, change, view, _with_kept_negative(change))
+    return objections(LISTS, change, view, _config_with_kept_negative(change))
 
 
-def _with_kept_negative(change: Change) -> Config | None:
+def _config_with_kept_negative(change: Change) -> Config | None:
     """2.11 keeps a `max_deliver` below -1. For reconciler that means no limit, but the server's own check treats it as
     a limit."""
     if change.desired is None or change.raw.get("max_deliver", -1) >= -1 or change.touches("max_deliver"):

@@ -71,7 +71,7 @@ def settle(body: Config, target: Target, *, parent: Config | None = None) -> Set
     _flow_controlled(config, target.version)
     _first_backoff(config)
     _pinned_timeout(config, body, target.version)
-    filled = _filled(config, target, parent or {})
+    filled = _filled_fields(config, target, parent or {})
     config |= {field: default.value for field, default in filled.items() if default.value is not None}
     return Settled(config=config, filled=filled, follows=followed(written, config, FOLLOWS))
 
@@ -109,10 +109,10 @@ def _pinned_timeout(config: dict[str, Json], body: Config, version: Version) -> 
         config.setdefault("priority_timeout", PINNED_TIMEOUT)
 
 
-def _filled(config: Config, target: Target, parent: Config) -> dict[str, ServerDefault]:
+def _filled_fields(config: Config, target: Target, parent: Config) -> dict[str, ServerDefault]:
     """What the server fills in for fields that the file leaves out."""
     limits = parent.get("consumer_limits") or {}
-    fills = _fills(
+    fills = _server_defaults(
         "deliver_subject" not in config, "ack_policy" in config, target.limits.get("max_ack_pending") or 0,
         limits.get("max_ack_pending") or 0, limits.get("inactive_threshold") or 0,
     )  # fmt: skip
@@ -129,7 +129,7 @@ _IN_FLIGHT = ServerDefault(MAX_ACK_PENDING, most=MAX_ACK_PENDING)
 
 
 @lru_cache(maxsize=64)
-def _fills(
+def _server_defaults(
     is_pull: bool, is_acknowledged: bool, allowed: int, most_in_flight: int, threshold: int
 ) -> Mapping[str, ServerDefault]:
     """By field. The last two numbers are inherited from the stream; thousands of consumers are filled in alike."""

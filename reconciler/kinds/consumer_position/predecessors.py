@@ -12,7 +12,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.engine.bindings import first_asked
 from reconciler.kinds.consumer_checks.neighbours import changes_of
-from reconciler.kinds.consumer_position.counts import counting, number_of, takes_all
+from reconciler.kinds.consumer_position.counts import count_questions, takes_all, total_count
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.effects.unprocessed import undelivered
 from reconciler.kinds.fields.words import amount, listed
@@ -50,11 +50,14 @@ class Predecessor:
 def questions(change: Change, view: View) -> Iterator[Question]:
     """How many messages that the new consumer gets are stored before and after the position of the others."""
     earlier = predecessors(change, view)
-    yield from _taken(change, earlier) if len(earlier) > 1 else ()
+    yield from _taken_questions(change, earlier) if len(earlier) > 1 else ()
     for consumer in earlier:
-        yield from counting(consumer.stream, consumer.subjects, consumer.start)
+        yield from count_questions(consumer.stream, consumer.subjects, consumer.start)
         for subjects in (consumer.subjects, consumer.held, consumer.kept):
-            yield from (*counting(consumer.stream, subjects), *counting(consumer.stream, subjects, consumer.reached))
+            yield from (
+                *count_questions(consumer.stream, subjects),
+                *count_questions(consumer.stream, subjects, consumer.reached),
+            )
 
 
 def predecessors(change: Change, view: View) -> list[Predecessor]:
@@ -123,54 +126,54 @@ def delivered_before(change: Change, view: View) -> Amount:
     """How many stored messages the new consumer delivers that a predecessor has delivered. Several may have delivered the
     same."""
     earlier = predecessors(change, view)
-    each = [_delivered(consumer, view) for consumer in earlier]
+    each = [_delivered_by(consumer, view) for consumer in earlier]
     if not any(meets(consumer.subjects, other.subjects) for consumer, other in combinations(earlier, 2)):
         return total(each)
-    stored = number_of(_taken(change, earlier), view)
+    stored = total_count(_taken_questions(change, earlier), view)
     most = sum(consumer.most for consumer in each)
     return Amount(max(consumer.least for consumer in each), most if stored is None else min(most, stored))
 
 
-def _taken(change: Change, earlier: Sequence[Predecessor]) -> list[MessagesFrom]:
+def _taken_questions(change: Change, earlier: Sequence[Predecessor]) -> list[MessagesFrom]:
     """What the new consumer takes of all that is stored."""
-    return counting(change.address.stream, wanted(change), earlier[0].start)
+    return count_questions(change.address.stream, wanted(change), earlier[0].start)
 
 
-def _delivered(consumer: Predecessor, view: View) -> Amount:
+def _delivered_by(consumer: Predecessor, view: View) -> Amount:
     stored, later = (
-        number_of(counting(consumer.stream, consumer.subjects, consumer.start), view),
-        _later(consumer, view),
+        total_count(count_questions(consumer.stream, consumer.subjects, consumer.start), view),
+        _stored_after(consumer, view),
     )
     if stored is not None and later is not None:
         most = max(0, stored - later.least)
-        return Amount(min(max(0, stored - later.most), max(0, most - _passed_over(consumer, view))), most)
+        return Amount(min(max(0, stored - later.most), max(0, most - _possibly_passed_over(consumer, view))), most)
     state = view.snapshot.streams[consumer.stream].get("state") or {}
     passed = max(
         0, min(int(state.get("messages", 0)), consumer.reached - max(consumer.start, int(state.get("first_seq", 1))))
     )
-    of_all = number_of(counting(consumer.stream, consumer.subjects), view)
+    of_all = total_count(count_questions(consumer.stream, consumer.subjects), view)
     return Amount(0, min([passed, *(number for number in (stored, of_all) if number is not None)]))
 
 
-def _passed_over(consumer: Predecessor, view: View) -> int:
+def _possibly_passed_over(consumer: Predecessor, view: View) -> int:
     """How many of the messages before its position it may not have delivered: its filter may have been another one then, and a
     server never goes back. Deliveries tell, as many as there are messages."""
     held, later = (
-        number_of(asked, view)
+        total_count(asked, view)
         for asked in (
-            counting(consumer.stream, consumer.held),
-            counting(consumer.stream, consumer.held, consumer.reached),
+            count_questions(consumer.stream, consumer.held),
+            count_questions(consumer.stream, consumer.held, consumer.reached),
         )
     )
     return 0 if held is None or later is None else max(0, held - later - consumer.given)
 
 
-def _later(consumer: Predecessor, view: View) -> Amount | None:
+def _stored_after(consumer: Predecessor, view: View) -> Amount | None:
     """How many messages that the new one takes are stored after the position of the old one; None: nobody counted. Not every
     server counts from the middle of a stream; if the new one takes all that the old one leaves, the server's own count of what
     is pending tells it."""
     counted, staying = (
-        number_of(counting(consumer.stream, subjects, consumer.reached), view)
+        total_count(count_questions(consumer.stream, subjects, consumer.reached), view)
         for subjects in (consumer.subjects, consumer.kept)
     )
     if counted is not None:
@@ -180,9 +183,9 @@ def _later(consumer: Predecessor, view: View) -> Amount | None:
     return Amount(max(0, consumer.pending.least - staying), max(0, consumer.pending.most - staying))
 
 
-def words(change: Change, view: View) -> str:
+def summary(change: Change, view: View) -> str:
     """What a reader has to know of it, as the end of a sentence; empty: nothing is redelivered."""
-    earlier = [consumer for consumer in predecessors(change, view) if _delivered(consumer, view).most]
+    earlier = [consumer for consumer in predecessors(change, view) if _delivered_by(consumer, view).most]
     if not earlier:
         return ""
     names, redelivered = listed([consumer.name for consumer in earlier]), delivered_before(change, view)
@@ -194,7 +197,7 @@ def words(change: Change, view: View) -> str:
     is_all = all(
         any(is_subset(mine, theirs) for consumer in earlier for theirs in consumer.held) for mine in wanted(change)
     )
-    if skips_nothing or not is_all or any(_passed_over(consumer, view) for consumer in earlier):
+    if skips_nothing or not is_all or any(_possibly_passed_over(consumer, view) for consumer in earlier):
         return clause  # nobody has delivered what the old filters left out
     if any(consumer.left < consumer.reached for consumer in earlier):
         where = "begin at the first message that was not acknowledged"

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_position.counts import number_of
+from reconciler.kinds.consumer_position.counts import total_count
 from reconciler.kinds.consumer_position.retention import is_interest, is_queue, retention_of
 from reconciler.kinds.effects.unprocessed import behind, filters, together
 from reconciler.kinds.subjects.filters import FILTERS
@@ -22,37 +22,37 @@ def questions(change: Change, view: View) -> Iterator[MessagesFrom]:
     """How many messages are stored up to the position of a consumer that goes or is recreated, if it gives up any."""
     if change.action in (Action.DELETE, Action.REPLACE) and _gives_up(change):
         if is_queue(change, view):
-            yield from _both_sides(change, _delivered(change))
+            yield from _count_questions(change, _delivered_sequence(change))
         elif is_interest(change, view):
-            yield from _both_sides(change, _floor(change))
+            yield from _count_questions(change, _floor_sequence(change))
 
 
 def left_in_queue(change: Change, view: View) -> int:
     """How many messages of a work queue up to the last one delivered are still stored, at most: in flight, or given up. 0: it
     gives up none, or the stream is no work queue yet."""
     is_work_queue = retention_of(change.address.stream, view) == "workqueue"
-    return _stored_up_to(_delivered(change), change, view) if is_work_queue and _gives_up(change) else 0
+    return _stored_up_to(_delivered_sequence(change), change, view) if is_work_queue and _gives_up(change) else 0
 
 
-def unwanted(change: Change, view: View) -> int:
+def unclaimed_messages(change: Change, view: View) -> int:
     """How many messages an interest stream deletes with a consumer beside those that it still wanted, at most: what no consumer
     wants after its last acknowledged message, and before that what it gave up."""
     stream = change.address.stream
     parent = view.changes.get(Address.of("stream", stream))
     if not change.live or retention_of(stream, view) != "interest" or (parent and parent.action is Action.DELETE):
         return 0
-    own_names, state = {one.name for one in (change.address, change.origin) if one}, _state(change, view)
-    info, others = change.live.state, [*_staying(stream, own_names, view)]
-    stored = min(int(state.get("messages", 0)), int(state.get("last_seq", 0)) - _floor(change))
+    own_names, state = {one.name for one in (change.address, change.origin) if one}, _stream_state(change, view)
+    info, others = change.live.state, [*_other_consumers(stream, own_names, view)]
+    stored = min(int(state.get("messages", 0)), int(state.get("last_seq", 0)) - _floor_sequence(change))
     later = 0
     if change.action is Action.DELETE:  # one that is recreated gets what comes after its floor
-        later = max(0, stored - together(_wants(stream, one, view) for one in (info, *others)))
-    before = _stored_up_to(_floor(change), change, view) if _gives_up(change) else 0
-    wanted = together(_wants(stream, one, view) for one in others)
+        later = max(0, stored - together(_wanted_messages(stream, one, view) for one in (info, *others)))
+    before = _stored_up_to(_floor_sequence(change), change, view) if _gives_up(change) else 0
+    wanted = together(_wanted_messages(stream, one, view) for one in others)
     return later + max(0, before - max(0, wanted - stored))
 
 
-def _wants(stream: str, info: Info, view: View) -> tuple[Sequence[str], int]:
+def _wanted_messages(stream: str, info: Info, view: View) -> tuple[Sequence[str], int]:
     return filters(info["config"]), behind(stream, info, view).least
 
 
@@ -63,12 +63,12 @@ def _gives_up(change: Change) -> bool:
     return any((config.get("max_deliver") or -1) > 0 for config in (live, applied))
 
 
-def _delivered(change: Change) -> int:
+def _delivered_sequence(change: Change) -> int:
     """The sequence of the last message that it was given."""
     return _sequence(change, "delivered")
 
 
-def _floor(change: Change) -> int:
+def _floor_sequence(change: Change) -> int:
     """The sequence up to which all is acknowledged or given up."""
     return _sequence(change, "ack_floor")
 
@@ -78,7 +78,7 @@ def _sequence(change: Change, name: str) -> int:
     return int((info.get(name) or {}).get("stream_seq", 0))
 
 
-def _both_sides(change: Change, sequence: int) -> list[MessagesFrom]:
+def _count_questions(change: Change, sequence: int) -> list[MessagesFrom]:
     """What counts all that it matches, and what comes after this one."""
     subjects = filters(change.live.config if change.live else {})
     return [
@@ -90,11 +90,12 @@ def _both_sides(change: Change, sequence: int) -> list[MessagesFrom]:
 
 def _stored_up_to(sequence: int, change: Change, view: View) -> int:
     """How many stored messages that it matches have such numbers, at most."""
-    state = _state(change, view)
+    state = _stream_state(change, view)
     span = max(0, min(int(state.get("messages", 0)), sequence + 1 - max(1, int(state.get("first_seq", 0)))))
-    asked = _both_sides(change, sequence)
+    asked = _count_questions(change, sequence)
     stored, later = (
-        number_of([question for question in asked if (question.start == 1) is is_all], view) for is_all in (True, False)
+        total_count([question for question in asked if (question.start == 1) is is_all], view)
+        for is_all in (True, False)
     )
     if stored is None:
         return span
@@ -102,11 +103,11 @@ def _stored_up_to(sequence: int, change: Change, view: View) -> int:
     return min(span, max(0, stored - (pending if later is None else later)))
 
 
-def _state(change: Change, view: View) -> Info:
+def _stream_state(change: Change, view: View) -> Info:
     return (view.snapshot.streams.get(change.address.stream) or {}).get("state") or {}
 
 
-def _staying(stream: str, own: Collection[str], view: View) -> Iterator[Info]:
+def _other_consumers(stream: str, own: Collection[str], view: View) -> Iterator[Info]:
     """The other consumers, also of copies, that want afterwards what they want now."""
     for infos in (view.snapshot.consumers, view.snapshot.copiers):
         for name, info in ((name, info) for name, info in infos.get(stream, {}).items() if name not in own):

@@ -53,7 +53,7 @@ def bad_partitioning_filter(change: Change, _view: View) -> Iterator[Finding]:
         yield from filter_problems(f"partitioning_filters[{index}]", filter_)
         for earlier in filters[:index]:
             if collide(filter_["filter"], earlier["filter"]):
-                yield _bad(
+                yield _refusal(
                     f"partitioning_filters[{index}].filter",
                     f"filter `{filter_['filter']}` overlaps with `{earlier['filter']}`",
                     "let every subject match only one filter",
@@ -65,27 +65,27 @@ def filter_problems(path: str, item: Json) -> Iterator[Finding]:
     tokens = item["filter"].split(".")
     stars, numbers = tokens.count("*"), item["partitioning_wildcards"]
     if not is_valid(item["filter"]):
-        yield _bad(
+        yield _refusal(
             f"{path}.filter",
             f"`{item['filter']}` is not a valid subject",
             "write tokens between single dots, `>` only at the end",
         )
         return
     if not stars and tokens[-1] != ">":
-        yield _bad(
+        yield _refusal(
             f"{path}.filter",
             f"filter `{item['filter']}` has no wildcard to partition by",
             "use a `*`, or end it in `>`",
         )
     for position, number in enumerate(numbers):
         if not 1 <= number <= stars:
-            yield _bad(
+            yield _refusal(
                 f"{path}.partitioning_wildcards[{position}]",
                 f"`{item['filter']}` has no wildcard {number}",
                 f"count its `*` from 1 to {stars}" if stars else "leave the list empty: the filter has no `*`",
             )
         elif number in numbers[:position]:
-            yield _bad(
+            yield _refusal(
                 f"{path}.partitioning_wildcards[{position}]",
                 f"wildcard {number} is listed twice",
                 "list each wildcard once",
@@ -104,12 +104,12 @@ def mappings_with_several_filters(change: Change, _view: View) -> Found:
         return None
     if change.action is Action.UPDATE and not change.touches(*MEMBERSHIP, "partitioning_filters"):
         return None
-    return _bad(
+    return _refusal(
         "member_mappings",
         "with several partitioning filters, no member of a mapped group can ever consume",
         "use one filter, or plain members",
     )
 
 
-def _bad(path: str, message: str, fix: str) -> Finding:
+def _refusal(path: str, message: str, fix: str) -> Finding:
     return Finding(outcome=Outcome.REFUSED, path=path, message=message, fix=fix)

@@ -19,7 +19,7 @@ from reconciler.model.wire.steps import Call, Step
 Info = Mapping[str, Json]
 
 
-def members_gone(change: Change, view: View) -> Step:
+def members_gone_gate(change: Change, view: View) -> Step:
     """A step that waits until nobody reads the queue any more."""
     name = stream_name(*change.address.names)
     return Step(
@@ -32,10 +32,10 @@ def members_gone(change: Change, view: View) -> Step:
     )
 
 
-def members_back(change: Change, view: View, written: Step) -> Step | None:
+def members_back_gate(change: Change, view: View, written: Step) -> Step | None:
     """A step that waits until the members that consumed before consume again, with the partitions of the new membership
     that was `written`."""
-    queue, awaited = stream_name(*change.address.names), _awaited(change, view)
+    queue, awaited = stream_name(*change.address.names), _awaited_partitions(change, view)
     if not awaited:
         return None
     return Step(
@@ -43,13 +43,13 @@ def members_back(change: Change, view: View, written: Step) -> Step | None:
         call=Call.GATE_MEMBERS_BACK,
         on=(queue,),
         address=str(change.address),
-        body={"partitions": awaited, **_waits(queue, view), "record": [*written.on]},
+        body={"partitions": awaited, **_wait_times(queue, view), "record": [*written.on]},
         after=(written.id,),
         effect=f"check that {', '.join(awaited)} consume again",
     )
 
 
-def leaving(change: Change, view: View) -> Iterable[Consequence]:
+def leaving_consequences(change: Change, view: View) -> Iterable[Consequence]:
     """For whom an apply waits before it deletes the queue, and how long at most."""
     name = stream_name(*change.address.names)
     reading = sorted(view.snapshot.consumers.get(name, {}))
@@ -61,28 +61,32 @@ def leaving(change: Change, view: View) -> Iterable[Consequence]:
         )
 
 
-def waiting(change: Change, view: View) -> Iterable[Consequence]:
+def waiting_consequences(change: Change, view: View) -> Iterable[Consequence]:
     """For whom an apply of a membership waits, and how long at most."""
-    if change.action is Action.UPDATE and change.touches(*MEMBERSHIP) and (awaited := _awaited(change, view)):
-        longest = -(-_waits(stream_name(*change.address.names), view)["timeout"] // SECOND) * SECOND
+    if (
+        change.action is Action.UPDATE
+        and change.touches(*MEMBERSHIP)
+        and (awaited := _awaited_partitions(change, view))
+    ):
+        longest = -(-_wait_times(stream_name(*change.address.names), view)["timeout"] // SECOND) * SECOND
         yield Consequence(message=f"Apply waits up to {show_duration(longest)} for {few([*awaited])} to consume again")
 
 
-def _awaited(change: Change, view: View) -> dict[str, list[int]]:
+def _awaited_partitions(change: Change, view: View) -> dict[str, list[int]]:
     """The partitions of the new membership of those that consume now."""
     consumers = view.snapshot.consumers.get(stream_name(*change.address.names), {})
     wanted = by_owner(owners(change.wanted))
     return {name: numbers for name, numbers in wanted.items() if name in consumers and has_a_client(consumers[name])}
 
 
-def _waits(queue: str, view: View) -> dict[str, int]:
+def _wait_times(queue: str, view: View) -> dict[str, int]:
     """How long a member may be kept from its partitions, when it tries again, and when nobody need wait any more."""
     consumers = view.snapshot.consumers[queue].values()
-    hold, retry = longest_held(consumers), tries_again(consumers)
+    hold, retry = longest_hold(consumers), retry_time(consumers)
     return {"held": hold, "again": retry, "timeout": hold + retry + SECOND}
 
 
-def longest_held(consumers: Iterable[Info]) -> int:
+def longest_hold(consumers: Iterable[Info]) -> int:
     """Nanoseconds for which a member that has ended keeps its partitions from the others; the server refuses these that
     long (10100).
 
@@ -92,7 +96,7 @@ def longest_held(consumers: Iterable[Info]) -> int:
     return SECOND + max(_nanoseconds(info, "ack_wait") + _nanoseconds(info, "inactive_threshold") for info in consumers)
 
 
-def tries_again(consumers: Iterable[Info]) -> int:
+def retry_time(consumers: Iterable[Info]) -> int:
     """Nanoseconds after which refused members try again at the latest: an ack wait and half a second."""
     return SECOND // 2 + max(_nanoseconds(info, "ack_wait") for info in consumers)
 

@@ -33,7 +33,7 @@ def _is_filled_again(change: Change) -> bool:
     return change.action is Action.REPLACE or is_made_again
 
 
-def caught_up(change: Change, view: View, group: Config) -> Iterator[Step]:
+def catch_up_gate(change: Change, view: View, group: Config) -> Iterator[Step]:
     """Waits until the new queue has all that its source holds for it, if the source is cut afterwards."""
     if cut_afterwards(change, view) is None:
         return

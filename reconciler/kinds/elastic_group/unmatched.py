@@ -21,7 +21,7 @@ def questions(change: Change) -> list[MessagesFrom]:
     return [MessagesFrom(stream=queue, start=1, filter=f"*.{one}") for one in meets(*_filters(change))]
 
 
-def unmatched(change: Change, queued: int, view: View) -> Amount:
+def unmatched_messages(change: Change, queued: int, view: View) -> Amount:
     """How many of the queued messages no filter matches any more."""
     if not leaves_out(change):
         return exactly(0)
@@ -46,8 +46,8 @@ def _filters(change: Change) -> tuple[Sequence[str], Sequence[str]]:
     """Filters of the group before and after; none if it did not exist before, or is not wanted."""
     if not (change.live and change.desired):
         return (), ()
-    return _of(change.live.config), _of(change.desired.config)
+    return _filters_of(change.live.config), _filters_of(change.desired.config)
 
 
-def _of(group: Config) -> list[str]:
+def _filters_of(group: Config) -> list[str]:
     return [one["src"] for one in transforms(group)]

@@ -16,13 +16,13 @@ from reconciler.model.resource import Address
 
 def recipe(renaming: Renaming) -> list[str]:
     """Steps that move the members to a new group, which does not know what the old one has processed."""
-    return RECIPES.get((renaming.old.kind, renaming.retention), _again)(renaming)
+    return RECIPES.get((renaming.old.kind, renaming.retention), _recipe_from_start)(renaming)
 
 
-def _again(renaming: Renaming) -> list[str]:
+def _recipe_from_start(renaming: Renaming) -> list[str]:
     old, new = renaming.old, renaming.new
     return [
-        f"Stop the members of {old.name} when nothing waits for them any more: {shown(old)}",
+        f"Stop the members of {old.name} when nothing waits for them any more: {show_command(old)}",
         f"Declare {new.name} with those members, and apply. It starts with everything that {old.stream} holds, so its members "
         f"process again what {old.name} has processed of that. Start them with the new name when they are ready for that.",
     ]
@@ -31,17 +31,17 @@ def _again(renaming: Renaming) -> list[str]:
 def _through_an_empty_stream(renaming: Renaming) -> list[str]:
     old, new = renaming.old, renaming.new
     return [
-        *emptied(renaming),
+        *emptying_steps(renaming),
         f"Declare {new.name} with those members, and apply. Start them with the new name.",
-        f"Publish again only {_later(renaming)}after the next step{_copying(renaming)}. Both groups get what is published before, and "
-        f"what then waits in the queue of {old.name} is deleted with it.{_counted(renaming)}",
+        f"Publish again only {_delay(renaming)}after the next step{_copying(renaming)}. Both groups get what is published before, and "
+        f"what then waits in the queue of {old.name} is deleted with it.{_reader_count_clause(renaming)}",
     ]
 
 
 def _one_after_the_other(renaming: Renaming) -> list[str]:
     old, new = renaming.old, renaming.new
     return [
-        f"Stop the members of {old.name} when nothing is in flight any more: {shown(old)}. What waits stays in {old.stream}, and "
+        f"Stop the members of {old.name} when nothing is in flight any more: {show_command(old)}. What waits stays in {old.stream}, and "
         "so does what is published meanwhile.",
         f"Declare {new.name} with those members, and apply.",
         f"Start them with the new name after the next step: until then the server refuses consumers whose filters overlap with "
@@ -58,32 +58,32 @@ RECIPES: Mapping[tuple[str, str], Callable[[Renaming], list[str]]] = {
 again."""
 
 
-def declared_again(renaming: Renaming) -> str:
+def redeclaration_recipe(renaming: Renaming) -> str:
     """The way of an elastic group to settings that it cannot take, if it cannot be recreated at its position either. It
     keeps its name."""
     group = renaming.old
     removal = f"Write removed: [{{address: {group}, reason: …}}] instead of its declaration, and apply."
     if renaming.retention == "limits":
         steps = [
-            f"Stop the members of {group.name} when nothing waits for them any more: {shown(group)}",
+            f"Stop the members of {group.name} when nothing waits for them any more: {show_command(group)}",
             removal,
             f"Declare it again with the new settings, and apply. It starts with everything that {group.stream} holds, so its members "
             "process that again. Start them when they are ready for that.",
         ]
     else:
-        after = f" only {later}after the removal" if (later := _later(renaming)) else ""
+        after = f" only {later}after the removal" if (later := _delay(renaming)) else ""
         steps = [
-            *emptied(renaming),
+            *emptying_steps(renaming),
             removal,
             "Declare it again with the new settings, and apply. Start its members.",
-            f"Publish again{after}{_copying(renaming)}.{_counted(renaming)}",
+            f"Publish again{after}{_copying(renaming)}.{_reader_count_clause(renaming)}",
         ]
     return "remove it, and declare it again:\n" + "\n".join(
         f"  {number}. {text}" for number, text in enumerate(steps, 1)
     )
 
 
-def emptied(renaming: Renaming) -> list[str]:
+def emptying_steps(renaming: Renaming) -> list[str]:
     """Steps after which neither the stream nor the queue of an elastic group holds a message that the group takes."""
     old, new, stream = renaming.old, renaming.new, renaming.old.stream
     filters = [filter_["filter"] for filter_ in renaming.live.get("partitioning_filters") or ()]
@@ -93,13 +93,13 @@ def emptied(renaming: Renaming) -> list[str]:
         f"{new.name} process them again."
     )
     return [
-        f"Stop what publishes to {stream}. When nothing waits for the members of {old.name} any more, stop them: {shown(old)}",
+        f"Stop what publishes to {stream}. When nothing waits for the members of {old.name} any more, stop them: {show_command(old)}",
         f"Wait until {stream} holds no {messages} (nats stream subjects {stream}): {new.name} copies what it finds there, and its "
         f"members would process it again.{leftovers if _is_counted_on(renaming) else ''}",
     ]
 
 
-def shown(group: Address) -> str:
+def show_command(group: Address) -> str:
     """The command that shows what waits for the members of a group."""
     return f"reconciler groups show {group.stream}/{group.name}"
 
@@ -120,11 +120,11 @@ def _is_counted_on(renaming: Renaming) -> bool:
     return renaming.retention == "workqueue" and renaming.version < V2_14
 
 
-def _later(renaming: Renaming) -> str:
+def _delay(renaming: Renaming) -> str:
     return f"{COUNTED_ON} seconds " if _is_counted_on(renaming) else ""
 
 
-def _counted(renaming: Renaming) -> str:
+def _reader_count_clause(renaming: Renaming) -> str:
     if not _is_counted_on(renaming):
         return ""
     stream = renaming.old.stream

@@ -139,7 +139,7 @@ def split_key(text: str) -> tuple[str, str] | None:
     return (stream, group) if dot and stream and group else None
 
 
-def found(names: tuple[str, str], entry: Entry) -> Record:
+def record_of(names: tuple[str, str], entry: Entry) -> Record:
     """The record of the group of this name. If no client accepts the name as a key, the record is broken."""
     bad_name = next((name for name in names if not NAME.fullmatch(name)), None)
     if bad_name is None:
@@ -161,11 +161,11 @@ def read(entry: Entry) -> Record:
         return Record(config={}, raw={}, revision=entry.revision, broken="it is not a JSON object")
     if shape_error := wrong_shape(raw):
         return Record(config={}, raw=raw, revision=entry.revision, broken=shape_error)
-    legacy = tuple(sorted(LEGACY_KEYS & raw.keys() - _harmless(raw)))
+    legacy = tuple(sorted(LEGACY_KEYS & raw.keys() - _harmless_keys(raw)))
     return Record(config=canonical(raw), raw=raw, revision=entry.revision, legacy=legacy)
 
 
-def _harmless(raw: Mapping[str, Json]) -> set[str]:
+def _harmless_keys(raw: Mapping[str, Json]) -> set[str]:
     """Nobody ever applied the `filter` of everything in an old static record."""
     return {"filter"} if raw.get("filter") in ("", ">", None) and "partitioning_wildcards" not in raw else set()
 

@@ -15,7 +15,7 @@ from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import amount, few, some
 from reconciler.kinds.group_records.group_record import durables, key, members
 from reconciler.kinds.group_records.group_steps import hindrance
-from reconciler.kinds.group_records.membership_rules import refused
+from reconciler.kinds.group_records.membership_rules import refusal
 from reconciler.kinds.subjects.subjects import collide, is_valid
 from reconciler.model.resource import Json
 
@@ -46,7 +46,7 @@ def unreadable(family: str, queue: str = "") -> Rule:
         """
         state = change.info
         if state.get("broken"):
-            return refused(
+            return refusal(
                 "",
                 f"the record of this group cannot be understood: {state['broken']}",
                 "repair or delete the record, with all members stopped",
@@ -57,8 +57,8 @@ def unreadable(family: str, queue: str = "") -> Rule:
             if change.action is Action.UPDATE and queue and change.was(queue) == "missing":
                 name = "-".join(change.address.names)
                 said = f"its queue {name} is gone, and apply does not create it: {form}"
-                return refused("", said, f"{way_out}; then apply creates {name}")
-            return refused("", f"{form}; running instances would end if it were rewritten", way_out)
+                return refusal("", said, f"{way_out}; then apply creates {name}")
+            return refusal("", f"{form}; running instances would end if it were rewritten", way_out)
         return None
 
     return rule(f"{family}509", "record-not-current", on=(Action.UPDATE, Action.DELETE), needs=("live",))(judge)
@@ -79,13 +79,13 @@ def unwritable(family: str, bucket: str) -> Rule:
         """
         info = view.snapshot.streams.get(f"KV_{bucket}")
         found = hindrance(info["config"], bucket, key(*change.address.names)) if info else None
-        return refused("", *found) if found else None
+        return refusal("", *found) if found else None
 
     on = (Action.CREATE, Action.UPDATE, Action.REPLACE, Action.DELETE)
     return rule(f"{family}546", "bucket-takes-no-record", on=on, needs=("live",), reaction=Reaction.REFUSES)(judge)
 
 
-def _queue_goes(change: Change, view: View) -> tuple[str, dict[str, int | Amount]] | None:
+def _queue_loss(change: Change, view: View) -> tuple[str, dict[str, int | Amount]] | None:
     queue = "-".join(change.address.names)
     info = view.snapshot.streams.get(queue, {})
     queued = info.get("state", {}).get("messages", 0)
@@ -95,7 +95,7 @@ def _queue_goes(change: Change, view: View) -> tuple[str, dict[str, int | Amount
     if unfinished := _in_flight(view.snapshot.consumers.get(queue, {}).values()):
         message += f", {some(unfinished)} of them delivered and not acknowledged"
         quantities["unacknowledged"] = unfinished
-    if retention := _deleting(change.address.stream, view):
+    if retention := _deleting_retention(change.address.stream, view):
         unless = " and nobody else wants" if retention == "interest" else ""
         is_late = view.target.version >= V2_14
         message += (
@@ -106,13 +106,13 @@ def _queue_goes(change: Change, view: View) -> tuple[str, dict[str, int | Amount
     return message, quantities
 
 
-def _deleting(stream: str, view: View) -> str:
+def _deleting_retention(stream: str, view: View) -> str:
     """The retention of a stream that deletes what a group has copied; empty where it keeps that."""
     retention = str(view.snapshot.streams.get(stream, {}).get("config", {}).get("retention", "limits"))
     return "" if retention == "limits" else retention
 
 
-def _positions_go(change: Change, view: View) -> tuple[str, dict[str, int | Amount]] | None:
+def _position_loss(change: Change, view: View) -> tuple[str, dict[str, int | Amount]] | None:
     """The stream keeps the messages that a static group divides; only the members' durables know how far the members
     have come."""
     infos = view.snapshot.consumers.get(change.address.stream, {})
@@ -125,7 +125,7 @@ def _positions_go(change: Change, view: View) -> tuple[str, dict[str, int | Amou
     counts = f"{amount(undelivered_messages, 'message')} not delivered yet, {some(unfinished)} not acknowledged"
     message = f"this deletes its members' consumers with their positions: {counts}"
     quantities: dict[str, int | Amount] = {"undelivered": undelivered_messages, "unacknowledged": unfinished}
-    if _deleting(change.address.stream, view) == "interest":
+    if _deleting_retention(change.address.stream, view) == "interest":
         is_shared = infos.keys() > names or view.snapshot.copiers.get(change.address.stream)
         unprocessed = total((undelivered_messages, exactly(unfinished)))
         dropped = Amount(0, unprocessed.most) if is_shared else unprocessed
@@ -152,7 +152,7 @@ def deletion(family: str) -> Rule:
         Instead: let the members process the queue first, or `forget:` the group, which leaves it as it is.
         """
         names = members(change.live.config if change.live else {})
-        lost = (_queue_goes if family == "EG" else _positions_go)(change, view)
+        lost = (_queue_loss if family == "EG" else _position_loss)(change, view)
         said, quantities = lost or ("", {})
         ends = f"its members stop consuming: {few(names)}" if names else ""
         if said or ends:
@@ -177,15 +177,15 @@ def unusable_filters(family: str, field: str) -> Rule:
         for index, one in enumerate(filters):
             path = f"{field}[{index}]"
             if not is_valid(one):
-                yield refused(
+                yield refusal(
                     path, f"`{one}` is not a valid subject", "write tokens between single dots, `>` only at the end"
                 )
             elif other := next((earlier for earlier in filters[:index] if collide(one, earlier)), None):
-                yield refused(
+                yield refusal(
                     path, f"filter `{one}` overlaps with `{other}`", "let every subject match only one filter"
                 )
         if len(filters) > 1 and change.becomes("member_mappings"):
-            yield refused(
+            yield refusal(
                 "member_mappings",
                 f"with several {field}, no member of a mapped group can ever consume",
                 "use one filter, or plain members",

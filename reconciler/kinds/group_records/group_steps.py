@@ -42,7 +42,7 @@ def recognise(kind: str, bucket: str, snapshot: Snapshot) -> Iterable[Resource]:
         names = group_record.split_key(text)
         if entry.deleted or names is None:
             continue
-        record = group_record.found(names, entry)
+        record = group_record.record_of(names, entry)
         state = {
             "record": record.raw,
             "revision": record.revision,
@@ -52,7 +52,7 @@ def recognise(kind: str, bucket: str, snapshot: Snapshot) -> Iterable[Resource]:
         yield Resource(address=Address(kind, names), config=record.config, state=state)
 
 
-def bucket(change: Change, name: str, view: View) -> Sequence[Step]:
+def bucket_creation(change: Change, name: str, view: View) -> Sequence[Step]:
     """The bucket of the records, in the reference's own shape; one step, however many groups need it."""
     if f"KV_{name}" in view.snapshot.streams:
         return ()
@@ -60,7 +60,7 @@ def bucket(change: Change, name: str, view: View) -> Sequence[Step]:
         "name": f"KV_{name}",
         "subjects": [f"$KV.{name}.>"],
         **group_record.BUCKET_SHAPE,
-        "num_replicas": replicas(view),
+        "num_replicas": bucket_replicas(view),
     }
     return (
         Step(
@@ -74,7 +74,7 @@ def bucket(change: Change, name: str, view: View) -> Sequence[Step]:
     )
 
 
-def replicas(view: View) -> int:
+def bucket_replicas(view: View) -> int:
     """As many as the stream with groups that has the most; nobody adjusts the bucket's own number later."""
     streams = {address.stream for address in view.desired if address.kind.endswith("_group")}
     numbers = [
@@ -85,7 +85,7 @@ def replicas(view: View) -> int:
     return max(numbers, default=1)
 
 
-def put(change: Change, bucket_name: str, value: str, view: View) -> Step:
+def record_creation(change: Change, bucket_name: str, value: str, view: View) -> Step:
     """A new record: the key must not exist, or hold the deletion marker that the plan saw."""
     key = group_record.key(*change.address.names)
     marker = view.snapshot.entries.get(bucket_name, {}).get(key)
@@ -121,7 +121,7 @@ def _entry(change: Change, bucket_name: str, call: Call, effect: str) -> Step:
     )
 
 
-def other_type(change: Change, view: View, kind: str, word: str) -> Found:
+def other_type_finding(change: Change, view: View, kind: str, word: str) -> Found:
     """A group of the same name but the other type is live."""
     other = Address(kind, change.address.names)
     if other not in view.live:

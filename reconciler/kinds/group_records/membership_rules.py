@@ -17,7 +17,7 @@ from reconciler.model.resource import Config
 LETTERS = "use letters, digits, `_`, `=` and `-`"
 
 
-def refused(path: str, message: str, fix: str) -> Finding:
+def refusal(path: str, message: str, fix: str) -> Finding:
     """A refusal that no consent lifts; `path` is empty if no field is at fault."""
     return Finding(outcome=Outcome.REFUSED, path=path, message=message, fix=fix)
 
@@ -37,16 +37,16 @@ def bad_name(family: str) -> Rule:
         for name in [f"{stream}-{group}"] if family == "EG" else durables(group, change.wanted):
             if len(name) > LONGEST_NAME and not name_problem(stream):
                 said = f"`{name}` is longer than {LONGEST_NAME} bytes, and servers refuse such a name"
-                yield refused("", said, "use shorter names")
+                yield refusal("", said, "use shorter names")
         named = (("group", group),) if name_problem(stream) else (("stream", stream), ("group", group))
         for what, name in named:  # an impossible stream name is the stream's own error
             if not NAME.fullmatch(name):
-                yield refused("", f"{what} name `{name}` cannot be part of a group's key", LETTERS)
+                yield refusal("", f"{what} name `{name}` cannot be part of a group's key", LETTERS)
         places = {"members": "members[{}]", "member_mappings": "member_mappings[{}].member"}
         for field, path in places.items():
             for index, member in enumerate(change.becomes(field) or ()):
                 if not NAME.fullmatch(member):
-                    yield refused(path.format(index), f"member name `{member}` cannot be a consumer's name", LETTERS)
+                    yield refusal(path.format(index), f"member name `{member}` cannot be a consumer's name", LETTERS)
 
     return rule(f"{family}542", "bad-group-name")(judge)
 
@@ -65,13 +65,13 @@ def bad_membership(family: str) -> Rule:
         config = change.wanted
         partitions = config.get("max_members", 0)
         if partitions < 1:
-            yield refused(
+            yield refusal(
                 "max_members",
                 f"max_members {partitions} is below 1, so the group would have no partition",
                 "choose a number from 1",
             )
         if partitions > MOST_PARTITIONS:
-            yield refused(
+            yield refusal(
                 "max_members",
                 f"max_members {partitions:_} needs far more filters than servers can serve",
                 f"choose a number up to {MOST_PARTITIONS:_}",
@@ -79,7 +79,7 @@ def bad_membership(family: str) -> Rule:
             return
         yield from _named_twice(change)
         if config.get("members") and config.get("member_mappings"):
-            yield refused("member_mappings", "members and member_mappings exclude each other", "keep one of them")
+            yield refusal("member_mappings", "members and member_mappings exclude each other", "keep one of them")
         if change.action is Action.CREATE or change.touches("members", "member_mappings", "max_members"):
             yield from _surplus(config, partitions)
             yield from _coverage(config, partitions)
@@ -92,7 +92,7 @@ def _named_twice(change: Change) -> Iterator[Finding]:
     names = [one.member for one in getattr(change.terms, "member_mappings", None) or ()]
     for index, name in enumerate(names):
         if name in names[:index]:
-            yield refused(
+            yield refusal(
                 f"member_mappings[{index}].member", f"member {name} is listed twice", "list its partitions in one place"
             )
 
@@ -101,7 +101,7 @@ def _surplus(config: Config, partitions: int) -> Iterator[Finding]:
     members = sorted(set(config.get("members") or ()), key=lambda name: name.encode())
     if len(members) > partitions > 0:
         idle = ", ".join(members[partitions:][:5])
-        yield refused(
+        yield refusal(
             "members",
             f"{len(members)} members share {partitions} partitions, and {idle} would own none",
             "leave out some members; more partitions need another group, or this one recreated",
@@ -124,16 +124,18 @@ def _coverage(config: Config, partitions: int) -> Iterator[Finding]:
     ):
         if numbers:
             clause = (
-                f"partition {numbers[0]} {singular}" if len(numbers) == 1 else f"partitions {_some(numbers)} {plural}"
+                f"partition {numbers[0]} {singular}"
+                if len(numbers) == 1
+                else f"partitions {_listed_numbers(numbers)} {plural}"
             )
-            yield refused("member_mappings", clause, fix)
+            yield refusal("member_mappings", clause, fix)
     if idle:
-        yield refused(
+        yield refusal(
             "member_mappings", f"with these mappings {', '.join(idle)} would own no partition", "leave out that member"
         )
 
 
-def _some(numbers: list[int]) -> str:
+def _listed_numbers(numbers: list[int]) -> str:
     return few([*map(str, numbers)], 10)
 
 

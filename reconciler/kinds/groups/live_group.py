@@ -21,7 +21,7 @@ JAVA, PYTHON = "orbit.java", "natsio-pcgroups"
 DIFFERENTLY = "nobody known"
 
 
-def of_record(group: Group) -> str:
+def record_writer(group: Group) -> str:
     """The likely writer of the record's spelling."""
     raw = group.record.raw
     if any("-" in name for name in group.record.legacy):
@@ -37,7 +37,7 @@ def of_record(group: Group) -> str:
     return GO
 
 
-def of_queue(group: Group) -> str | None:
+def queue_writer(group: Group) -> str | None:
     """The likely writer of the work-queue stream; `nobody known` if it fits no implementation. None: there is no
     stream."""
     if not group.is_elastic or group.queue is None or group.record.broken:
@@ -73,7 +73,7 @@ class Member:
     @property
     def pin(self) -> Pin | None:
         """The one client that its consumer serves; None if nobody is pinned, or if it has no consumer."""
-        return pin(self.info) if self.info else None
+        return pin_of(self.info) if self.info else None
 
     @property
     def waiting(self) -> int:
@@ -166,7 +166,7 @@ class Group:
         return int(self.queue["state"]["messages"]) if self.is_elastic and self.queue else None
 
 
-def pin(info: Info) -> Pin | None:
+def pin_of(info: Info) -> Pin | None:
     """The pinned client, as CONSUMER.INFO and CONSUMER.LIST report it."""
     for group in info.get("priority_groups") or ():
         client, since = group.get("pinned_client_id"), group.get("pinned_ts", ZERO)
@@ -186,7 +186,9 @@ def _groups(snapshot: Snapshot) -> Iterator[Group]:
             names = group_record.split_key(text)
             if names is None or entry.deleted:
                 continue
-            yield _group(snapshot, type_, names, group_record.found(names, entry), entry.value.decode(errors="replace"))
+            yield _group(
+                snapshot, type_, names, group_record.record_of(names, entry), entry.value.decode(errors="replace")
+            )
 
 
 def refreshed(group: Group, snapshot: Snapshot) -> Group:

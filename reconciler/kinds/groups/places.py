@@ -47,12 +47,12 @@ def depths(counts: Mapping[str, int], partitions: int) -> Depths:
     )
 
 
-def foreseen(counts: Mapping[str, int], group: Group) -> Depths:
+def foreseen_depths(counts: Mapping[str, int], group: Group) -> Depths:
     """How the subjects stored in the source would spread over the partitions, hashed here."""
-    return depths(Counter(_prefixed(counts, group)), group.partitions)
+    return depths(Counter(_counts_by_place(counts, group)), group.partitions)
 
 
-def _prefixed(counts: Mapping[str, int], group: Group) -> dict[str, int]:
+def _counts_by_place(counts: Mapping[str, int], group: Group) -> dict[str, int]:
     places = ((locate(subject, pattern), number) for subject, number in counts.items() for pattern in patterns(group))
     return {
         f"{place.partition}.{place.key}": number for place, number in places if place is not None and place.is_subject
@@ -90,16 +90,16 @@ def patterns(group: Group) -> list[Pattern]:
             for one in filters
         ]
     else:
-        candidates = _of_transform((group.source or {}).get("config", {}).get("subject_transform") or {})
-    return [pattern for pattern in candidates if _has_them(pattern.filter, pattern.wildcards)]
+        candidates = _transform_patterns((group.source or {}).get("config", {}).get("subject_transform") or {})
+    return [pattern for pattern in candidates if _has_wildcards(pattern.filter, pattern.wildcards)]
 
 
-def _has_them(filter_: str, wildcards: tuple[int, ...]) -> bool:
+def _has_wildcards(filter_: str, wildcards: tuple[int, ...]) -> bool:
     """A record made by hand may name wildcards that its filter lacks."""
     return all(0 < number <= filter_.split(".").count("*") for number in wildcards)
 
 
-def _of_transform(transform: dict[str, str]) -> list[Pattern]:
+def _transform_patterns(transform: dict[str, str]) -> list[Pattern]:
     call = partition_call(transform.get("dest", ""))
     if call is None:
         return []

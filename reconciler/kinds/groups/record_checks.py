@@ -9,7 +9,7 @@ from reconciler.kinds.elastic_group.filters import filter_problems
 from reconciler.kinds.elastic_group.queue_stream import NET
 from reconciler.kinds.fields.words import some
 from reconciler.kinds.groups.finding import Evidence, error, note, warning
-from reconciler.kinds.groups.live_group import BUCKETS, JAVA, Group, of_record
+from reconciler.kinds.groups.live_group import BUCKETS, JAVA, Group, record_writer
 from reconciler.model.diagnostic import Diagnostic
 
 STOPPED = "stop its members first, since they end, or misread the record, when it changes"
@@ -28,10 +28,10 @@ def broken(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
 def legacy(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """GR111: the record has keys of a historic form; only a note if its writer knows no other form."""
     if group.record.legacy:
-        severity = note if of_record(group) == JAVA else warning  # to whom that form is the current one
+        severity = note if record_writer(group) == JAVA else warning  # to whom that form is the current one
         yield severity(
             "GR111", group.address,
-            f"the record is in a historic form ({', '.join(group.record.legacy)}), as written by {of_record(group)}; current "
+            f"the record is in a historic form ({', '.join(group.record.legacy)}), as written by {record_writer(group)}; current "
             "instances ignore these keys, and permanently drop them with the next change of members",
             f"leave it as it is, or migrate it: reconciler groups migrate {group.stream}/{group.name}; {STOPPED}",
         )  # fmt: skip
@@ -70,7 +70,7 @@ def _coverage(mappings: dict[str, list[int]], partitions: int) -> Iterator[tuple
             yield f"partitions {', '.join(map(str, sorted(numbers)[:10]))} {problem}", fix
 
 
-def nobody(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+def no_members(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """GR131: the group has no members. Groups whose clients just join are left out."""
     if not group.record.broken and group.partitions and not group.owned and not is_of_joiners(group):
         yield warning(
@@ -93,7 +93,7 @@ def surplus(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
 def is_of_joiners(group: Group) -> bool:
     """The group has no members in its record, its implementation gives everything to whoever joins, and somebody has
     joined."""
-    return not group.owned and of_record(group) == NET and bool(group.consumers)
+    return not group.owned and record_writer(group) == NET and bool(group.consumers)
 
 
-CHECKS = (broken, legacy, invalid, nobody, surplus)
+CHECKS = (broken, legacy, invalid, no_members, surplus)

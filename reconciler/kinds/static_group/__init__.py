@@ -27,7 +27,7 @@ from reconciler.kinds.group_records import membership_rules as membership
 from reconciler.kinds.group_records.another_name import recipe
 from reconciler.kinds.group_records.group_record import durable, durables, members
 from reconciler.kinds.group_records.group_spec import OURS, GroupSpec, render_mappings, with_membership_left
-from reconciler.kinds.group_records.group_start import beginning, stored_messages
+from reconciler.kinds.group_records.group_start import start_consequences, stored_messages
 from reconciler.kinds.stream_config import calls
 from reconciler.model.resource import Declared, Json, Resource
 from reconciler.model.wire.snapshot import Snapshot
@@ -79,7 +79,10 @@ def _settle(declared: Declared, _context: Context) -> Resource:
 def _steps(change: Change, view: View) -> Sequence[Step]:
     if change.action is Action.CREATE and change.desired:
         record = group_record.write(change.desired.config, elastic=False)
-        return (*group_steps.bucket(change, BUCKET, view), group_steps.put(change, BUCKET, record, view))
+        return (
+            *group_steps.bucket_creation(change, BUCKET, view),
+            group_steps.record_creation(change, BUCKET, record, view),
+        )
     if change.action is Action.DELETE and change.live:
         gone = group_steps.delete_record(change, BUCKET)
         stream, group = change.address.names
@@ -125,7 +128,7 @@ def group_type_change(change: Change, view: View) -> Found:
 
     Instead: declare the static group under another name, and remove the elastic one when its queue is empty.
     """
-    return group_steps.other_type(change, view, "elastic_group", "elastic")
+    return group_steps.other_type_finding(change, view, "elastic_group", "elastic")
 
 
 @rule("SG312", "group-made-again", on=(Action.CREATE,), needs=("live",), reaction=Reaction.HARMS)
@@ -166,7 +169,7 @@ def _positions(lost: Sequence[str]) -> str:
     return f"with it the position{'s' if len(lost) > 1 else ''} of {few(lost, 3)}"
 
 
-def _consumers(change: Change, view: View) -> dict[str, Mapping[str, Json] | None]:
+def _consumer_infos(change: Change, view: View) -> dict[str, Mapping[str, Json] | None]:
     """The consumer of each member; None: it does not exist."""
     stream, group = change.address.names
     consumers = view.snapshot.consumers.get(stream, {})
@@ -174,12 +177,12 @@ def _consumers(change: Change, view: View) -> dict[str, Mapping[str, Json] | Non
 
 
 def _without_consumer(change: Change, view: View) -> list[str]:
-    return [member for member, info in _consumers(change, view).items() if info is None]
+    return [member for member, info in _consumer_infos(change, view).items() if info is None]
 
 
-def _beginning(change: Change, view: View) -> Iterator[Consequence]:
+def _start_consequences(change: Change, view: View) -> Iterator[Consequence]:
     """Members whose consumers exist continue there."""
-    consumers, unserved = _consumers(change, view).values(), _without_consumer(change, view)
+    consumers, unserved = _consumer_infos(change, view).values(), _without_consumer(change, view)
     remaining = total(behind(change.address.stream, info, view) for info in consumers if info)
     if is_made_again(change) and unserved and _retention(change, view) == "interest":
         deletion = f"When the consumer{'s' if len(unserved) > 1 else ''} of {few(unserved, 3)} {verb(len(unserved), 'were')} deleted"
@@ -188,7 +191,7 @@ def _beginning(change: Change, view: View) -> Iterator[Consequence]:
         to_process = f"{amount(remaining, 'message')} left to process"
         yield Consequence(message=f"Its members continue where their consumers stand: {to_process}")
     else:
-        yield from beginning(change, view, is_told=_starts_over(change, view))
+        yield from start_consequences(change, view, is_told=_starts_over(change, view))
 
 
 STATIC_GROUP = Kind(
@@ -204,7 +207,7 @@ STATIC_GROUP = Kind(
     claims=_claims,
     settle=_settle,
     steps=_steps,
-    consequences=_beginning,
+    consequences=_start_consequences,
     reads=lambda address, config: (
         SubjectsRead(address.stream, tuple(f"*.{one}" for one in config.get("filters") or ()) or (">",)),
     ),
