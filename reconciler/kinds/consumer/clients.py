@@ -81,7 +81,7 @@ def waiting_clients(change: Change, is_recreated: bool = False) -> str:
 
 
 def pulls_of_removed_groups(change: Change) -> str:
-    """What becomes of pulls of a removed group that wait, as those of a standby do. The pinned client's own one ends."""
+    """The fate of pulls of a removed group that wait, as those of a standby do. The pinned client's own one ends."""
     info = change.info
     if change.was("priority_policy") != ONE_AT_A_TIME or not info.get("num_waiting"):
         return ""

@@ -79,7 +79,7 @@ def _lost_reader_clause(pending: Amount, info: Info) -> str:
 
 
 def _fate_of_unread(change: Change, info: Info, unread: Amount, view: View) -> tuple[Amount, str]:
-    """What happens to the messages that it still wanted: how many are deleted, and the words for it."""
+    """The fate of the messages that it still wanted: how many are deleted, and the words for it."""
     stream_change = view.changes.get(Address.of("stream", change.address.stream))
     if stream_change and stream_change.action is Action.DELETE:
         is_one = unread.most == 1

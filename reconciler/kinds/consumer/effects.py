@@ -74,7 +74,7 @@ def _new_value_in_words(moved: MovedField) -> str:
 
 
 def _acknowledges(moved: MovedField) -> bool:
-    """It acknowledges before and after the change. Otherwise it is recreated, or stays as it is."""
+    """Does it acknowledge before and after the change? Otherwise it is recreated, or stays as it is."""
     return all(value_of("ack_policy") in ("explicit", "all") for value_of in (moved.change.was, moved.change.becomes))
 
 
@@ -162,7 +162,7 @@ def never_delivered_again(moved: MovedField) -> Iterable[Finding]:
 
 
 def _stored_until(stream: Config) -> str:
-    """What becomes of messages that a consumer gave up, as the end of a sentence."""
+    """The fate of messages that a consumer gave up, as the end of a sentence."""
     if not (is_work_queue(stream) or stream.get("retention") == "interest"):
         return ""
     deleted = [
@@ -209,7 +209,7 @@ def vanishes_when_idle(moved: MovedField) -> Iterable[Finding]:
 
 
 def _fate_when_deleted(unread: Amount, stream: Config) -> str:
-    """What happens to messages when their consumer is deleted, as the end of a sentence."""
+    """The fate of messages when their consumer is deleted, as the end of a sentence."""
     their = "loses its" if unread.most == 1 else "lose their"
     lose = f", and {amount(unread, 'message')} {their} reader" if unread.most else ""
     if stream.get("retention") != "interest":

@@ -75,10 +75,12 @@ class _Move:
 
     @property
     def narrows(self) -> bool:
+        """The new filter matches nothing that the old one did not match."""
         return all(any(is_subset(new, old) for old in self.before) for new in self.after)
 
     @property
     def widens(self) -> bool:
+        """The new filter matches all that the old one matched."""
         return all(any(is_subset(old, new) for new in self.after) for old in self.before)
 
     @property
@@ -339,7 +341,7 @@ def _ending_in_flight(flying: Amount, move: _Move, retention: str) -> Amount:
 
 
 def _starts_over(move: _Move, retention: str) -> bool:
-    """It starts over once the messages in flight are acknowledged, or had the time for it."""
+    """Does it start over, once the messages in flight are acknowledged, or had the time for it."""
     return retention == "workqueue" and not (move.narrows and move.point is None)
 
 
@@ -386,7 +388,7 @@ def others_of(change: Change, view: View) -> Iterator[Config]:
 
 
 def _fate_of_left_out(change: Change, move: _Move, retention: str, view: View) -> str:
-    """What happens to messages that the new filter leaves out, as the end of a sentence."""
+    """The fate of messages that the new filter leaves out, as the end of a sentence."""
     if retention == "interest":
         is_passed = any(collide(subject, other) for subject in move.left for other in passed_on(move.stream, view))
         passing_on = f", or stream {move.stream} passes their subjects on before" if is_passed else ""

@@ -80,7 +80,7 @@ class Handover(NamedTuple):
 
 @lru_cache(maxsize=4)
 def handovers(view: View) -> tuple[Handover, ...]:
-    """Computed once per view."""
+    """Pairs of consumers of which one takes over subjects that the other gives up; computed once per view."""
     return tuple(handover for changes in changes_of(view).values() for handover in _handovers_among(changes, view))
 
 

@@ -76,7 +76,7 @@ def _forgotten_warning(stream: str, name: str, consumer: str, is_present: bool) 
 
 
 def planned_replacement(change: Change, view: View) -> Replacement:
-    """Wherever the steps end, the position noted before tells where to continue."""
+    """The steps of a replacement; wherever they end, the position noted before tells where to continue."""
     name, start = change.address.name, position.start(change, view)
     placeholder_steps = [*_placeholder_steps(change, view)] if retention.is_interest(change, view) else []
     is_by_record = position.start_by_record(change, view) is not None

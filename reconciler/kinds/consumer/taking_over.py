@@ -29,7 +29,7 @@ def is_taken(change: Change, left: Sequence[str], view: View) -> bool:
 
 
 def fate_of_left(change: Change, before: Sequence[str], after: Sequence[str], view: View) -> str:
-    """What happens to messages of a work queue on the subjects that the consumer leaves, in words."""
+    """The fate of messages of a work queue on the subjects that the consumer leaves, in words."""
     left = [one for one in before if not any(is_subset(one, other) for other in after)]
     takers = {
         name: theirs

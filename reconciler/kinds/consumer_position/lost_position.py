@@ -79,7 +79,7 @@ def _redelivery_clause(change: Change, start: Start, view: View) -> str:
 
 
 def _earlier_consumer_clause(change: Change, view: View) -> str:
-    """That a consumer of this name was there; empty: none is known."""
+    """A clause that a consumer of this name was there; empty if none is known."""
     until = removed_consumer.recorded_until(change, view)
     if not (until or change.address in view.given_up):
         return ""
@@ -186,7 +186,7 @@ def _most_redelivered(policy: str, since: Amount | None, total: Amount, state: M
 def _gone_with_named_start(
     change: Change, beginning: str, start: Start, stood: int | None, view: View
 ) -> Finding | None:
-    """It had a position of its own, and a start that the file names is another one."""
+    """A finding if the file names another start than the position that it had."""
     if start.missed:
         return _consent_finding(change, f"{beginning}it starts at {start.words}", {"skipped": start.missed})
     named = change.becomes("opt_start_seq")

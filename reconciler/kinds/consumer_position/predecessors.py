@@ -61,7 +61,7 @@ def questions(change: Change, view: View) -> Iterator[Question]:
 
 
 def predecessors(change: Change, view: View) -> list[Predecessor]:
-    """Those of a consumer that is created and gets what its stream stores. A work queue stores only what nobody has
+    """Predecessors of a consumer that is created and gets what its stream stores. A work queue stores only what nobody has
     processed."""
     if change.action is not Action.CREATE or change.origin or (start := first_asked(change.wanted)) is None:
         return []
@@ -88,7 +88,7 @@ def _gives_up(change: Change) -> bool:
 
 
 def _predecessor(change: Change, subjects: Sequence[str], start: int, view: View) -> Predecessor | None:
-    """None: it has delivered nothing on these subjects, or its position is no sequence."""
+    """The predecessor; None if it has delivered nothing on these subjects, or its position is no sequence."""
     info = change.info
     delivered, is_listed = info.get("delivered") or {}, change.was("deliver_policy") == "last_per_subject"
     if not subjects or is_listed or not delivered.get("consumer_seq"):

@@ -138,7 +138,7 @@ class LostPosition(NamedTuple):
 
 
 def compare_with_record(change: Change, view: View) -> LostPosition | None:
-    """None: nobody recreated it, or nothing is lost with the old one, as far as anybody can tell."""
+    """The recreated consumer, compared with the record; None if it was not recreated, or nothing is known to be lost."""
     stream = stream_info(change, view).get("config") or {}
     if not change.made_anew or change.live is None or stream.get("retention") == "workqueue":
         return None  # a work queue holds exactly what is still to be done
@@ -178,7 +178,7 @@ def position_on_record(change: Change, view: View) -> int | None:
 
 
 def _had_not_begun(change: Change, view: View) -> bool:
-    """It had delivered nothing when it was recorded, and was to start at the first message."""
+    """Had it delivered nothing when it was recorded, and was it to start at the first message?"""
     seen = change.on_record.seen if change.on_record else {}
     return seen.get("at") == 0 and "next" not in seen and _is_same_stream(change, view)
 

@@ -77,7 +77,7 @@ def _fix_on_work_queue(fix: str | None) -> str | None:
 
 
 def _fix_after_power_cut(change: Change, path: str) -> str:
-    """It has a start that only a replacement gives it, and the bucket remembers no replacement."""
+    """A fix for a start that only a replacement gives, where the bucket remembers no replacement; else empty."""
     sequence = change.was("opt_start_seq")
     if (
         path not in BEGINS

@@ -33,7 +33,7 @@ def obsolete_start_fields(desired: Resource, live: Resource, snapshot: Snapshot)
 
 
 def has_delivered(live: Resource) -> bool:
-    """It has a past, so that where it was to start no longer matters."""
+    """Has it delivered anything, so that its start no longer matters?"""
     return bool((live.state.get("delivered") or {}).get("consumer_seq"))
 
 
@@ -139,7 +139,7 @@ def start_of(change: Change, view: View) -> Start | None:
 
 
 def has_holes(state: Config) -> bool:
-    """Were messages deleted between the first and the last one that the stream ever stored?"""
+    """Are messages missing between the first one still stored and the last one that the stream ever stored?"""
     messages = int(state.get("messages", 0))
     return bool(messages) and int(state.get("last_seq", 0)) - int(state.get("first_seq", 0)) >= messages
 

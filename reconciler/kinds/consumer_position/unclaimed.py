@@ -57,7 +57,7 @@ def _wanted_messages(stream: str, info: Info, view: View) -> tuple[Sequence[str]
 
 
 def _gives_up(change: Change) -> bool:
-    """It has a limit of deliveries, or had one when it was applied."""
+    """Does it have a limit of deliveries, or did it have one when it was applied?"""
     applied = change.on_record.applied if change.on_record else {}
     live = change.live.config if change.live else {}
     return any((config.get("max_deliver") or -1) > 0 for config in (live, applied))

@@ -193,7 +193,7 @@ def _instances(info: Info) -> int:
 
 
 def consequences(change: Change, view: View) -> Iterable[Consequence]:
-    """What happens to members and messages when the group is recreated, or its queue, which somebody deleted."""
+    """The fate of members and messages when the group is recreated, or its queue, which somebody deleted."""
     if change.was(QUEUE) == "missing" and not recreation_steps.noted_start(change) and is_current(change):
         yield from _missing_queue_consequences(change, view)
     if change.action is not Action.REPLACE:

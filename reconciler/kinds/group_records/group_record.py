@@ -166,7 +166,7 @@ def read(entry: Entry) -> Record:
 
 
 def _harmless_keys(raw: Mapping[str, Json]) -> set[str]:
-    """Nobody ever applied the `filter` of everything in an old static record."""
+    """Historic keys without effect: no version applied the `filter` of everything in an old static record."""
     return {"filter"} if raw.get("filter") in ("", ">", None) and "partitioning_wildcards" not in raw else set()
 
 

@@ -41,7 +41,7 @@ def _state(change: Change, view: View) -> Mapping[str, Json]:
 
 
 def overflow_clause(group: Config, messages: int, size: int, stream: str) -> str:
-    """What happens to that many messages of the stream if the group's buffer is smaller; empty if all of them fit."""
+    """A clause about that many messages of the stream if the group's buffer is smaller; empty if all of them fit."""
     most, most_bytes = group.get("max_buffered_msg") or 0, group.get("max_buffered_bytes") or 0
     limits = {some(most, "message"): 0 < most < messages, show_quantity("bytes", most_bytes): 0 < most_bytes < size}
     if not (bound := " and ".join(limit for limit, is_short in limits.items() if is_short)):

@@ -167,6 +167,7 @@ def _live_filters(member: Member) -> set[str]:
 
 
 def consumes_own_partitions(group: Group, member: Member) -> bool:
+    """Does the member's consumer take exactly what the member owns, in either spelling of filters?"""
     return _live_filters(member) in (wanted_filters(group, member), _partition_filters(group, member))
 
 
