@@ -134,6 +134,21 @@ class Change:
         return self.desired.terms if self.desired else no_terms()
 
     @property
+    def wanted(self) -> Config:
+        """The wanted configuration; empty if nothing is declared."""
+        return self.desired.config if self.desired else {}
+
+    @property
+    def info(self) -> Config:
+        """What the server answers about the live object; empty if nothing is live."""
+        return self.live.state if self.live else {}
+
+    @property
+    def raw(self) -> Config:
+        """The live configuration as the server echoes it; empty if nothing is live."""
+        return self.info.get("config") or {}
+
+    @property
     def labels(self) -> Mapping[str, str]:
         """What the file says; of what no file declares any more, what was recorded."""
         if self.desired:

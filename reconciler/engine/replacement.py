@@ -67,7 +67,7 @@ def replacement_steps(change: Change, intent: Intent, kind: Kind, view: View, re
     tidied = kind.tidy(replace(change, intent=intent), view)
     creating, learned = _with_created_bound(middle, change, kind)
     remembered = _record_step(change, replace(record, start=how.start), view, starts | learned)
-    row = _in_sequence((*creating, *tidied, remembered, *_forget_old_name(change, view), _end_step(change, view)))
+    row = in_a_row((*creating, *tidied, remembered, *_forget_old_name(change, view), _end_step(change, view)))
     return (*row, replace(how.back, undoes=how.swap[-1].id)) if how.back else row
 
 
@@ -84,7 +84,7 @@ def finishing_steps(change: Change, kind: Kind, view: View, record: Owned | None
     steps = [*_note_of_new_start(change, start, view), *creating, *kind.tidy(change, view)]
     if record and (change.action is Action.REPLACE or _starts_like(change, start, view)):
         steps.append(_record_step(change, replace(record, start=start), view, learned))
-    return _in_sequence((*steps, _end_step(change, view)))
+    return in_a_row((*steps, _end_step(change, view)))
 
 
 def _note_of_new_start(change: Change, start: Config, view: View) -> Iterator[Step]:
@@ -128,7 +128,8 @@ def with_start(resource: Resource, start: Config) -> Resource:
     return replace(resource, config={name: value for name, value in config.items() if value is not None})
 
 
-def _in_sequence(steps: Iterable[Step]) -> tuple[Step, ...]:
+def in_a_row(steps: Iterable[Step]) -> tuple[Step, ...]:
+    """Return the steps, each after the one before it."""
     row: list[Step] = []
     for step in steps:
         row.append(replace(step, after=(row[-1].id,)) if row else step)

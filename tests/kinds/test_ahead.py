@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.kinds.consumer.beyond_end import ahead
+from reconciler.kinds.consumer.beyond_end import consumers_beyond_end
 from tests.support.topologies import scene
 
 STATE = {"first_seq": 1, "last_seq": 100, "messages": 100}
@@ -27,5 +27,5 @@ def test_only_what_the_file_does_not_ask_for_is_a_loss(
     file: str, delivered: dict[str, int], said: list[str], tmp_path: Path
 ) -> None:
     raw = {"streams": {"S": {"state": STATE}}, "consumers": {"S": {"c": {"delivered": delivered}}}}
-    found = ahead(scene(tmp_path, file, file, raw=raw).snapshot)
+    found = consumers_beyond_end(scene(tmp_path, file, file, raw=raw).snapshot)
     assert [one.message.partition(":")[0] for one in found] == said

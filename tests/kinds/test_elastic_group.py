@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.kinds.elastic_group.movement import owners
-from reconciler.kinds.elastic_group.queue_stream import body, deviations, stream_name
+from reconciler.kinds.elastic_group.queue_stream import deviations, queue_config, stream_name
 from tests.support.topologies import scene
 
 GROUP: dict[str, Any] = {
@@ -21,7 +21,7 @@ GROUP: dict[str, Any] = {
 
 def transforms(*filters: dict[str, Any], max_members: int = 4) -> list[dict[str, str]]:
     config = {"max_members": max_members, "partitioning_filters": list(filters)}
-    found: list[dict[str, str]] = body("S", config, {})["sources"][0]["subject_transforms"]
+    found: list[dict[str, str]] = queue_config("S", config, {})["sources"][0]["subject_transforms"]
     return found
 
 
@@ -30,7 +30,7 @@ def test_the_stream_is_named_after_both() -> None:
 
 
 def test_everything_else_on_the_stream_is_default() -> None:
-    assert body("S", GROUP, {}) == {
+    assert queue_config("S", GROUP, {}) == {
         "retention": "workqueue",
         "discard": "new",
         "allow_direct": True,
@@ -73,19 +73,19 @@ def test_transforms_stand_in_the_order_of_the_record() -> None:
 
 
 def test_buffer_limits_are_the_streams_limits() -> None:
-    made = body("S", {**GROUP, "max_buffered_msg": 1000, "max_buffered_bytes": 4096}, {})
+    made = queue_config("S", {**GROUP, "max_buffered_msg": 1000, "max_buffered_bytes": 4096}, {})
     assert (made["max_msgs"], made["max_bytes"]) == (1000, 4096)
 
 
 def test_storage_and_replicas_are_those_of_the_source() -> None:
-    made = body("S", GROUP, {"storage": "memory", "num_replicas": 3, "max_age": 5})
+    made = queue_config("S", GROUP, {"storage": "memory", "num_replicas": 3, "max_age": 5})
     assert (made["storage"], made["num_replicas"], "max_age" in made) == ("memory", 3, False)
 
 
 def echo(**changed: Any) -> dict[str, Any]:
     """What a server shows of a queue made by the reference."""
     shown = {"name": "S-g", "max_msgs": -1, "max_bytes": -1, "max_age": 0, "duplicate_window": 120_000_000_000}
-    return {**shown, **body("S", GROUP, {}), "metadata": {"_nats.ver": "2.15.1"}, **changed}
+    return {**shown, **queue_config("S", GROUP, {}), "metadata": {"_nats.ver": "2.15.1"}, **changed}
 
 
 def test_the_references_own_stream_does_not_deviate() -> None:
@@ -124,6 +124,10 @@ def test_members_share_partitions_evenly() -> None:
 
 def test_mappings_say_who_owns_what() -> None:
     assert owners({"max_members": 3, "member_mappings": {"a": [0, 2], "b": [1]}}) == ["a", "b", "a"]
+
+
+def test_members_win_if_a_record_holds_mappings_too() -> None:
+    assert owners({"max_members": 2, "members": ["c"], "member_mappings": {"a": [0], "b": [1]}}) == ["c", "c"]
 
 
 def test_without_members_nobody_owns_anything() -> None:

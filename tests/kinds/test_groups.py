@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from reconciler.kinds.elastic_group.queue_stream import body
+from reconciler.kinds.elastic_group.queue_stream import queue_config
 from reconciler.kinds.groups.doctor import examine
 from reconciler.kinds.groups.finding import Evidence
-from reconciler.kinds.groups.live_group import Group, groups, of_queue, of_record, pin
+from reconciler.kinds.groups.live_group import Group, groups, pin_of, queue_writer, record_writer
 from reconciler.kinds.groups.places import Pattern, depths, locate
 from reconciler.model.wire.snapshot import Entry, Snapshot, Target
 from reconciler.model.wire.version import Version
@@ -64,16 +64,16 @@ def test_a_subject_of_another_filter_is_nowhere() -> None:
     ids=["go", "first-go", "java-static", "java", "net", "python"],
 )
 def test_a_record_tells_its_writer_by_its_spelling(record: Any, type_: str, writer: str) -> None:
-    assert of_record(group(record, type_)) == writer
+    assert record_writer(group(record, type_)) == writer
 
 
 def test_a_queue_tells_its_writer_too() -> None:
-    go = body("S", RECORD, {})
+    go = queue_config("S", RECORD, {})
     net = json.loads(json.dumps(go).replace("{{Wildcard(", "{{wildcard("))
     del net["discard"], net["allow_direct"]
-    assert of_queue(group(RECORD, queue=dict(go))) == "orbit.go"
-    assert of_queue(group(RECORD, queue=net)) == "orbit.net"
-    assert of_queue(group(RECORD, queue={**go, "max_msgs": 7})) == "nobody known"
+    assert queue_writer(group(RECORD, queue=dict(go))) == "orbit.go"
+    assert queue_writer(group(RECORD, queue=net)) == "orbit.net"
+    assert queue_writer(group(RECORD, queue={**go, "max_msgs": 7})) == "nobody known"
 
 
 def test_members_beyond_the_partitions_idle_and_own_nothing() -> None:
@@ -97,9 +97,9 @@ def test_messages_are_counted_by_the_first_token() -> None:
 def test_a_pin_is_as_old_as_the_servers_clock_says() -> None:
     client = {"group": "PCG", "pinned_client_id": "abc", "pinned_ts": "2026-01-01T10:00:00.5Z"}
     info = {"priority_groups": [client], "ts": "2026-01-01T10:00:03.500000001Z"}
-    found = pin(info)
+    found = pin_of(info)
     assert found is not None and (found.client, found.age) == ("abc", 3_000_000_000)
-    assert pin({**info, "priority_groups": [{**client, "pinned_client_id": ""}]}) is None
+    assert pin_of({**info, "priority_groups": [{**client, "pinned_client_id": ""}]}) is None
 
 
 def test_what_could_not_be_read_is_not_judged_missing() -> None:
@@ -114,7 +114,11 @@ def behind(lag: int, held: int, **config: Any) -> set[str]:
     """Codes of a queue that has still to take in so many messages of a source that holds so many."""
     streams: dict[str, dict[str, Any]] = {
         "S": {"config": {"max_age": 1, **config}, "state": {"messages": held, "last_seq": held}},
-        "S-g": {"config": body("S", RECORD, {}), "state": {"messages": 0, "last_seq": 0}, "sources": [{"lag": lag}]},
+        "S-g": {
+            "config": queue_config("S", RECORD, {}),
+            "state": {"messages": 0, "last_seq": 0},
+            "sources": [{"lag": lag}],
+        },
     }
     entries = {"elastic-consumer-groups": {"S.g": Entry(json.dumps(RECORD).encode(), 1)}}
     found = groups(Snapshot(target=Target(version=Version(2, 15)), streams=streams, entries=entries))

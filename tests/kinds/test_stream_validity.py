@@ -13,8 +13,9 @@ from reconciler.changes.verdict import Outcome, Reaction, Verdict
 from reconciler.engine.compare import compare
 from reconciler.engine.judging import judged_all
 from reconciler.kinds import REGISTRY
+from reconciler.kinds.fields.known import unknown_fields
 from reconciler.kinds.fields.patch import update_body
-from reconciler.kinds.stream_config.stream_config import unknown_fields
+from reconciler.kinds.stream_config.stream_config import StreamConfig
 from reconciler.memory.remembered import Memory
 from reconciler.model.resource import Address
 from reconciler.model.wire.snapshot import Snapshot, Target
@@ -98,7 +99,7 @@ def prepared(server: Server, cases: list[Case], kind: str = "stream") -> dict[st
 
 def known_here(cases: Iterable[Case], server: Server) -> list[Case]:
     """Cases that start from what this version can hold."""
-    return [case for case in cases if case[0] is None or not unknown_fields(case[0], server.version)]
+    return [case for case in cases if case[0] is None or not unknown_fields(StreamConfig, case[0], server.version)]
 
 
 def disagreements(server: Server, cases: dict[str, Judged]) -> list[str]:

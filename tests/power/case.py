@@ -16,7 +16,7 @@ from nats.aio.msg import Msg
 
 from reconciler.changes.change import Action
 from reconciler.journeys.plan.plan import Planned, plan
-from reconciler.kinds.consumer_position.position import placeholder
+from reconciler.kinds.consumer_position.position import placeholder_name
 from reconciler.memory.lease import Held
 from reconciler.model.run_options import RunOptions
 from reconciler.model.wire.snapshot import Snapshot
@@ -245,7 +245,7 @@ class _Playing:
         """What holds messages back for a consumer that is there by now is named."""
         for stream, consumers in after.consumers.items():
             for name in consumers:
-                kept = placeholder(name)
+                kept = placeholder_name(name)
                 if kept in consumers and not any(kept in one for one in self.outcome.said):
                     self.outcome.wrong.append(f"PLACEHOLDER OF {stream}/{name} IS LEFT, AND NOBODY SAYS SO")
 

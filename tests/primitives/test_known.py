@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -12,9 +13,9 @@ from pydantic import ValidationError
 from reconciler.documents.schema.descriptions import described_fields
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.consumer_config.consumer_config import ConsumerConfig
-from reconciler.kinds.fields.known import Known, Update
+from reconciler.kinds.fields.known import Known, Update, unknown_fields, unknown_values
 from reconciler.kinds.fields.patch import update_body
-from reconciler.kinds.fields.times import utc
+from reconciler.kinds.fields.times import moment, utc
 from reconciler.kinds.stream_config import stream_config
 from reconciler.kinds.stream_config.stream_config import StreamConfig
 from reconciler.model.wire.version import Version
@@ -38,7 +39,7 @@ def test_servers_drop_or_refuse_exactly_the_fields_they_are_too_old_for(account:
     with Server(account) as server:
         replies = {field: server.create_streams({field: {field: value}})[0] for field, value in YOUNG.items()}
     lost = {field for field, reply in replies.items() if not reply.config or reply.config.get(field) != YOUNG[field]}
-    assert lost == {f for f, value in YOUNG.items() if stream_config.unknown_fields({f: value}, server.version)}
+    assert lost == {f for f, value in YOUNG.items() if unknown_fields(StreamConfig, {f: value}, server.version)}
     silently = {field for field in lost if replies[field].config}
     assert silently == (lost if server.version < Version(2, 12) else set())
 
@@ -52,12 +53,12 @@ def test_servers_refuse_exactly_the_values_they_are_too_old_for(account: Account
     with Server(account) as server:
         server.create_streams({"S": {}})
         (reply,) = server.consumers("S", {"c": {**body, **push}})
-    assert (reply.err_code == 10025) == bool(consumer_config.unknown_values(body, server.version))
+    assert (reply.err_code == 10025) == bool(unknown_values(ConsumerConfig, body, server.version))
 
 
 def test_nested_fields_are_named_with_their_place() -> None:
     body = {"sources": [{"name": "A"}, {"name": "B", "consumer": {"name": "c"}}]}
-    assert stream_config.unknown_fields(body, Version(2, 12)) == ["sources[1].consumer"]
+    assert unknown_fields(StreamConfig, body, Version(2, 12)) == ["sources[1].consumer"]
 
 
 @pytest.mark.parametrize(
@@ -144,6 +145,23 @@ def test_a_patch_leaves_the_live_configuration_untouched() -> None:
 )
 def test_a_time_has_one_spelling(written: str, spelled: str) -> None:
     assert utc(written) == spelled
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "2026-03-01T08:00:00.5Z",
+        "2026-03-01T08:00:00.500000000Z",
+        "2026-03-01T17:00:00.5+09:00",
+        "2026-03-01T04:30:00.5-03:30",
+    ],
+)
+def test_a_time_is_one_moment_in_whatever_zone_it_is_written(written: str) -> None:
+    assert moment(written) == datetime(2026, 3, 1, 8, 0, 0, 500_000, tzinfo=UTC)
+
+
+def test_a_time_in_another_zone_needs_no_fraction() -> None:
+    assert moment("2026-03-01T17:00:00+09:00") == moment("2026-03-01T08:00:00Z")
 
 
 def test_values_in_human_units_are_stored_as_the_server_wants_them() -> None:

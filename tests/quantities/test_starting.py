@@ -534,6 +534,28 @@ def test_recreated_by_hand_it_gets_again_no_more_than_was_said_however_far_the_o
 
 
 @on_every_version
+@pytest.mark.parametrize("start", ["2026-01-01T09:00:00+09:00", "2026-01-01T00:00:00.5-03:30"])
+def test_recreated_by_hand_with_a_start_in_local_time_it_is_judged_as_with_one_in_utc(
+    account: Account, tmp_path: Path, start: str
+) -> None:
+    """A server keeps a start time in the zone in which a client wrote it."""
+
+    async def work(js: JetStream) -> tuple[list[dict[str, Any]], str]:
+        file, found = text(", filter_subject: s.a"), []
+        await applied(js, tmp_path, file)
+        await publish(js, *MIXED)
+        for began in ("2026-01-01T00:00:00Z", start):
+            how = {"deliver_policy": "by_start_time", "opt_start_time": began, "filter_subject": "s.a"}
+            change, _ = await recreated_by_hand(js, tmp_path, file, **how)
+            found.append({one.code: dict(one.quantities) for one in change.verdicts})
+        return found, str(done(await js.request("CONSUMER.INFO.S.c"))["config"]["opt_start_time"])
+
+    (in_utc, local), kept = talk(account, work)
+    assert kept == start
+    assert local == in_utc
+
+
+@on_every_version
 def test_what_came_after_it_was_recreated_by_hand_does_not_count(account: Account, tmp_path: Path) -> None:
     async def work(js: JetStream) -> list[dict[str, int]]:
         found = []

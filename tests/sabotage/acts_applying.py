@@ -349,8 +349,8 @@ REPLACING = (
     Act(
         name="an interest stream drops what a replaced consumer has yet to get",
         file="reconciler/kinds/consumer/replacement.py",
-        before="held = [*_held(change, view)] if retention.is_interest(change, view) else []",
-        after="held = [*_held(change, view)] if retention.is_queue(change, view) else []",
+        before="placeholder_steps = [*_placeholder_steps(change, view)] if retention.is_interest(change, view) else []",
+        after="placeholder_steps = [*_placeholder_steps(change, view)] if retention.is_queue(change, view) else []",
         seen_by=("tests/replacement/test_judging.py",),
     ),
     Act(

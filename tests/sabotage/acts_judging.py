@@ -29,7 +29,7 @@ RULES = (
     Act(
         name="a consumer with a start of its own comes back unasked",
         file="reconciler/kinds/consumer_position/lost_position.py",
-        before="    if _is_said_since(change) and (stood",
+        before="    if _names_new_start(change) and (stood",
         after="    if (stood",
         seen_by=(says("CO312"),),
     ),
@@ -98,7 +98,7 @@ RULES = (
     Act(
         name="where a consumer's list of subjects comes from is read from the file",
         file="reconciler/kinds/consumer/filter_changes.py",
-        before='(info.get("config") or {}).get("deliver_policy") == "last_per_subject"',
+        before='change.raw.get("deliver_policy") == "last_per_subject"',
         after='change.was("deliver_policy") == "last_per_subject"',
         seen_by=(
             "tests/quantities/test_consumers.py::test_only_a_consumer_that_began_with_the_last_of_each_subject_has_a_list_of_them",
@@ -107,7 +107,7 @@ RULES = (
     Act(
         name="messages in flight that a new filter leaves out are not spoken of",
         file="reconciler/kinds/consumer/filter_changes.py",
-        before="        and not (flying.most and not ending.most)\n",
+        before="        and not (in_flight.most and not ending_in_flight.most)\n",
         after="",
         seen_by=("tests/quantities/test_consumers.py::test_what_is_in_flight_and_left_out_comes_again_as_said",),
     ),
@@ -187,14 +187,14 @@ RULES = (
         name="a group on a work queue gets another name while publishers go on, and both groups process what comes",
         file="reconciler/kinds/group_records/another_name.py",
         before='    ("elastic_group", "workqueue"): _through_an_empty_stream,\n',
-        after='    ("elastic_group", "workqueue"): _again,\n',
+        after='    ("elastic_group", "workqueue"): _recipe_from_start,\n',
         seen_by=("tests/kinds/test_group_recipe.py", "tests/e2e/test_group_steps.py"),
     ),
     Act(
         name="publishers of an interest stream start before a new queue copies, and what they publish is dropped",
         file="reconciler/kinds/group_records/another_name.py",
-        before='    if asked.retention != "interest":\n',
-        after='    if asked.retention == "interest":\n',
+        before='    if renaming.retention != "interest":\n',
+        after='    if renaming.retention == "interest":\n',
         seen_by=("tests/kinds/test_group_recipe.py",),
     ),
     Act(
@@ -207,15 +207,15 @@ RULES = (
     Act(
         name="a switch of policy hides that pulls for a removed group fail",
         file="reconciler/kinds/consumer/clients.py",
-        before='    gone = groups_gone(change) if after != "none" else []\n',
-        after='    gone = groups_gone(change) if after == "none" else []\n',
+        before='    removed = removed_groups(change) if after != "none" else []\n',
+        after='    removed = removed_groups(change) if after == "none" else []\n',
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
         name="a group that cannot be recreated on a work queue is told to process everything again",
         file="reconciler/kinds/elastic_group/recreation_cost.py",
-        before="    return Obstacle(reason, _declared_again(change, retention, view))\n",
-        after='    return Obstacle(reason, _declared_again(change, "limits", view))\n',
+        before="    return Obstacle(reason, _redeclaration(change, retention, view))\n",
+        after='    return Obstacle(reason, _redeclaration(change, "limits", view))\n',
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
@@ -298,7 +298,7 @@ RULES = (
     Act(
         name="a recreated consumer that starts behind its old position skips messages without consent",
         file="reconciler/kinds/consumer_position/lost_position.py",
-        before="        return found if number else None",
+        before="        return finding if number else None",
         after="        return None",
         seen_by=("tests/quantities/test_starting.py",),
     ),
@@ -397,8 +397,8 @@ RULES = (
     Act(
         name="a server that is to deliver less often gives up what apply waits for",
         file="reconciler/kinds/consumer/steps.py",
-        before='if given and change.touches("max_deliver")',
-        after='if not given and change.touches("max_deliver")',
+        before='if subjects and change.touches("max_deliver")',
+        after='if not subjects and change.touches("max_deliver")',
         seen_by=(
             "tests/quantities/test_waiting_for_filters.py::test_it_also_waits_where_the_server_is_to_deliver_less_often",
         ),
@@ -496,8 +496,8 @@ RULES = (
     Act(
         name="a consumer that moves to a work queue is to start with new messages",
         file="reconciler/kinds/consumer/renaming.py",
-        before='        if asked.into == "workqueue"',
-        after='        if asked.into == "never"',
+        before='        if renaming.into == "workqueue"',
+        after='        if renaming.into == "never"',
         seen_by=(says("XX110"),),
     ),
     Act(
@@ -636,7 +636,7 @@ RULES = (
     Act(
         name="no plan says that an interest stream deletes what a consumer gave up",
         file="reconciler/kinds/consumer_position/unclaimed.py",
-        before="    before = _stored_up_to(_floor(change), change, view) if _gives_up(change) else 0",
+        before="    before = _stored_up_to(_floor_sequence(change), change, view) if _gives_up(change) else 0",
         after="    before = 0",
         seen_by=("tests/rules/test_rules.py",),
     ),
@@ -741,7 +741,7 @@ RULES = (
     Act(
         name="a split that was cut between its halves asks for consent",
         file="reconciler/kinds/consumer/taking_over.py",
-        before="in _behind(change, view) if narrows else ():",
+        before="in _consumers_behind(change, view) if narrows else ():",
         after="in ():",
         seen_by=(says("CO301"), "tests/quantities/test_splits.py"),
     ),
@@ -755,8 +755,8 @@ RULES = (
     Act(
         name="what is published while a split is counted makes it delete something",
         file="reconciler/kinds/consumer_position/counts.py",
-        before="    if (stored_on := _subjects_of(stream, held, view)) is not None:",
-        after="    if (stored_on := _subjects_of(stream, held, view)) == {None}:",
+        before="    if (stored_on := _stored_subjects(stream, held, view)) is not None:",
+        after="    if (stored_on := _stored_subjects(stream, held, view)) == {None}:",
         seen_by=(says("CO301"),),
     ),
     Act(
@@ -776,7 +776,7 @@ RULES = (
     Act(
         name="a consumer is said to have delivered what its earlier filter left out",
         file="reconciler/kinds/consumer_position/predecessors.py",
-        before="max(0, held - later - one.given)",
+        before="max(0, held - later - consumer.given)",
         after="0",
         seen_by=("tests/quantities/test_splits.py::test_what_an_earlier_filter_left_out_was_not_delivered",),
     ),
@@ -834,8 +834,8 @@ RULES = (
     Act(
         name="a static group that was deleted with its consumers comes back without a word",
         file="reconciler/kinds/static_group/__init__.py",
-        before="    return bool(keeps and is_made_again(change) and held(change, view) and _without_consumer(change, view))",
-        after="    return bool(keeps and is_made_again(change) and held(change, view) and not _without_consumer(change, view))",
+        before="    return bool(keeps and is_made_again(change) and stored_messages(change, view) and _without_consumer(change, view))",
+        after="    return bool(keeps and is_made_again(change) and stored_messages(change, view) and not _without_consumer(change, view))",
         seen_by=(says("SG312"),),
     ),
     Act(
@@ -864,7 +864,7 @@ RULES = (
     Act(
         name="a narrower filter is said to delete what a consumer of the whole stream keeps",
         file="reconciler/kinds/consumer/filter_changes.py",
-        before="    is_kept = any(one != keeping(one, taken) for one in others)",
+        before="    is_kept = any(subjects != keeping(subjects, taken) for subjects in filters_of_others)",
         after="    is_kept = False",
         seen_by=(says("CO301"),),
     ),
@@ -887,8 +887,8 @@ RULES = (
     Act(
         name="messages are said to stay although their stream goes",
         file="reconciler/kinds/consumer/deletion.py",
-        before="    if above and above.action is Action.DELETE:",
-        after="    if above and above.action is Action.CREATE:",
+        before="    if stream_change and stream_change.action is Action.DELETE:",
+        after="    if stream_change and stream_change.action is Action.CREATE:",
         seen_by=(says("CO310"),),
     ),
     Act(
@@ -978,7 +978,7 @@ RULES = (
     Act(
         name="a start where a consumer for new messages stood is said to redeliver less",
         file="reconciler/kinds/consumer_position/lost_position.py",
-        before='"what it had processed since" if policy in _BEGAN_LATE else "less"',
+        before='"what it had processed since" if policy in _STARTS_NEAR_END else "less"',
         after='"less"',
         seen_by=(says("CO312"),),
     ),
@@ -1013,7 +1013,7 @@ RULES = (
     Act(
         name="a new queue is said to hold what its source no longer stores",
         file="reconciler/kinds/elastic_group/recreation_cost.py",
-        before="still_stored.gone(change, view) or 0",
+        before="still_stored.messages_gone(change, view) or 0",
         after="0",
         seen_by=(says("EG101"),),
     ),
@@ -1055,8 +1055,8 @@ RULES = (
     Act(
         name="a recreated consumer whose record is older than its progress is said to repeat nothing",
         file="reconciler/kinds/consumer_position/recorded_position.py",
-        before="return LostPosition(at, again, never, reached, ended) if again or never else None",
-        after="return LostPosition(at, again, never, reached, ended) if (again and (at or 0) > 1) or never else None",
+        before="return LostPosition(position, again, skipped, reached, ended) if again or skipped else None",
+        after="return LostPosition(position, again, skipped, reached, ended) if (again and (position or 0) > 1) or skipped else None",
         seen_by=(
             "tests/quantities/test_starting.py::"
             "test_recreated_by_hand_it_gets_again_no_more_than_was_said_however_far_the_old_one_had_come",
@@ -1065,8 +1065,9 @@ RULES = (
     Act(
         name="what the old one processed after its position was recorded is not said to come again",
         file="reconciler/kinds/consumer_position/recorded_position.py",
-        before="    reached, again = after_ack_floor(live), _given_again(change, view)\n",
-        after="    reached, again = after_ack_floor(live), min(_given_again(change, view), between(1, at or 1, change, view))\n",
+        before="    reached, again = after_ack_floor(info), _most_redelivered(change, view)\n",
+        after="    reached = after_ack_floor(info)\n"
+        "    again = min(_most_redelivered(change, view), stored_between(1, position or 1, change, view))\n",
         seen_by=(
             "tests/quantities/test_starting.py::"
             "test_recreated_by_hand_it_gets_again_no_more_than_was_said_however_far_the_old_one_had_come",
@@ -1089,15 +1090,15 @@ RULES = (
     Act(
         name="a queue that is full by another limit than its record's is said to concern no member",
         file="reconciler/kinds/elastic_group/effects.py",
-        before="    if reached := full(queue):",
-        after="    if (reached := full(queue)) and False:",
+        before="    if reached := reached_limit(queue):",
+        after="    if (reached := reached_limit(queue)) and False:",
         seen_by=(says("EG320"),),
     ),
     Act(
         name="members that still consume are said to have ended",
         file="reconciler/kinds/elastic_group/recreation_cost.py",
-        before="    if left:\n",
-        after="    if left and False:\n",
+        before="    if remaining:\n",
+        after="    if remaining and False:\n",
         seen_by=(
             "tests/replacement/test_outlived.py::test_members_that_still_consume_are_not_said_to_have_ended[2.15]",
         ),
@@ -1112,7 +1113,7 @@ RULES = (
     Act(
         name="nobody is told how long an apply may wait for the members of a group",
         file="reconciler/kinds/elastic_group/kind.py",
-        before="        *waiting(change, view),\n",
+        before="        *waiting_consequences(change, view),\n",
         after="",
         seen_by=("tests/groups/test_plan_members.py",),
     ),
@@ -1435,8 +1436,8 @@ QUANTITIES = (
     Act(
         name="what was delivered for the last time is said to come again",
         file="reconciler/kinds/consumer/effects.py",
-        before="Amount(max(0, there.least - _spent(moved)) if",
-        after="Amount(there.least if",
+        before="Amount(max(0, in_flight.least - _out_of_tries(moved)) if",
+        after="Amount(in_flight.least if",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
@@ -1612,8 +1613,8 @@ QUANTITIES = (
     Act(
         name="what the server has moved past while it looked for the old filter is said to come",
         file="reconciler/kinds/consumer/filter_changes.py",
-        before="passed = _moved_past(move, view) if _looks_ahead(move, retention) else 0",
-        after="passed = _moved_past(move, view) if _looks_ahead(move, retention) and move.pending.most else 0",
+        before="passed_over = _passed_over_at_most(move, view) if _moves_past_others(move, retention) else 0",
+        after="passed_over = _passed_over_at_most(move, view) if _moves_past_others(move, retention) and move.pending.most else 0",
         seen_by=(
             "tests/quantities/test_consumers.py::"
             "test_what_the_server_has_moved_past_while_it_looked_for_the_old_filter_is_told",
@@ -1622,22 +1623,22 @@ QUANTITIES = (
     Act(
         name="a server is said to have moved past messages behind the next one of the old filter",
         file="reconciler/kinds/consumer/filter_changes.py",
-        before="    return min(found) if found and len(known) == len(answers) else None",
-        after="    return max(found) + 1000 if found and len(known) == len(answers) else None",
+        before="    return min(firsts) if firsts and len(counted) == len(answers) else None",
+        after="    return max(firsts) + 1000 if firsts and len(counted) == len(answers) else None",
         seen_by=(says("CO301"),),
     ),
     Act(
         name="where nobody counts what is ahead, a filter that leaves nothing out is said to leave out what is in flight",
         file="reconciler/kinds/consumer/filter_changes.py",
-        before="most = min(move.flying, left, _outside(move, move.flying, view))",
+        before="most = min(move.flying, left, _only_in_old_filter(move, move.flying, view))",
         after="most = min(move.flying, left)",
         seen_by=(says("CO301"),),
     ),
     Act(
         name="a copy that is declared again does not say that its consumers begin again",
         file="reconciler/kinds/consumer_position/lost_position.py",
-        before="        elif start is None and (until := _known_until(change, view)) and _is_filled(change, view):",
-        after="        elif start is not None and (until := _known_until(change, view)) and _is_filled(change, view):",
+        before="        elif start is None and (earlier := _earlier_consumer_clause(change, view)) and _is_filled(change, view):",
+        after="        elif start is not None and (earlier := _earlier_consumer_clause(change, view)) and _is_filled(change, view):",
         seen_by=("tests/quantities/test_starting.py",),
     ),
     Act(
@@ -1664,8 +1665,8 @@ QUANTITIES = (
     Act(
         name="clients of a consumer that is pushed from then on are told to pull again",
         file="reconciler/kinds/consumer_position/recreation_offer.py",
-        before='    if then:\n        after = f"later ones',
-        after='    if not then and subject:\n        after = f"later ones',
+        before='    if new_subject:\n        after = f"later ones',
+        after='    if not new_subject and subject:\n        after = f"later ones',
         seen_by=(
             "tests/quantities/test_consumers.py::"
             "test_a_pull_of_a_recreated_consumer_ends_with_409_and_what_later_ones_get_is_said",
@@ -1752,7 +1753,7 @@ QUANTITIES = (
     Act(
         name="what the same plan deletes is said to be redelivered",
         file="reconciler/kinds/consumer_position/position.py",
-        before="    return _of_what_stays(again, info, change, view), unacknowledged",
+        before="    return _without_deleted(again, info, change, view), unacknowledged",
         after="    return again, unacknowledged",
         seen_by=(says("CO330"),),
     ),
@@ -1767,13 +1768,13 @@ QUANTITIES = (
         name="a new consumer that starts in what the same plan deletes is said to get as little as before",
         file="reconciler/kinds/consumer_position/start_position.py",
         before="        return Amount(min(number, total.least), min(number, total.most))",
-        after="        return _less(change, number, 0, view)",
+        after="        return _remaining_of(change, number, 0, view)",
         seen_by=("tests/quantities/test_starting.py",),
     ),
     Act(
         name="what was lost with a consumer that somebody recreated is not said",
         file="reconciler/kinds/consumer_position/lost_position.py",
-        before="    return _with_the_old_one(change, view) if change.made_anew else",
+        before="    return _recreated_finding(change, view) if change.made_anew else",
         after="    return None if change.made_anew else",
         seen_by=("tests/rules/test_rules.py",),
     ),
@@ -1817,8 +1818,8 @@ QUANTITIES = (
     Act(
         name="a start that comes with another policy is a decision of its own",
         file="reconciler/kinds/consumer/rules.py",
-        before="    if follows_from_the_policy(change, refusal.path) and _is_fixed",
-        after="    if not follows_from_the_policy(change, refusal.path) and not _is_fixed",
+        before="    if follows_from_the_policy(change, refusal.path) and _changes_fixed_field",
+        after="    if not follows_from_the_policy(change, refusal.path) and not _changes_fixed_field",
         seen_by=("tests/quantities/test_starting.py::test_the_start_where_a_recreated_one_is_wanted_is_one_decision",),
     ),
     Act(
@@ -1838,8 +1839,8 @@ QUANTITIES = (
     Act(
         name="a file that starts a recreated consumer behind the record is not told what that skips",
         file="reconciler/kinds/consumer_position/lost_position.py",
-        before="    number = recorded_position.between(at, asked, change, view) if at else 0",
-        after="    number = recorded_position.between(at, asked, change, view) * 0 if at else 0",
+        before="    number = recorded_position.stored_between(at, named, change, view) if at else 0",
+        after="    number = recorded_position.stored_between(at, named, change, view) * 0 if at else 0",
         seen_by=("tests/quantities/test_starting.py::test_a_later_start_than_the_record_is_told_with_what_it_skips",),
     ),
     Act(
@@ -1935,8 +1936,8 @@ QUANTITIES = (
     Act(
         name="what a recreated consumer has delivered since counts as skipped",
         file="reconciler/kinds/consumer_position/recorded_position.py",
-        before="    return min(end, began or _began_by(change, view) or end)",
-        after="    return min(end, began or end)",
+        before="    return min(end, start or _latest_beginning(change, view) or end)",
+        after="    return min(end, start or end)",
         seen_by=("tests/replacement/test_recreated.py::test_what_the_new_one_has_delivered_since_is_not_skipped",),
     ),
     Act(
@@ -1959,8 +1960,8 @@ QUANTITIES = (
     Act(
         name="what is published while it is counted hides what a new filter leaves out",
         file="reconciler/kinds/consumer/filter_changes.py",
-        before="        most = max(move.pending.most, 0 if move.widens else",
-        after="        most = min(move.pending.most, 0 if move.widens else",
+        before="        most = max(\n            move.pending.most,\n            0 if move.widens else",
+        after="        most = min(\n            move.pending.most,\n            0 if move.widens else",
         seen_by=(
             "tests/quantities/test_consumers.py::"
             "test_what_is_published_while_it_is_counted_hides_nothing_that_a_new_filter_leaves_out",
@@ -2053,7 +2054,7 @@ QUANTITIES = (
     Act(
         name="a consumer starts at the last message although that was deleted",
         file="reconciler/kinds/consumer_position/start_position.py",
-        before='if policy == "last" and filters_of(config) == EVERYTHING and has_gaps(state):',
+        before='if policy == "last" and filters_of(config) == EVERYTHING and has_holes(state):',
         after="if False:",
         seen_by=(
             "tests/quantities/test_starting.py::"
@@ -2161,8 +2162,8 @@ QUANTITIES = (
     Act(
         name="what two consumers have delivered counts twice for a third",
         file="reconciler/kinds/consumer_position/predecessors.py",
-        before="if not any(meets(one.subjects, other.subjects) for one, other in combinations(found, 2)):",
-        after="if found:",
+        before="if not any(meets(consumer.subjects, other.subjects) for consumer, other in combinations(earlier, 2)):",
+        after="if earlier:",
         seen_by=("tests/quantities/test_splits.py::test_what_two_have_delivered_counts_once",),
     ),
     Act(
@@ -2175,8 +2176,8 @@ QUANTITIES = (
     Act(
         name="a start before what was acknowledged is called a continuation",
         file="reconciler/kinds/consumer_position/predecessors.py",
-        before="if any(one.left < one.reached for one in found):",
-        after="if not found:",
+        before="if any(consumer.left < consumer.reached for consumer in earlier):",
+        after="if not earlier:",
         seen_by=("tests/quantities/test_splits.py",),
     ),
     Act(

@@ -408,7 +408,7 @@ GROUPS = (
     Act(
         name="a deleted queue is no reader of its work queue any more, on any server",
         file="reconciler/kinds/group_records/another_name.py",
-        before='    return asked.retention == "workqueue" and asked.version < V2_14\n',
+        before='    return renaming.retention == "workqueue" and renaming.version < V2_14\n',
         after="    return False\n",
         seen_by=("tests/kinds/test_group_recipe.py", "tests/e2e/test_group_steps.py"),
     ),
@@ -422,7 +422,7 @@ GROUPS = (
     Act(
         name="the doctor counts the start sequence of a recreated queue among what somebody edited",
         file="reconciler/kinds/groups/queue_checks.py",
-        before="deviations(without_its_start(live, legacy=bool(group.record.legacy)), group",
+        before="deviations(without_leftover_start(live, legacy=bool(group.record.legacy)), group",
         after="deviations(live, group",
         seen_by=("tests/groups/test_doctor.py",),
     ),
@@ -443,8 +443,8 @@ GROUPS = (
     Act(
         name="a plan counts the start sequence of a recreated queue among what somebody edited",
         file="reconciler/kinds/elastic_group/queue_rules.py",
-        before='    message, fix = _told(name, {**info, "config": queue}, ',
-        after="    message, fix = _told(name, info, ",
+        before='    message, fix = _difference_and_fix(name, {**info, "config": queue}, ',
+        after="    message, fix = _difference_and_fix(name, info, ",
         seen_by=(
             "tests/replacement/test_groups.py::test_its_start_sequence_is_told_apart_from_what_somebody_edits_meanwhile",
         ),

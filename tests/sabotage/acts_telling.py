@@ -372,7 +372,7 @@ DRIFT = (
     Act(
         name="nobody hears that the queue of a group was edited",
         file="reconciler/kinds/elastic_group/kind.py",
-        before="    adrift=queue_rules.adrift,\n",
+        before="    adrift=queue_rules.drifted_queue,\n",
         after="",
         seen_by=("tests/drift/test_standing.py",),
     ),
@@ -488,7 +488,7 @@ DRIFT = (
     Act(
         name="a filter that somebody changed is said to have left out what the old one delivered",
         file="reconciler/kinds/consumer/filter_changes.py",
-        before="    return Amount(max(0, missed - _given_besides(move, view)), missed)",
+        before="    return Amount(max(0, missed - _deliveries_under_other_filters(move, view)), missed)",
         after="    return Amount(missed, missed)",
         seen_by=(
             "tests/quantities/test_splits.py::test_a_filter_that_was_another_one_before_leaves_out_less_than_it_seems[2.15]",
@@ -497,7 +497,7 @@ DRIFT = (
     Act(
         name="a queue is to be set to a record that somebody edited and that goes back",
         file="reconciler/kinds/elastic_group/queue_rules.py",
-        before="    if fixed(change) and change.desired and queue_stream.fits",
+        before="    if fixed_fields(change) and change.desired and queue_stream.fits",
         after="    if not change.desired and queue_stream.fits",
         seen_by=("tests/rules/test_rules.py::test_the_rule_says_what_its_cases_expect[EG320]",),
     ),

@@ -22,7 +22,7 @@ from reconciler.journeys.plan.preflight import check
 from reconciler.journeys.saved.saving import SavedReview, look_again
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.elastic_group.queue_rules import group_resuming
-from reconciler.kinds.elastic_group.queue_stream import start
+from reconciler.kinds.elastic_group.queue_stream import start_sequence
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.records import Owned
@@ -154,7 +154,7 @@ def _without_stopped(given: Planned | SavedReview) -> Planned:
 
 def resuming_warnings(done: Done) -> Iterator[Diagnostic]:
     """Warn of a recreated queue that has stored nothing yet: its last step waits for a message and a later run."""
-    point = start(done.echo.get("config", {})) if done.step.call is Call.QUEUE_SETTLE else None
+    point = start_sequence(done.echo.get("config", {})) if done.step.call is Call.QUEUE_SETTLE else None
     if point:
         yield Diagnostic(
             severity=Severity.WARNING, code=group_resuming.code, name=group_resuming.name, address=done.step.address,

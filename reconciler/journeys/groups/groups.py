@@ -15,7 +15,7 @@ from reconciler.kinds.group_records.group_record import PRIORITY_GROUP
 from reconciler.kinds.groups import data, doctor
 from reconciler.kinds.groups.finding import Evidence
 from reconciler.kinds.groups.live_group import BUCKETS, Group, Member, groups, refreshed
-from reconciler.kinds.groups.places import Depths, Located, Pattern, depths, foreseen, locate, patterns
+from reconciler.kinds.groups.places import Depths, Located, Pattern, depths, foreseen_depths, locate, patterns
 from reconciler.model.code_pages import PAGES
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, SourceSpan
@@ -38,7 +38,7 @@ class GroupsRead:
     @property
     def unread(self) -> list[Diagnostic]:
         """Buckets whose records are unknown: with these, no list is complete."""
-        return [one for one in doctor.account(self.snapshot, ()) if one.code == "GR190"]
+        return [one for one in doctor.account_findings(self.snapshot, ()) if one.code == "GR190"]
 
 
 async def look(js: JetStream, wanted: Sequence[str] = (), *, consumers: bool = True) -> GroupsRead:
@@ -65,7 +65,7 @@ def _is_meant(group: Group, pattern: str) -> bool:
 
 
 def _nothing_matches(pattern: str, known_groups: Sequence[Group], snapshot: Snapshot) -> CannotContinue:
-    unread = [diagnostic for diagnostic in doctor.account(snapshot, ()) if diagnostic.code == "GR190"]
+    unread = [diagnostic for diagnostic in doctor.account_findings(snapshot, ()) if diagnostic.code == "GR190"]
     names = [f"{group.stream}/{group.name}" for group in known_groups]
     close = get_close_matches(pattern, names, n=3)
     fix = f"Did you mean {' or '.join(close)}?" if close else "`reconciler groups list` names the existing groups."
@@ -96,7 +96,7 @@ async def shown(js: JetStream, wanted: Sequence[str]) -> list[data.GroupDetail]:
     """Return everything about these groups."""
     seen = await look(js, wanted)
     depths_by_group = await queued(js, seen.groups)
-    return [data.whole(group, depths_by_group.get(group.address)) for group in seen.groups]
+    return [data.detail(group, depths_by_group.get(group.address)) for group in seen.groups]
 
 
 async def spread(js: JetStream, wanted: Sequence[str]) -> list[data.GroupSpread]:
@@ -115,7 +115,7 @@ async def _stored(js: JetStream, among: Iterable[Group]) -> dict[Address, Depths
         counts = answers[SubjectCounts(stream=group.stream, filter=">")]
         if not isinstance(counts, Unanswered):
             depths_by_group[group.address] = (
-                foreseen(counts, group) if group.is_elastic else depths(counts, group.partitions)
+                foreseen_depths(counts, group) if group.is_elastic else depths(counts, group.partitions)
             )
     return depths_by_group
 
@@ -124,10 +124,10 @@ async def examined(js: JetStream, wanted: Sequence[str] = ()) -> tuple[GroupsRea
     """Find what is wrong with these groups; with all groups, also find what belongs to none of them."""
     seen = await look(js, wanted)
     depths_found, sourced = await asyncio.gather(
-        queued(js, doctor.questions(seen.groups)), _sourced(js, doctor.doubts(seen.groups))
+        queued(js, doctor.groups_with_queue(seen.groups)), _sourced(js, doctor.groups_in_doubt(seen.groups))
     )
     findings = list(doctor.examine(seen.groups, Evidence(depths=depths_found, sourced=sourced)))
-    return seen, [*findings, *(() if wanted else doctor.account(seen.snapshot, seen.groups))]
+    return seen, [*findings, *(() if wanted else doctor.account_findings(seen.snapshot, seen.groups))]
 
 
 async def _sourced(js: JetStream, doubtful: Sequence[Group]) -> dict[Address, int]:
@@ -149,7 +149,7 @@ async def places(js: JetStream, key: str, wanted: Sequence[str]) -> list[data.Ke
     usable = (group for group in seen.groups if group.partitions and not group.record.broken)
     pairs = [(group, located) for group in usable for located in _located(key, group, anything=bool(wanted))]
     counts = await ask(js, {_in_partition(*one) for one in pairs if one[0].is_elastic and one[0].queue is not None})
-    return [data.place(located, group, _sum(counts.get(_in_partition(group, located)))) for group, located in pairs]
+    return [data.key_place(located, group, _sum(counts.get(_in_partition(group, located)))) for group, located in pairs]
 
 
 def _located(key: str, group: Group, *, anything: bool) -> list[Located]:
@@ -171,7 +171,7 @@ def _sum(counts: Mapping[str, int] | Unanswered | None) -> int | None:
 def offline(key: str, pattern: Pattern) -> data.KeyPlace | None:
     """Locate a key without a server."""
     located = locate(key, pattern)
-    return data.place(located) if located else None
+    return data.key_place(located) if located else None
 
 
 async def step_down(js: JetStream, wanted: str, member: str) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from reconciler.journeys.groups.groups import group_error
 from reconciler.journeys.plan.plan import planned
 from reconciler.journeys.plan.validate import nowhere, versions
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.elastic_group.movement import moving, owners
+from reconciler.kinds.elastic_group.movement import moved_partitions, owners
 from reconciler.kinds.elastic_group.queue_stream import stream_name
 from reconciler.kinds.group_records import group_record
 from reconciler.kinds.group_records.group_record import MEMBERSHIP
@@ -74,15 +74,15 @@ async def preview(
     now = owners(live.config) if live else []
     base = _base_config(live, declared, snapshot)
     try:
-        wanted = membership.wished(base, wish, now or [None] * base.get("max_members", 0))
+        wanted = membership.granted_membership(base, wish, now or [None] * base.get("max_members", 0))
     except Unwise as no:
         raise group_error("GR193", f"{address}: {no.message}.", f"{no.fix[:1].upper()}{no.fix[1:]}.") from None
     resource = _with_membership(declared or _as_declared(address, live), wanted)
     then = owners(_settled(resource, snapshot))
     return Preview(
-        address=address, membership=wanted, declared=declared, moved=len(moving(now, then)),
+        address=address, membership=wanted, declared=declared, moved=len(moved_partitions(now, then)),
         change=await _change_of_group(js, snapshot, topology or _alone(address, snapshot), resource),
-        least=membership.least(base, now, [name for name in dict.fromkeys(then) if name]),
+        least=membership.least_moves(base, now, [name for name in dict.fromkeys(then) if name]),
     )  # fmt: skip
 
 

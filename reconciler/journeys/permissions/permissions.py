@@ -13,7 +13,7 @@ from itertools import takewhile
 
 from reconciler.changes.kind import Kind, Raw, Registry
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.consumer_position.position import placeholder
+from reconciler.kinds.consumer_position.position import placeholder_name
 from reconciler.model.dataclass import dataclass
 from reconciler.model.permissions import Needs, Purpose, minimal_needs
 from reconciler.model.records import BUCKET
@@ -201,7 +201,7 @@ def _consumer(may: _May, raw: Raw) -> Iterator[Step]:
         for call in (Call.CONSUMER_READ, Call.CONSUMER_PAUSE, Call.CONSUMER_DELETE, Call.CONSUMER_CREATE):
             yield _step(call, may.origin.names)
     if (may.replaced or may.origin) and may.retention != "limits":
-        stands_in = (raw.on[0], placeholder(raw.on[1]))
+        stands_in = (raw.on[0], placeholder_name(raw.on[1]))
         yield from (_step(call, stands_in) for call in (Call.CONSUMER_CREATE, Call.CONSUMER_DELETE))
 
 

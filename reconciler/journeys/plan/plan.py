@@ -15,8 +15,8 @@ from reconciler.engine.compare import compare, count_objects
 from reconciler.engine.decide import decide, unanswered_questions
 from reconciler.engine.target_check import check_place
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.consumer.beyond_end import ahead
-from reconciler.kinds.consumer.replacement import left_behind
+from reconciler.kinds.consumer.beyond_end import consumers_beyond_end
+from reconciler.kinds.consumer.replacement import forgotten_placeholders
 from reconciler.memory import remembered
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Severity
@@ -95,7 +95,7 @@ def compared(
     if unread and unread.severity is Severity.ERROR:
         raise CannotContinue(unread)
     view = compare(topology, snapshot, remembered.read(snapshot, registry), registry, options)
-    diagnostics = (*([unread] if unread else ()), *left_behind(snapshot), *ahead(snapshot))
+    diagnostics = (*([unread] if unread else ()), *forgotten_placeholders(snapshot), *consumers_beyond_end(snapshot))
     return replace(view, diagnostics=(*diagnostics, *view.diagnostics))
 
 

@@ -21,8 +21,10 @@ from reconciler.kinds import REGISTRY
 from reconciler.kinds.across import unread_at_restart
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.effects import refused_at_restart
+from reconciler.kinds.fields.known import unknown_fields
 from reconciler.kinds.fields.words import in_words
 from reconciler.kinds.stream_config import stream_config, upgrades
+from reconciler.kinds.stream_config.stream_config import StreamConfig
 from reconciler.kinds.stream_config.upgrades import OF_ROOM
 from reconciler.memory import remembered
 from reconciler.memory.remembered import Memory
@@ -161,7 +163,7 @@ def _known(findings: Iterable[UpgradeFinding]) -> Iterator[UpgradeFinding]:
 
 def _offline(live: Mapping[Address, Resource], after: Version) -> Iterator[UpgradeFinding]:
     for address, resource in live.items():
-        if address.kind == "stream" and (young := stream_config.unknown_fields(resource.config, after)):
+        if address.kind == "stream" and (young := unknown_fields(StreamConfig, resource.config, after)):
             message = (
                 f"{' and '.join(young)} {'is' if len(young) == 1 else 'are'} unknown to it, so it does not open "
                 "this stream"

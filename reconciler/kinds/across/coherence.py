@@ -17,12 +17,18 @@ from reconciler.changes.view import View
 from reconciler.kinds.group_records.group_record import MEMBERSHIP
 from reconciler.kinds.groups.finding import Evidence
 from reconciler.kinds.groups.live_group import Group, groups
-from reconciler.kinds.groups.member_checks import consumes_its_own, filters, old_priority_group, strangers, templates
-from reconciler.kinds.groups.queue_checks import replaced, transform
+from reconciler.kinds.groups.member_checks import (
+    consumes_own_partitions,
+    filters,
+    old_priority_group,
+    strangers,
+    templates,
+)
+from reconciler.kinds.groups.queue_checks import replaced_source, transform
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.resource import Address
 
-LASTING = (old_priority_group, replaced)
+LASTING = (old_priority_group, replaced_source)
 
 
 @rule(
@@ -51,7 +57,7 @@ def group_not_coherent(change: Change, view: View) -> Iterator[Finding]:
 
 def _group_findings(group: Group, change: Change, view: View) -> Iterator[Diagnostic]:
     if group.record.legacy:  # consumers of its time had other settings, and no apply changes its members
-        yield from _findings_of_checks(group, replaced)
+        yield from _findings_of_checks(group, replaced_source)
         return
     yield from _findings_of_checks(group, *LASTING, *(() if _divides_anew(change, view) else (transform,)))
     if change.touches(*MEMBERSHIP):
@@ -64,7 +70,7 @@ def _findings_before_members_change(group: Group, change: Change) -> Iterator[Di
     config = change.desired.config if change.desired else group.config
     then = replace(group, record=replace(group.record, config=config))
     joining = {one.consumer for one in then.members} - {one.consumer for one in group.members}
-    right = {one.consumer for one in then.members if one.info and consumes_its_own(then, one)}
+    right = {one.consumer for one in then.members if one.info and consumes_own_partitions(then, one)}
     yield from _findings_of_checks(_only_consumers(group, group.consumers.keys() - joining - right), strangers, filters)
     yield from _findings_of_checks(_only_consumers(then, joining), old_priority_group, filters)
     yield from _findings_of_checks(then, templates)

@@ -4,7 +4,7 @@ expects."""
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
 from functools import lru_cache
 from itertools import takewhile
@@ -16,9 +16,10 @@ from reconciler.changes.view import View
 from reconciler.kinds.afterwards.readers import consuming, static_groups, stored_afterwards
 from reconciler.kinds.afterwards.streams import GONE, afterwards
 from reconciler.kinds.effects.dependants import consumers
+from reconciler.kinds.elastic_group.movement import owned
 from reconciler.kinds.fields.words import consent_to, few, outside, some
-from reconciler.kinds.group_records.group_record import PRIORITY_GROUP
-from reconciler.kinds.subjects.partitions import assign, members_without_partition
+from reconciler.kinds.group_records.group_record import PRIORITY_GROUP, durable, durables, members
+from reconciler.kinds.subjects.partitions import members_without_partition
 from reconciler.kinds.subjects.subjects import collide, is_subset
 from reconciler.kinds.subjects.transforms import partition_call
 from reconciler.model.resource import Address, Config
@@ -55,18 +56,14 @@ def _groups_by_queue(view: View) -> dict[str, list[Address]]:
     return by_queue
 
 
-def _members(config: Config) -> list[str]:
-    return list(config.get("members") or config.get("member_mappings") or ())
-
-
 @lru_cache(maxsize=4)
 def _groups_by_durable(view: View) -> dict[str, dict[str, list[Address]]]:
     """The static groups that want a durable consumer of this name, by stream and name."""
     by_durable: dict[str, dict[str, list[Address]]] = {}
     for stream in {a.stream for a in (*view.live, *view.desired) if a.kind == "static_group"}:
         for address, config in static_groups(stream, view):
-            for member in _members(config):
-                by_durable.setdefault(stream, {}).setdefault(f"{address.name}-{member}", []).append(address)
+            for name in durables(address.name, config):
+                by_durable.setdefault(stream, {}).setdefault(name, []).append(address)
     return by_durable
 
 
@@ -89,8 +86,8 @@ def member_consumer_taken(change: Change, view: View) -> Iterator[Finding]:
             yield refusal("", text, "choose another consumer name", affects=[group])
     elif address.kind == "static_group" and change.action is Action.CREATE:
         plain = _plain_consumers(address.stream, view)
-        for member in _members(change.desired.config if change.desired else {}):
-            name = f"{address.name}-{member}"
+        for member in members(change.wanted):
+            name = durable(address.name, member)
             others = [a for a in _groups_by_durable(view)[address.stream][name] if a != address]
             if others:
                 yield refusal(
@@ -135,7 +132,7 @@ def prefix_of_others(change: Change, view: View) -> Found:
     if change.address.kind != "static_group":
         return None
     stream, name = change.address.names
-    own = {f"{name}-{member}" for member in _members(change.desired.config if change.desired else {})}
+    own = set(durables(name, change.wanted))
     groups, names = _group_and_durable_names(view)[stream]
     victims = list(takewhile(lambda one: one.startswith(f"{name}-"), names[bisect_left(names, f"{name}-") :]))
     victims = [one for one in victims if one not in own]
@@ -161,8 +158,8 @@ def _group_and_durable_names(view: View) -> dict[str, tuple[set[str], list[str]]
     by_stream = {}
     for stream in streams:
         groups = {address.name for address, _ in static_groups(stream, view)}
-        durables = {one.label.removeprefix("consumer ") for one in consuming(stream, view) if not one.is_ephemeral}
-        by_stream[stream] = (groups, sorted(groups | durables))
+        consumers = {one.label.removeprefix("consumer ") for one in consuming(stream, view) if not one.is_ephemeral}
+        by_stream[stream] = (groups, sorted(groups | consumers))
     return by_stream
 
 
@@ -219,11 +216,11 @@ def _partition_mismatch(path: str, who: str, partitions: int, group: Config) -> 
 def _missing_partitions_text(group: Config, partitions: int) -> str:
     """What it means that the transform makes fewer partitions than the group has."""
     expected = group.get("max_members") or 0
-    owned: Mapping[str, Sequence[int]] = group.get("member_mappings") or assign(group.get("members") or (), expected)
+    partitions_of = owned(group)
     missing = f"{some(expected - partitions, 'partition')} would get no message"
-    if not owned:
+    if not partitions_of:
         return f"{missing}, and a member that owns no other would idle"
-    idle = members_without_partition(owned, partitions)
+    idle = members_without_partition(partitions_of, partitions)
     return f"{missing}, and member{'s' if len(idle) > 1 else ''} {few(idle)} would idle" if idle else missing
 
 

@@ -16,7 +16,7 @@ from reconciler.kinds.effects import dependants
 from reconciler.kinds.effects.unprocessed import consumers_afterwards
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import few, verb
-from reconciler.kinds.group_records.group_rules import durables
+from reconciler.kinds.group_records.group_record import durables
 from reconciler.kinds.stream_config.origins import fed_stream
 from reconciler.kinds.subjects.filters import filters_of
 from reconciler.kinds.subjects.subjects import meets

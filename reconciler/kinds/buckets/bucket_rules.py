@@ -25,7 +25,7 @@ from reconciler.kinds.stream_config.config_checks import ConfigCheck, rules_of_f
 from reconciler.kinds.stream_config.fixed_fields import fixed_fields, updatability_rules
 from reconciler.kinds.stream_config.mirrors_and_sources import CHECKS as COPIES
 from reconciler.kinds.stream_config.ranges import CHECKS as RANGES
-from reconciler.kinds.stream_config.stream_config import FIELDS, unknown_fields, unknown_values
+from reconciler.kinds.stream_config.stream_config import FIELDS, StreamConfig
 from reconciler.model.resource import Config, Resource
 
 ANOTHER = "declare a second one under another name and copy what is in it"
@@ -55,7 +55,7 @@ def bucket_rules(family: str, shape: BucketShape) -> tuple[Rule, ...]:
         _rule_about_deletion(family),
         _rule_about_subjects(family, shape),
         made_again(family, shape.ours, shape.stream),
-        too_young(family, unknown_fields, unknown_values),
+        too_young(family, StreamConfig),
         _rule_about_name(family),
         reserved_metadata(family),
         *bucket_effects(family, shape).rules(),

@@ -43,17 +43,19 @@ def policy_of(value: Json) -> str:
     return str(value or "none")
 
 
-def what_fails(change: Change) -> str:
+def failing_pulls(change: Change) -> str:
     """Which pulls the server refuses once the priority policy has changed, and which go on."""
     return "; ".join(
-        _fates(change, policy_of(change.was("priority_policy")), policy_of(change.becomes("priority_policy")))
+        _effects_on_pulls(
+            change, policy_of(change.was("priority_policy")), policy_of(change.becomes("priority_policy"))
+        )
     )
 
 
-def _fates(change: Change, before: str, after: str) -> Iterator[str]:
-    gone = groups_gone(change) if after != "none" else []
+def _effects_on_pulls(change: Change, before: str, after: str) -> Iterator[str]:
+    removed = removed_groups(change) if after != "none" else []
     refused = [ACCEPTED_BY[before].words] if before in ACCEPTED_BY else []
-    refused += [f"pulls for {listed(gone)}"] if gone else []
+    refused += [f"pulls for {listed(removed)}"] if removed else []
     if refused:
         yield f"{listed(refused)} fail (400), others go on"
     else:
@@ -64,34 +66,34 @@ def _fates(change: Change, before: str, after: str) -> Iterator[str]:
         yield "one client at a time gets messages"
 
 
-def who_waits(change: Change, is_recreated: bool = False) -> str:
+def waiting_clients(change: Change, is_recreated: bool = False) -> str:
     """What the live consumer says about its clients, and what becomes of a pin."""
-    info = change.live.state if change.live else {}
+    info = change.info
     waiting = info.get("num_waiting", 0)
     requests = f"{some(waiting, 'pull request')} {verb(waiting, 'are')} waiting on it"
     clients = requests if waiting else "No pull request is waiting on it now"
-    if change.was("priority_policy") != ONE_AT_A_TIME or not (pinned := who_is_pinned(info)):
+    if change.was("priority_policy") != ONE_AT_A_TIME or not (pin_clause := pin_clause_of(info)):
         return f"{clients}."
     if is_recreated:
-        return f"{clients}{pinned}."
+        return f"{clients}{pin_clause}."
     timeout = show_duration(change.was("priority_timeout") or PINNED_TIMEOUT)
-    return f"{clients}{pinned}. Apply releases the pin, which would block the others for up to {timeout}."
+    return f"{clients}{pin_clause}. Apply releases the pin, which would block the others for up to {timeout}."
 
 
-def still_pinned(change: Change) -> str:
-    """What becomes of pulls of a removed group that wait, as those of a standby do. The pinned client's own one ends."""
-    info = change.live.state if change.live else {}
+def pulls_of_removed_groups(change: Change) -> str:
+    """The fate of pulls of a removed group that wait, as those of a standby do. The pinned client's own one ends."""
+    info = change.info
     if change.was("priority_policy") != ONE_AT_A_TIME or not info.get("num_waiting"):
         return ""
-    is_pinned, blocked = bool(who_is_pinned(info)), show_duration(change.was("priority_timeout") or PINNED_TIMEOUT)
+    is_pinned, blocked = bool(pin_clause_of(info)), show_duration(change.was("priority_timeout") or PINNED_TIMEOUT)
     other, again = (", other than the pinned client's own,", " once more") if is_pinned else ("", "")
     return (
-        f" A pull for {listed(groups_gone(change))} that waits then{other} is still served, and pins its client{again}: that blocks "
+        f" A pull for {listed(removed_groups(change))} that waits then{other} is still served, and pins its client{again}: that blocks "
         f"the others for up to {blocked}, unless you run `reconciler unpin {'/'.join(change.address.names)}`."
     )
 
 
-def who_is_pinned(info: Mapping[str, Json]) -> str:
+def pin_clause_of(info: Mapping[str, Json]) -> str:
     """A clause about the client that is pinned now; empty if none is."""
     for group in info.get("priority_groups") or ():
         if group.get("pinned_client_id"):
@@ -101,13 +103,13 @@ def who_is_pinned(info: Mapping[str, Json]) -> str:
     return ""
 
 
-def groups_gone(change: Change) -> list[str]:
+def removed_groups(change: Change) -> list[str]:
     """Priority groups of the live consumer that it no longer has. One that is added takes nothing from the others."""
     kept = change.becomes("priority_groups") or ()
     return [group for group in change.was("priority_groups") or () if group not in kept]
 
 
-def quantities(change: Change) -> dict[str, int]:
+def waiting_pulls(change: Change) -> dict[str, int]:
     """How many pull requests wait on the live consumer; empty if none does."""
-    info = change.live.state if change.live else {}
+    info = change.info
     return {"waiting": info["num_waiting"]} if info.get("num_waiting") else {}

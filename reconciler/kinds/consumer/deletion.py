@@ -12,7 +12,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.consumer import taking_over
 from reconciler.kinds.consumer.filter_changes import Info, others_of
 from reconciler.kinds.consumer_position.retention import retention_of
-from reconciler.kinds.consumer_position.unclaimed import unwanted
+from reconciler.kinds.consumer_position.unclaimed import unclaimed_messages
 from reconciler.kinds.effects.unprocessed import behind, later, undelivered
 from reconciler.kinds.fields.words import amount, listed, some, verb
 from reconciler.kinds.stream_config.new_copies import successors
@@ -42,16 +42,16 @@ def consumer_deletion(change: Change, view: View) -> Found:
 
     Instead: let it process what is pending first, or `forget:` it, which leaves it as it is.
     """
-    info = change.live.state if change.live else {}
+    info = change.info
     stream = change.address.stream
     unread = behind(stream, info, view) if info else exactly(0)
-    dropped, fate = _fate(change, info, unread, view) if unread.most else (exactly(0), "")
-    beside = unwanted(change, view)
-    loses = f"{_reader(undelivered(stream, info, view), info)}{fate}" if unread.most else ""
-    said = [one for one in (loses, _with_it(beside), _clients(info)) if one]
-    if not said:
+    dropped, fate = _fate_of_unread(change, info, unread, view) if unread.most else (exactly(0), "")
+    unclaimed = unclaimed_messages(change, view)
+    loss_clause = f"{_lost_reader_clause(undelivered(stream, info, view), info)}{fate}" if unread.most else ""
+    clauses = [clause for clause in (loss_clause, _unclaimed_clause(unclaimed), _clients_clause(info)) if clause]
+    if not clauses:
         return None
-    dropped = Amount(dropped.least, dropped.most + beside)
+    dropped = Amount(dropped.least, dropped.most + unclaimed)
     return Finding(
         outcome=Outcome.WARNS,
         quantities={
@@ -59,55 +59,59 @@ def consumer_deletion(change: Change, view: View) -> Found:
             "unacknowledged": info.get("num_ack_pending", 0),
         }
         | ({"dropped": dropped} if dropped.most else {}),
-        message="; ".join(said),
+        message="; ".join(clauses),
     )
 
 
-def _with_it(unwanted: int) -> str:
-    return f"with it, apply deletes up to {some(unwanted, 'stored message')} that no consumer wants" if unwanted else ""
+def _unclaimed_clause(unclaimed: int) -> str:
+    return (
+        f"with it, apply deletes up to {some(unclaimed, 'stored message')} that no consumer wants" if unclaimed else ""
+    )
 
 
-def _reader(pending: Amount, info: Info) -> str:
+def _lost_reader_clause(pending: Amount, info: Info) -> str:
     """What loses its reader."""
     unacknowledged = info.get("num_ack_pending", 0)
     parts = {f"{amount(pending, 'message')} not yet delivered": pending.most,
              f"{some(unacknowledged, 'message')} not yet acknowledged": unacknowledged}  # fmt: skip
     lose = "loses its" if pending.most + unacknowledged == 1 else "lose their"
-    return f"{listed([said for said, number in parts.items() if number])} {lose} reader"
+    return f"{listed([clause for clause, number in parts.items() if number])} {lose} reader"
 
 
-def _fate(change: Change, info: Info, unread: Amount, view: View) -> tuple[Amount, str]:
-    """What happens to the messages that it still wanted: how many are deleted, and the words for it."""
-    above = view.changes.get(Address.of("stream", change.address.stream))
-    if above and above.action is Action.DELETE:
+def _fate_of_unread(change: Change, info: Info, unread: Amount, view: View) -> tuple[Amount, str]:
+    """The fate of the messages that it still wanted: how many are deleted, and the words for it."""
+    stream_change = view.changes.get(Address.of("stream", change.address.stream))
+    if stream_change and stream_change.action is Action.DELETE:
         is_one = unread.most == 1
         return exactly(0), f", and {'is' if is_one else 'are'} deleted with {'its' if is_one else 'their'} stream"
     retention = retention_of(change.address.stream, view)
     if retention == "workqueue":
-        left = filters_of(info["config"])
-        is_taken = taking_over.is_taken(change, left, view) or taking_over.heirs(change, left, (), view)
+        subjects = filters_of(info["config"])
+        is_taken = taking_over.is_taken(change, subjects, view) or taking_over.heirs_clause(change, subjects, (), view)
         at_work = ", also those that a client is still at work on" if info.get("num_ack_pending") and is_taken else ""
-        return exactly(0), f": {taking_over.fate(change, left, (), view)}{at_work}"
+        return exactly(0), f": {taking_over.fate_of_left(change, subjects, (), view)}{at_work}"
     return _dropped_by_interest(change, info, unread, view) if retention == "interest" else (exactly(0), "")
 
 
 def _dropped_by_interest(change: Change, info: Info, unread: Amount, view: View) -> tuple[Amount, str]:
-    mine, taken = filters_of(info["config"]), taken_at_deletions(change.address.stream, view)
+    subjects, taken = filters_of(info["config"]), taken_at_deletions(change.address.stream, view)
     others = [one for other in others_of(change, view) for one in keeping(filters_of(other), taken)]
     copies = successors(change.address, view)
-    if whole := [one.stream for one in copies if one.is_whole]:
-        return exactly(0), f"; {listed(whole)} {'copies' if len(whole) == 1 else 'copy'} what it has not processed"
-    if heirs := taking_over.heirs(change, mine, (), view):
+    if complete := [one.stream for one in copies if one.is_whole]:
+        return exactly(
+            0
+        ), f"; {listed(complete)} {'copies' if len(complete) == 1 else 'copy'} what it has not processed"
+    if heirs := taking_over.heirs_clause(change, subjects, (), view):
         return exactly(0), f"; {heirs}"
     copying = [one.stream for one in copies]
-    if not copying and not any(collide(one, two) for one in others for two in mine):
+    if not copying and not any(collide(one, subject) for one in others for subject in subjects):
         return unread, "; apply deletes them, since no other consumer wants them"
     dropped = Amount(0, unread.most)
-    copied = f" and that {listed(copying)} {'does' if len(copying) == 1 else 'do'} not copy" if copying else ""
-    return dropped, f"; apply deletes {amount(dropped)} of them: those that no other consumer wants{copied}"
+    except_copied = f" and that {listed(copying)} {'does' if len(copying) == 1 else 'do'} not copy" if copying else ""
+    return dropped, f"; apply deletes {amount(dropped)} of them: those that no other consumer wants{except_copied}"
 
 
-def _clients(info: Info) -> str:
+def _clients_clause(info: Info) -> str:
     waiting = info.get("num_waiting", 0)
     if waiting:
         return f"{some(waiting, 'pull request')} {verb(waiting, 'are')} waiting on it now"

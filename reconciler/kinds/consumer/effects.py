@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 
 from reconciler.changes.amount import Amount, exactly, total
 from reconciler.changes.verdict import Finding, Outcome
-from reconciler.kinds.consumer.clients import who_is_pinned
+from reconciler.kinds.consumer.clients import pin_clause_of
 from reconciler.kinds.consumer.filter_changes import filter_change
 from reconciler.kinds.consumer_checks.neighbours import is_work_queue, stream_of
 from reconciler.kinds.consumer_checks.pull_push import pushes
@@ -22,63 +22,60 @@ from reconciler.kinds.subjects.filters import filters_of, gained
 from reconciler.model.resource import Config, Json
 from reconciler.model.units import show_duration
 
-
-def _info(moved: MovedField) -> Mapping[str, Json]:
-    return moved.change.live.state if moved.change.live else {}
-
-
 TRIMMING = ("max_msgs", "max_bytes", "max_msgs_per_subject")
 OF_DELIVERIES = ("num_ack_pending", "num_redelivered")
 
 
-def _number(moved: MovedField, name: str) -> int:
+def _count(moved: MovedField, name: str) -> int:
     """`num_pending` and the like, as the server counts them when the change takes effect: a consumer that the plan recreates
     has delivered nothing yet."""
     if name in OF_DELIVERIES and _is_recreated(moved):
         return 0
-    return int(_info(moved).get(name) or 0)
+    return int(moved.change.info.get(name) or 0)
 
 
 def _is_recreated(moved: MovedField) -> bool:
     return is_recreated(moved.change, moved.view)
 
 
-def _pending(moved: MovedField) -> Amount:
+def _pending_messages(moved: MovedField) -> Amount:
     """Messages that it has yet to deliver. A consumer that the plan recreates delivers those in flight again as well."""
-    pending = undelivered(moved.change.address.stream, _info(moved), moved.view) if _info(moved) else exactly(0)
+    pending = (
+        undelivered(moved.change.address.stream, moved.change.info, moved.view) if moved.change.info else exactly(0)
+    )
     again, _ = redelivered(moved.change, moved.view) if _is_recreated(moved) else (exactly(0), 0)
     return total((pending, again))
 
 
-def _is_used(moved: MovedField) -> bool:
+def _has_client(moved: MovedField) -> bool:
     """Does a client wait on it now?"""
-    return bool(_number(moved, "num_waiting") or _info(moved).get("push_bound"))
+    return bool(_count(moved, "num_waiting") or moved.change.info.get("push_bound"))
 
 
-def _was_used(moved: MovedField) -> bool:
-    return _is_used(moved) or bool((_info(moved).get("delivered") or {}).get("consumer_seq"))
+def _ever_had_client(moved: MovedField) -> bool:
+    return _has_client(moved) or bool((moved.change.info.get("delivered") or {}).get("consumer_seq"))
 
 
-def _in_flight(moved: MovedField) -> Amount:
+def _stored_in_flight(moved: MovedField) -> Amount:
     """Messages that clients have not acknowledged, as far as the stream still holds them. No others can be
     redelivered."""
-    flying, snapshot = _number(moved, "num_ack_pending"), moved.view.snapshot
+    flying, snapshot = _count(moved, "num_ack_pending"), moved.view.snapshot
     stream = snapshot.streams.get(moved.change.address.stream)
     stored = stream["state"].get("messages", flying) if stream else flying
     return exactly(flying) if stored >= flying else Amount(0, stored)
 
 
-def _after(moved: MovedField) -> str:
+def _new_value_in_words(moved: MovedField) -> str:
     """The new value in words, and where it comes from if the file does not say it."""
-    found = moved.change.field(moved.path)
-    words = in_words(value_after(moved.change, moved.path), FIELDS[moved.field].unit)
-    source = found.filled if found else ""
-    return f"{words} ({source})" if source else words
+    field_change = moved.change.field(moved.path)
+    value = in_words(value_after(moved.change, moved.path), FIELDS[moved.field].unit)
+    source = field_change.filled if field_change else ""
+    return f"{value} ({source})" if source else value
 
 
 def _acknowledges(moved: MovedField) -> bool:
-    """It acknowledges before and after the change. Otherwise it is recreated, or stays as it is."""
-    return all(said("ack_policy") in ("explicit", "all") for said in (moved.change.was, moved.change.becomes))
+    """Does it acknowledge before and after the change? Otherwise it is recreated, or stays as it is."""
+    return all(value_of("ack_policy") in ("explicit", "all") for value_of in (moved.change.was, moved.change.becomes))
 
 
 @foretold(601, "payloads-withheld")
@@ -91,17 +88,17 @@ def payloads_withheld(moved: MovedField) -> Iterable[Finding]:
 
     Instead: declare a second consumer with headers only.
     """
-    if not _was_used(moved) and not _pending(moved).most:
+    if not _ever_had_client(moved) and not _pending_messages(moved).most:
         yield note("from then on clients get messages without their payload")
         return
-    pending, flying = _pending(moved), _number(moved, "num_ack_pending")
+    pending, flying = _pending_messages(moved), _count(moved, "num_ack_pending")
     first = [f"{some(flying, 'message')} in flight, unless acknowledged in time"] if flying else []
     first += [amount(pending, "pending message")] if pending.most else []
-    many = f": first {', then '.join(first)}" if first else ""
+    counts = f": first {', then '.join(first)}" if first else ""
     yield Finding(
         outcome=Outcome.WARNS,
         path=moved.path,
-        message=f"from then on clients get messages without their payload{many}",
+        message=f"from then on clients get messages without their payload{counts}",
         fix="declare a second consumer with headers_only",
     )
 
@@ -122,13 +119,13 @@ def pulls_refused(moved: MovedField) -> Iterable[Finding]:
 
     Instead: first lower what clients ask for.
     """
-    if pushes(moved.change.desired.config if moved.change.desired else {}):
+    if pushes(moved.change.wanted):
         return
-    words = f"from then on the server refuses pulls {ASKS[moved.field].format(_after(moved))} (409)"
-    if not _was_used(moved):
+    words = f"from then on the server refuses pulls {ASKS[moved.field].format(_new_value_in_words(moved))} (409)"
+    if not _ever_had_client(moved):
         yield note(words)
         return
-    waiting = _number(moved, "num_waiting")
+    waiting = _count(moved, "num_waiting")
     now = f"; {some(waiting, 'pull')} {'waits' if waiting == 1 else 'wait'} now" if waiting else ""
     yield Finding(
         outcome=Outcome.WARNS, path=moved.path, message=f"{words}{now}", fix="first lower what clients ask for"
@@ -145,7 +142,7 @@ def never_delivered_again(moved: MovedField) -> Iterable[Finding]:
 
     Instead: let clients acknowledge what is in flight first, or consent with the value.
     """
-    most, flying = value_after(moved.change, moved.path), _number(moved, "num_ack_pending")
+    most, flying = value_after(moved.change, moved.path), _count(moved, "num_ack_pending")
     if not _acknowledges(moved) or not most or most < 1:
         return
     stream = stream_of(moved.change, moved.view) or {}
@@ -158,14 +155,14 @@ def never_delivered_again(moved: MovedField) -> Iterable[Finding]:
         path=moved.path,
         to=most,
         message=f"{amount(spent)} of {some(flying, 'message')} in flight {'was' if spent.most == 1 else 'were'} already delivered "
-        f"{_times(most)}: unless clients acknowledge them in time, this consumer never redelivers them{_kept_until(stream)}",
+        f"{_times_in_words(most)}: unless clients acknowledge them in time, this consumer never redelivers them{_stored_until(stream)}",
         quantities={"messages": spent},
         fix="let clients acknowledge what is in flight first",
     )
 
 
-def _kept_until(stream: Config) -> str:
-    """What becomes of messages that a consumer gave up, as the end of a sentence."""
+def _stored_until(stream: Config) -> str:
+    """The fate of messages that a consumer gave up, as the end of a sentence."""
     if not (is_work_queue(stream) or stream.get("retention") == "interest"):
         return ""
     deleted = [
@@ -177,7 +174,7 @@ def _kept_until(stream: Config) -> str:
 
 def _is_trimmed(stream: Config) -> bool:
     """Does it delete old messages, by their age or to make room?"""
-    makes_room = stream.get("discard") != "new" and any((stream.get(one) or -1) > 0 for one in TRIMMING)
+    makes_room = stream.get("discard") != "new" and any((stream.get(limit) or -1) > 0 for limit in TRIMMING)
     return bool(stream.get("max_age")) or makes_room
 
 
@@ -193,14 +190,14 @@ def vanishes_when_idle(moved: MovedField) -> Iterable[Finding]:
     Instead: leave it out, or make it longer than clients are ever away; beside `consumer_limits` write a longer one
     here.
     """
-    threshold, flying = value_after(moved.change, moved.path), _number(moved, "num_ack_pending")
+    threshold, flying = value_after(moved.change, moved.path), _count(moved, "num_ack_pending")
     wait = (moved.change.becomes("ack_wait") or ACK_WAIT) if flying and _acknowledges(moved) else 0
-    idle = f"after {_after(moved)} without a client" + (
+    idle = f"after {_new_value_in_words(moved)} without a client" + (
         f", or {show_duration(threshold + wait)} while messages are in flight" if wait else ""
     )
-    unread = behind(moved.change.address.stream, _info(moved), moved.view) if _info(moved) else exactly(0)
-    lose = _left_behind(unread, stream_of(moved.change, moved.view) or {})
-    is_used = _is_used(moved)
+    unread = behind(moved.change.address.stream, moved.change.info, moved.view) if moved.change.info else exactly(0)
+    lose = _fate_when_deleted(unread, stream_of(moved.change, moved.view) or {})
+    is_used = _has_client(moved)
     yield Finding(
         outcome=Outcome.WARNS if is_used else Outcome.NEEDS_CONSENT,
         path=moved.path,
@@ -211,8 +208,8 @@ def vanishes_when_idle(moved: MovedField) -> Iterable[Finding]:
     )
 
 
-def _left_behind(unread: Amount, stream: Config) -> str:
-    """What happens to messages when their consumer is deleted, as the end of a sentence."""
+def _fate_when_deleted(unread: Amount, stream: Config) -> str:
+    """The fate of messages when their consumer is deleted, as the end of a sentence."""
     their = "loses its" if unread.most == 1 else "lose their"
     lose = f", and {amount(unread, 'message')} {their} reader" if unread.most else ""
     if stream.get("retention") != "interest":
@@ -232,32 +229,34 @@ def delivered_again(moved: MovedField) -> Iterable[Finding]:
     Instead: wait until what is in flight is acknowledged.
     """
     if moved.field == "max_deliver":
-        yield from _given_more_tries(moved)
+        yield from _more_tries(moved)
         return
-    wait, flying = value_after(moved.change, moved.path), _number(moved, "num_ack_pending")
+    wait, flying = value_after(moved.change, moved.path), _count(moved, "num_ack_pending")
     if not _acknowledges(moved) or not wait:
         return
     if moved.change.becomes("max_deliver") == 1:
-        yield note(f"a message that a client does not acknowledge within {_after(moved)} is never redelivered")
+        yield note(
+            f"a message that a client does not acknowledge within {_new_value_in_words(moved)} is never redelivered"
+        )
         return
-    there = _in_flight(moved)
-    if not there.most:
-        yield note(f"a message that a client does not acknowledge within {_after(moved)} is redelivered")
+    in_flight = _stored_in_flight(moved)
+    if not in_flight.most:
+        yield note(f"a message that a client does not acknowledge within {_new_value_in_words(moved)} is redelivered")
         return
-    asked, last = _info(moved).get("ts"), (_info(moved).get("delivered") or {}).get("last_active")
-    is_old = bool(asked and last and last != ZERO and between(last, asked) >= wait)
-    again = Amount(max(0, there.least - _spent(moved)) if is_old else 0, there.most)
+    now, last_delivery = moved.change.info.get("ts"), (moved.change.info.get("delivered") or {}).get("last_active")
+    is_old = bool(now and last_delivery and last_delivery != ZERO and between(last_delivery, now) >= wait)
+    again = Amount(max(0, in_flight.least - _out_of_tries(moved)) if is_old else 0, in_flight.most)
     yield Finding(
         outcome=Outcome.WARNS,
         path=moved.path,
         message=f"the server redelivers {amount(again)} of {some(flying, 'message')} in flight unless clients acknowledge "
-        f"{'it' if again.most == 1 else 'them'} within {_after(moved)} of delivery",
+        f"{'it' if again.most == 1 else 'them'} within {_new_value_in_words(moved)} of delivery",
         quantities={"redelivered": again},
         fix="wait until what is in flight is acknowledged",
     )
 
 
-def _given_more_tries(moved: MovedField) -> Iterator[Finding]:
+def _more_tries(moved: MovedField) -> Iterator[Finding]:
     """`max_deliver` is raised: what it kept from being redelivered is redelivered."""
     most = moved.change.was("max_deliver") or -1
     again = Amount(0, _delivered_so_often(moved, most).most) if most > 0 and _acknowledges(moved) else exactly(0)
@@ -265,8 +264,8 @@ def _given_more_tries(moved: MovedField) -> Iterator[Finding]:
         yield Finding(
             outcome=Outcome.WARNS,
             path=moved.path,
-            message=f"the server redelivers {amount(again)} of {some(_number(moved, 'num_ack_pending'), 'message')} in flight, which it "
-            f"has already delivered {_times(most)}, unless clients acknowledge them in time",
+            message=f"the server redelivers {amount(again)} of {some(_count(moved, 'num_ack_pending'), 'message')} in flight, which it "
+            f"has already delivered {_times_in_words(most)}, unless clients acknowledge them in time",
             quantities={"redelivered": again},
             fix="wait until what is in flight is acknowledged",
         )
@@ -274,17 +273,17 @@ def _given_more_tries(moved: MovedField) -> Iterator[Finding]:
 
 def _delivered_so_often(moved: MovedField, most: int) -> Amount:
     """How many messages in flight may have been delivered that often. A server counts those it has redelivered at all."""
-    there = _in_flight(moved)
-    return there if most == 1 else Amount(0, min(there.most, _number(moved, "num_redelivered")))
+    in_flight = _stored_in_flight(moved)
+    return in_flight if most == 1 else Amount(0, min(in_flight.most, _count(moved, "num_redelivered")))
 
 
-def _times(number: int) -> str:
+def _times_in_words(number: int) -> str:
     return "once" if number == 1 else f"{number:_} times"
 
 
-def _spent(moved: MovedField) -> int:
+def _out_of_tries(moved: MovedField) -> int:
     """How many messages in flight may have been delivered as often as they ever will be."""
-    return _number(moved, "num_redelivered") if (moved.change.becomes("max_deliver") or -1) > 1 else 0
+    return _count(moved, "num_redelivered") if (moved.change.becomes("max_deliver") or -1) > 1 else 0
 
 
 @foretold(606, "throttled")
@@ -294,20 +293,20 @@ def throttled(moved: MovedField) -> Iterable[Finding]:
 
     Instead: lower it when fewer messages are in flight.
     """
-    most, flying = value_after(moved.change, moved.path), _number(moved, "num_ack_pending")
+    most, flying = value_after(moved.change, moved.path), _count(moved, "num_ack_pending")
     if not _acknowledges(moved) or not most or most < 1:
         return
     if flying < most:
         yield note(f"from then on at most {some(most, 'message')} {verb(most, 'are')} in flight at once")
         return
-    over = flying - most + 1
+    excess = flying - most + 1
     or_given_up = ", or given up at max_deliver" if (moved.change.becomes("max_deliver") or -1) > 0 else ""
     yield Finding(
         outcome=Outcome.WARNS,
         path=moved.path,
         message=f"{some(flying, 'message')} {verb(flying, 'are')} in flight: nothing new is delivered until "
-        f"{some(over)} of them {verb(over, 'are')} acknowledged{or_given_up}",
-        quantities={"over": over},
+        f"{some(excess)} of them {verb(excess, 'are')} acknowledged{or_given_up}",
+        quantities={"over": excess},
         fix="lower it when fewer messages are in flight",
     )
 
@@ -331,26 +330,26 @@ def subscribers_fall_silent(moved: MovedField) -> Iterable[Finding]:
     if not moved.change.was("deliver_subject") or not moved.change.becomes("deliver_subject"):
         return  # it becomes another kind of consumer, of which its own rule speaks
     if moved.field == "deliver_group":
-        old, new = (f"in queue group {one}" if one else "outside any queue group" for one in (before, after))
+        old, new = (f"in queue group {group}" if group else "outside any queue group" for group in (before, after))
         if _is_recreated(moved):
-            yield _silent(moved, f"from then on nothing is delivered without a client {new}")
+            yield _silence_finding(moved, f"from then on nothing is delivered without a client {new}")
         else:
             words = (
                 f"until the server's next restart nothing is delivered without a client {old} (if the consumer had "
                 f"{'it' if before else 'none'} when the server started), and from then on without one {new}; while clients of both "
                 "listen, both get each message"
             )
-            yield _silent(moved, words, fix="let the clients stay as they are, and move them at the restart")
-    elif _is_recreated(moved) or not _info(moved).get("push_bound"):
-        yield _silent(
+            yield _silence_finding(moved, words, fix="let the clients stay as they are, and move them at the restart")
+    elif _is_recreated(moved) or not moved.change.info.get("push_bound"):
+        yield _silence_finding(
             moved,
-            f"messages are delivered to {after}, and subscribers of {before} receive nothing more{_flies_again(moved)}",
+            f"messages are delivered to {after}, and subscribers of {before} receive nothing more{_redelivery_to_new_subject(moved)}",
         )
 
 
-def _flies_again(moved: MovedField) -> str:
+def _redelivery_to_new_subject(moved: MovedField) -> str:
     """Messages in flight go to the new subject at once, unless they were already delivered as often as allowed."""
-    most, flying = moved.change.becomes("max_deliver") or -1, _number(moved, "num_ack_pending")
+    most, flying = moved.change.becomes("max_deliver") or -1, _count(moved, "num_ack_pending")
     if not flying:
         return ""
     if most == 1:
@@ -359,10 +358,10 @@ def _flies_again(moved: MovedField) -> str:
     return f"{again}, unless already delivered {most} times" if most > 1 else again
 
 
-def _silent(
+def _silence_finding(
     moved: MovedField, words: str, fix: str = "let clients subscribe to the new subject or queue group first"
 ) -> Finding:
-    if not _was_used(moved):
+    if not _ever_had_client(moved):
         return note(words)
     return Finding(
         outcome=Outcome.WARNS,
@@ -380,7 +379,7 @@ def paced(moved: MovedField) -> Iterable[Finding]:
     Instead: lower it when fewer messages are pending.
     """
     if moved.field == "backoff":
-        if _waits(moved.change.was) != _waits(moved.change.becomes):
+        if _ack_waits(moved.change.was) != _ack_waits(moved.change.becomes):
             yield note("messages that are not acknowledged are redelivered at other times")
         return
     if moved.field == "priority_timeout":
@@ -388,11 +387,11 @@ def paced(moved: MovedField) -> Iterable[Finding]:
             before = show_duration(moved.change.was("priority_timeout") or PINNED_TIMEOUT)
             still = f"; for the client that is pinned now, {before} counts until its next pull"
             yield note(
-                f"the server pins another client once the pinned one has been silent for {_silence(moved)}"
-                f"{still if who_is_pinned(_info(moved)) else ''}"
+                f"the server pins another client once the pinned one has been silent for {_timeout_in_words(moved)}"
+                f"{still if pin_clause_of(moved.change.info) else ''}"
             )
         return
-    pending, most = _pending(moved), value_after(moved.change, moved.path)
+    pending, most = _pending_messages(moved), value_after(moved.change, moved.path)
     words = f"from then on at most {some(most, 'bit')} {verb(most, 'are')} delivered each second"
     if not pending.most:
         yield note(words)
@@ -405,13 +404,13 @@ def paced(moved: MovedField) -> Iterable[Finding]:
     )
 
 
-def _silence(moved: MovedField) -> str:
+def _timeout_in_words(moved: MovedField) -> str:
     return show_duration(value_after(moved.change, moved.path) or PINNED_TIMEOUT)
 
 
-def _waits(said: Callable[[str], Json]) -> list[int]:
+def _ack_waits(value_of: Callable[[str], Json]) -> list[int]:
     """The times that clients have to acknowledge, one for each delivery."""
-    return list(said("backoff") or [said("ack_wait") or ACK_WAIT])
+    return list(value_of("backoff") or [value_of("ack_wait") or ACK_WAIT])
 
 
 @notes_of(301)
@@ -420,7 +419,7 @@ def other_messages(moved: MovedField) -> Iterable[Finding]:
     if moved.field == "filter_subjects" and moved.change.touches("filter_subject"):
         return
     if filter_change.judge(moved.change, moved.view) is None:
-        after = filters_of(moved.change.desired.config if moved.change.desired else {})
+        after = filters_of(moved.change.wanted)
         yield note(f"from then on clients get messages on {listed(after)}")
 
 

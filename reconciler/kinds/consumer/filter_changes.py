@@ -12,7 +12,7 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer import taking_over
 from reconciler.kinds.consumer_position import position
-from reconciler.kinds.consumer_position.counts import counting, number_of
+from reconciler.kinds.consumer_position.counts import count_questions, total_count
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.effects import shrinking
 from reconciler.kinds.effects.unprocessed import later, undelivered
@@ -34,16 +34,20 @@ def questions(change: Change, view: View) -> Iterator[Question]:
         yield from later(change.address.stream, change.live.state)
         move = _move(change, view)
         if move.point is not None:
-            yield from (one for subjects in (move.before, move.after, move.both) for one in _begun(move, subjects))
+            yield from (
+                question
+                for subjects in (move.before, move.after, move.both)
+                for question in _from_point_questions(move, subjects)
+            )
         for subjects in (move.after, move.both):
-            yield from (*_ahead(move, subjects), *_all(move, subjects))
-        looks_ahead = _looks_ahead(move, retention_of(move.stream, view)) and move.pending.most
+            yield from (*_after_position_questions(move, subjects), *_all_stored_questions(move, subjects))
+        looks_ahead = _moves_past_others(move, retention_of(move.stream, view)) and move.pending.most
         if looks_ahead or not move.widens:
-            yield from _ahead(move, move.before)
+            yield from _after_position_questions(move, move.before)
         if looks_ahead:
-            yield from _from_next(move, view)
+            yield from _from_next_match_questions(move, view)
         if not move.widens:
-            yield from _all(move, move.before)
+            yield from _all_stored_questions(move, move.before)
             yield from taking_over.questions(change, move.before, move.after, view)
 
 
@@ -70,10 +74,12 @@ class _Move:
 
     @property
     def narrows(self) -> bool:
+        """The new filter matches nothing that the old one did not match."""
         return all(any(is_subset(new, old) for old in self.before) for new in self.after)
 
     @property
     def widens(self) -> bool:
+        """The new filter matches all that the old one matched."""
         return all(any(is_subset(old, new) for new in self.after) for old in self.before)
 
     @property
@@ -93,68 +99,73 @@ class _Move:
 
 
 def _move(change: Change, view: View) -> _Move:
-    info = change.live.state if change.live else {}
+    info = change.info
     is_recreated = position.is_recreated(change, view)
     return _Move(
         stream=change.address.names[0],
         before=filters_of(change.live.config if change.live else {}),
-        after=filters_of(change.desired.config if change.desired else {}),
+        after=filters_of(change.wanted),
         position=info.get("delivered", {}).get("stream_seq", 0),
         pending=undelivered(change.address.names[0], info, view) if info else exactly(0),
         flying=info.get("num_ack_pending", 0),
         given=info.get("delivered", {}).get("consumer_seq", 0),
-        is_from_first=(info.get("config") or {}).get("deliver_policy") in (None, "all"),
-        is_listed=(info.get("config") or {}).get("deliver_policy") == "last_per_subject",
+        is_from_first=change.raw.get("deliver_policy") in (None, "all"),
+        is_listed=change.raw.get("deliver_policy") == "last_per_subject",
         point=position.start(change, view).get("opt_start_seq", 1) if is_recreated else None,
     )
 
 
-def _ahead(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
-    return counting(move.stream, subjects, move.position + 1)
+def _after_position_questions(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
+    return count_questions(move.stream, subjects, move.position + 1)
 
 
-def _looks_ahead(move: _Move, retention: str) -> bool:
+def _moves_past_others(move: _Move, retention: str) -> bool:
     """While it looks for messages of the old filter, the server moves past all others silently, and an update does
     not take it back."""
     return move.point is None and not (move.narrows or move.is_listed) and not _starts_over(move, retention)
 
 
-def _next(move: _Move, view: View) -> int | None:
+def _next_match(move: _Move, view: View) -> int | None:
     """The next message of the old filter, at which the server stops looking; None: there is none, or nobody knows."""
-    answers = [view.facts.get(one) for one in _ahead(move, move.before)] if move.pending.most else []
-    known = [one for one in answers if isinstance(one, Mapping)]
-    found = [one["first"] for one in known if one.get("first")]
-    return min(found) if found and len(known) == len(answers) else None
+    answers = (
+        [view.facts.get(answer) for answer in _after_position_questions(move, move.before)] if move.pending.most else []
+    )
+    counted = [answer for answer in answers if isinstance(answer, Mapping)]
+    firsts = [answer["first"] for answer in counted if answer.get("first")]
+    return min(firsts) if firsts and len(counted) == len(answers) else None
 
 
-def _from_next(move: _Move, view: View) -> list[MessagesFrom]:
-    start = _next(move, view)
+def _from_next_match_questions(move: _Move, view: View) -> list[MessagesFrom]:
+    start = _next_match(move, view)
     subjects = move.gained if start else ()
-    return counting(move.stream, subjects, start or 1)
+    return count_questions(move.stream, subjects, start or 1)
 
 
-def _moved_past(move: _Move, view: View) -> int:
+def _passed_over_at_most(move: _Move, view: View) -> int:
     """How many messages the server may have moved past that the new filter matches: up to the next one of the old
     filter."""
     state = (view.snapshot.streams.get(move.stream) or {}).get("state") or {}
-    end = _next(move, view)
+    end = _next_match(move, view)
     begin = max(move.position, int(state.get("first_seq", 1)) - 1)
     span = max(0, (end - 1 if end else int(state.get("last_seq", 0))) - begin)
-    ahead, later = number_of(_ahead(move, move.gained), view), number_of(_from_next(move, view), view) if end else 0
+    ahead, later = (
+        total_count(_after_position_questions(move, move.gained), view),
+        total_count(_from_next_match_questions(move, view), view) if end else 0,
+    )
     if ahead is None:
-        ahead = number_of(_all(move, move.gained), view)
+        ahead = total_count(_all_stored_questions(move, move.gained), view)
         later = 0
     counted = span if ahead is None else max(0, ahead - (later or 0))
     return min(span, counted, int(state.get("messages", 0)))
 
 
-def _all(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
-    return counting(move.stream, subjects)
+def _all_stored_questions(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
+    return count_questions(move.stream, subjects)
 
 
-def _begun(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
+def _from_point_questions(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
     """All that it may have in flight, and all after them."""
-    return counting(move.stream, subjects, move.point or 1)
+    return count_questions(move.stream, subjects, move.point or 1)
 
 
 @rule("CO301", "filter-change", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS)
@@ -195,47 +206,47 @@ def filter_change(change: Change, view: View) -> Found:
         return None
     move = _move(change, view)
     retention = retention_of(move.stream, view)
-    staying = move.pending.most if move.widens else number_of(_ahead(move, move.both), view)
+    still_pending = move.pending.most if move.widens else total_count(_after_position_questions(move, move.both), view)
     deleted = _deleted_besides(move.stream, view)
-    skipped = _less(_skipped(move, staying, view), deleted)
-    never = exactly(0) if retention == "workqueue" else _never(move, staying, view)
-    missed = None if never is None else _less(never, deleted)
+    skipped = _less_deleted(_skipped(move, still_pending, view), deleted)
+    never = exactly(0) if retention == "workqueue" else _newly_matched_but_missed(move, still_pending, view)
+    missed = None if never is None else _less_deleted(never, deleted)
     path = next(one.path for one in change.fields if one.top in FILTERS)
-    passed = _moved_past(move, view) if _looks_ahead(move, retention) else 0
-    flying = _less(_let_go(move, view), deleted)
-    ending = _ending(flying, move, retention)
+    passed_over = _passed_over_at_most(move, view) if _moves_past_others(move, retention) else 0
+    in_flight = _less_deleted(_left_out_in_flight(move, view), deleted)
+    ending_in_flight = _ending_in_flight(in_flight, move, retention)
     if (
         not skipped.most
-        and not passed
-        and not (flying.most and not ending.most)
-        and (not ending.most or (retention == "workqueue" and taking_over.is_taken(change, move.left, view)))
+        and not passed_over
+        and not (in_flight.most and not ending_in_flight.most)
+        and (not ending_in_flight.most or (retention == "workqueue" and taking_over.is_taken(change, move.left, view)))
         and (missed is None or not missed.most)
         and not (missed is None and move.position)
     ):
         return None
-    going = Amount(skipped.least + ending.least, skipped.most + ending.most)
-    heirs = taking_over.heirs(change, move.before, move.after, view) if going.most else ""
-    drops = retention == "interest" and going.most > 0 and not heirs
-    loses = drops or (move.point is not None and retention == "limits" and ending.most > 0 and not heirs)
-    fate = f": {heirs}" if heirs and retention != "workqueue" else _fates(change, move, retention, view)
+    left_out_in_all = Amount(skipped.least + ending_in_flight.least, skipped.most + ending_in_flight.most)
+    heirs = taking_over.heirs_clause(change, move.before, move.after, view) if left_out_in_all.most else ""
+    drops = retention == "interest" and left_out_in_all.most > 0 and not heirs
+    loses = drops or (move.point is not None and retention == "limits" and ending_in_flight.most > 0 and not heirs)
+    fate = f": {heirs}" if heirs and retention != "workqueue" else _fate_of_left_out(change, move, retention, view)
     others = heirs or ("apply deletes the others" if any(others_of(change, view)) else "")
-    left_out = [*_left_out(skipped, ending, move, fate, others if retention == "interest" else "")]
-    left_out += _left_behind(missed, move)
+    left_out = [*_left_out_sentences(skipped, ending_in_flight, move, fate, others if retention == "interest" else "")]
+    left_out += _missed_sentences(missed, move)
     left_out += [
-        *_already_past(passed, move),
-        *([] if ending.most else _comes_again(flying, move, change.becomes("max_deliver") or 0)),
+        *_passed_over_sentence(passed_over, move),
+        *([] if ending_in_flight.most else _redelivery_sentence(in_flight, move, change.becomes("max_deliver") or 0)),
     ]
-    lost = exactly(0) if drops else going if loses else skipped
+    lost = exactly(0) if drops else left_out_in_all if loses else skipped
     return Finding(
         outcome=Outcome.NEEDS_CONSENT if loses else Outcome.WARNS,
         path=path,
         to=change.becomes(path) if loses else None,
-        message=". ".join([_goes_on(move, retention, passed), *left_out]),
-        quantities=({"messages": _dropped(going, change, view)} if drops else {})
-        | ({"skipped": Amount(lost.least, lost.most + passed)} if passed or not drops else {})
+        message=". ".join([_position_sentence(move, retention, passed_over), *left_out]),
+        quantities=({"messages": _dropped(left_out_in_all, change, view)} if drops else {})
+        | ({"skipped": Amount(lost.least, lost.most + passed_over)} if passed_over or not drops else {})
         | ({} if missed is None else {"missed": missed}),
         fix="let this one process what is pending first, if its clients are to get it"
-        if heirs and not (missed is None or missed.most or passed)
+        if heirs and not (missed is None or missed.most or passed_over)
         else "declare a second consumer with the new filter, or let this one process what is pending first"
         + (f", or consent here: {consent_to('CO301', change.becomes(path))}" if loses else ""),
     )
@@ -249,42 +260,50 @@ def _deleted_besides(stream: str, view: View) -> int:
     return loss.going.messages.most if loss.going else int(stored.get("messages", 0))
 
 
-def _less(amount: Amount, deleted: int) -> Amount:
+def _less_deleted(amount: Amount, deleted: int) -> Amount:
     return Amount(max(0, amount.least - deleted), amount.most)
 
 
 def _skipped(move: _Move, staying: int | None, view: View) -> Amount:
     """Pending messages that no longer match."""
     if staying is not None and (move.widens or not move.is_listed):
-        most = max(move.pending.most, 0 if move.widens else number_of(_ahead(move, move.before), view) or 0)
+        most = max(
+            move.pending.most,
+            0 if move.widens else total_count(_after_position_questions(move, move.before), view) or 0,
+        )
         return Amount(max(0, move.pending.most - staying), max(0, most - staying))  # what stays was counted in between
-    return Amount(0, min(move.pending.most, _outside(move, move.pending.most, view)))
+    return Amount(0, min(move.pending.most, _only_in_old_filter(move, move.pending.most, view)))
 
 
-def _outside(move: _Move, most: int, view: View) -> int:
+def _only_in_old_filter(move: _Move, most: int, view: View) -> int:
     """How many messages are stored that only the old filter matches; `most` where nobody counted them."""
-    before, both = (number_of(_all(move, subjects), view) for subjects in (move.before, move.both))
+    before, both = (total_count(_all_stored_questions(move, subjects), view) for subjects in (move.before, move.both))
     return most if before is None or both is None else max(0, before - both)
 
 
-def _never(move: _Move, staying: int | None, view: View) -> Amount | None:
+def _newly_matched_but_missed(move: _Move, staying: int | None, view: View) -> Amount | None:
     """Messages that match only now and that it does not get; None: nobody counted."""
     if move.point is not None:
-        return _missed(replace(move, position=move.point - 1), number_of(_begun(move, move.both), view), view)
+        return _missed_before_position(
+            replace(move, position=move.point - 1), total_count(_from_point_questions(move, move.both), view), view
+        )
     if not move.is_listed or move.narrows:
-        return _missed(move, staying, view)
-    stored, both = (number_of(_all(move, subjects), view) for subjects in (move.after, move.both))
+        return _missed_before_position(move, staying, view)
+    stored, both = (total_count(_all_stored_questions(move, subjects), view) for subjects in (move.after, move.both))
     return None if stored is None else Amount(0, max(0, stored - (both or 0)))
 
 
-def _missed(move: _Move, staying: int | None, view: View) -> Amount | None:
+def _missed_before_position(move: _Move, staying: int | None, view: View) -> Amount | None:
     """Messages stored before its position that match only now; None: nobody counted."""
-    if move.narrows or not (passed_by := _passed_by(move, view)):
+    if move.narrows or not (passed_by := _stored_up_to_position(move, view)):
         return exactly(0)
-    stored, ahead = number_of(_all(move, move.after), view), number_of(_ahead(move, move.after), view)
+    stored, ahead = (
+        total_count(_all_stored_questions(move, move.after), view),
+        total_count(_after_position_questions(move, move.after), view),
+    )
     if stored == 0:
         return exactly(0)
-    both = number_of(_all(move, move.both), view)
+    both = total_count(_all_stored_questions(move, move.both), view)
     if stored is None or (ahead is None and both is None):
         return None
     if ahead is None or stored == both:
@@ -293,26 +312,26 @@ def _missed(move: _Move, staying: int | None, view: View) -> Amount | None:
     if both is None or staying is None:
         return Amount(0, passed)
     missed = max(0, passed - max(0, both - staying))
-    return Amount(max(0, missed - _given_besides(move, view)), missed)
+    return Amount(max(0, missed - _deliveries_under_other_filters(move, view)), missed)
 
 
-def _given_besides(move: _Move, view: View) -> int:
+def _deliveries_under_other_filters(move: _Move, view: View) -> int:
     """How many deliveries were, perhaps, of messages that the old filter does not match: the filter may have been another one
     before."""
-    held = number_of(_all(move, move.both if move.widens else move.before), view)
+    held = total_count(_all_stored_questions(move, move.both if move.widens else move.before), view)
     if held is None or not move.is_from_first:
         return move.given
     return max(0, move.given - max(0, held - move.pending.most))
 
 
-def _passed_by(move: _Move, view: View) -> int:
+def _stored_up_to_position(move: _Move, view: View) -> int:
     """How many messages may be stored up to its position, by their numbers."""
     info = view.snapshot.streams.get(move.stream, {})
     first = (info.get("state") or {}).get("first_seq") or 1
     return int(max(0, move.position + 1 - first))
 
 
-def _ending(flying: Amount, move: _Move, retention: str) -> Amount:
+def _ending_in_flight(flying: Amount, move: _Move, retention: str) -> Amount:
     """Messages in flight that are no longer delivered. Messages acknowledged before a consumer starts over are done
     with."""
     if retention == "interest" or (move.point is not None and retention != "workqueue"):
@@ -321,34 +340,38 @@ def _ending(flying: Amount, move: _Move, retention: str) -> Amount:
 
 
 def _starts_over(move: _Move, retention: str) -> bool:
-    """It starts over once the messages in flight are acknowledged, or had the time for it."""
+    """Does it start over, once the messages in flight are acknowledged, or had the time for it."""
     return retention == "workqueue" and not (move.narrows and move.point is None)
 
 
-def _let_go(move: _Move, view: View) -> Amount:
+def _left_out_in_flight(move: _Move, view: View) -> Amount:
     """Messages in flight that no longer match: stored up to its position, and matched by the old filter only. If
     another consumer wants them too, this one may have acknowledged some of them already."""
     if move.widens or not move.flying:
         return exactly(0)
-    passed_before, passed_both = (_passed(move, subjects, view) for subjects in (move.before, move.both))
+    passed_before, passed_both = (
+        _matched_up_to_position(move, subjects, view) for subjects in (move.before, move.both)
+    )
     left = move.flying if passed_before is None or passed_both is None else max(0, passed_before - passed_both)
-    most = min(move.flying, left, _outside(move, move.flying, view))
+    most = min(move.flying, left, _only_in_old_filter(move, move.flying, view))
     least = 0 if passed_both is None else max(0, move.flying - passed_both)
     return Amount(min(least, most), most)
 
 
-def _passed(move: _Move, subjects: Sequence[str], view: View) -> int | None:
+def _matched_up_to_position(move: _Move, subjects: Sequence[str], view: View) -> int | None:
     """Messages stored up to its position, from where it continues if it is recreated; None: nobody counted."""
-    stored = number_of(_begun(move, subjects), view)
-    ahead = move.pending.least if subjects is move.before else number_of(_ahead(move, subjects), view)
+    stored = total_count(_from_point_questions(move, subjects), view)
+    ahead = (
+        move.pending.least if subjects is move.before else total_count(_after_position_questions(move, subjects), view)
+    )
     return None if stored is None or ahead is None else max(0, stored - ahead)
 
 
-def _dropped(going: Amount, change: Change, view: View) -> Amount:
+def _dropped(left_out: Amount, change: Change, view: View) -> Amount:
     """How many of them an interest stream deletes: all, if no other consumer exists that may want them, and the stream
     keeps its subjects."""
     is_less = any(others_of(change, view)) or passed_on(change.address.stream, view)
-    return Amount(0, going.most) if is_less else going
+    return Amount(0, left_out.most) if is_less else left_out
 
 
 def others_of(change: Change, view: View) -> Iterator[Config]:
@@ -363,27 +386,27 @@ def others_of(change: Change, view: View) -> Iterator[Config]:
     )
 
 
-def _fates(change: Change, move: _Move, retention: str, view: View) -> str:
-    """What happens to messages that the new filter leaves out, as the end of a sentence."""
+def _fate_of_left_out(change: Change, move: _Move, retention: str, view: View) -> str:
+    """The fate of messages that the new filter leaves out, as the end of a sentence."""
     if retention == "interest":
-        is_passed = any(collide(one, other) for one in move.left for other in passed_on(move.stream, view))
-        beside = f", or stream {move.stream} passes their subjects on before" if is_passed else ""
-        return f"; apply deletes them unless another consumer wants them{_kept_whole(change, view)}{beside}"
+        is_passed = any(collide(subject, other) for subject in move.left for other in passed_on(move.stream, view))
+        passing_on = f", or stream {move.stream} passes their subjects on before" if is_passed else ""
+        return f"; apply deletes them unless another consumer wants them{_unfiltered_readers_clause(change, view)}{passing_on}"
     if retention == "workqueue":
-        return f": {taking_over.fate(change, move.before, move.after, view)}"
+        return f": {taking_over.fate_of_left(change, move.before, move.after, view)}"
     return f", except, until it restarts, {LISTED}" if move.is_listed and move.point is None else ""
 
 
-def _kept_whole(change: Change, view: View) -> str:
+def _unfiltered_readers_clause(change: Change, view: View) -> str:
     """A consumer whose filters are all that the stream takes keeps also what its filters do not match."""
     stream = change.address.stream
     taken = taken_at_deletions(stream, view)
-    others = [filters_of(one) for one in others_of(change, view)]
-    is_kept = any(one != keeping(one, taken) for one in others)
+    filters_of_others = [filters_of(subjects) for subjects in others_of(change, view)]
+    is_kept = any(subjects != keeping(subjects, taken) for subjects in filters_of_others)
     return f", as one may whose filter is all that {stream} takes" if is_kept else ""
 
 
-def _goes_on(move: _Move, retention: str, passed: int) -> str:
+def _position_sentence(move: _Move, retention: str, passed: int) -> str:
     """What it gets from now on; on a work queue, a consumer that takes more starts over."""
     only = "" if move.is_listed else "only "
     subjects = "everything" if tuple(move.after) == EVERYTHING else f"{only}what matches {listed(list(move.after))}"
@@ -396,7 +419,7 @@ def _goes_on(move: _Move, retention: str, passed: int) -> str:
     return f"it gets {subjects}{f' after its position ({where})' if move.position else ''}"
 
 
-def _already_past(passed: int, move: _Move) -> Iterator[str]:
+def _passed_over_sentence(passed: int, move: _Move) -> Iterator[str]:
     if passed:
         them, after = "it" if passed == 1 else "them", f" after sequence {move.position}" if move.position else ""
         yield (
@@ -405,7 +428,7 @@ def _already_past(passed: int, move: _Move) -> Iterator[str]:
         )
 
 
-def _comes_again(flying: Amount, move: _Move, max_deliver: int) -> Iterator[str]:
+def _redelivery_sentence(flying: Amount, move: _Move, max_deliver: int) -> Iterator[str]:
     if flying.most:
         limit = f", or delivered {some(max_deliver, 'time')}" if max_deliver > 0 else ""
         them = "it" if flying.most == 1 else "them"
@@ -417,7 +440,7 @@ def _comes_again(flying: Amount, move: _Move, max_deliver: int) -> Iterator[str]
         yield f"The server still redelivers {amount(flying)} of {some(move.flying, 'message')} in flight until acknowledged{limit}{which}"
 
 
-def _left_out(skipped: Amount, ending: Amount, move: _Move, fate: str, others: str) -> Iterator[str]:
+def _left_out_sentences(skipped: Amount, ending: Amount, move: _Move, fate: str, others: str) -> Iterator[str]:
     """`others`: another consumer of an interest stream may want them, too, and this becomes of those in flight that it
     does not want."""
     pending = f"{amount(skipped)} of {amount(move.pending, 'pending message')}" if skipped.most else ""
@@ -432,7 +455,7 @@ def _left_out(skipped: Amount, ending: Amount, move: _Move, fate: str, others: s
         )
 
 
-def _left_behind(missed: Amount | None, move: _Move) -> Iterator[str]:
+def _missed_sentences(missed: Amount | None, move: _Move) -> Iterator[str]:
     before = "before its position " if move.point is None else f"before sequence {move.point} "
     where = f"{'' if move.is_listed else before}that the old filter left out"
     if missed is None:

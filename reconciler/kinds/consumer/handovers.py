@@ -29,7 +29,7 @@ from reconciler.model.wire.info import is_heard
 from reconciler.model.wire.steps import Call, Step
 
 
-def everywhere(change: Change, view: View, name: str, *, is_new: bool = True) -> Iterator[Step]:
+def everywhere_gate(change: Change, view: View, name: str, *, is_new: bool = True) -> Iterator[Step]:
     """A step that waits until every server knows this consumer; none if one server has it all. A new consumer can start
     too late. Existing ones continue from their position."""
     replicas = (neighbours.stream_of(change, view) or {}).get("num_replicas") or 1
@@ -44,32 +44,32 @@ def everywhere(change: Change, view: View, name: str, *, is_new: bool = True) ->
         )
 
 
-def taking(change: Change, view: View) -> Iterator[Step]:
+def gates_after_taking(change: Change, view: View) -> Iterator[Step]:
     """Steps after a consumer that takes over subjects. A replacement has a gate of its own."""
     if change.intent is None and change.address in takers(view) and gained(change):
-        yield from everywhere(change, view, change.address.name, is_new=change.action is Action.CREATE)
+        yield from everywhere_gate(change, view, change.address.name, is_new=change.action is Action.CREATE)
 
 
-def staying(change: Change, view: View) -> Iterator[Step]:
+def gates_before_giving(change: Change, view: View) -> Iterator[Step]:
     """Steps before a consumer gives up subjects. A server that is away may not know yet what an earlier apply gave to
     the consumers that stay. Changes of one stream share these steps."""
     given = let_go(change)
-    for name, theirs in _unheard(view).get(change.address.stream, ()) if given else ():
+    for name, theirs in _possibly_unheard(view).get(change.address.stream, ()) if given else ():
         if any(collide(one, two) for one in given for two in theirs):
-            for step in everywhere(change, view, name, is_new=False):
+            for step in everywhere_gate(change, view, name, is_new=False):
                 yield replace(step, id=f"{step.id} before others give up")
 
 
 @lru_cache(maxsize=4)
-def _unheard(view: View) -> dict[str, list[tuple[str, Sequence[str]]]]:
+def _possibly_unheard(view: View) -> dict[str, list[tuple[str, Sequence[str]]]]:
     """Consumers that stay, by stream, with their filters: unchanged or updated ones with a replica that may be away. A
     replaced consumer has gates of its own. Computed once per view, since many may give up subjects at once."""
-    found: dict[str, list[tuple[str, Sequence[str]]]] = {}
-    for one in (one for consumers in view.by_parent("consumer").values() for one in consumers):
-        goes = one.action in (Action.CREATE, Action.REPLACE, Action.DELETE)
-        if not goes and one.intent is None and one.live and not is_heard(one.live.state):
-            found.setdefault(one.address.stream, []).append((one.address.name, filters_of(one.live.config)))
-    return found
+    unheard: dict[str, list[tuple[str, Sequence[str]]]] = {}
+    for change in (change for consumers in view.by_parent("consumer").values() for change in consumers):
+        goes = change.action in (Action.CREATE, Action.REPLACE, Action.DELETE)
+        if not goes and change.intent is None and change.live and not is_heard(change.live.state):
+            unheard.setdefault(change.address.stream, []).append((change.address.name, filters_of(change.live.config)))
+    return unheard
 
 
 class Handover(NamedTuple):
@@ -79,19 +79,25 @@ class Handover(NamedTuple):
 
 @lru_cache(maxsize=4)
 def handovers(view: View) -> tuple[Handover, ...]:
-    """Computed once per view."""
-    return tuple(found for changes in view.by_parent("consumer").values() for found in _among(changes, view))
+    """Pairs of consumers of which one takes over subjects that the other gives up; computed once per view."""
+    return tuple(
+        handover for changes in view.by_parent("consumer").values() for handover in _handovers_among(changes, view)
+    )
 
 
 @lru_cache(maxsize=4)
 def takers(view: View) -> frozenset[Address]:
     """Consumers that take over subjects which others give up, or which a stream is about to drop."""
-    begin = {stream for stream, above in switches(view).items() if above.becomes("retention") == "interest"}
-    coming = {one.address for stream in begin for one in view.children(stream, "consumer") if gained(one)}
-    return frozenset(coming | {one.taker.address for one in handovers(view)})
+    becoming_interest = {
+        stream for stream, stream_change in switches(view).items() if stream_change.becomes("retention") == "interest"
+    }
+    coming_takers = {
+        change.address for stream in becoming_interest for change in view.children(stream, "consumer") if gained(change)
+    }
+    return frozenset(coming_takers | {change.taker.address for change in handovers(view)})
 
 
-def _among(consumers: Sequence[Change], view: View) -> Iterator[Handover]:
+def _handovers_among(consumers: Sequence[Change], view: View) -> Iterator[Handover]:
     writing = {change.address.name: change for change in consumers if change.action.writes}
     if len(writing) < 2 or not is_interest(consumers[0], view) or consumers[0].address.stream in switches(view):
         return

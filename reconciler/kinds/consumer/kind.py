@@ -11,7 +11,7 @@ from reconciler.kinds.consumer import deletion, filter_changes, replacement
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.renaming import recipe
 from reconciler.kinds.consumer.rules import RULES
-from reconciler.kinds.consumer.steps import shown_filter, steps, waits
+from reconciler.kinds.consumer.steps import filter_consequences, steps, wait_consequences
 from reconciler.kinds.consumer_config.consumer_config import FIELD_INFOS, ConsumerConfig, canonical, settle, stock
 from reconciler.kinds.consumer_position import (
     lost_position,
@@ -78,15 +78,15 @@ CONSUMER = Kind(
     consequences=lambda change, view: (
         *recreation_offer.consequences(change, view),
         *lost_position.consequences(change, view),
-        *waits(change, view),
-        *shown_filter(change, view),
+        *wait_consequences(change, view),
+        *filter_consequences(change, view),
         *advisories.consequences(change, view),
         *EFFECTS.consequences(change, view),
     ),
-    replace=replacement.how,
+    replace=replacement.planned_replacement,
     renames=True,
     starts=start_position.BEGINS,
-    begins=start_position.begins,
-    resume=position.resumed,
+    begins=start_position.obsolete_start_fields,
+    resume=position.resumed_start,
     tidy=replacement.tidy,
 )

@@ -13,22 +13,22 @@ from reconciler.changes.view import View
 from reconciler.kinds.consumer_position import recreation_offer
 
 
-def recipe(asked: Renaming) -> list[str]:
+def recipe(renaming: Renaming) -> list[str]:
     """Steps that move clients to a consumer on another stream, after they have processed what the old stream holds."""
-    old, new = asked.old, asked.new
-    there = f"{new.name} of {new.stream}" if old.name == new.name else new.name
-    both = (
+    old, new = renaming.old, renaming.new
+    new_address = f"{new.name} of {new.stream}" if old.name == new.name else new.name
+    meanwhile = (
         f" Both consumers get the messages that {new.stream} copies from {old.stream} meanwhile."
-        if asked.is_fed
+        if renaming.is_fed
         else ""
     )
     return [
         f"Declare {new.name} on {new.stream}, and apply. It gets everything that {new.stream}, a work queue, stores."
-        if asked.into == "workqueue"
+        if renaming.into == "workqueue"
         else f"Declare {new.name} on {new.stream} with `deliver_policy: new`, and apply. It collects what {new.stream} stores from "
         "then on.",
         f"Let the clients of {old.name} process what {old.stream} holds, until `nats consumer info {old.stream} {old.name}` "
-        f"shows nothing unprocessed; then let them use {there}.{both}",
+        f"shows nothing unprocessed; then let them use {new_address}.{meanwhile}",
     ]
 
 
@@ -46,21 +46,21 @@ def consumer_rename(change: Change, view: View) -> Found:
     if change.origin is None or change.live is None:
         return None
     old, new = change.origin.name, change.address.name
-    beside = f"without the entry in `moved`, declare {new} beside {old}, move the clients, and then remove {old}"
-    found = recreation_offer.made_anew(
+    alternative = f"without the entry in `moved`, declare {new} beside {old}, move the clients, and then remove {old}"
+    finding = recreation_offer.offer_or_refusal(
         change,
         view,
         Finding(
             outcome=Outcome.REFUSED,
             message=f"a consumer cannot be renamed from {old} to {new}, and its clients must use the new name.",
             to=old,
-            fix=beside,
+            fix=alternative,
         ),
     )
-    if found.outcome is not Outcome.REPLACES:
-        return found
+    if finding.outcome is not Outcome.REPLACES:
+        return finding
     entry = moved_entry(change.origin, change.address)
-    return replace(found, fix=f"consent with a reason in the entry,\n  {entry}\nor {beside}")
+    return replace(finding, fix=f"consent with a reason in the entry,\n  {entry}\nor {alternative}")
 
 
 RULES = (consumer_rename,)

@@ -10,30 +10,34 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer.clients import (
     ACCEPTED_BY,
-    groups_gone,
+    failing_pulls,
     policy_of,
-    quantities,
-    still_pinned,
-    what_fails,
-    who_waits,
+    pulls_of_removed_groups,
+    removed_groups,
+    waiting_clients,
+    waiting_pulls,
 )
 from reconciler.kinds.consumer.deletion import consumer_deletion
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.filter_changes import filter_change
 from reconciler.kinds.consumer.renaming import RULES as RENAMING
 from reconciler.kinds.consumer.workqueue import RULES as WORK_QUEUE
-from reconciler.kinds.consumer.workqueue import unfit
+from reconciler.kinds.consumer.workqueue import queue_objections
 from reconciler.kinds.consumer_checks.filters import RULES as FILTERS
 from reconciler.kinds.consumer_checks.flow_control import RULES as FLOW
 from reconciler.kinds.consumer_checks.limits import RULES as LIMITS
 from reconciler.kinds.consumer_checks.priority import RULES as PRIORITY
 from reconciler.kinds.consumer_checks.pull_push import RULES as PULL_PUSH
 from reconciler.kinds.consumer_checks.validity import RULES as VALIDITY
-from reconciler.kinds.consumer_config.consumer_config import FIELDS, unknown_fields, unknown_values
+from reconciler.kinds.consumer_config.consumer_config import FIELDS, ConsumerConfig
 from reconciler.kinds.consumer_position.lost_position import RULES as LOST_POSITION
 from reconciler.kinds.consumer_position.position import is_recreated
-from reconciler.kinds.consumer_position.recreation_offer import SECOND, follows_from_the_switch, instead_of_refusing
-from reconciler.kinds.consumer_position.start_position import BEGINS, follows_from_the_policy, whose_start
+from reconciler.kinds.consumer_position.recreation_offer import (
+    SECOND_CONSUMER,
+    follows_from_the_switch,
+    offer_instead_of_refusal,
+)
+from reconciler.kinds.consumer_position.start_position import BEGINS, follows_from_the_policy, why_start_counts
 from reconciler.kinds.effects import dependants
 from reconciler.kinds.fields.versions import reserved_metadata, too_young
 from reconciler.kinds.fields.words import consent_to, listed
@@ -53,44 +57,44 @@ REPLACED = (
 )
 
 
-def _fixed(code: str, name: str, why: str = AT_CREATION, also: tuple[int, ...] = ()) -> Fixed:
-    return Fixed(code, name, why, SECOND, with_consent=REPLACED, also=also)
+def _fixed_field(code: str, name: str, why: str = AT_CREATION, also: tuple[int, ...] = ()) -> Fixed:
+    return Fixed(code, name, why, SECOND_CONSUMER, with_consent=REPLACED, also=also)
 
 
 FIXED = {
-    "deliver_policy": _fixed("CO101", "deliver-policy-change", ITS_START),
-    "opt_start_seq": _fixed("CO102", "start-sequence-change", ITS_START),
-    "opt_start_time": _fixed("CO103", "start-time-change", ITS_START),
-    "ack_policy": _fixed("CO104", "ack-policy-change", also=(10221,)),  # the live ack_wait, beside flow_control
-    "replay_policy": _fixed("CO105", "replay-policy-change"),
-    "max_waiting": _fixed("CO106", "max-waiting-change"),
-    "flow_control": _fixed("CO107", "flow-control-change"),
-    "idle_heartbeat": _fixed("CO108", "heartbeat-change"),
-    "deliver_subject": _fixed("CO109", "pull-push-switch", "A consumer pulls or is pushed for its whole life."),
-    "mem_storage": _fixed("CO110", "consumer-storage-change"),
+    "deliver_policy": _fixed_field("CO101", "deliver-policy-change", ITS_START),
+    "opt_start_seq": _fixed_field("CO102", "start-sequence-change", ITS_START),
+    "opt_start_time": _fixed_field("CO103", "start-time-change", ITS_START),
+    "ack_policy": _fixed_field("CO104", "ack-policy-change", also=(10221,)),  # the live ack_wait, beside flow_control
+    "replay_policy": _fixed_field("CO105", "replay-policy-change"),
+    "max_waiting": _fixed_field("CO106", "max-waiting-change"),
+    "flow_control": _fixed_field("CO107", "flow-control-change"),
+    "idle_heartbeat": _fixed_field("CO108", "heartbeat-change"),
+    "deliver_subject": _fixed_field("CO109", "pull-push-switch", "A consumer pulls or is pushed for its whole life."),
+    "mem_storage": _fixed_field("CO110", "consumer-storage-change"),
 }
 
 
-def made_anew_once(change: Change, view: View, refusal: Finding) -> Finding | None:
+def replacement_finding(change: Change, view: View, refusal: Finding) -> Finding | None:
     """The first field that takes a replacement says what the replacement costs; the others refer to it. A start that comes
     or goes with the policy is no decision of its own."""
-    if follows_from_the_policy(change, refusal.path) and _is_fixed("deliver_policy", change, view):
+    if follows_from_the_policy(change, refusal.path) and _changes_fixed_field("deliver_policy", change, view):
         return None
-    if any(one.path == refusal.path and one.outcome is Outcome.REFUSED for one in unfit(change, view)):
+    if any(other.path == refusal.path and other.outcome is Outcome.REFUSED for other in queue_objections(change, view)):
         return None  # no replacement helps either
     why = FIXED[refusal.path].why
     if refusal.path in BEGINS:
-        why = AT_CREATION.removesuffix(".") + whose_start(change, view) + "."
+        why = AT_CREATION.removesuffix(".") + why_start_counts(change, view) + "."
         refusal = replace(refusal, message=refusal.message.removesuffix(ITS_START) + why)
-    found = instead_of_refusing(change, view, refusal)
-    first = next(field for field in FIXED if field == refusal.path or _is_fixed(field, change, view))
-    if found is None or found.outcome is not Outcome.REPLACES or first == refusal.path:
-        return found
+    finding = offer_instead_of_refusal(change, view, refusal)
+    first = next(field for field in FIXED if field == refusal.path or _changes_fixed_field(field, change, view))
+    if finding is None or finding.outcome is not Outcome.REPLACES or first == refusal.path:
+        return finding
     itself = refusal.message.removesuffix(why)
-    return replace(found, message=f"{itself}It changes when the consumer is recreated, as for {first}.")
+    return replace(finding, message=f"{itself}It changes when the consumer is recreated, as for {first}.")
 
 
-def _is_fixed(field: str, change: Change, view: View) -> bool:
+def _changes_fixed_field(field: str, change: Change, view: View) -> bool:
     before, after = change.was(field), change.becomes(field)
     return (
         change.touches(field)
@@ -116,11 +120,11 @@ def doomed_storage_change(change: Change, view: View) -> Found:
         outcome=Outcome.REFUSED,
         path="mem_storage",
         to=bool(change.becomes("mem_storage")),
-        fix=SECOND,
+        fix=SECOND_CONSUMER,
         message="mem_storage of an existing consumer does not really change: this server answers ok, and may lose the "
         f"{'position of the ' if change.becomes('mem_storage') else ''}consumer at its next restart.",
     )
-    return instead_of_refusing(change, view, refusal)
+    return offer_instead_of_refusal(change, view, refusal)
 
 
 @rule("CO121", "priority-policy-switch", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)
@@ -135,19 +139,19 @@ def priority_policy_switch(change: Change, view: View) -> Found:
     Instead: let clients stop sending such pulls first; or consent, and apply switches the consumer in place and
     releases the pin before and after.
     """
-    if (found := change.field("priority_policy")) is None:
+    if (policy := change.field("priority_policy")) is None:
         return None
-    before, after = policy_of(found.live), policy_of(found.desired)
-    first = f"{ACCEPTED_BY[before].instead}, or " if before in ACCEPTED_BY else ""
+    before, after = policy_of(policy.live), policy_of(policy.desired)
+    other_way = f"{ACCEPTED_BY[before].instead}, or " if before in ACCEPTED_BY else ""
     return Finding(
         outcome=Outcome.REFUSED,
         consentable=True,
         path="priority_policy",
         to=after,
-        quantities=quantities(change),
-        message=f"priority_policy switches from {before} to {after}: {what_fails(change)}. "
-        f"{who_waits(change, is_recreated(change, view))}",
-        fix=f"{first}consent here: {consent_to('CO121', after)}",
+        quantities=waiting_pulls(change),
+        message=f"priority_policy switches from {before} to {after}: {failing_pulls(change)}. "
+        f"{waiting_clients(change, is_recreated(change, view))}",
+        fix=f"{other_way}consent here: {consent_to('CO121', after)}",
     )
 
 
@@ -163,21 +167,21 @@ def priority_group_change(change: Change, view: View) -> Found:
     releases the pin. If a pull of the old group waits then, the server pins its client with the next message. Such a
     client blocks the others until it times out, or until `reconciler unpin` ends its pin.
     """
-    found = change.field("priority_groups")
-    if found is None or change.touches("priority_policy"):
+    groups = change.field("priority_groups")
+    if groups is None or change.touches("priority_policy"):
         return None  # a switch of policy says it all
-    before, after = found.live or [], found.desired or []
-    if not (gone := groups_gone(change)):
+    before, after = groups.live or [], groups.desired or []
+    if not (removed := removed_groups(change)):
         return None
     return Finding(
         outcome=Outcome.REFUSED,
         consentable=True,
         path="priority_groups",
         to=after,
-        quantities=quantities(change),
-        message=f"priority_groups changes from {_names(before)} to {_names(after)}: new pulls for {listed(gone)} fail (400). "
-        f"{who_waits(change, is_recreated(change, view))}{still_pinned(change)}",
-        fix=f"keep {listed(gone)} until its clients name another group, or consent here: {consent_to('CO122', after)}",
+        quantities=waiting_pulls(change),
+        message=f"priority_groups changes from {_names(before)} to {_names(after)}: new pulls for {listed(removed)} fail (400). "
+        f"{waiting_clients(change, is_recreated(change, view))}{pulls_of_removed_groups(change)}",
+        fix=f"keep {listed(removed)} until its clients name another group, or consent here: {consent_to('CO122', after)}",
     )
 
 
@@ -228,7 +232,7 @@ def live_as_ephemeral(change: Change, view: View) -> Found:
 
 
 _OWN = (
-    *updatability_rules(FIELDS, FIXED, of="consumer", manner=made_anew_once),
+    *updatability_rules(FIELDS, FIXED, of="consumer", manner=replacement_finding),
     doomed_storage_change,
     priority_policy_switch,
     priority_group_change,
@@ -246,7 +250,7 @@ _OWN = (
     *WORK_QUEUE,
     *LIMITS,
     *EFFECTS.rules(),
-    too_young("CO", unknown_fields, unknown_values),
+    too_young("CO", ConsumerConfig),
     reserved_metadata("CO"),
 )
 RULES = falling_on(dependants.copying_through, _OWN)

@@ -3,14 +3,15 @@ not move them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from reconciler.changes.amount import Amount
 from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.view import View
-from reconciler.kinds.consumer.clients import groups_gone
-from reconciler.kinds.consumer.handovers import staying, taking
+from reconciler.engine.replacement import in_a_row
+from reconciler.kinds.consumer.clients import removed_groups
+from reconciler.kinds.consumer.handovers import gates_after_taking, gates_before_giving
 from reconciler.kinds.fields.known import HELD, V2_14
 from reconciler.kinds.fields.words import few
 from reconciler.kinds.stream_config import calls
@@ -34,67 +35,66 @@ def steps(change: Change, view: View) -> Sequence[Step]:
     them."""
     stream, name = change.address.names
     if change.action is Action.CREATE and change.desired:
-        made = calls.create_consumer(change, stream, name, change.desired.sent)
-        return _chained((made, *taking(change, view)))
+        creation = calls.create_consumer(change, stream, name, change.desired.sent)
+        return in_a_row((creation, *gates_after_taking(change, view)))
     if change.action is Action.UPDATE:
-        return _chained((*staying(change, view), *_update(change, view, stream, name), *taking(change, view)))
+        return in_a_row(
+            (
+                *gates_before_giving(change, view),
+                *_update_and_unpin_steps(change, view, stream, name),
+                *gates_after_taking(change, view),
+            )
+        )
     if change.action is Action.DELETE:
-        return _chained((*staying(change, view), calls.delete_consumer(change, stream, name)))
+        return in_a_row((*gates_before_giving(change, view), calls.delete_consumer(change, stream, name)))
     return ()
 
 
-def _chained(steps: Iterable[Step]) -> tuple[Step, ...]:
-    """The steps, each after the one before it."""
-    chain: list[Step] = []
-    for step in steps:
-        chain.append(replace(step, after=(chain[-1].id,)) if chain else step)
-    return tuple(chain)
-
-
-def _update(change: Change, view: View, stream: str, name: str) -> Iterator[Step]:
+def _update_and_unpin_steps(change: Change, view: View, stream: str, name: str) -> Iterator[Step]:
     """The update, between two releases of the pin if it touches one: the old pin outlives the update and blocks every
     other client."""
     live_group = next(iter(change.was("priority_groups") or ()), "")
-    unpins = bool(live_group) and (change.touches("priority_policy") or bool(groups_gone(change)))
+    unpins = bool(live_group) and (change.touches("priority_policy") or bool(removed_groups(change)))
     if unpins:
-        yield _unpin(change, stream, name, live_group, "before")
-    written = list(_written(change, view, stream, name))
-    yield from written
+        yield _unpin_step(change, stream, name, live_group, "before")
+    update_steps = list(_update_steps(change, view, stream, name))
+    yield from update_steps
     new_group = next(iter(change.becomes("priority_groups") or ()), "")
     if unpins and new_group:
-        yield _unpin(change, stream, name, new_group, "after")
-    if change.touches("pause_until") and not any(step.call is Call.CONSUMER_PAUSE for step in written):
-        yield _pause(change, stream, name)
+        yield _unpin_step(change, stream, name, new_group, "after")
+    if change.touches("pause_until") and not any(step.call is Call.CONSUMER_PAUSE for step in update_steps):
+        yield _pause_step(change, stream, name)
 
 
-def _written(change: Change, view: View, stream: str, name: str) -> Iterator[Step]:
+def _update_steps(change: Change, view: View, stream: str, name: str) -> Iterator[Step]:
     if is_work_queue(stream, view) and is_parked(change) and not parks(change):
-        yield from _start_over(change, view, stream, name)
+        yield from _start_over_steps(change, view, stream, name)
     elif any(item.top != "pause_until" for item in change.fields):
-        given = handed_over(change, view) if is_work_queue(stream, view) else []
-        if given and change.touches("max_deliver") and not parks(change):
-            yield from _narrowed_first(change, stream, name, given)
+        subjects = handed_over(change, view) if is_work_queue(stream, view) else []
+        if subjects and change.touches("max_deliver") and not parks(change):
+            yield from _filter_first_steps(change, stream, name, subjects)
             return
         yield calls.update_consumer(change, stream, name)
         if is_work_queue(stream, view) and lost(change) and parks(change):
-            yield _drain(change, stream, name)
-        elif given:
-            yield _drain(change, stream, name, given)
+            yield _wait_step(change, stream, name)
+        elif subjects:
+            yield _wait_step(change, stream, name, subjects)
 
 
-def _narrowed_first(change: Change, stream: str, name: str, given: Sequence[str]) -> Iterator[Step]:
+def _filter_first_steps(change: Change, stream: str, name: str, subjects: Sequence[str]) -> Iterator[Step]:
     """With a lower `max_deliver`, a server gives up what is in flight, and nobody could wait for it any more. So the
     filter changes alone, then apply waits, then the rest changes."""
     of_filter, rest = (
-        [one for one in change.fields if (one.top in FILTERS) is is_filter] for is_filter in (True, False)
+        [field_change for field_change in change.fields if (field_change.top in FILTERS) is is_filter]
+        for is_filter in (True, False)
     )
     first = calls.update_consumer(replace(change, fields=tuple(of_filter)), stream, name)
     yield replace(first, id=f"narrow consumer/{stream}/{name}")
-    yield _drain(change, stream, name, given)
+    yield _wait_step(change, stream, name, subjects)
     yield calls.update_consumer(replace(change, fields=tuple(rest)), stream, name)
 
 
-def waits(change: Change, view: View) -> Iterator[Consequence]:
+def wait_consequences(change: Change, view: View) -> Iterator[Consequence]:
     """What apply waits for before another consumer of the work queue takes what this one gives up."""
     if change.action is not Action.UPDATE or parks(change) or not is_work_queue(change.address.stream, view):
         return
@@ -112,7 +112,7 @@ def waits(change: Change, view: View) -> Iterator[Consequence]:
         )
 
 
-def shown_filter(change: Change, view: View) -> Iterator[Consequence]:
+def filter_consequences(change: Change, view: View) -> Iterator[Consequence]:
     """What the server shows of a consumer whose filter apply takes away, and whom it refuses for that. A consumer that is
     recreated has none."""
     starts_anew = is_work_queue(change.address.stream, view) and not can_reset(view)
@@ -123,11 +123,11 @@ def shown_filter(change: Change, view: View) -> Iterator[Consequence]:
         )
 
 
-def _start_over(change: Change, view: View, stream: str, name: str) -> Iterator[Step]:
+def _start_over_steps(change: Change, view: View, stream: str, name: str) -> Iterator[Step]:
     """Steps that move it to the first message still stored. After an interruption the live consumer still shows what is
     missing: it is parked, or paused, or deleted and will be created."""
     if in_flight(change):
-        yield _drain(change, stream, name)
+        yield _wait_step(change, stream, name)
     if not can_reset(view):
         yield calls.delete_consumer(change, stream, name)
         yield calls.create_consumer(change, stream, name, change.desired.sent if change.desired else {})
@@ -158,7 +158,7 @@ def _start_over(change: Change, view: View, stream: str, name: str) -> Iterator[
         effect=f"reset consumer {name} on {stream} to the first message that is still stored",
     )
     yield calls.update_consumer(change, stream, name)
-    yield _pause(change, stream, name)
+    yield _pause_step(change, stream, name)
 
 
 def can_reset(view: View) -> bool:
@@ -166,7 +166,7 @@ def can_reset(view: View) -> bool:
     return view.target.version >= V2_14
 
 
-def _drain(change: Change, stream: str, name: str, subjects: Sequence[str] = ()) -> Step:
+def _wait_step(change: Change, stream: str, name: str, subjects: Sequence[str] = ()) -> Step:
     """Wait for what is in flight on these subjects; without any, for everything."""
     part = f" on {few(subjects, 3)}" if subjects else ""
     return Step(
@@ -179,7 +179,7 @@ def _drain(change: Change, stream: str, name: str, subjects: Sequence[str] = ())
     )
 
 
-def _unpin(change: Change, stream: str, name: str, group: str, when: str) -> Step:
+def _unpin_step(change: Change, stream: str, name: str, group: str, when: str) -> Step:
     return Step(
         id=f"unpin consumer/{stream}/{name} {when}",
         call=Call.CONSUMER_UNPIN,
@@ -190,7 +190,7 @@ def _unpin(change: Change, stream: str, name: str, group: str, when: str) -> Ste
     )
 
 
-def _pause(change: Change, stream: str, name: str) -> Step:
+def _pause_step(change: Change, stream: str, name: str) -> Step:
     until = change.becomes("pause_until")
     return Step(
         id=f"pause consumer/{stream}/{name}",

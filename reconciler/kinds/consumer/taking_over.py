@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_position.counts import counting, naming, takes_all
+from reconciler.kinds.consumer_position.counts import count_questions, subject_questions, takes_all
 from reconciler.kinds.consumer_position.predecessors import left_from
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.effects.over_limit import MANY_SUBJECTS
@@ -23,25 +23,25 @@ NAMED = 3
 
 def is_taken(change: Change, left: Sequence[str], view: View) -> bool:
     """Do other consumers take everything on these subjects?"""
-    others = [theirs for _, theirs in _takers(change, view)]
-    return all(any(is_subset(one, two) for theirs in others for two in theirs) for one in left)
+    others = [theirs for _, theirs in _taking_consumers(change, view)]
+    return all(any(is_subset(subject, filter_) for theirs in others for filter_ in theirs) for subject in left)
 
 
-def fate(change: Change, before: Sequence[str], after: Sequence[str], view: View) -> str:
-    """What happens to messages of a work queue on the subjects that the consumer leaves, in words."""
+def fate_of_left(change: Change, before: Sequence[str], after: Sequence[str], view: View) -> str:
+    """The fate of messages of a work queue on the subjects that the consumer leaves, in words."""
     left = [one for one in before if not any(is_subset(one, other) for other in after)]
-    met = {
+    takers = {
         name: theirs
-        for name, theirs in _takers(change, view)
+        for name, theirs in _taking_consumers(change, view)
         if any(collide(one, two) for one in left for two in theirs)
     }
-    if not met:
+    if not takers:
         return "they stay until another consumer takes them"
-    gets = f"{_names(met)} {'takes' if len(met) == 1 else 'take'}"
+    gets = f"{_listed_names(takers)} {'takes' if len(takers) == 1 else 'take'}"
     if is_taken(change, left, view):
         return f"{gets} them"
-    if found := heirs(change, before, after, view):
-        return found
+    if clause := heirs_clause(change, before, after, view):
+        return clause
     return f"{gets} some of them, and the others stay until another consumer does"
 
 
@@ -50,50 +50,56 @@ def questions(
 ) -> Iterator[MessagesFrom | SubjectCounts]:
     """On which subjects that a consumer leaves messages are stored, and how many; of these how many on each that an heir takes."""
     stream = change.address.stream
-    if taken := _taken(_heirs(change, before, view), before, after):
+    if taken := _taken_subjects(_subjects_by_heir(change, before, view), before, after):
         state = (view.snapshot.streams.get(stream) or {}).get("state") or {}
         if 0 < state.get("num_subjects", 0) <= MANY_SUBJECTS:
-            yield from naming(stream, before)
+            yield from subject_questions(stream, before)
         for subjects in (before, meets(before, after), taken):
-            yield from counting(stream, subjects)
+            yield from count_questions(stream, subjects)
 
 
-def heirs(change: Change, before: Sequence[str], after: Sequence[str], view: View) -> str:
+def heirs_clause(change: Change, before: Sequence[str], after: Sequence[str], view: View) -> str:
     """`a and b take those stored now`: who gets every stored message that the consumer leaves. Empty: nobody gets all of
     them, or some were not counted."""
-    stream, found = change.address.stream, _heirs(change, before, view)
-    taken = _taken(found, before, after)
+    stream, subjects_by_heir = change.address.stream, _subjects_by_heir(change, before, view)
+    taken = _taken_subjects(subjects_by_heir, before, after)
     if not taken or not takes_all(stream, taken, before, meets(before, after), view):
         return ""
-    return f"{_names(found)} {'takes' if len(found) == 1 else 'take'} those stored now"
+    return f"{_listed_names(subjects_by_heir)} {'takes' if len(subjects_by_heir) == 1 else 'take'} those stored now"
 
 
-def _heirs(change: Change, before: Sequence[str], view: View) -> dict[str, Sequence[str]]:
+def _subjects_by_heir(change: Change, before: Sequence[str], view: View) -> dict[str, Sequence[str]]:
     """Who gets what is stored on these subjects: any other consumer of a work queue, and of other streams those that the
     plan creates to start no later than with what this one has yet to process. An earlier run may have created them: on an
     interest stream, consumers count that have processed nothing of that."""
     stream = change.address.stream
     if retention_of(stream, view) == "workqueue":
-        found = [*_takers(change, view)]
+        pairs = [*_taking_consumers(change, view)]
     else:
-        created = (one for one in view.children(stream, "consumer") if one.action is Action.CREATE and one.desired)
-        found = [(one.address.name, wanted(one)) for one in created if _starts_in_time(one, change, view)]
+        created = (
+            creation
+            for creation in view.children(stream, "consumer")
+            if creation.action is Action.CREATE and creation.desired
+        )
+        pairs = [
+            (creation.address.name, wanted(creation)) for creation in created if _starts_in_time(creation, change, view)
+        ]
         narrows = change.action is Action.UPDATE and retention_of(stream, view) == "interest"
-        for name, theirs in _behind(change, view) if narrows else ():
-            others = [one for _, given in found for one in given]
-            if not any(collide(one, other) for one in theirs for other in others):
-                found.append((name, theirs))
-    return {name: theirs for name, theirs in found if meets(theirs, before)}
+        for name, theirs in _consumers_behind(change, view) if narrows else ():
+            others = [creation for _, given in pairs for creation in given]
+            if not any(collide(creation, other) for creation in theirs for other in others):
+                pairs.append((name, theirs))
+    return {name: theirs for name, theirs in pairs if meets(theirs, before)}
 
 
-def _behind(change: Change, view: View) -> Iterator[tuple[str, Sequence[str]]]:
+def _consumers_behind(change: Change, view: View) -> Iterator[tuple[str, Sequence[str]]]:
     """Other consumers that stay as they are, take none of what this one keeps, and have acknowledged nothing of what it has yet to
     process."""
     stream, name = change.address.names
-    there = view.snapshot.consumers.get(stream, {})
+    infos = view.snapshot.consumers.get(stream, {})
     changing = {one.address.name for one in view.children(stream, "consumer")}
     for other, config in consumers_afterwards(stream, view).items():
-        info = there.get(other)
+        info = infos.get(other)
         if other == name or info is None or (other in changing and filters_of(config) != filters_of(info["config"])):
             continue
         floor = int((info.get("ack_floor") or {}).get("stream_seq") or 0)
@@ -103,23 +109,25 @@ def _behind(change: Change, view: View) -> Iterator[tuple[str, Sequence[str]]]:
 
 
 def _starts_in_time(heir: Change, change: Change, view: View) -> bool:
-    config = heir.desired.config if heir.desired else {}
+    config = heir.wanted
     policy, start = config.get("deliver_policy") or "all", config.get("opt_start_seq", sys.maxsize)
     is_early = policy == "all" or (policy == "by_start_sequence" and start <= left_from(change, view))
     return heir.origin is None and is_early
 
 
-def _taken(found: Mapping[str, Sequence[str]], before: Sequence[str], after: Sequence[str]) -> list[str]:
+def _taken_subjects(
+    subjects_by_heir: Mapping[str, Sequence[str]], before: Sequence[str], after: Sequence[str]
+) -> list[str]:
     """What the heirs take of these subjects; nothing if the consumer keeps some of it, since it cannot be counted then."""
-    taken = meets((one for theirs in found.values() for one in theirs), before)
-    return [] if any(collide(one, other) for one in taken for other in after) else taken
+    taken = meets((subject for theirs in subjects_by_heir.values() for subject in theirs), before)
+    return [] if any(collide(subject, kept) for subject in taken for kept in after) else taken
 
 
-def _names(found: Collection[str]) -> str:
-    return few([*found], NAMED) if len(found) > NAMED else listed([*found])
+def _listed_names(names: Collection[str]) -> str:
+    return few([*names], NAMED) if len(names) > NAMED else listed([*names])
 
 
-def _takers(change: Change, view: View) -> Iterator[tuple[str, Sequence[str]]]:
+def _taking_consumers(change: Change, view: View) -> Iterator[tuple[str, Sequence[str]]]:
     """Other consumers as they will be, and streams that copy the queue."""
     stream, name = change.address.names
     yield from (

@@ -11,12 +11,12 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.neighbours import (
     consumers_of,
-    first_but,
+    first_except,
     is_work_queue,
     stream_of,
 )
-from reconciler.kinds.consumer_config.consumer_config import FIELDS
-from reconciler.kinds.fields.checks import ALL, WRITES, Check, codes, is_new, objections
+from reconciler.kinds.consumer_checks.objections import Check, codes, objections
+from reconciler.kinds.fields.checks import ALL, WRITES, is_new
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.stream_config.origins import Copiers, copies_afterwards, copies_now
 from reconciler.kinds.subjects.filters import FILTERS, named_filters
@@ -56,12 +56,12 @@ def unfit_for_work_queue(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: `ack_policy: explicit`, and no `deliver_policy`.
     """
-    return unfit(change, view)
+    return queue_objections(change, view)
 
 
-def unfit(change: Change, view: View) -> Iterator[Finding]:
+def queue_objections(change: Change, view: View) -> Iterator[Finding]:
     """What of the consumer no work queue takes, if its stream is one."""
-    return objections(ON_QUEUES, change, view, FIELDS) if is_work_queue(stream_of(change, view)) else iter(())
+    return objections(ON_QUEUES, change, view) if is_work_queue(stream_of(change, view)) else iter(())
 
 
 @rule("CO582", "work-queue-shared", on=ALL, needs=("neighbours",), err_code=(10099, 10100), can_stand=True)
@@ -78,24 +78,24 @@ def work_queue_shared(change: Change, view: View) -> Found:
     """
     if not is_work_queue(stream_of(change, view)) or change.desired is None:
         return None
-    filters, around = named_filters(change.desired.config), consumers_of(change, view)
-    refused_themselves = set() if is_new(change, *FILTERS) else {*around.new, *_refused_updates(change, view)}
-    but = {change.address.name} | refused_themselves
+    filters, consumers = named_filters(change.desired.config), consumers_of(change, view)
+    refused_themselves = set() if is_new(change, *FILTERS) else {*consumers.new, *_refused_updates(change, view)}
+    excluded = {change.address.name} | refused_themselves
     if not filters:
-        other = first_but(but, around.names)
-        return _collision(change, view, other, None, filters) if other else _unread(change, view)
-    if found := around.colliding(but, filters):
-        return _collision(change, view, *found, filters)
-    return _unread(change, view)
+        other = first_except(excluded, consumers.names)
+        return _collision_finding(change, view, other, None, filters) if other else _unread_finding(change, view)
+    if collision := consumers.colliding(excluded, filters):
+        return _collision_finding(change, view, *collision, filters)
+    return _unread_finding(change, view)
 
 
-def _collision(change: Change, view: View, other: str, theirs: str | None, filters: Sequence[str]) -> Finding:
+def _collision_finding(change: Change, view: View, other: str, theirs: str | None, filters: Sequence[str]) -> Finding:
     refused = _is_refused(change, view, filters)
     new = refused or is_new(change, *FILTERS)
     return Finding(
         outcome=Outcome.REFUSED if new else Outcome.WARNS,
         path=next((path for path in FILTERS if change.becomes(path)), ""),
-        message=_words(other, theirs, filters) + ("" if refused else _taken(view)),
+        message=_collision_clause(other, theirs, filters) + ("" if refused else _accepted_clause(view)),
         fix="give each consumer of the queue filters that overlap with no other's, or let the clients share one consumer",
         reaction=Reaction.REFUSES
         if refused
@@ -127,14 +127,14 @@ def _refused_updates(change: Change, view: View) -> Iterator[str]:
             yield one.address.name
 
 
-def _taken(view: View) -> str:
+def _accepted_clause(view: View) -> str:
     """What follows if the server accepts it."""
     if view.target.is_clustered:
         return "; this cluster accepts that, and delivers such messages to both"
     return "; this server accepts that, and loses one of the two at its next restart"
 
 
-def _words(other: str, theirs: str | None, filters: Sequence[str]) -> str:
+def _collision_clause(other: str, theirs: str | None, filters: Sequence[str]) -> str:
     if not filters:
         return f"it has no filter and takes every message of the work queue, including those of {other}"
     if theirs is None:
@@ -142,16 +142,16 @@ def _words(other: str, theirs: str | None, filters: Sequence[str]) -> str:
     return f"consumer {other} already takes `{theirs}` of the work queue"
 
 
-def _unread(change: Change, view: View) -> Finding | None:
+def _unread_finding(change: Change, view: View) -> Finding | None:
     """A consumer that could not be read may want the same messages."""
-    unknown = {who: why for who, why in consumers_of(change, view).unknown.items() if who != change.address.name}
+    unknown = {name: why for name, why in consumers_of(change, view).unknown.items() if name != change.address.name}
     if not unknown or change.action not in WRITES or not is_new(change, *FILTERS):
         return None
-    who, why = min(unknown.items())
+    name, why = min(unknown.items())
     return Finding(
         outcome=Outcome.REFUSED,
         path=next((path for path in FILTERS if change.becomes(path)), ""),
-        message=f"consumer {who} of the work queue could not be read ({why}), and may take the same messages",
+        message=f"consumer {name} of the work queue could not be read ({why}), and may take the same messages",
         fix="plan again when all consumers of the stream can be read",
         reaction=Reaction.DOES,
     )
@@ -176,43 +176,45 @@ def work_queue_copied(change: Change, view: View) -> Found:
     path = next((path for path in FILTERS if change.becomes(path)), "")
     fix = "give the consumer filters that overlap with none of the copy's, or remove the copy"
     is_written = is_new(change, *FILTERS) or (change.action is Action.UPDATE and bool(filters))
-    if is_written and (found := _meeting(filters, copies_now(stream, view))):
-        copy, what = found
+    if is_written and (found := _copy_with_same_messages(filters, copies_now(stream, view))):
+        copy, messages = found
         return Finding(
             outcome=Outcome.REFUSED,
             path=path,
-            message=f"stream {copy} copies {what} of this work queue, and the server lets no consumer for the same messages be "
+            message=f"stream {copy} copies {messages} of this work queue, and the server lets no consumer for the same messages be "
             f"{'created' if change.action is Action.CREATE else 'changed'} beside it",
             fix=fix,
         )
-    if not (found := _meeting(filters, _beginning(stream, view))):
+    if not (found := _copy_with_same_messages(filters, _copies_begun(stream, view))):
         return None
-    copy, what = found
+    copy, messages = found
     refused = "every change of this consumer, and to create it again" if filters else "to create this consumer again"
     return Finding(
         outcome=Outcome.WARNS,
         path=path,
-        message=f"once stream {copy} copies {what} of this work queue, the server refuses {refused}",
+        message=f"once stream {copy} copies {messages} of this work queue, the server refuses {refused}",
         fix=fix,
     )
 
 
-def _meeting(filters: Sequence[str], copiers: Copiers) -> tuple[str, str] | None:
+def _copy_with_same_messages(filters: Sequence[str], copiers: Copiers) -> tuple[str, str] | None:
     """A copy that takes some of these messages, and what it takes; a consumer without filters takes everything."""
     for copy, subjects in sorted(copiers.items()):
-        if met := next((one for one in subjects if not filters or any(collide(one, mine) for mine in filters)), None):
-            return copy, "every message" if met == ">" else f"`{met}`"
+        if subject := next(
+            (one for one in subjects if not filters or any(collide(one, mine) for mine in filters)), None
+        ):
+            return copy, "every message" if subject == ">" else f"`{subject}`"
     return None
 
 
-def _beginning(stream: str, view: View) -> Copiers:
+def _copies_begun(stream: str, view: View) -> Copiers:
     """What copies of this stream this plan begins."""
     now = copies_now(stream, view)
-    begun = {
+    new_subjects = {
         copy: [one for one in subjects if one not in now.get(copy, ())]
         for copy, subjects in copies_afterwards(stream, view).items()
     }
-    return {copy: subjects for copy, subjects in begun.items() if subjects}
+    return {copy: subjects for copy, subjects in new_subjects.items() if subjects}
 
 
 RULES = (unfit_for_work_queue, work_queue_shared, work_queue_copied)

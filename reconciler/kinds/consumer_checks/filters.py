@@ -10,8 +10,7 @@ from reconciler.changes.change import Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_config.consumer_config import FIELDS
-from reconciler.kinds.fields.checks import Check, codes, objections
+from reconciler.kinds.consumer_checks.objections import Check, codes, objections
 from reconciler.kinds.fields.known import OVERLAPPING_FILTERS
 from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid
 
@@ -55,7 +54,7 @@ def two_kinds_of_filters(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: write all filters into `filter_subjects`.
     """
-    return objections(TWO_KINDS, change, view, FIELDS)
+    return objections(TWO_KINDS, change, view)
 
 
 @rule("CO545", "overlapping-filters", err_code=10138)
@@ -67,11 +66,11 @@ def overlapping_filters(change: Change, view: View) -> Found:
 
     Instead: leave out the narrower filter.
     """
-    refused = (is_subset,) if view.target.version >= OVERLAPPING_FILTERS else (is_subset, collide)
+    relations = (is_subset,) if view.target.version >= OVERLAPPING_FILTERS else (is_subset, collide)
     valid = [(index, one) for index, one in enumerate(change.becomes("filter_subjects") or ()) if is_valid(one)]
     pairs = list(permutations(valid, 2))
-    for meet, ((index, one), (_, other)) in product(refused, pairs):
-        if meet(one, other):
+    for meets, ((index, one), (_, other)) in product(relations, pairs):
+        if meets(one, other):
             return Finding(
                 outcome=Outcome.REFUSED,
                 path=f"filter_subjects[{index}]",

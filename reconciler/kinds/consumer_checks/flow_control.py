@@ -10,9 +10,8 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.neighbours import max_ack_pending, stream_of
-from reconciler.kinds.consumer_checks.pull_push import PUSH_ONLY, by_flow, pushes
-from reconciler.kinds.consumer_config.consumer_config import FIELDS
-from reconciler.kinds.fields.checks import Check, codes, objections
+from reconciler.kinds.consumer_checks.objections import Check, codes, objections
+from reconciler.kinds.consumer_checks.pull_push import PUSH_ONLY, acknowledges_by_flow, pushes
 from reconciler.kinds.fields.known import V2_14
 
 MILLISECOND, SECOND = 1_000_000, 1_000_000_000
@@ -43,7 +42,7 @@ def missing_heartbeat(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: write `idle_heartbeat: 5s`.
     """
-    return objections(BEATS, change, view, FIELDS)
+    return objections(BEATS, change, view)
 
 
 @rule("CO565", "pending-without-acks", needs=("neighbours",), err_code=10082)
@@ -55,7 +54,7 @@ def pending_without_acks(change: Change, view: View) -> Found:
 
     Instead: choose an `ack_policy`, or write `max_ack_pending: -1`, which inherits nothing from the stream.
     """
-    config = change.desired.config if change.desired else {}
+    config = change.wanted
     pending = max_ack_pending(change, stream_of(change, view) or {})
     if not pushes(config) or config.get("ack_policy") or pending <= 0:
         return None
@@ -70,10 +69,10 @@ def pending_without_acks(change: Change, view: View) -> Found:
     )
 
 
-def _redelivers(path: str, err_code: int) -> Check:
+def _redelivery_check(path: str, err_code: int) -> Check:
     return Check(
         path=path,
-        wrong=lambda c: by_flow(c) and c.get(path),
+        wrong=lambda c: acknowledges_by_flow(c) and c.get(path),
         says=f"{path} means nothing with ack_policy flow_control, which redelivers nothing",
         fix=f"leave {path} out",
         err_code=err_code,
@@ -83,21 +82,21 @@ def _redelivers(path: str, err_code: int) -> Check:
 FLOW = (
     Check(
         path="ack_policy",
-        wrong=lambda c: by_flow(c) and not pushes(c),
+        wrong=lambda c: acknowledges_by_flow(c) and not pushes(c),
         says="ack_policy flow_control is for push consumers; clients pull from this one",
         fix=PUSH_ONLY.format("ack_policy: flow_control"),
         err_code=10218,
     ),
     Check(
         path="max_ack_pending",
-        wrong=lambda c: by_flow(c) and c.get("max_ack_pending", 0) < 0,
+        wrong=lambda c: acknowledges_by_flow(c) and c.get("max_ack_pending", 0) < 0,
         says="ack_policy flow_control needs a limit of pending messages, not {value}",
         fix="write a number above zero, or leave max_ack_pending out",
         err_code=10220,
     ),
-    _redelivers("ack_wait", 10221),
-    _redelivers("backoff", 10221),
-    _redelivers("max_deliver", 10222),
+    _redelivery_check("ack_wait", 10221),
+    _redelivery_check("backoff", 10221),
+    _redelivery_check("max_deliver", 10222),
 )
 
 
@@ -111,15 +110,15 @@ def acknowledged_by_flow_control(change: Change, view: View) -> Iterator[Finding
 
     Instead: leave `ack_wait`, `backoff`, `max_deliver`, `flow_control` and `idle_heartbeat` out.
     """
-    yield from objections(FLOW, change, view, FIELDS)
+    yield from objections(FLOW, change, view)
     if change.becomes("ack_policy") == "flow_control":
-        yield from _overwritten(change)
+        yield from _overwritten_values(change)
 
 
-def _overwritten(change: Change) -> Iterator[Finding]:
+def _overwritten_values(change: Change) -> Iterator[Finding]:
     for path, always, shown in (("idle_heartbeat", SECOND, "1s"), ("flow_control", True, "true")):
-        said = getattr(change.terms, path, None)
-        if said is not None and said != always:
+        written = getattr(change.terms, path, None)
+        if written is not None and written != always:
             yield Finding(
                 outcome=Outcome.WARNS,
                 path=path,

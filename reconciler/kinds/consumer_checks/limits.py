@@ -9,10 +9,10 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_checks.neighbours import allowed, consumers_of, max_ack_pending, stream_of
+from reconciler.kinds.consumer_checks.neighbours import account_limit, consumers_of, max_ack_pending, stream_of
+from reconciler.kinds.stream_config.upgrades import CAP, CAPPED_SINCE
 from reconciler.model.resource import Config
 from reconciler.model.units import show_duration
-from reconciler.model.wire.version import Version
 
 
 @rule("CO551", "consumer-beyond-limits", needs=("neighbours",), err_code=(10121, 10153))
@@ -29,7 +29,7 @@ def consumer_beyond_limits(change: Change, view: View) -> Iterator[Finding]:
     pending, idle = max_ack_pending(change, stream), change.becomes("inactive_threshold") or 0
     for limit, whose in (
         (limits.get("max_ack_pending") or 0, "the stream's consumer_limits allow"),
-        (allowed("max_ack_pending", change, view), "the account allows"),
+        (account_limit("max_ack_pending", change, view), "the account allows"),
     ):
         if 0 < limit < pending:
             yield Finding(
@@ -75,17 +75,12 @@ def _replicas_problem(wanted: int, stream: Config | None, view: View) -> str | N
         return f"{wanted} replicas need a cluster, and this is a single server"
     if not wanted or stream is None:
         return None
-    held, retention = stream.get("num_replicas") or 1, stream.get("retention")
-    if wanted > held:
-        return f"a consumer cannot have {wanted} replicas on a stream with {held}"
-    if wanted != held and retention in ("interest", "workqueue"):
-        return f"on a stream with {retention} retention a consumer needs as many replicas as the stream: {held}, not {wanted}"
+    stream_replicas, retention = stream.get("num_replicas") or 1, stream.get("retention")
+    if wanted > stream_replicas:
+        return f"a consumer cannot have {wanted} replicas on a stream with {stream_replicas}"
+    if wanted != stream_replicas and retention in ("interest", "workqueue"):
+        return f"on a stream with {retention} retention a consumer needs as many replicas as the stream: {stream_replicas}, not {wanted}"
     return None
-
-
-INVISIBLE = 1000
-"""The server's `default_max_consumers` unless its operator says otherwise; no request shows it."""
-INVISIBLE_SINCE = Version(2, 15)
 
 
 @rule(
@@ -107,15 +102,15 @@ def too_many_consumers(change: Change, view: View) -> Found:
     lifted that limit, consent: `allow: [{code: CO591, reason: …}]`.
     """
     stream = stream_of(change, view)
-    limit, whose = _limit(change, stream or {}, view)
-    after = len(consumers_of(change, view).names)
-    if stream is None or limit is None or after <= limit:
+    limit, whose = _lowest_limit(change, stream or {}, view)
+    count = len(consumers_of(change, view).names)
+    if stream is None or limit is None or count <= limit:
         return None
     name = change.address.stream
     return Finding(
         outcome=Outcome.REFUSED,
-        message=f"stream {name} would have {after} consumers, and {whose} {limit}",
-        fix="let the account allow more" if whose == ACCOUNT else f"write max_consumers: {after} or more on {name}",
+        message=f"stream {name} would have {count} consumers, and {whose} {limit}",
+        fix="let the account allow more" if whose == ACCOUNT else f"write max_consumers: {count} or more on {name}",
         consentable=whose == HIDDEN,
     )
 
@@ -127,13 +122,13 @@ OWN, ACCOUNT, HIDDEN = (
 )
 
 
-def _limit(change: Change, stream: Config, view: View) -> tuple[int | None, str]:
+def _lowest_limit(change: Change, stream: Config, view: View) -> tuple[int | None, str]:
     own = stream.get("max_consumers") or 0
-    account = allowed("max_consumers", change, view)
-    found = [(limit, whose) for limit, whose in ((own, OWN), (account, ACCOUNT)) if limit > 0]
-    if not found and view.target.version >= INVISIBLE_SINCE:
-        return INVISIBLE, HIDDEN
-    return min(found, default=(None, ""))
+    account = account_limit("max_consumers", change, view)
+    limits = [(limit, whose) for limit, whose in ((own, OWN), (account, ACCOUNT)) if limit > 0]
+    if not limits and view.target.version >= CAPPED_SINCE:
+        return CAP, HIDDEN
+    return min(limits, default=(None, ""))
 
 
 RULES = (consumer_beyond_limits, consumer_replicas, too_many_consumers)

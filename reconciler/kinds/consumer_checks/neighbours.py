@@ -31,7 +31,7 @@ def stream_of(change: Change, view: View) -> Config | None:
     return canonical(raw["config"]) if raw else None
 
 
-def allowed(limit: str, change: Change, view: View) -> int:
+def account_limit(limit: str, change: Change, view: View) -> int:
     """The account's limit for consumers like this one; 0 if there is no limit."""
     stream = stream_of(change, view) or {}
     limits = account_limits(view.target, change.becomes("num_replicas") or stream.get("num_replicas") or 1) or {}
@@ -65,7 +65,7 @@ class Consumers:
 
     def colliding(self, but: Collection[str], filters: Sequence[str]) -> tuple[str, str | None] | None:
         """(another consumer, its colliding filter) that wants messages this one wants; None as filter: it wants all."""
-        if other := first_but(but, self.unfiltered):
+        if other := first_except(but, self.unfiltered):
             return other, None
         for mine in filters:
             for other, theirs in self.index.near(mine):
@@ -74,18 +74,18 @@ class Consumers:
         return None
 
 
-def first_but(these: Collection[str], names: Sequence[str]) -> str | None:
+def first_except(these: Collection[str], names: Sequence[str]) -> str | None:
     """The first of `names` that is not among `these`; None if all of them are."""
     return next((other for other in names if other not in these), None)
 
 
 def consumers_of(change: Change, view: View) -> Consumers:
     """Declared consumers, live ones of others, and live ones as this topology changes them."""
-    known = _by_stream(view)
+    by_stream = _by_stream(view)
     stream = change.address.stream
-    if stream not in known:
-        known[stream] = _consumers(stream, view)
-    return known[stream]
+    if stream not in by_stream:
+        by_stream[stream] = _consumers(stream, view)
+    return by_stream[stream]
 
 
 @lru_cache(maxsize=2)

@@ -9,17 +9,13 @@ from reconciler.changes.change import Change
 from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_config.consumer_config import FIELDS
+from reconciler.kinds.consumer_checks.objections import Check, codes, objections
+from reconciler.kinds.consumer_checks.pull_push import pushes
 from reconciler.kinds.consumer_config.consumer_fields import GROUP
-from reconciler.kinds.fields.checks import ALL, Check, codes, is_new, objections
+from reconciler.kinds.fields.checks import ALL, is_new
 from reconciler.kinds.fields.known import V2_12
-from reconciler.model.resource import Config
 
 NAME = re.compile(GROUP)
-
-
-def _is_push(config: Config) -> bool:
-    return bool(config.get("deliver_subject"))
 
 
 @rule("CO571", "bad-priority-group", err_code=(10161, 10162))
@@ -42,7 +38,7 @@ def bad_priority_group(change: Change, _view: View) -> Iterator[Finding]:
             )
 
 
-def _unled(path: str, err_code: int) -> Check:
+def _policy_check(path: str, err_code: int) -> Check:
     return Check(
         path=path,
         wrong=lambda c: c.get(path) and not c.get("priority_policy"),
@@ -55,7 +51,7 @@ def _unled(path: str, err_code: int) -> Check:
     )
 
 
-UNLED = (_unled("priority_groups", 10196), _unled("priority_timeout", 10197))
+UNLED = (_policy_check("priority_groups", 10196), _policy_check("priority_timeout", 10197))
 
 
 @rule("CO572", "groups-without-policy", on=ALL, err_code=codes(UNLED))
@@ -66,7 +62,7 @@ def groups_without_policy(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: write a `priority_policy`, or leave the groups and the timeout out.
     """
-    return objections(UNLED, change, view, FIELDS)
+    return objections(UNLED, change, view)
 
 
 MISFITS = (
@@ -79,7 +75,7 @@ MISFITS = (
     ),
     Check(
         path="priority_policy",
-        wrong=lambda c: c.get("priority_policy") and c.get("priority_groups") and _is_push(c),
+        wrong=lambda c: c.get("priority_policy") and c.get("priority_groups") and pushes(c),
         says="priority groups are for pull consumers; this one delivers to a subject",
         fix="leave the priority fields out, or leave deliver_subject out",
         err_code=10178,
@@ -95,7 +91,7 @@ def policy_without_groups(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: write `priority_groups: [name]`, on a consumer that clients pull from.
     """
-    return objections(MISFITS, change, view, FIELDS)
+    return objections(MISFITS, change, view)
 
 
 IDLE = (
@@ -117,9 +113,7 @@ def timeout_without_pins(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: leave it out, or choose `pinned_client`.
     """
-    return (
-        one for one in objections(IDLE, change, view, FIELDS) if is_new(change, "priority_timeout", "priority_policy")
-    )
+    return (one for one in objections(IDLE, change, view) if is_new(change, "priority_timeout", "priority_policy"))
 
 
 RULES = (bad_priority_group, groups_without_policy, policy_without_groups, timeout_without_pins)

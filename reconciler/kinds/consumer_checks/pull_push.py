@@ -10,9 +10,9 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.neighbours import stream_of
-from reconciler.kinds.consumer_config.consumer_config import FIELDS
+from reconciler.kinds.consumer_checks.objections import Check, codes, objections
 from reconciler.kinds.effects.unprocessed import undelivered
-from reconciler.kinds.fields.checks import STANDING, Check, codes, is_new, objections
+from reconciler.kinds.fields.checks import STANDING, is_new
 from reconciler.kinds.fields.words import amount
 from reconciler.kinds.subjects.subjects import is_literal, is_valid, matches
 from reconciler.model.resource import Config
@@ -26,7 +26,7 @@ def pushes(config: Config) -> bool:
     return bool(config.get("deliver_subject"))
 
 
-def by_flow(config: Config) -> bool:
+def acknowledges_by_flow(config: Config) -> bool:
     """The server then sets push options itself, and asks for a push consumer with an error of its own."""
     return config.get("ack_policy") == "flow_control"
 
@@ -34,7 +34,7 @@ def by_flow(config: Config) -> bool:
 def _push_only(path: str, err_code: int) -> Check:
     return Check(
         path=path,
-        wrong=lambda c: c.get(path) and not pushes(c) and not by_flow(c),
+        wrong=lambda c: c.get(path) and not pushes(c) and not acknowledges_by_flow(c),
         says=f"{path} is for push consumers; clients pull from this one",
         fix=PUSH_ONLY.format(path),
         err_code=err_code,
@@ -69,7 +69,7 @@ def option_of_the_other_way(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: leave the option out, or decide whether the consumer pulls or pushes.
     """
-    return objections(WRONG_WAY, change, view, FIELDS)
+    return objections(WRONG_WAY, change, view)
 
 
 IDLE = (
@@ -92,7 +92,7 @@ def option_without_effect(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: leave it out.
     """
-    return (one for one in objections(IDLE, change, view, FIELDS) if is_new(change, one.path))
+    return (one for one in objections(IDLE, change, view) if is_new(change, one.path))
 
 
 @rule("CO563", "undeliverable-subject", needs=("neighbours",), err_code=(10079, 10081, 10112))
@@ -159,7 +159,7 @@ def bound_deliver_subject(change: Change, _view: View) -> Found:
     """
     if not (change.touches("deliver_subject") and change.was("deliver_subject") and change.becomes("deliver_subject")):
         return None
-    if not (change.live and change.live.state.get("push_bound")):
+    if not change.info.get("push_bound"):
         return None
     return Finding(
         outcome=Outcome.REFUSED,

@@ -8,8 +8,8 @@ from reconciler.changes.change import Change
 from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_config.consumer_config import FIELDS
-from reconciler.kinds.fields.checks import ALL, Check, codes, objections
+from reconciler.kinds.consumer_checks.objections import Check, codes, objections
+from reconciler.kinds.fields.checks import ALL
 from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import some
 from reconciler.kinds.subjects.filters import named_filters
@@ -18,7 +18,7 @@ from reconciler.model.resource import Config
 MILLISECOND = 1_000_000
 
 
-def _starts_elsewhere(policy: str, start: str) -> Check:
+def _start_without_policy(policy: str, start: str) -> Check:
     return Check(
         path=start,
         wrong=lambda c: c.get(start) and c.get("deliver_policy") != policy,
@@ -28,7 +28,7 @@ def _starts_elsewhere(policy: str, start: str) -> Check:
     )
 
 
-def _lacks_start(policy: str, start: str) -> Check:
+def _policy_without_start(policy: str, start: str) -> Check:
     return Check(
         path="deliver_policy",
         wrong=lambda c: c.get("deliver_policy") == policy and not c.get(start),
@@ -39,10 +39,10 @@ def _lacks_start(policy: str, start: str) -> Check:
 
 
 STARTS = (
-    _starts_elsewhere("by_start_sequence", "opt_start_seq"),
-    _lacks_start("by_start_sequence", "opt_start_seq"),
-    _starts_elsewhere("by_start_time", "opt_start_time"),
-    _lacks_start("by_start_time", "opt_start_time"),
+    _start_without_policy("by_start_sequence", "opt_start_seq"),
+    _policy_without_start("by_start_sequence", "opt_start_seq"),
+    _start_without_policy("by_start_time", "opt_start_time"),
+    _policy_without_start("by_start_time", "opt_start_time"),
     Check(
         path="deliver_policy",
         wrong=lambda c: c.get("deliver_policy") == "last_per_subject" and not named_filters(c),
@@ -62,7 +62,7 @@ def start_without_its_policy(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: write both, or neither.
     """
-    return objections(STARTS, change, view, FIELDS)
+    return objections(STARTS, change, view)
 
 
 NEGATIVE = tuple(
@@ -90,7 +90,7 @@ def negative_wait(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: write a time above zero, or leave it out for 30s.
     """
-    return objections(NEGATIVE, change, view, FIELDS)
+    return objections(NEGATIVE, change, view)
 
 
 LISTS = (
@@ -112,16 +112,15 @@ def more_waits_than_deliveries(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: shorten `backoff` to at most `max_deliver` entries, or raise `max_deliver`.
     """
-    return objections(LISTS, change, view, FIELDS, _with_kept_negative(change))
+    return objections(LISTS, change, view, _config_with_kept_negative(change))
 
 
-def _with_kept_negative(change: Change) -> Config | None:
+def _config_with_kept_negative(change: Change) -> Config | None:
     """2.11 keeps a `max_deliver` below -1. For reconciler that means no limit, but the server's own check treats it as
     a limit."""
-    raw = change.live.state.get("config", {}) if change.live else {}
-    if change.desired is None or raw.get("max_deliver", -1) >= -1 or change.touches("max_deliver"):
+    if change.desired is None or change.raw.get("max_deliver", -1) >= -1 or change.touches("max_deliver"):
         return None
-    return {**change.desired.sent, "max_deliver": raw["max_deliver"]}
+    return {**change.desired.sent, "max_deliver": change.raw["max_deliver"]}
 
 
 IMPOSSIBLE = (
@@ -164,7 +163,7 @@ def impossible_number(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: leave the field out for no limit, or write a number in its range.
     """
-    return objections(IMPOSSIBLE, change, view, FIELDS)
+    return objections(IMPOSSIBLE, change, view)
 
 
 DESCRIPTION, METADATA = 4096, 128 * 1024

@@ -66,14 +66,14 @@ def canonical(config: Config) -> dict[str, Json]:
 def settle(body: Config, target: Target, *, parent: Config | None = None) -> Settled:
     """What this server would echo for `body`. `parent` is the stream's canonical configuration. Fields and values that
     this version lacks stay as written: a rule refuses them."""
-    said = canonical(body)
-    config = dict(said)
+    written = canonical(body)
+    config = dict(written)
     _flow_controlled(config, target.version)
     _first_backoff(config)
     _pinned_timeout(config, body, target.version)
-    filled = _filled(config, target, parent or {})
-    config |= {field: one.value for field, one in filled.items() if one.value is not None}
-    return Settled(config=config, filled=filled, follows=followed(said, config, FOLLOWS))
+    filled = _filled_fields(config, target, parent or {})
+    config |= {field: default.value for field, default in filled.items() if default.value is not None}
+    return Settled(config=config, filled=filled, follows=followed(written, config, FOLLOWS))
 
 
 FOLLOWS = {
@@ -109,14 +109,14 @@ def _pinned_timeout(config: dict[str, Json], body: Config, version: Version) -> 
         config.setdefault("priority_timeout", PINNED_TIMEOUT)
 
 
-def _filled(config: Config, target: Target, parent: Config) -> dict[str, ServerDefault]:
+def _filled_fields(config: Config, target: Target, parent: Config) -> dict[str, ServerDefault]:
     """What the server fills in for fields that the file leaves out."""
     limits = parent.get("consumer_limits") or {}
-    fills = _fills(
+    fills = _server_defaults(
         "deliver_subject" not in config, "ack_policy" in config, target.limits.get("max_ack_pending") or 0,
         limits.get("max_ack_pending") or 0, limits.get("inactive_threshold") or 0,
     )  # fmt: skip
-    return {name: one for name, one in fills.items() if name not in config}
+    return {name: default for name, default in fills.items() if name not in config}
 
 
 ANY = 1 << 62
@@ -129,7 +129,7 @@ _IN_FLIGHT = ServerDefault(MAX_ACK_PENDING, most=MAX_ACK_PENDING)
 
 
 @lru_cache(maxsize=64)
-def _fills(
+def _server_defaults(
     is_pull: bool, is_acknowledged: bool, allowed: int, most_in_flight: int, threshold: int
 ) -> Mapping[str, ServerDefault]:
     """By field. The last two numbers are inherited from the stream; thousands of consumers are filled in alike."""

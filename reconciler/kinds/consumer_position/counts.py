@@ -12,42 +12,42 @@ from reconciler.kinds.subjects.subjects import collide, matches
 from reconciler.model.wire.questions import MessagesFrom, SubjectCounts
 
 
-def number_of(asked: Sequence[MessagesFrom], view: View) -> int | None:
+def total_count(questions: Sequence[MessagesFrom], view: View) -> int | None:
     """Messages counted for all of these questions together; None if one of them has no number for an answer."""
-    answers = [view.facts.get(one) for one in asked]
-    known = [one["messages"] for one in answers if isinstance(one, Mapping) and "messages" in one]
-    return sum(known) if len(known) == len(answers) else None
+    answers = [view.facts.get(answer) for answer in questions]
+    counts = [answer["messages"] for answer in answers if isinstance(answer, Mapping) and "messages" in answer]
+    return sum(counts) if len(counts) == len(answers) else None
 
 
-def counting(stream: str, subjects: Sequence[str], start: int = 1) -> list[MessagesFrom]:
+def count_questions(stream: str, subjects: Sequence[str], start: int = 1) -> list[MessagesFrom]:
     """What counts the messages on these subjects from there on."""
-    return [MessagesFrom(stream=stream, start=start, filter=one) for one in subjects]
+    return [MessagesFrom(stream=stream, start=start, filter=subject) for subject in subjects]
 
 
 def takes_all(stream: str, taken: Sequence[str], held: Sequence[str], kept: Sequence[str], view: View) -> bool:
     """Is every stored message that `held` matches and `kept` does not on the subjects `taken`? The subjects of what is stored tell,
     whoever publishes meanwhile. Without them the numbers do: false where nobody counted, or where two of these overlap and their
     messages would count twice."""
-    if (stored_on := _subjects_of(stream, held, view)) is not None:
+    if (stored_on := _stored_subjects(stream, held, view)) is not None:
         return all(any(matches(subject, one) for one in (*taken, *kept)) for subject in stored_on)
     if any(collide(one, other) for one, other in combinations(taken, 2)):
         return False
-    given, stored, staying = (number_of(counting(stream, subjects), view) for subjects in (taken, held, kept))
+    given, stored, staying = (total_count(count_questions(stream, subjects), view) for subjects in (taken, held, kept))
     return None not in (given, stored, staying) and given == (stored or 0) - (staying or 0)
 
 
-def _subjects_of(stream: str, filters: Sequence[str], view: View) -> set[str] | None:
-    answers = [view.facts.get(one) for one in naming(stream, filters)]
-    known = [one for one in answers if isinstance(one, Mapping)]
-    return {subject for one in known for subject in one} if answers and len(known) == len(answers) else None
+def _stored_subjects(stream: str, filters: Sequence[str], view: View) -> set[str] | None:
+    answers = [view.facts.get(one) for one in subject_questions(stream, filters)]
+    listed = [one for one in answers if isinstance(one, Mapping)]
+    return {subject for one in listed for subject in one} if answers and len(listed) == len(answers) else None
 
 
-def naming(stream: str, filters: Sequence[str]) -> list[SubjectCounts]:
+def subject_questions(stream: str, filters: Sequence[str]) -> list[SubjectCounts]:
     """What names the subjects on which messages are stored that these match."""
-    return [SubjectCounts(stream=stream, filter=one) for one in filters]
+    return [SubjectCounts(stream=stream, filter=subject) for subject in filters]
 
 
-def counted_from(change: Change, start: int | str) -> list[MessagesFrom]:
+def count_questions_from(change: Change, start: int | str) -> list[MessagesFrom]:
     """What counts the messages that the declared consumer matches from there on."""
-    subjects = filters_of(change.desired.config if change.desired else {})
-    return [MessagesFrom(stream=change.address.stream, start=start, filter=one) for one in subjects]
+    subjects = filters_of(change.wanted)
+    return [MessagesFrom(stream=change.address.stream, start=start, filter=subject) for subject in subjects]

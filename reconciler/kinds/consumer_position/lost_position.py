@@ -14,13 +14,13 @@ from reconciler.changes.view import View
 from reconciler.kinds.consumer_position import predecessors, recorded_position, removed_consumer
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.consumer_position.start_position import (
-    ASKED,
+    START_FIELDS,
     Start,
     deliver_policy,
-    has_gaps,
+    has_holes,
+    remaining,
+    remaining_from,
     start_of,
-    staying,
-    staying_from,
 )
 from reconciler.kinds.effects import shrinking
 from reconciler.kinds.effects.made_again import is_filled_at_once, is_made_again, when_recorded
@@ -38,106 +38,119 @@ def consequences(change: Change, view: View) -> Iterator[Consequence]:
             yield Consequence(message=f"{_DELETED}, and keeps nothing for it until it is back")
         elif change.made_anew:
             yield Consequence(message=f"{_DELETED}, and kept nothing for it until somebody recreated it")
-    if change.action is Action.CREATE and change.origin is None and change.desired and not _lost(change, view):
+    if change.action is Action.CREATE and change.origin is None and change.desired and not _gone_finding(change, view):
         start = start_of(change, view)
         if start and (start.quantities or start.stored is None):
-            before = predecessors.delivered_before(change, view)
-            known = start.quantities | ({"delivered_before": before} if before.most else {})
-            said = f"It starts at {start.words}{_again(change, start, view)}{predecessors.words(change, view)}"
-            yield Consequence(message=said, quantities=mosts(known), bounds=inexact(known))
-        elif start is None and (until := _known_until(change, view)) and _is_filled(change, view):
+            redelivered = predecessors.delivered_before(change, view)
+            quantities = start.quantities | ({"delivered_before": redelivered} if redelivered.most else {})
+            message = f"It starts at {start.words}{_redelivery_clause(change, start, view)}{predecessors.summary(change, view)}"
+            yield Consequence(message=message, quantities=mosts(quantities), bounds=inexact(quantities))
+        elif start is None and (earlier := _earlier_consumer_clause(change, view)) and _is_filled(change, view):
             stream = change.address.stream
             yield Consequence(
-                message=f"{until}, and what it had acknowledged is redelivered, as far as {stream} copies it again"
+                message=f"{earlier}, and what it had acknowledged is redelivered, as far as {stream} copies it again"
             )
 
 
 def _is_filled(change: Change, view: View) -> bool:
     """Does its stream begin in the same plan, as a copy of what is stored?"""
-    above = view.changes.get(Address.of("stream", change.address.stream))
-    return above is not None and is_filled_at_once(above, view)
+    stream_change = view.changes.get(Address.of("stream", change.address.stream))
+    return stream_change is not None and is_filled_at_once(stream_change, view)
 
 
 _DELETED = "When the old one was deleted, the interest stream deleted what no other consumer wanted"
 
 
-def _again(change: Change, start: Start, view: View) -> str:
+def _redelivery_clause(change: Change, start: Start, view: View) -> str:
     """What it delivers again that one of the same name acknowledged before that was removed. A work queue holds only
     what nobody acknowledged."""
-    known = _known_until(change, view)
+    earlier = _earlier_consumer_clause(change, view)
     is_queue = retention_of(change.address.stream, view) == "workqueue"
-    if not known or not (start.stored is None or start.stored.most) or is_queue:
+    if not earlier or not (start.stored is None or start.stored.most) or is_queue:
         return ""
-    one = f". {known}"
-    then = removed_consumer.stored_then(change, view, start.stored) if start.stored else None
-    if then is None:
-        return f"{one}, and what it had acknowledged of them is redelivered"
-    if not then.most:
+    clause = f". {earlier}"
+    stored_then = removed_consumer.stored_while_recorded(change, view, start.stored) if start.stored else None
+    if stored_then is None:
+        return f"{clause}, and what it had acknowledged of them is redelivered"
+    if not stored_then.most:
         return ""
-    then_stored = f"{amount(then)} of them {verb(then.most, 'were')} stored by then"
-    return f"{one}: {then_stored}, and what is still stored of what it had acknowledged is redelivered"
+    stored_clause = f"{amount(stored_then)} of them {verb(stored_then.most, 'were')} stored by then"
+    return f"{clause}: {stored_clause}, and what is still stored of what it had acknowledged is redelivered"
 
 
-def _known_until(change: Change, view: View) -> str:
-    """That a consumer of this name was there; empty: none is known."""
+def _earlier_consumer_clause(change: Change, view: View) -> str:
+    """A clause that a consumer of this name was there; empty if none is known."""
     until = removed_consumer.recorded_until(change, view)
     if not (until or change.address in view.given_up):
         return ""
     return f"A consumer of this name {f'was recorded until {until[:19]}Z' if until else 'is recorded'}"
 
 
-def _lost(change: Change, view: View) -> Finding | None:
+def _gone_finding(change: Change, view: View) -> Finding | None:
     """What a recreated consumer delivers twice, or never."""
     if not is_made_again(change) or change.desired is None or (start := start_of(change, view)) is None:
         return None
-    policy, stood = deliver_policy(change.desired.config), recorded_position.stood(change, view)
-    was = f"it is gone with its position{when_recorded(change, '' if stood is None else f'before sequence {stood}')}: recreated, "
-    if policy in ASKED:
-        return _from_where_the_file_says(change, was, start, stood, view)
+    policy, stood = deliver_policy(change.desired.config), recorded_position.verified_next(change, view)
+    beginning = f"it is gone with its position{when_recorded(change, '' if stood is None else f'before sequence {stood}')}: recreated, "
+    if policy in START_FIELDS:
+        return _gone_with_named_start(change, beginning, start, stood, view)
     if retention_of(change.address.stream, view) == "workqueue":
         return None
     state = recorded_position.stream_state(change, view)
-    total = staying(change, state, view) or Amount(0, int(state["messages"]))
-    number, many = total.most, amount(total, "stored message")
+    total = remaining(change, state, view) or Amount(0, int(state["messages"]))
+    most, stored_messages = total.most, amount(total, "stored message")
     if policy == "all":
         if stood is not None and (
-            stood <= _first_left(change, state, view) or _is_all_after(change, stood, total, view)
+            stood <= _first_remaining(change, state, view) or _is_all_stored_after(change, stood, total, view)
         ):
             stood = None  # nothing that it wants is stored before it, so a start there repeats as much
-        known = "even if it had processed them" if stood is None else _including(stood)
-        way = _RENUMBERED if recorded_position.is_on_another_stream(change, view) else ""
-        return _consented(change, f"{was}it starts over with {many}, {known}", {"redelivered": number}, stood, way)
-    since = staying_from(change, stood, state, view) if stood else None
-    skipped, again = _unseen(policy, since or total, change, view), _again_at_the_end(policy, since, total, state)
-    if not (skipped or again):
+        even_if = "even if it had processed them" if stood is None else _including_clause(stood)
+        instead = _RENUMBERED if recorded_position.is_on_another_stream(change, view) else ""
+        return _consent_finding(
+            change,
+            f"{beginning}it starts over with {stored_messages}, {even_if}",
+            {"redelivered": most},
+            stood,
+            instead,
+        )
+    since = remaining_from(change, stood, state, view) if stood else None
+    skipped, redelivered = (
+        _most_skipped(policy, since or total, change, view),
+        _most_redelivered(policy, since, total, state),
+    )
+    if not (skipped or redelivered):
         return None
-    unseen = (
-        f"{many} that it had not processed"
+    unprocessed = (
+        f"{stored_messages} that it had not processed"
         if since is None
         else f"{amount(since, 'message')} since then that it had not processed"
     )
-    said = [
-        *([f"redelivers up to {some(again)} of them, even if it had processed {_them(again)}"] if again else []),
-        *([f"skips those of {unseen}{_except(policy, change, state)}"] if skipped else []),
+    clauses = [
+        *(
+            [f"redelivers up to {some(redelivered)} of them, even if it had processed {_them(redelivered)}"]
+            if redelivered
+            else []
+        ),
+        *([f"skips those of {unprocessed}{_exception_clause(policy, change, state)}"] if skipped else []),
     ]
-    found = {"redelivered": again, "skipped": skipped}
-    return _consented(change, f"{was}it starts at {start.where} and {', and '.join(said)}", found, stood)
+    harm = {"redelivered": redelivered, "skipped": skipped}
+    return _consent_finding(change, f"{beginning}it starts at {start.where} and {', and '.join(clauses)}", harm, stood)
 
 
-def _is_all_after(change: Change, stood: int, total: Amount, view: View) -> bool:
+def _is_all_stored_after(change: Change, stood: int, total: Amount, view: View) -> bool:
     """Is everything that it wants stored from there on?"""
-    since = staying_from(change, stood, recorded_position.stream_state(change, view), view)
+    since = remaining_from(change, stood, recorded_position.stream_state(change, view), view)
     return since is not None and since.is_exact and since == total
 
 
-def _first_left(change: Change, state: Mapping[str, Json], view: View) -> int:
+def _first_remaining(change: Change, state: Mapping[str, Json], view: View) -> int:
     """The first message that is still stored once this plan has lowered limits, at least."""
     loss = shrinking.going(change.address.stream, view)
     kept = loss.going.before if loss and loss.going and loss.is_prompt else None
     return max(int(state.get("first_seq", 0)), kept.least if kept else 0)
 
 
-def _except(policy: str, change: Change, state: Mapping[str, Json]) -> str:
+def _exception_clause(policy: str, change: Change, state: Mapping[str, Json]) -> str:
     """What it still gets of them."""
     if policy == "last":
         return f", except the last one{' if it was not deleted' if _may_miss_the_last(change, state) else ''}"
@@ -146,20 +159,20 @@ def _except(policy: str, change: Change, state: Mapping[str, Json]) -> str:
 
 def _may_miss_the_last(change: Change, state: Mapping[str, Json]) -> bool:
     """Without a filter it starts at the last sequence, which may not be stored any more."""
-    return filters_of(change.desired.config if change.desired else {}) == EVERYTHING and has_gaps(state)
+    return filters_of(change.wanted) == EVERYTHING and has_holes(state)
 
 
-def _unseen(policy: str, among: Amount, change: Change, view: View) -> int:
+def _most_skipped(policy: str, messages: Amount, change: Change, view: View) -> int:
     """How many of these messages a start near the end leaves out at most."""
     keeps_one = (recorded_position.stream_info(change, view).get("config") or {}).get("max_msgs_per_subject") == 1
     if policy == "new":
-        return among.most
+        return messages.most
     if policy == "last" and _may_miss_the_last(change, recorded_position.stream_state(change, view)):
-        return among.most
-    return 0 if policy == "last_per_subject" and keeps_one else max(0, among.most - 1)
+        return messages.most
+    return 0 if policy == "last_per_subject" and keeps_one else max(0, messages.most - 1)
 
 
-def _again_at_the_end(policy: str, since: Amount | None, total: Amount, state: Mapping[str, Json]) -> int:
+def _most_redelivered(policy: str, since: Amount | None, total: Amount, state: Mapping[str, Json]) -> int:
     """How many messages that the old one had processed a start near the end delivers again at most. `since`: what came after
     the recording."""
     if policy == "new":
@@ -170,28 +183,36 @@ def _again_at_the_end(policy: str, since: Amount | None, total: Amount, state: M
     return min(before, int(state.get("num_subjects") or before))
 
 
-def _from_where_the_file_says(change: Change, was: str, start: Start, stood: int | None, view: View) -> Finding | None:
-    """It had a position of its own, and a start that the file names is another one."""
+def _gone_with_named_start(
+    change: Change, beginning: str, start: Start, stood: int | None, view: View
+) -> Finding | None:
+    """A finding if the file names another start than the position that it had."""
     if start.missed:
-        return _consented(change, f"{was}it starts at {start.words}", {"skipped": start.missed})
+        return _consent_finding(change, f"{beginning}it starts at {start.words}", {"skipped": start.missed})
     named = change.becomes("opt_start_seq")
-    if _is_said_since(change) and (stood is None or named in (None, stood)):
+    if _names_new_start(change) and (stood is None or named in (None, stood)):
         return None
     if stood is not None and named and named > stood:
-        number = recorded_position.between(stood, named, change, view)
+        number = recorded_position.stored_between(stood, named, change, view)
         unseen = f"skips up to {some(number, 'message')} from sequence {stood} on that it had not processed"
-        found = _consented(change, f"{was}it starts at sequence {named}, and {unseen}", {"skipped": number}, stood)
-        return found if number else None
-    every = recorded_position.between(named, sys.maxsize, change, view) if named else _stored(change, view)
+        finding = _consent_finding(
+            change, f"{beginning}it starts at sequence {named}, and {unseen}", {"skipped": number}, stood
+        )
+        return finding if number else None
+    every = (
+        recorded_position.stored_between(named, sys.maxsize, change, view) if named else _stored_messages(change, view)
+    )
     stored = start.stored or Amount(0, every)
-    known = "even if it had processed them" if stood in (None, named) else _including(stood)
-    comes = f"sequence {named}, and delivers {amount(stored, 'message')} from there on" if named else start.where
+    even_if = "even if it had processed them" if stood in (None, named) else _including_clause(stood)
+    start_clause = f"sequence {named}, and delivers {amount(stored, 'message')} from there on" if named else start.where
     later = f"write a later opt_start_seq, {_LAST_ACKNOWLEDGED}" if named and stood == named else ""
-    found = _consented(change, f"{was}it starts at {comes}, {known}", {"redelivered": stored.most}, stood, later)
-    return found if stored.most else None
+    finding = _consent_finding(
+        change, f"{beginning}it starts at {start_clause}, {even_if}", {"redelivered": stored.most}, stood, later
+    )
+    return finding if stored.most else None
 
 
-def _is_said_since(change: Change) -> bool:
+def _names_new_start(change: Change) -> bool:
     """The file names another start than when the old one was applied."""
     applied = change.on_record.applied if change.on_record else {}
     return any(
@@ -199,24 +220,24 @@ def _is_said_since(change: Change) -> bool:
     )
 
 
-def _stored(change: Change, view: View) -> int:
+def _stored_messages(change: Change, view: View) -> int:
     return int(recorded_position.stream_state(change, view)["messages"])
 
 
-def _including(stood: int) -> str:
+def _including_clause(stood: int) -> str:
     """The old one had come at least that far, and maybe further since the recording."""
     return f"including those before sequence {stood}"
 
 
-def _with_the_old_one(change: Change, view: View) -> Finding | None:
+def _recreated_finding(change: Change, view: View) -> Finding | None:
     """What a consumer that somebody recreated delivers twice, or never: the old one's record tells."""
-    if change.touches("opt_start_seq") and (asked := recorded_position.asked_since(change)):
-        return _from_where_the_file_says_now(change, asked, view)
-    if (lost := recorded_position.compared(change, view)) is None:
+    if change.touches("opt_start_seq") and (named := recorded_position.new_start_in_file(change)):
+        return _recreated_with_new_start(change, named, view)
+    if (lost := recorded_position.compare_with_record(change, view)) is None:
         return None
-    skipping, again = lost.skipped, lost.redelivered
-    said = [
-        *([f"the new one started{_began(change)} and {_skips(lost)}"] if skipping else []),
+    skipped, again = lost.skipped, lost.redelivered
+    clauses = [
+        *([f"the new one started{_start_clause(change)} and {_skips(lost)}"] if skipped else []),
         *(
             [
                 f"{_goes_on(lost)}{some(again, 'message')} {verb(again, 'are')} redelivered, {_AS_FAR} had processed {_them(again)}"
@@ -227,21 +248,21 @@ def _with_the_old_one(change: Change, view: View) -> Finding | None:
     ]
     return Finding(
         outcome=Outcome.WARNS, reaction=Reaction.DOES,
-        quantities={name: Amount(0, number) for name, number in (("skipped", skipping), ("redelivered", again)) if number},
-        message=f"the old one is gone with its position{_known(change, lost)}: {'; '.join(said)}", fix=_back_to(lost, change, view),
+        quantities={name: Amount(0, number) for name, number in (("skipped", skipped), ("redelivered", again)) if number},
+        message=f"the old one is gone with its position{_known(change, lost)}: {'; '.join(clauses)}", fix=_way_on(lost, change, view),
     )  # fmt: skip
 
 
-def _from_where_the_file_says_now(change: Change, asked: int, view: View) -> Finding | None:
+def _recreated_with_new_start(change: Change, named: int, view: View) -> Finding | None:
     """A replacement starts it where the file says since. The rule about that field says what comes from there on."""
-    at = recorded_position.known(change, view)
-    number = recorded_position.between(at, asked, change, view) if at else 0
+    at = recorded_position.position_on_record(change, view)
+    number = recorded_position.stored_between(at, named, change, view) if at else 0
     if at is None or not number or retention_of(change.address.stream, view) == "workqueue":
         return None
     lost = recorded_position.LostPosition(at, skipped=number)
     return Finding(
         outcome=Outcome.WARNS, reaction=Reaction.DOES, quantities={"skipped": Amount(0, number)},
-        message=f"the old one is gone with its position{_known(change, lost)}: recreated at sequence {asked}, the new one {_skips(lost)}",
+        message=f"the old one is gone with its position{_known(change, lost)}: recreated at sequence {named}, the new one {_skips(lost)}",
         fix=f"keep it if you know that the old one had come that far (clients' logs or monitoring may tell), or write opt_start_seq: {at}, "
         "which skips nothing",
     )  # fmt: skip
@@ -254,12 +275,12 @@ def _known(change: Change, lost: recorded_position.LostPosition) -> str:
     """What the record tells of the old position, in brackets."""
     if lost.at is None:
         return when_recorded(change, "")
-    known = when_recorded(change, f"before sequence {lost.at}" if lost.at > 1 else "at its first message")
-    return known.removesuffix(")") + "; it may have come further since)"
+    place = when_recorded(change, f"before sequence {lost.at}" if lost.at > 1 else "at its first message")
+    return place.removesuffix(")") + "; it may have come further since)"
 
 
-def _began(change: Change) -> str:
-    return _BEGAN.get(deliver_policy(change.live.config if change.live else {}), "")
+def _start_clause(change: Change) -> str:
+    return _START_CLAUSES.get(deliver_policy(change.live.config if change.live else {}), "")
 
 
 def _skips(lost: recorded_position.LostPosition) -> str:
@@ -278,11 +299,11 @@ def _them(number: int) -> str:
     return "it" if number == 1 else "them"
 
 
-def _back_to(lost: recorded_position.LostPosition, change: Change, view: View) -> str:
+def _way_on(lost: recorded_position.LostPosition, change: Change, view: View) -> str:
     point = recorded_position.continues_at(change, view)
-    if found := change.field("deliver_policy"):
+    if policy := change.field("deliver_policy"):
         where = f"at sequence {point}" if point else "at its own position"
-        stay = f"write deliver_policy: {found.live or 'all'}, and it stays where it is"
+        stay = f"write deliver_policy: {policy.live or 'all'}, and it stays where it is"
         return f"consent to the replacement, which continues {where}; or {stay}"
     write, then = (
         "write deliver_policy: by_start_sequence and opt_start_seq",
@@ -308,7 +329,7 @@ _LAST_ACKNOWLEDGED = (
 )
 
 
-_BEGAN = {
+_START_CLAUSES = {
     "new": " at new messages",
     "last": " at the last message",
     "last_per_subject": " at the last message of each subject",
@@ -317,14 +338,14 @@ _BEGAN = {
 }
 
 
-def _consented(
-    change: Change, message: str, harm: Mapping[str, int], stood: int | None = None, way: str = ""
+def _consent_finding(
+    change: Change, message: str, harm: Mapping[str, int], stood: int | None = None, instead: str = ""
 ) -> Finding:
     policy = change.becomes("deliver_policy")
     return Finding(
         outcome=Outcome.NEEDS_CONSENT, path="deliver_policy", to=policy, message=message,
         quantities={name: Amount(0, number) for name, number in harm.items() if number},
-        fix=f"{way or _way_back(policy, stood)}; or consent here: {consent_to('CO312', policy)}",
+        fix=f"{instead or _way_back(policy, stood)}; or consent here: {consent_to('CO312', policy)}",
     )  # fmt: skip
 
 
@@ -333,7 +354,7 @@ def _way_back(policy: Json, stood: int | None) -> str:
     if policy == "by_start_sequence":
         return f"write opt_start_seq: {stood}" if stood else "correct opt_start_seq for the stream as it is now"
     if stood is not None:
-        than = "what it had processed since" if policy in _BEGAN_LATE else "less"
+        than = "what it had processed since" if policy in _STARTS_NEAR_END else "less"
         return f"write deliver_policy: by_start_sequence and opt_start_seq: {stood}, which skips nothing stored and redelivers {than}"
     return (
         f"write deliver_policy: by_start_sequence and opt_start_seq, {_LAST_ACKNOWLEDGED}, or by_start_time and opt_start_time, "
@@ -341,7 +362,7 @@ def _way_back(policy: Json, stood: int | None) -> str:
     )
 
 
-_BEGAN_LATE = ("new", "last", "last_per_subject")
+_STARTS_NEAR_END = ("new", "last", "last_per_subject")
 
 
 @rule(
@@ -368,7 +389,7 @@ def consumer_made_again(change: Change, view: View) -> Found:
 
     Instead: state the old position, with `deliver_policy: by_start_sequence` and `opt_start_seq`; or consent.
     """
-    return _with_the_old_one(change, view) if change.made_anew else _lost(change, view)
+    return _recreated_finding(change, view) if change.made_anew else _gone_finding(change, view)
 
 
 RULES = (consumer_made_again,)

@@ -18,7 +18,7 @@ from reconciler.changes.view import View
 from reconciler.engine.bindings import after_ack_floor
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.consumer_position import recorded_position
-from reconciler.kinds.consumer_position.counts import counted_from, number_of
+from reconciler.kinds.consumer_position.counts import count_questions_from, total_count
 from reconciler.kinds.consumer_position.retention import is_interest, is_queue
 from reconciler.kinds.consumer_position.unclaimed import left_in_queue
 from reconciler.kinds.effects import lost_tail, shrinking
@@ -33,15 +33,15 @@ KNOWING = ("explicit", "all")
 
 def is_recreated(change: Change, view: View) -> bool:
     """With consent it is: it gets another name, or a value that no update gives it."""
-    tops = {one.top for one in change.fields}
-    anew = change.origin is not None or any(
+    tops = {change_of_field.top for change_of_field in change.fields}
+    needs_recreation = change.origin is not None or any(
         top == "mem_storage" or not FIELDS[top].may_become(change.was(top), change.becomes(top), view.target.version)
         for top in tops & FIELDS.keys()
     )
-    return anew and change.live is not None and not immovable(change, view)
+    return needs_recreation and change.live is not None and not why_immovable(change, view)
 
 
-def immovable(change: Change, view: View) -> str:
+def why_immovable(change: Change, view: View) -> str:
     """Why it cannot be replaced without losing its position or messages; empty when it can."""
     if not view.ledger_known:
         return "It cannot be replaced either: bucket reconciler, which an interrupted replacement needs, could not be read here."
@@ -52,16 +52,16 @@ def immovable(change: Change, view: View) -> str:
             "It cannot be replaced either: a placeholder consumer must keep its messages meanwhile, and the stream's "
             "max_consumers leaves no room for one."
         )
-    return _unknowable(info_of(change)) if by_record(change, view) is None else ""
+    return _why_position_unknown(change) if start_by_record(change, view) is None else ""
 
 
-def _unknowable(info: Mapping[str, Json]) -> str:
-    policy = info["config"].get("ack_policy", "none")
+def _why_position_unknown(change: Change) -> str:
+    policy = change.raw.get("ack_policy", "none")
     if policy not in KNOWING:
         return f"With ack_policy {policy} no server knows what was processed, so it cannot be replaced either."
-    if info["config"].get("deliver_policy") == "last_per_subject":
+    if change.raw.get("deliver_policy") == "last_per_subject":
         return "It started at last_per_subject, so its position is no sequence, and it cannot be replaced either."
-    if after_ack_floor(info) is None:
+    if after_ack_floor(change.info) is None:
         return (
             "Servers before 2.14 do not tell its position until its first message is acknowledged, so it cannot be "
             "replaced yet."
@@ -69,16 +69,11 @@ def _unknowable(info: Mapping[str, Json]) -> str:
     return ""
 
 
-def info_of(change: Change) -> Mapping[str, Json]:
-    """The live consumer as the server describes it."""
-    return {"config": {}, **(change.live.state if change.live else {})}
-
-
 def _has_room(change: Change, view: View) -> bool:
     stream = change.address.stream
     most = view.live[Address.of("stream", stream)].config.get("max_consumers", 0)
-    there = view.snapshot.consumers.get(stream, {})
-    return most <= 0 or len(there) < most or placeholder(change.address.name) in there
+    consumers = view.snapshot.consumers.get(stream, {})
+    return most <= 0 or len(consumers) < most or placeholder_name(change.address.name) in consumers
 
 
 def redelivered(change: Change, view: View) -> tuple[Amount, int]:
@@ -99,24 +94,26 @@ def leaves_out(change: Change) -> bool:
 
 
 def _above_the_floor(change: Change, view: View) -> tuple[Amount, int]:
-    info = info_of(change)
+    info = change.info
     unacknowledged = info.get("num_ack_pending", 0)
     if is_queue(change, view):
         return Amount(unacknowledged, max(unacknowledged, left_in_queue(change, view))), unacknowledged
-    if point := by_record(change, view):
+    if point := start_by_record(change, view):
         end, reached = sys.maxsize, after_ack_floor(info) or point
-        known = recorded_position.between(point, reached, change, view) + recorded_position.still_to_come(change, view)
-        counted = number_of(counted_from(change, point), view)
-        most = min(recorded_position.between(point, end, change, view), known)
+        still_unprocessed = recorded_position.stored_between(
+            point, reached, change, view
+        ) + recorded_position.still_to_come(change, view)
+        counted = total_count(count_questions_from(change, point), view)
+        most = min(recorded_position.stored_between(point, end, change, view), still_unprocessed)
         return Amount(0, most if counted is None else min(most, counted)), unacknowledged
     delivered, floor = info.get("delivered") or {}, info.get("ack_floor") or {}
     messages = delivered.get("stream_seq", 0) + 1 - after_ack_floor(info)
     deliveries = delivered.get("consumer_seq", 0) - floor.get("consumer_seq", 0)
     again = Amount(min(unacknowledged, max(0, messages)), max(0, min(messages, deliveries)))
-    return _of_what_stays(again, info, change, view), unacknowledged
+    return _without_deleted(again, info, change, view), unacknowledged
 
 
-def _of_what_stays(again: Amount, info: Mapping[str, Json], change: Change, view: View) -> Amount:
+def _without_deleted(again: Amount, info: Mapping[str, Json], change: Change, view: View) -> Amount:
     """The same without what this plan deletes from the stream: its oldest messages, or nobody knows which."""
     if (loss := shrinking.going(change.address.stream, view)) is None:
         return again
@@ -133,9 +130,9 @@ def start(change: Change, view: View) -> Config:
     """What a new consumer must say of its start, as known now; nothing if the file's own start is right."""
     if is_queue(change, view):
         return {}
-    sequence = by_record(change, view) or after_ack_floor(info_of(change))
-    if change.intent and is_noted(change):
-        sequence = min(sequence, resumed(change, view).get("opt_start_seq", 1))
+    sequence = start_by_record(change, view) or after_ack_floor(change.info)
+    if change.intent and is_position_noted(change):
+        sequence = min(sequence, resumed_start(change, view).get("opt_start_seq", 1))
     return {"deliver_policy": "by_start_sequence", "opt_start_seq": sequence, "opt_start_time": None}
 
 
@@ -143,23 +140,23 @@ BY_RECORD = "by_record"
 """In the notes of a replacement: its start does not come from the live consumer."""
 
 
-def by_record(change: Change, view: View) -> int | None:
+def start_by_record(change: Change, view: View) -> int | None:
     """The start that replaces the position of a consumer that somebody recreated by hand; a run that was interrupted has
     noted it."""
     if is_queue(change, view):
         return None
     if change.intent is None:
         return recorded_position.continues_at(change, view)
-    is_its_own = BY_RECORD not in change.intent.notes or is_noted(change)
-    return None if is_its_own else int(resumed(change, view).get("opt_start_seq", 1))
+    is_its_own = BY_RECORD not in change.intent.notes or is_position_noted(change)
+    return None if is_its_own else int(resumed_start(change, view).get("opt_start_seq", 1))
 
 
 def questions(change: Change, view: View) -> Iterable[Question]:
     """Whether the stream is still the one it was when the position was noted; what comes from a position on record on."""
     if change.intent and is_start_noted(change):
         yield from lost_tail.questions(change.address.stream, change.intent)
-    if change.intent is None and is_recreated(change, view) and (point := by_record(change, view)):
-        yield from counted_from(change, point)
+    if change.intent is None and is_recreated(change, view) and (point := start_by_record(change, view)):
+        yield from count_questions_from(change, point)
 
 
 def is_start_noted(change: Change) -> bool:
@@ -167,25 +164,25 @@ def is_start_noted(change: Change) -> bool:
     return bool(change.intent and "opt_start_seq" in change.intent.start)
 
 
-def resumed(change: Change, view: View) -> Config:
+def resumed_start(change: Change, view: View) -> Config:
     """The position of the deleted consumer. It is an earlier one if the stream has since lost messages and given their
     numbers to others. It is the file's own start if that means the first message."""
     if change.intent is None or not is_start_noted(change):
         return {}
     noted = change.intent.start
     point = lost_tail.safe_start(noted["opt_start_seq"], change.address.stream, change.intent, view)
-    asked = (change.desired.config if change.desired else {}).get("deliver_policy", "all")
-    return {} if point == 1 < noted["opt_start_seq"] and asked == "all" else {**noted, "opt_start_seq": point}
+    policy = change.wanted.get("deliver_policy", "all")
+    return {} if point == 1 < noted["opt_start_seq"] and policy == "all" else {**noted, "opt_start_seq": point}
 
 
-def is_noted(change: Change) -> bool:
+def is_position_noted(change: Change) -> bool:
     """An earlier run noted the position, and the live consumer may be another one that somebody made since."""
     intent = change.intent
     if intent is None or not intent.ready or "opt_start_seq" not in intent.start:
         return False
-    return bool(intent.created != info_of(change).get("created"))
+    return bool(intent.created != change.info.get("created"))
 
 
-def placeholder(name: str) -> str:
+def placeholder_name(name: str) -> str:
     """The durable that wants the same messages as long as an interest stream would delete them."""
     return f"{name[:50]}-{sha256(name.encode()).hexdigest()[:8]}-kept"

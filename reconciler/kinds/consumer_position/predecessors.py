@@ -10,7 +10,8 @@ from itertools import combinations
 from reconciler.changes.amount import Amount, exactly, total
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_position.counts import counting, number_of, takes_all
+from reconciler.engine.bindings import start_sequence
+from reconciler.kinds.consumer_position.counts import count_questions, takes_all, total_count
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.effects.unprocessed import undelivered
 from reconciler.kinds.fields.words import amount, listed
@@ -47,31 +48,27 @@ class Predecessor:
 
 def questions(change: Change, view: View) -> Iterator[Question]:
     """How many messages that the new consumer gets are stored before and after the position of the others."""
-    found = predecessors(change, view)
-    yield from _taken(change, found) if len(found) > 1 else ()
-    for one in found:
-        yield from counting(one.stream, one.subjects, one.start)
-        for subjects in (one.subjects, one.held, one.kept):
-            yield from (*counting(one.stream, subjects), *counting(one.stream, subjects, one.reached))
+    earlier = predecessors(change, view)
+    yield from _taken_questions(change, earlier) if len(earlier) > 1 else ()
+    for consumer in earlier:
+        yield from count_questions(consumer.stream, consumer.subjects, consumer.start)
+        for subjects in (consumer.subjects, consumer.held, consumer.kept):
+            yield from (
+                *count_questions(consumer.stream, subjects),
+                *count_questions(consumer.stream, subjects, consumer.reached),
+            )
 
 
 def predecessors(change: Change, view: View) -> list[Predecessor]:
-    """Those of a consumer that is created and gets what its stream stores. A work queue stores only what nobody has
+    """Predecessors of a consumer that is created and gets what its stream stores. A work queue stores only what nobody has
     processed."""
-    if change.action is not Action.CREATE or change.origin or (start := _start(change)) is None:
+    if change.action is not Action.CREATE or change.origin or (start := start_sequence(change.wanted)) is None:
         return []
     stream = change.address.stream
     givers = _givers(view).get(stream, ()) if retention_of(stream, view) != "workqueue" else ()
     state = (view.snapshot.streams.get(stream) or {}).get("state") or {}
     found = (_predecessor(one, meets(let_go(one), wanted(change)), start, view) for one in givers)
     return [one for one in found if one and one.reached > max(start, int(state.get("first_seq", 0)))]
-
-
-def _start(change: Change) -> int | None:
-    """The sequence at which the file lets it start; None: it starts elsewhere."""
-    config = change.desired.config if change.desired else {}
-    starts = {"all": 1, "by_start_sequence": config.get("opt_start_seq")}
-    return starts.get(config.get("deliver_policy") or "all")
 
 
 @lru_cache(maxsize=4)
@@ -90,8 +87,8 @@ def _gives_up(change: Change) -> bool:
 
 
 def _predecessor(change: Change, subjects: Sequence[str], start: int, view: View) -> Predecessor | None:
-    """None: it has delivered nothing on these subjects, or its position is no sequence."""
-    info = change.live.state if change.live else {}
+    """The predecessor; None if it has delivered nothing on these subjects, or its position is no sequence."""
+    info = change.info
     delivered, is_listed = info.get("delivered") or {}, change.was("deliver_policy") == "last_per_subject"
     if not subjects or is_listed or not delivered.get("consumer_seq"):
         return None
@@ -117,7 +114,7 @@ def _undelivered_from(info: Mapping[str, Json]) -> int:
 def left_from(change: Change, view: View) -> int:
     """The first sequence of what a consumer leaves to others when it gives up subjects. On a limits stream it still
     redelivers what it has in flight; an interest stream deletes that, and nobody does it when the consumer goes."""
-    info = change.live.state if change.live else {}
+    info = change.info
     keeps = change.action is Action.UPDATE and retention_of(change.address.stream, view) == "limits"
     if info.get("num_ack_pending") and not keeps:
         return int((info.get("ack_floor") or {}).get("stream_seq", 0)) + 1
@@ -127,73 +124,84 @@ def left_from(change: Change, view: View) -> int:
 def delivered_before(change: Change, view: View) -> Amount:
     """How many stored messages the new consumer delivers that a predecessor has delivered. Several may have delivered the
     same."""
-    found = predecessors(change, view)
-    each = [_delivered(one, view) for one in found]
-    if not any(meets(one.subjects, other.subjects) for one, other in combinations(found, 2)):
+    earlier = predecessors(change, view)
+    each = [_delivered_by(consumer, view) for consumer in earlier]
+    if not any(meets(consumer.subjects, other.subjects) for consumer, other in combinations(earlier, 2)):
         return total(each)
-    stored = number_of(_taken(change, found), view)
-    most = sum(one.most for one in each)
-    return Amount(max(one.least for one in each), most if stored is None else min(most, stored))
+    stored = total_count(_taken_questions(change, earlier), view)
+    most = sum(consumer.most for consumer in each)
+    return Amount(max(consumer.least for consumer in each), most if stored is None else min(most, stored))
 
 
-def _taken(change: Change, found: Sequence[Predecessor]) -> list[MessagesFrom]:
+def _taken_questions(change: Change, earlier: Sequence[Predecessor]) -> list[MessagesFrom]:
     """What the new consumer takes of all that is stored."""
-    return counting(change.address.stream, wanted(change), found[0].start)
+    return count_questions(change.address.stream, wanted(change), earlier[0].start)
 
 
-def _delivered(one: Predecessor, view: View) -> Amount:
-    stored, later = number_of(counting(one.stream, one.subjects, one.start), view), _later(one, view)
+def _delivered_by(consumer: Predecessor, view: View) -> Amount:
+    stored, later = (
+        total_count(count_questions(consumer.stream, consumer.subjects, consumer.start), view),
+        _stored_after(consumer, view),
+    )
     if stored is not None and later is not None:
         most = max(0, stored - later.least)
-        return Amount(min(max(0, stored - later.most), max(0, most - _passed_over(one, view))), most)
-    state = view.snapshot.streams[one.stream].get("state") or {}
-    passed = max(0, min(int(state.get("messages", 0)), one.reached - max(one.start, int(state.get("first_seq", 1)))))
-    of_all = number_of(counting(one.stream, one.subjects), view)
+        return Amount(min(max(0, stored - later.most), max(0, most - _possibly_passed_over(consumer, view))), most)
+    state = view.snapshot.streams[consumer.stream].get("state") or {}
+    passed = max(
+        0, min(int(state.get("messages", 0)), consumer.reached - max(consumer.start, int(state.get("first_seq", 1))))
+    )
+    of_all = total_count(count_questions(consumer.stream, consumer.subjects), view)
     return Amount(0, min([passed, *(number for number in (stored, of_all) if number is not None)]))
 
 
-def _passed_over(one: Predecessor, view: View) -> int:
+def _possibly_passed_over(consumer: Predecessor, view: View) -> int:
     """How many of the messages before its position it may not have delivered: its filter may have been another one then, and a
     server never goes back. Deliveries tell, as many as there are messages."""
     held, later = (
-        number_of(asked, view)
-        for asked in (counting(one.stream, one.held), counting(one.stream, one.held, one.reached))
+        total_count(asked, view)
+        for asked in (
+            count_questions(consumer.stream, consumer.held),
+            count_questions(consumer.stream, consumer.held, consumer.reached),
+        )
     )
-    return 0 if held is None or later is None else max(0, held - later - one.given)
+    return 0 if held is None or later is None else max(0, held - later - consumer.given)
 
 
-def _later(one: Predecessor, view: View) -> Amount | None:
+def _stored_after(consumer: Predecessor, view: View) -> Amount | None:
     """How many messages that the new one takes are stored after the position of the old one; None: nobody counted. Not every
     server counts from the middle of a stream; if the new one takes all that the old one leaves, the server's own count of what
     is pending tells it."""
     counted, staying = (
-        number_of(counting(one.stream, subjects, one.reached), view) for subjects in (one.subjects, one.kept)
+        total_count(count_questions(consumer.stream, subjects, consumer.reached), view)
+        for subjects in (consumer.subjects, consumer.kept)
     )
     if counted is not None:
         return exactly(counted)
-    if staying is None or not takes_all(one.stream, one.subjects, one.held, one.kept, view):
+    if staying is None or not takes_all(consumer.stream, consumer.subjects, consumer.held, consumer.kept, view):
         return None
-    return Amount(max(0, one.pending.least - staying), max(0, one.pending.most - staying))
+    return Amount(max(0, consumer.pending.least - staying), max(0, consumer.pending.most - staying))
 
 
-def words(change: Change, view: View) -> str:
+def summary(change: Change, view: View) -> str:
     """What a reader has to know of it, as the end of a sentence; empty: nothing is redelivered."""
-    found = [one for one in predecessors(change, view) if _delivered(one, view).most]
-    if not found:
+    earlier = [consumer for consumer in predecessors(change, view) if _delivered_by(consumer, view).most]
+    if not earlier:
         return ""
-    names, again = listed([one.name for one in found]), delivered_before(change, view)
-    verb, of = "has" if len(found) == 1 else "have", "them" if found[0].start == 1 else "the messages from there on"
-    said = f". {names} {verb} delivered {amount(again)} of {of}, and this one delivers them too"
-    left, first = min(one.left for one in found), found[0]
+    names, redelivered = listed([consumer.name for consumer in earlier]), delivered_before(change, view)
+    verb, of = "has" if len(earlier) == 1 else "have", "them" if earlier[0].start == 1 else "the messages from there on"
+    clause = f". {names} {verb} delivered {amount(redelivered)} of {of}, and this one delivers them too"
+    left, first = min(consumer.left for consumer in earlier), earlier[0]
     state = view.snapshot.streams[first.stream].get("state") or {}
     skips_nothing = left <= max(first.start, int(state.get("first_seq") or 1))
-    is_all = all(any(is_subset(mine, theirs) for one in found for theirs in one.held) for mine in wanted(change))
-    if skips_nothing or not is_all or any(_passed_over(one, view) for one in found):
-        return said  # nobody has delivered what the old filters left out
-    if any(one.left < one.reached for one in found):
+    is_all = all(
+        any(is_subset(mine, theirs) for consumer in earlier for theirs in consumer.held) for mine in wanted(change)
+    )
+    if skips_nothing or not is_all or any(_possibly_passed_over(consumer, view) for consumer in earlier):
+        return clause  # nobody has delivered what the old filters left out
+    if any(consumer.left < consumer.reached for consumer in earlier):
         where = "begin at the first message that was not acknowledged"
-    elif len({one.left for one in found}) == 1:
+    elif len({consumer.left for consumer in earlier}) == 1:
         where = "continue after them"
     else:
         where = "begin at the first message that one of them leaves"
-    return f"{said}. To {where} instead: deliver_policy: by_start_sequence, opt_start_seq: {left}"
+    return f"{clause}. To {where} instead: deliver_policy: by_start_sequence, opt_start_seq: {left}"

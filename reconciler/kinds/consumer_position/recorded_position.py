@@ -10,7 +10,7 @@ from typing import NamedTuple
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.engine.bindings import after_ack_floor, start_sequence
-from reconciler.kinds.consumer_position.counts import number_of
+from reconciler.kinds.consumer_position.counts import total_count
 from reconciler.kinds.effects.unprocessed import undelivered
 from reconciler.kinds.fields.times import before, moment
 from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
@@ -21,37 +21,37 @@ from reconciler.model.wire.questions import MessagesFrom, MessagesSince
 def questions(change: Change, view: View) -> Iterator[MessagesFrom | MessagesSince]:
     """Where its stream was at the recording, where a consumer that somebody recreated began, and what was stored only
     after that."""
-    yield from _recording(change)
-    yield from _begun(change)
-    if created := _created(change):
+    yield from _recording_questions(change)
+    yield from _beginning_questions(change)
+    if created := _creation_question(change):
         yield created
-        yield from _later(change, view)
+        yield from _later_questions(change, view)
 
 
-def _recording(change: Change) -> Iterator[MessagesFrom]:
+def _recording_questions(change: Change) -> Iterator[MessagesFrom]:
     """Messages after the recording have higher numbers than the stream had then, unless it has since lost its end."""
-    if change.on_record and change.on_record.written and next_of(change):
+    if change.on_record and change.on_record.written and recorded_next(change):
         yield MessagesFrom(stream=change.address.stream, start=change.on_record.written)
 
 
-def next_of(change: Change) -> int | None:
+def recorded_next(change: Change) -> int | None:
     """The next message of the consumer when it was recorded; None: its first one, or nobody knows."""
-    found = change.on_record.seen.get("next") if change.on_record else None
-    return found if isinstance(found, int) and found > 1 else None
+    sequence = change.on_record.seen.get("next") if change.on_record else None
+    return sequence if isinstance(sequence, int) and sequence > 1 else None
 
 
-def stood(change: Change, view: View) -> int | None:
+def verified_next(change: Change, view: View) -> int | None:
     """The next message of the consumer when it was recorded; it had come at least that far when it was lost. None:
     nobody knows, or the stream was created since."""
-    found = next_of(change)
-    if not found or stream_state(change, view).get("last_seq", 0) + 1 < found:
+    sequence = recorded_next(change)
+    if not sequence or stream_state(change, view).get("last_seq", 0) + 1 < sequence:
         return None
-    if any(_is_below(view.facts.get(one), found) for one in _recording(change)):
+    if any(_is_below(view.facts.get(question), sequence) for question in _recording_questions(change)):
         return None
-    return found if _is_its_stream(change, view) else None
+    return sequence if _is_same_stream(change, view) else None
 
 
-def _is_its_stream(change: Change, view: View) -> bool:
+def _is_same_stream(change: Change, view: View) -> bool:
     """The stream existed when the consumer was recorded."""
     written, created = change.on_record.written if change.on_record else "", stream_info(change, view).get("created")
     return bool(written and created) and moment(str(created)) < moment(written)
@@ -63,9 +63,9 @@ def is_on_another_stream(change: Change, view: View) -> bool:
     return bool(written and created) and moment(str(created)) >= moment(written)
 
 
-def _is_below(answer: Json, found: int) -> bool:
+def _is_below(answer: Json, sequence: int) -> bool:
     first = answer.get("first") if isinstance(answer, Mapping) else None
-    return first is not None and first < found
+    return first is not None and first < sequence
 
 
 def stream_info(change: Change, view: View) -> Mapping[str, Json]:
@@ -85,47 +85,43 @@ MARGIN = 5_000_000_000
 """Nanoseconds after its creation within which a consumer has found its start, however busy a cluster is."""
 
 
-def _begun(change: Change) -> Iterator[MessagesSince]:
+def _beginning_questions(change: Change) -> Iterator[MessagesSince]:
     """What tells where a consumer that somebody recreated began at the latest: no server says it, but at its creation it
     began with the next message, unless its start was a later time."""
-    config, created = _live_config(change), _recreated_at(change)
+    config, created = change.raw, _recreated_at(change)
     if created and "opt_start_seq" not in config:
-        times = [one for one in (created, config.get("opt_start_time")) if one]
+        times = [time for time in (created, config.get("opt_start_time")) if time]
         yield MessagesSince(stream=change.address.stream, since=before(max(times, key=moment), -MARGIN))
 
 
-def _live_config(change: Change) -> Config:
-    return (change.live.state.get("config") if change.live else None) or {}
-
-
 def _recreated_at(change: Change) -> str:
-    return str(change.live.state.get("created") or "") if change.made_anew and change.live else ""
+    return str(change.info.get("created") or "") if change.made_anew else ""
 
 
-def _created(change: Change) -> MessagesSince | None:
+def _creation_question(change: Change) -> MessagesSince | None:
     """What tells which messages were stored before somebody recreated the consumer: only these can the old one have
     processed."""
     created = _recreated_at(change)
     return MessagesSince(stream=change.address.stream, since=before(created, -MARGIN)) if created else None
 
 
-def _gone_by(change: Change, view: View) -> int | None:
+def _first_after_loss(change: Change, view: View) -> int | None:
     """The first message that was certainly stored after the old consumer had gone; None: none is, or nobody knows."""
-    answer = view.facts.get(asked) if (asked := _created(change)) else None
+    answer = view.facts.get(question) if (question := _creation_question(change)) else None
     return answer.get("first") if isinstance(answer, Mapping) else None
 
 
-def _later(change: Change, view: View) -> list[MessagesFrom]:
+def _later_questions(change: Change, view: View) -> list[MessagesFrom]:
     """What counts the messages that the live consumer matches from there on."""
-    subjects, first = filters_of(_live_config(change)), _gone_by(change, view)
+    subjects, first = filters_of(change.raw), _first_after_loss(change, view)
     if first is None or subjects == EVERYTHING:
         return []
-    return [MessagesFrom(stream=change.address.stream, start=first, filter=one) for one in subjects]
+    return [MessagesFrom(stream=change.address.stream, start=first, filter=subject) for subject in subjects]
 
 
-def _began_by(change: Change, view: View) -> int | None:
-    answers = [view.facts.get(one) for one in _begun(change)]
-    return next((one["first"] for one in answers if isinstance(one, Mapping) and one.get("first")), None)
+def _latest_beginning(change: Change, view: View) -> int | None:
+    answers = [view.facts.get(answer) for answer in _beginning_questions(change)]
+    return next((answer["first"] for answer in answers if isinstance(answer, Mapping) and answer.get("first")), None)
 
 
 class LostPosition(NamedTuple):
@@ -142,50 +138,50 @@ class LostPosition(NamedTuple):
     """The first message that is not skipped."""
 
 
-def compared(change: Change, view: View) -> LostPosition | None:
-    """None: nobody recreated it, or nothing is lost with the old one, as far as anybody can tell."""
+def compare_with_record(change: Change, view: View) -> LostPosition | None:
+    """The recreated consumer, compared with the record; None if it was not recreated, or nothing is known to be lost."""
     stream = stream_info(change, view).get("config") or {}
     if not change.made_anew or change.live is None or stream.get("retention") == "workqueue":
         return None  # a work queue holds exactly what is still to be done
-    if not _is_its_stream(change, view):
+    if not _is_same_stream(change, view):
         return None
-    at = known(change, view)
-    live = {"config": {}, **change.live.state}
-    reached, again = after_ack_floor(live), _given_again(change, view)
-    ended = _began(live, reached, change, view) if at else 0
-    never = between(at, ended, change, view) if at else 0
-    return LostPosition(at, again, never, reached, ended) if again or never else None
+    position = position_on_record(change, view)
+    info = {"config": {}, **change.live.state}
+    reached, again = after_ack_floor(info), _most_redelivered(change, view)
+    ended = _beginning(info, reached, change, view) if position else 0
+    skipped = stored_between(position, ended, change, view) if position else 0
+    return LostPosition(position, again, skipped, reached, ended) if again or skipped else None
 
 
-def _began(live: Mapping[str, Json], reached: int | None, change: Change, view: View) -> int:
+def _beginning(live: Mapping[str, Json], reached: int | None, change: Change, view: View) -> int:
     """Where the live consumer began, or before."""
-    began = start_sequence(live["config"])
+    start = start_sequence(live["config"])
     end = reached or int((live.get("delivered") or {}).get("stream_seq", 0))  # it began there or before
-    return min(end, began or _began_by(change, view) or end)  # what it has delivered since is not skipped
+    return min(end, start or _latest_beginning(change, view) or end)  # what it has delivered since is not skipped
 
 
-def _given_again(change: Change, view: View) -> int:
+def _most_redelivered(change: Change, view: View) -> int:
     """How many messages that the old consumer may have processed are still to come to the live one: at most those that
     it matches and that were stored before somebody recreated it. The record tells how far the old one had come at
     least."""
-    if _live_config(change).get("deliver_policy") == "new" or change.live is None:
+    if change.raw.get("deliver_policy") == "new" or change.live is None:
         return 0
     start = after_ack_floor({"config": {}, **change.live.state}) or 1
-    gone_by = _gone_by(change, view)
-    later = number_of(asked, view) if (asked := _later(change, view)) else 0
+    gone_by = _first_after_loss(change, view)
+    later = total_count(asked, view) if (asked := _later_questions(change, view)) else 0
     to_come = max(0, still_to_come(change, view) - (later or 0))
-    return min(between(start, sys.maxsize if gone_by is None else gone_by, change, view), to_come)
+    return min(stored_between(start, sys.maxsize if gone_by is None else gone_by, change, view), to_come)
 
 
-def known(change: Change, view: View) -> int | None:
+def position_on_record(change: Change, view: View) -> int | None:
     """The position on record, which may be the first message; None: nobody knows."""
-    return stood(change, view) or (1 if _had_not_begun(change, view) else None)
+    return verified_next(change, view) or (1 if _had_not_begun(change, view) else None)
 
 
 def _had_not_begun(change: Change, view: View) -> bool:
-    """It had delivered nothing when it was recorded, and was to start at the first message."""
+    """Had it delivered nothing when it was recorded, and was it to start at the first message?"""
     seen = change.on_record.seen if change.on_record else {}
-    return seen.get("at") == 0 and "next" not in seen and _is_its_stream(change, view)
+    return seen.get("at") == 0 and "next" not in seen and _is_same_stream(change, view)
 
 
 def still_to_come(change: Change, view: View) -> int:
@@ -198,7 +194,7 @@ def still_to_come(change: Change, view: View) -> int:
     return int(to_come + delivered.get("consumer_seq", 0) - floor.get("consumer_seq", 0))
 
 
-def between(start: int, end: int, change: Change, view: View) -> int:
+def stored_between(start: int, end: int, change: Change, view: View) -> int:
     """How many stored messages have such numbers, at most; `end` is the first one after them."""
     stored = stream_state(change, view)
     first, last, messages = (int(stored.get(name, 0)) for name in ("first_seq", "last_seq", "messages"))
@@ -210,16 +206,16 @@ def continues_at(change: Change, view: View) -> int | None:
     since. None: at its own position."""
     if not change.made_anew:
         return None
-    if asked := asked_since(change):
-        return asked
-    found = compared(change, view)
-    if found is None or found.at is None:
+    if named := new_start_in_file(change):
+        return named
+    lost = compare_with_record(change, view)
+    if lost is None or lost.at is None:
         return None
-    return found.at if found.skipped or found.at > (found.reached or 1) else None
+    return lost.at if lost.skipped or lost.at > (lost.reached or 1) else None
 
 
-def asked_since(change: Change) -> int | None:
+def new_start_in_file(change: Change) -> int | None:
     """The start sequence that the file has named since the old consumer was applied."""
-    asked = change.becomes("opt_start_seq")
-    is_new = asked and change.on_record and change.on_record.applied.get("opt_start_seq") != asked
-    return int(asked) if is_new else None
+    named = change.becomes("opt_start_seq")
+    is_new = named and change.on_record and change.on_record.applied.get("opt_start_seq") != named
+    return int(named) if is_new else None

@@ -11,36 +11,35 @@ from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.consumer_position.position import (
-    by_record,
-    immovable,
-    info_of,
     leaves_out,
-    placeholder,
+    placeholder_name,
     redelivered,
-    resumed,
+    resumed_start,
     start,
+    start_by_record,
+    why_immovable,
 )
 from reconciler.kinds.consumer_position.retention import is_interest, is_queue
-from reconciler.kinds.consumer_position.start_position import BEGINS, NEEDS
-from reconciler.kinds.consumer_position.unclaimed import unwanted
+from reconciler.kinds.consumer_position.start_position import BEGINS, START_FIELDS
+from reconciler.kinds.consumer_position.unclaimed import unclaimed_messages
 from reconciler.kinds.fields.words import amount, some, verb
 from reconciler.model.records import BUCKET
 
-SECOND = "declare a second consumer with the wanted setting and move the clients to it"
+SECOND_CONSUMER = "declare a second consumer with the wanted setting and move the clients to it"
 
 
-def made_anew(change: Change, view: View, refusal: Finding) -> Finding:
+def offer_or_refusal(change: Change, view: View, refusal: Finding) -> Finding:
     """The finding that consent recreates it at its position; or the refusal, with the reason why that is impossible."""
-    if why := immovable(change, view):
-        return replace(refusal, message=f"{refusal.message} {why}")
+    if obstacle := why_immovable(change, view):
+        return replace(refusal, message=f"{refusal.message} {obstacle}")
     again, unacknowledged = redelivered(change, view)
-    point = by_record(change, view)
+    point = start_by_record(change, view)
     offer = (
-        f"Apply can recreate it at its position: {_comes_again(again, unacknowledged, change, view)}"
+        f"Apply can recreate it at its position: {_redelivery_clause(again, unacknowledged, change, view)}"
         if point is None
-        else f"Apply can recreate it at sequence {point}, {_whose(point, change)}: {_comes_since(again)}"
+        else f"Apply can recreate it at sequence {point}, {_origin_of_start(point, change)}: {_redelivered_since_record(again)}"
     )
-    dropped = Amount(0, unwanted(change, view))
+    dropped = Amount(0, unclaimed_messages(change, view))
     lost = (
         f" It deletes up to {some(dropped.most, 'stored message')} that no consumer is given any more."
         if dropped.most
@@ -58,33 +57,38 @@ def made_anew(change: Change, view: View, refusal: Finding) -> Finding:
     )
 
 
-def instead_of_refusing(change: Change, view: View, refusal: Finding) -> Finding | None:
+def offer_instead_of_refusal(change: Change, view: View, refusal: Finding) -> Finding | None:
     """No update changes this, but a replacement with consent does, unless its position or messages would be lost."""
     if follows_from_the_switch(change, refusal.path):
         return None
-    instead = _beside_no_other(refusal.fix) if is_queue(change, view) else refusal.fix
-    found = made_anew(change, view, replace(refusal, fix=instead))
-    if found.outcome is not Outcome.REPLACES:
-        return found
-    fix = _as_it_was_made(change, refusal.path) + (instead or "")
-    return replace(found, fix=fix, to=refusal.to if refusal.to is not None else FIELDS[refusal.path].default)
+    instead = _fix_on_work_queue(refusal.fix) if is_queue(change, view) else refusal.fix
+    finding = offer_or_refusal(change, view, replace(refusal, fix=instead))
+    if finding.outcome is not Outcome.REPLACES:
+        return finding
+    fix = _fix_after_power_cut(change, refusal.path) + (instead or "")
+    return replace(finding, fix=fix, to=refusal.to if refusal.to is not None else FIELDS[refusal.path].default)
 
 
-def _beside_no_other(fix: str | None) -> str | None:
+def _fix_on_work_queue(fix: str | None) -> str | None:
     """A work queue refuses a second consumer of the same messages, and keeps them while there is none."""
-    if fix != SECOND:
+    if fix != SECOND_CONSUMER:
         return fix
     return "stop its clients, remove it, and declare it again with the next apply: a work queue takes no second consumer beside it"
 
 
-def _as_it_was_made(change: Change, path: str) -> str:
-    """It has a start that only a replacement gives it, and the bucket remembers no replacement."""
-    start = change.was("opt_start_seq")
-    if path not in BEGINS or not start or change.owned is None or change.owned.applied.get("opt_start_seq") == start:
+def _fix_after_power_cut(change: Change, path: str) -> str:
+    """A fix for a start that only a replacement gives, where the bucket remembers no replacement; else empty."""
+    sequence = change.was("opt_start_seq")
+    if (
+        path not in BEGINS
+        or not sequence
+        or change.owned is None
+        or change.owned.applied.get("opt_start_seq") == sequence
+    ):
         return ""
     return (
         f"if an apply recreated it and bucket {BUCKET} has since lost its last entries, as after a power cut: write deliver_policy: "
-        f"by_start_sequence and opt_start_seq: {start}, apply, and remove both again once something was delivered; otherwise "
+        f"by_start_sequence and opt_start_seq: {sequence}, apply, and remove both again once something was delivered; otherwise "
     )
 
 
@@ -97,7 +101,7 @@ def follows_from_the_switch(change: Change, path: str) -> bool:
     return path != "deliver_subject" and pulled != pulls and (change.becomes(path) is None or appears)
 
 
-def _whose(point: int, change: Change) -> str:
+def _origin_of_start(point: int, change: Change) -> str:
     return (
         "as this file says"
         if point == change.becomes("opt_start_seq")
@@ -105,13 +109,13 @@ def _whose(point: int, change: Change) -> str:
     )
 
 
-def _comes_since(again: Amount) -> str:
+def _redelivered_since_record(again: Amount) -> str:
     if not again.most:
         return "nothing is redelivered"
     return f"the server delivers {amount(again, 'message')} from there on, including those that were processed since"
 
 
-def _comes_again(again: Amount, unacknowledged: int, change: Change, view: View) -> str:
+def _redelivery_clause(again: Amount, unacknowledged: int, change: Change, view: View) -> str:
     if not again.most:
         return "nothing is redelivered"
     if leaves_out(change):
@@ -130,17 +134,17 @@ def _comes_again(again: Amount, unacknowledged: int, change: Change, view: View)
 
 def consequences(change: Change, view: View) -> Iterable[Consequence]:
     """What a replacement means for messages and clients, where there can be one."""
-    if change.action is not Action.REPLACE or (change.intent is None and immovable(change, view)):
+    if change.action is not Action.REPLACE or (change.intent is None and why_immovable(change, view)):
         return
     is_being_finished = change.intent is not None and (change.live is None or not change.fields)
-    lines = _of_the_rest(change, view) if is_being_finished else _of_all(change, view)
+    lines = _lines_when_resumed(change, view) if is_being_finished else _lines_of_recreation(change, view)
     yield from (Consequence(message=line) for line in lines)
 
 
-def _of_the_rest(change: Change, view: View) -> Iterable[str]:
+def _lines_when_resumed(change: Change, view: View) -> Iterable[str]:
     if change.live is not None or change.intent is None or not change.intent.start:
         return
-    noted, known = change.intent.start.get("opt_start_seq"), resumed(change, view)
+    noted, known = change.intent.start.get("opt_start_seq"), resumed_start(change, view)
     lost = f"since the run was interrupted, the stream was recreated or lost its last messages, up to {noted}"
     if not known:
         yield f"The new consumer starts as declared: {lost}"
@@ -150,16 +154,16 @@ def _of_the_rest(change: Change, view: View) -> Iterable[str]:
         yield f"The new consumer continues at stream sequence {known['opt_start_seq']}: {lost}"
 
 
-def _of_all(change: Change, view: View) -> Iterable[str]:
-    known, point = start(change, view), by_record(change, view)
-    if known:
+def _lines_of_recreation(change: Change, view: View) -> Iterable[str]:
+    new_start, point = start(change, view), start_by_record(change, view)
+    if new_start:
         policy = change.becomes("deliver_policy") or "all"
-        field = NEEDS.get(policy)
-        said = f"{field} {change.becomes(field)}" if field else f"deliver_policy {policy}"
-        after = f"after the ack floor of the old one, at stream sequence {known['opt_start_seq']} or later"
-        where = after if point is None else f"at stream sequence {point}, {_whose(point, change)}"
+        field = START_FIELDS.get(policy)
+        setting = f"{field} {change.becomes(field)}" if field else f"deliver_policy {policy}"
+        after = f"after the ack floor of the old one, at stream sequence {new_start['opt_start_seq']} or later"
+        where = after if point is None else f"at stream sequence {point}, {_origin_of_start(point, change)}"
         yield (
-            f"The new consumer continues {where}. The server then shows by_start_sequence, which counts as the {said} of this file; "
+            f"The new consumer continues {where}. The server then shows by_start_sequence, which counts as the {setting} of this file; "
             "it refuses an application that creates the consumer itself at start-up, with another start (10012)"
         )
     else:
@@ -172,23 +176,23 @@ def _of_all(change: Change, view: View) -> Iterable[str]:
         )
         yield f"It delivers what is stored {pace}"
     if is_interest(change, view):
-        yield f"A placeholder consumer, {placeholder(change.address.name)}, keeps its messages meanwhile"
-    yield f"{_what_clients_see(change)}; delivery counts start again"
+        yield f"A placeholder consumer, {placeholder_name(change.address.name)}, keeps its messages meanwhile"
+    yield f"{_effect_on_clients(change)}; delivery counts start again"
 
 
-def _what_clients_see(change: Change) -> str:
-    subject, then = change.was("deliver_subject"), change.becomes("deliver_subject")
-    if subject and subject == then:
+def _effect_on_clients(change: Change) -> str:
+    subject, new_subject = change.was("deliver_subject"), change.becomes("deliver_subject")
+    if subject and subject == new_subject:
         return f"Subscribers of {subject} notice nothing"
     if subject:
         return f"Subscribers of {subject} receive nothing more: " + (
-            f"messages are delivered to {then}" if then else "clients must pull"
+            f"messages are delivered to {new_subject}" if new_subject else "clients must pull"
         )
-    waiting = info_of(change).get("num_waiting", 0)
+    waiting = change.info.get("num_waiting", 0)
     pulls = "The waiting pull ends" if waiting == 1 else f"{some(waiting, 'waiting pull')} end"
     ends = pulls if waiting else "No pull is waiting now; a pull that waits when the old consumer is deleted ends"
-    if then:
-        after = f"later ones get 409 Consumer is push based: messages are delivered to {then}"
+    if new_subject:
+        after = f"later ones get 409 Consumer is push based: messages are delivered to {new_subject}"
     elif change.origin:
         after = f"later pulls on {change.origin.name} get 503: clients must use {change.address.name}"
     else:

@@ -22,15 +22,23 @@ def is_interest(change: Change, view: View) -> bool:
 def _retentions(change: Change, view: View) -> set[str]:
     """The stream's, now and after this plan."""
     stream = Address.of("stream", change.address.stream)
-    found = [where[stream] for where in (view.live, view.desired) if stream in where and not where[stream].external]
-    return {resource.config.get("retention", "limits") for resource in found}
+    streams = [
+        resources[stream]
+        for resources in (view.live, view.desired)
+        if stream in resources and not resources[stream].external
+    ]
+    return {resource.config.get("retention", "limits") for resource in streams}
 
 
 @lru_cache(maxsize=4)
 def switches(view: View) -> dict[str, Change]:
     """Streams whose retention changes, by name."""
-    updated = (one for address, one in view.changes.items() if address.kind == "stream" and one.action is Action.UPDATE)
-    return {one.address.name: one for one in updated if one.touches("retention")}
+    updated = (
+        change
+        for address, change in view.changes.items()
+        if address.kind == "stream" and change.action is Action.UPDATE
+    )
+    return {change.address.name: change for change in updated if change.touches("retention")}
 
 
 def retention_of(stream: str, view: View) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_position.counts import number_of
+from reconciler.kinds.consumer_position.counts import total_count
 from reconciler.kinds.consumer_position.retention import is_interest, is_queue, retention_of
 from reconciler.kinds.effects.unprocessed import behind, together
 from reconciler.kinds.subjects.filters import FILTERS, filters_of
@@ -22,94 +22,95 @@ def questions(change: Change, view: View) -> Iterator[MessagesFrom]:
     """How many messages are stored up to the position of a consumer that goes or is recreated, if it gives up any."""
     if change.action in (Action.DELETE, Action.REPLACE) and _gives_up(change):
         if is_queue(change, view):
-            yield from _both_sides(change, _delivered(change))
+            yield from _count_questions(change, _delivered_sequence(change))
         elif is_interest(change, view):
-            yield from _both_sides(change, _floor(change))
+            yield from _count_questions(change, _floor_sequence(change))
 
 
 def left_in_queue(change: Change, view: View) -> int:
     """How many messages of a work queue up to the last one delivered are still stored, at most: in flight, or given up. 0: it
     gives up none, or the stream is no work queue yet."""
-    is_one = retention_of(change.address.stream, view) == "workqueue"
-    return _stored_up_to(_delivered(change), change, view) if is_one and _gives_up(change) else 0
+    is_work_queue = retention_of(change.address.stream, view) == "workqueue"
+    return _stored_up_to(_delivered_sequence(change), change, view) if is_work_queue and _gives_up(change) else 0
 
 
-def unwanted(change: Change, view: View) -> int:
+def unclaimed_messages(change: Change, view: View) -> int:
     """How many messages an interest stream deletes with a consumer beside those that it still wanted, at most: what no consumer
     wants after its last acknowledged message, and before that what it gave up."""
     stream = change.address.stream
-    above = view.changes.get(Address.of("stream", stream))
-    if not change.live or retention_of(stream, view) != "interest" or (above and above.action is Action.DELETE):
+    parent = view.changes.get(Address.of("stream", stream))
+    if not change.live or retention_of(stream, view) != "interest" or (parent and parent.action is Action.DELETE):
         return 0
-    own, state = {one.name for one in (change.address, change.origin) if one}, _state(change, view)
-    info, others = change.live.state, [*_staying(stream, own, view)]
-    stored = min(int(state.get("messages", 0)), int(state.get("last_seq", 0)) - _floor(change))
+    own_names, state = {one.name for one in (change.address, change.origin) if one}, _stream_state(change, view)
+    info, others = change.live.state, [*_other_consumers(stream, own_names, view)]
+    stored = min(int(state.get("messages", 0)), int(state.get("last_seq", 0)) - _floor_sequence(change))
     later = 0
     if change.action is Action.DELETE:  # one that is recreated gets what comes after its floor
-        later = max(0, stored - together(_wants(stream, one, view) for one in (info, *others)))
-    before = _stored_up_to(_floor(change), change, view) if _gives_up(change) else 0
-    wanted = together(_wants(stream, one, view) for one in others)
+        later = max(0, stored - together(_wanted_messages(stream, one, view) for one in (info, *others)))
+    before = _stored_up_to(_floor_sequence(change), change, view) if _gives_up(change) else 0
+    wanted = together(_wanted_messages(stream, one, view) for one in others)
     return later + max(0, before - max(0, wanted - stored))
 
 
-def _wants(stream: str, info: Info, view: View) -> tuple[Sequence[str], int]:
+def _wanted_messages(stream: str, info: Info, view: View) -> tuple[Sequence[str], int]:
     return filters_of(info["config"]), behind(stream, info, view).least
 
 
 def _gives_up(change: Change) -> bool:
-    """It has a limit of deliveries, or had one when it was applied."""
+    """Does it have a limit of deliveries, or did it have one when it was applied?"""
     applied = change.on_record.applied if change.on_record else {}
     live = change.live.config if change.live else {}
-    return any((one.get("max_deliver") or -1) > 0 for one in (live, applied))
+    return any((config.get("max_deliver") or -1) > 0 for config in (live, applied))
 
 
-def _delivered(change: Change) -> int:
+def _delivered_sequence(change: Change) -> int:
     """The sequence of the last message that it was given."""
     return _sequence(change, "delivered")
 
 
-def _floor(change: Change) -> int:
+def _floor_sequence(change: Change) -> int:
     """The sequence up to which all is acknowledged or given up."""
     return _sequence(change, "ack_floor")
 
 
 def _sequence(change: Change, name: str) -> int:
-    info = change.live.state if change.live else {}
+    info = change.info
     return int((info.get(name) or {}).get("stream_seq", 0))
 
 
-def _both_sides(change: Change, sequence: int) -> list[MessagesFrom]:
+def _count_questions(change: Change, sequence: int) -> list[MessagesFrom]:
     """What counts all that it matches, and what comes after this one."""
     subjects = filters_of(change.live.config if change.live else {})
     return [
-        MessagesFrom(stream=change.address.stream, start=start, filter=one)
+        MessagesFrom(stream=change.address.stream, start=start, filter=subject)
         for start in (1, sequence + 1)
-        for one in subjects
+        for subject in subjects
     ]
 
 
 def _stored_up_to(sequence: int, change: Change, view: View) -> int:
     """How many stored messages that it matches have such numbers, at most."""
-    state = _state(change, view)
+    state = _stream_state(change, view)
     span = max(0, min(int(state.get("messages", 0)), sequence + 1 - max(1, int(state.get("first_seq", 0)))))
-    asked = _both_sides(change, sequence)
-    everything, later = (
-        number_of([one for one in asked if (one.start == 1) is is_all], view) for is_all in (True, False)
+    asked = _count_questions(change, sequence)
+    stored, later = (
+        total_count([question for question in asked if (question.start == 1) is is_all], view)
+        for is_all in (True, False)
     )
-    if everything is None:
+    if stored is None:
         return span
-    pending = int(change.live.state.get("num_pending", 0)) if change.live else 0
-    return min(span, max(0, everything - (pending if later is None else later)))
+    pending = int(change.info.get("num_pending", 0))
+    return min(span, max(0, stored - (pending if later is None else later)))
 
 
-def _state(change: Change, view: View) -> Info:
+def _stream_state(change: Change, view: View) -> Info:
     return (view.snapshot.streams.get(change.address.stream) or {}).get("state") or {}
 
 
-def _staying(stream: str, own: Collection[str], view: View) -> Iterator[Info]:
+def _other_consumers(stream: str, own: Collection[str], view: View) -> Iterator[Info]:
     """The other consumers, also of copies, that want afterwards what they want now."""
-    for where in (view.snapshot.consumers, view.snapshot.copiers):
-        for name, one in ((name, one) for name, one in where.get(stream, {}).items() if name not in own):
+    for infos in (view.snapshot.consumers, view.snapshot.copiers):
+        for name, info in ((name, info) for name, info in infos.get(stream, {}).items() if name not in own):
             change = view.changes.get(Address.of("consumer", stream, name))
             if not change or not (change.action in (Action.DELETE, Action.REPLACE) or change.touches(*FILTERS)):
-                yield one
+                yield info

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from reconciler.changes.effect import Side
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.kinds.effects.effect_rules import Effects, MovedField, foretold
-from reconciler.kinds.elastic_group.movement import moving, owners
+from reconciler.kinds.elastic_group.movement import moved_partitions, owners
 from reconciler.kinds.elastic_group.queue_stream import BUFFERS, stream_name
 from reconciler.kinds.fields.field_effects import EVERY, UNSET, felt
 from reconciler.kinds.fields.known import Known
@@ -20,7 +20,7 @@ UNFELT = frozenset({"allow_direct", "description", "metadata"})
 USED = {"max_msgs": "messages", "max_bytes": "bytes"}
 
 
-def full(queue: Mapping[str, Json]) -> str | None:
+def reached_limit(queue: Mapping[str, Json]) -> str | None:
     """The limit that the queue has reached, with its value."""
     config, state = queue["config"], queue["state"]
     for limit, used in USED.items():
@@ -29,14 +29,14 @@ def full(queue: Mapping[str, Json]) -> str | None:
     return None
 
 
-def effect(queue: Mapping[str, Json], differing: Collection[str]) -> str:
+def effect_of_settings(queue: Mapping[str, Json], differing: Collection[str]) -> str:
     """What members feel of these settings, without a capital or a full stop; empty: nobody can tell."""
-    config, rest = queue["config"], {*differing} - BUFFERS.keys()
-    if REMOVING & rest:
+    config, other_settings = queue["config"], {*differing} - BUFFERS.keys()
+    if REMOVING & other_settings:
         return "no member gets the messages that they delete"
-    if rest - UNFELT:
+    if other_settings - UNFELT:
         return ""
-    if reached := full(queue):
+    if reached := reached_limit(queue):
         return f"it is full ({reached}), and copies nothing more until members have processed some of it"
     if any(config.get(limit, -1) > 0 for limit in differing if limit in BUFFERS):
         return "once it is full, it copies nothing more until members have processed some of it"
@@ -83,17 +83,17 @@ def handed_over_in_flight(moved: MovedField) -> Iterable[Finding]:
         return
     if moved.field == "member_mappings" and change.touches("members"):
         return  # a change of both is one handover
-    now, then = owners(change.live.config), owners(change.desired.config)
-    losers = sorted({owner for number in moving(now, then) if (owner := now[number]) is not None})
+    before, after = owners(change.live.config), owners(change.desired.config)
+    losers = sorted({owner for number in moved_partitions(before, after) if (owner := before[number]) is not None})
     consumers = view.snapshot.consumers.get(stream_name(*change.address.names), {})
-    busy = {name: flying for name in losers if (flying := _in_flight(consumers.get(name, {})))}
+    busy = {name: in_flight for name in losers if (in_flight := _in_flight(consumers.get(name, {})))}
     if busy:
-        flying = sum(busy.values())
-        who = f"members {listed([*busy])} hand" if len(busy) > 1 else f"member {min(busy)} hands"
+        in_flight = sum(busy.values())
+        givers = f"members {listed([*busy])} hand" if len(busy) > 1 else f"member {min(busy)} hands"
         yield Finding(
             outcome=Outcome.WARNS,
             path=moved.path,
-            message=f"{who} over partitions with up to {some(flying, 'message')} in flight: the new owners get them while the "
+            message=f"{givers} over partitions with up to {some(in_flight, 'message')} in flight: the new owners get them while the "
             "old ones may still process them",
             fix="let these members finish first, or make sure that processing a message twice does no harm",
         )

@@ -49,13 +49,13 @@ def bad_partitioning_filter(change: Change, _view: View) -> Iterator[Finding]:
     Instead: write filters such that every subject matches only one of them, and count each filter's `*` from 1.
     """
     filters = change.becomes("partitioning_filters") or []
-    for index, item in enumerate(filters):
-        yield from filter_problems(f"partitioning_filters[{index}]", item)
+    for index, filter_ in enumerate(filters):
+        yield from filter_problems(f"partitioning_filters[{index}]", filter_)
         for earlier in filters[:index]:
-            if collide(item["filter"], earlier["filter"]):
-                yield _bad(
+            if collide(filter_["filter"], earlier["filter"]):
+                yield _refusal(
                     f"partitioning_filters[{index}].filter",
-                    f"filter `{item['filter']}` overlaps with `{earlier['filter']}`",
+                    f"filter `{filter_['filter']}` overlaps with `{earlier['filter']}`",
                     "let every subject match only one filter",
                 )
 
@@ -65,27 +65,27 @@ def filter_problems(path: str, item: Json) -> Iterator[Finding]:
     tokens = item["filter"].split(".")
     stars, numbers = tokens.count("*"), item["partitioning_wildcards"]
     if not is_valid(item["filter"]):
-        yield _bad(
+        yield _refusal(
             f"{path}.filter",
             f"`{item['filter']}` is not a valid subject",
             "write tokens between single dots, `>` only at the end",
         )
         return
     if not stars and tokens[-1] != ">":
-        yield _bad(
+        yield _refusal(
             f"{path}.filter",
             f"filter `{item['filter']}` has no wildcard to partition by",
             "use a `*`, or end it in `>`",
         )
     for position, number in enumerate(numbers):
         if not 1 <= number <= stars:
-            yield _bad(
+            yield _refusal(
                 f"{path}.partitioning_wildcards[{position}]",
                 f"`{item['filter']}` has no wildcard {number}",
                 f"count its `*` from 1 to {stars}" if stars else "leave the list empty: the filter has no `*`",
             )
         elif number in numbers[:position]:
-            yield _bad(
+            yield _refusal(
                 f"{path}.partitioning_wildcards[{position}]",
                 f"wildcard {number} is listed twice",
                 "list each wildcard once",
@@ -99,17 +99,17 @@ def mappings_with_several_filters(change: Change, _view: View) -> Found:
 
     Instead: one filter, or plain members.
     """
-    config = change.desired.config if change.desired else {}
+    config = change.wanted
     if not config.get("member_mappings") or len(config.get("partitioning_filters") or ()) < 2:
         return None
     if change.action is Action.UPDATE and not change.touches(*MEMBERSHIP, "partitioning_filters"):
         return None
-    return _bad(
+    return _refusal(
         "member_mappings",
         "with several partitioning filters, no member of a mapped group can ever consume",
         "use one filter, or plain members",
     )
 
 
-def _bad(path: str, message: str, fix: str) -> Finding:
+def _refusal(path: str, message: str, fix: str) -> Finding:
     return Finding(outcome=Outcome.REFUSED, path=path, message=message, fix=fix)

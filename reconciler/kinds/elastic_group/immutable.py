@@ -18,7 +18,7 @@ OF_THE_QUEUE = (QUEUE, REPLICAS)
 """What changes in place without touching the record."""
 
 
-def fixed(change: Change) -> list[str]:
+def fixed_fields(change: Change) -> list[str]:
     """The fields of this change for which the group must be recreated."""
     tops = dict.fromkeys(path.partition("[")[0].partition(".")[0] for path in not_membership(change))
     return [field for field in tops if field not in OF_THE_QUEUE]

@@ -24,7 +24,7 @@ from reconciler.kinds.elastic_group import (
 )
 from reconciler.kinds.elastic_group.effects import MADE_ANEW, MEMBERS, OTHER_MESSAGES
 from reconciler.kinds.elastic_group.immutable import AS_NEEDED, OF_THE_QUEUE, QUEUE
-from reconciler.kinds.elastic_group.members import leaving, members_back, waiting
+from reconciler.kinds.elastic_group.members import leaving_consequences, members_back_gate, waiting_consequences
 from reconciler.kinds.elastic_group.rules import RULES
 from reconciler.kinds.fields.known import Known, Update, field_infos
 from reconciler.kinds.group_records import group_record, group_steps
@@ -36,7 +36,7 @@ from reconciler.kinds.group_records.group_spec import (
     render_mappings,
     with_membership_left,
 )
-from reconciler.kinds.group_records.group_start import beginning
+from reconciler.kinds.group_records.group_start import start_consequences
 from reconciler.kinds.stream_config import calls
 from reconciler.kinds.stream_config.new_copies import with_waits_for_copies
 from reconciler.model.fields import FieldInfo
@@ -91,15 +91,15 @@ class ElasticGroupSpec(GroupSpec):
 
 
 def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
-    for found in group_steps.recognise("elastic_group", BUCKET, snapshot):
-        group = replace(found, config={**found.config, **replicas.live(found.address, snapshot)})
-        if odd := _odd_queue(group, snapshot):
-            yield replace(group, config={**group.config, QUEUE: odd})
+    for resource in group_steps.recognise("elastic_group", BUCKET, snapshot):
+        group = replace(resource, config={**resource.config, **replicas.live_replicas(resource.address, snapshot)})
+        if state := _queue_state(group, snapshot):
+            yield replace(group, config={**group.config, QUEUE: state})
         else:
             yield group
 
 
-def _odd_queue(group: Resource, snapshot: Snapshot) -> str | None:
+def _queue_state(group: Resource, snapshot: Snapshot) -> str | None:
     """A missing queue can be created, and a resumed one can be settled, both under a record of today's form (EG509).
     Any other difference is only reported, never edited (EG320)."""
     if group.state["broken"]:
@@ -122,12 +122,12 @@ FOLLOWS = {QUEUE: AS_NEEDED, replicas.REPLICAS: "from its stream"}
 
 
 def _settle(declared: Declared, context: Context) -> Resource:
-    said = dict(declared_config(declared.spec))
-    filters = said.get("partitioning_filters") or []
-    said["partitioning_filters"] = [{"partitioning_wildcards": [], **item} for item in filters]
+    config = dict(declared_config(declared.spec))
+    filters = config.get("partitioning_filters") or []
+    config["partitioning_filters"] = [{"partitioning_wildcards": [], **item} for item in filters]
     return Resource(
         address=declared.address,
-        config={**group_record.canonical(said), **replicas.wanted(declared.address, context)},
+        config={**group_record.canonical(config), **replicas.wanted_replicas(declared.address, context)},
         follows=FOLLOWS,
         terms=with_membership_left(declared.spec),
         where=declared.where,
@@ -136,26 +136,28 @@ def _settle(declared: Declared, context: Context) -> Resource:
 
 def _steps(change: Change, view: View) -> Sequence[Step]:
     if change.action is Action.CREATE and change.intent:
-        return recreation_steps.rest(change, view)
+        return recreation_steps.remaining_steps(change, view)
     if change.action is Action.CREATE:
-        return with_waits_for_copies((*group_steps.bucket(change, BUCKET, view), *_create(change, view)), change, view)
+        return with_waits_for_copies(
+            (*group_steps.bucket_creation(change, BUCKET, view), *_create(change, view)), change, view
+        )
     if change.action is Action.UPDATE:
-        return _refilled(change, view, tuple(_update(change, view)))
+        return _with_catch_up_gate(change, view, tuple(_update(change, view)))
     if change.action is Action.KEEP:  # the rest of a replacement, whose queue may not have everything yet
-        return _refilled(change, view, ())
+        return _with_catch_up_gate(change, view, ())
     return removal.steps(change, view) if change.action is Action.DELETE else ()
 
 
-def _refilled(change: Change, view: View, steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    gates = refilling.caught_up(change, view, change.desired.config if change.desired else {})
+def _with_catch_up_gate(change: Change, view: View, steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    gates = refilling.catch_up_gate(change, view, change.wanted)
     return (*steps, *(replace(gate, after=tuple(step.id for step in steps)) for gate in gates))
 
 
 def _create(change: Change, view: View) -> Sequence[Step]:
     """The record first, as the reference does it. If the server then refuses the stream, the record is deleted again:
     it would block every corrected create."""
-    config = change.desired.config if change.desired else {}
-    put = group_steps.put(change, BUCKET, group_record.write(config, elastic=True), view)
+    config = change.wanted
+    put = group_steps.record_creation(change, BUCKET, group_record.write(config, elastic=True), view)
     queue = _create_queue(change, view, after=(put.id,))
     undo = Step(
         id=f"undo {put.id}",
@@ -171,20 +173,20 @@ def _create(change: Change, view: View) -> Sequence[Step]:
 
 def _create_queue(change: Change, view: View, after: tuple[str, ...]) -> Step:
     stream, group = change.address.names
-    config = change.desired.config if change.desired else {}
-    body = queue_stream.body(stream, config, queue_stream.source(stream, view))
+    config = change.wanted
+    body = queue_stream.queue_config(stream, config, queue_stream.source(stream, view))
     return replace(calls.create_stream(change, queue_stream.stream_name(stream, group), body), after=after)
 
 
 def _update(change: Change, view: View) -> Iterable[Step]:
     if change.was(QUEUE) == "missing":
         yield (
-            recreation_steps.made(change, view)
-            if recreation_steps.noted(change)
+            recreation_steps.queue_creation(change, view)
+            if recreation_steps.noted_start(change)
             else _create_queue(change, view, after=())
         )
     if change.was(QUEUE) == "resumed":
-        yield recreation_steps.settled(change)
+        yield recreation_steps.settle_step(change)
     yield from replicas.steps(change, view)
     if change.touches(*group_record.MEMBERSHIP) and change.live and change.desired:
         record = group_record.Record(
@@ -192,8 +194,8 @@ def _update(change: Change, view: View) -> Iterable[Step]:
         )
         written = group_steps.rewrite(change, BUCKET, group_record.patch(record, change.desired.config))
         yield written
-        if back := members_back(change, view, written):
-            yield back
+        if gate := members_back_gate(change, view, written):
+            yield gate
 
 
 ELASTIC_GROUP = Kind(
@@ -229,18 +231,18 @@ ELASTIC_GROUP = Kind(
         *recreation_steps.questions(change),
     ),
     consequences=lambda change, view: (
-        *beginning(change, view, is_told=is_made_again(change)),
+        *start_consequences(change, view, is_told=is_made_again(change)),
         *movement.consequences(change, view),
-        *waiting(change, view),
-        *leaving(change, view),
+        *waiting_consequences(change, view),
+        *leaving_consequences(change, view),
         *recreation_cost.consequences(change, view),
         *refilling.consequences(change, view),
         *replicas.consequences(change, view),
     ),
-    adrift=queue_rules.adrift,
-    replace=recreation_steps.how,
-    stands=recreation_steps.stands,
-    remains=removal.remains,
+    adrift=queue_rules.drifted_queue,
+    replace=recreation_steps.planned_replacement,
+    stands=recreation_steps.has_old_queue,
+    remains=removal.has_leftover_queue,
     unknown=lambda _address, snapshot: snapshot.unknown_bucket(BUCKET),
     rules=RULES,
 )

@@ -11,14 +11,15 @@ from reconciler.kinds.elastic_group.movement import owners
 from reconciler.kinds.elastic_group.queue_stream import stream_name
 from reconciler.kinds.fields.words import few
 from reconciler.kinds.group_records.group_record import MEMBERSHIP
-from reconciler.model.resource import Config, Json
+from reconciler.kinds.subjects.partitions import by_owner
+from reconciler.model.resource import Json
 from reconciler.model.units import show_duration
 from reconciler.model.wire.steps import Call, Step
 
 Info = Mapping[str, Json]
 
 
-def members_gone(change: Change, view: View) -> Step:
+def members_gone_gate(change: Change, view: View) -> Step:
     """A step that waits until nobody reads the queue any more."""
     name = stream_name(*change.address.names)
     return Step(
@@ -31,10 +32,10 @@ def members_gone(change: Change, view: View) -> Step:
     )
 
 
-def members_back(change: Change, view: View, written: Step) -> Step | None:
+def members_back_gate(change: Change, view: View, written: Step) -> Step | None:
     """A step that waits until the members that consumed before consume again, with the partitions of the new membership
     that was `written`."""
-    queue, awaited = stream_name(*change.address.names), _awaited(change, view)
+    queue, awaited = stream_name(*change.address.names), _awaited_partitions(change, view)
     if not awaited:
         return None
     return Step(
@@ -42,46 +43,50 @@ def members_back(change: Change, view: View, written: Step) -> Step | None:
         call=Call.GATE_MEMBERS_BACK,
         on=(queue,),
         address=str(change.address),
-        body={"partitions": awaited, **_waits(queue, view), "record": [*written.on]},
+        body={"partitions": awaited, **_wait_times(queue, view), "record": [*written.on]},
         after=(written.id,),
         effect=f"check that {', '.join(awaited)} consume again",
     )
 
 
-def leaving(change: Change, view: View) -> Iterable[Consequence]:
+def leaving_consequences(change: Change, view: View) -> Iterable[Consequence]:
     """For whom an apply waits before it deletes the queue, and how long at most."""
     name = stream_name(*change.address.names)
     reading = sorted(view.snapshot.consumers.get(name, {}))
     if change.action in (Action.DELETE, Action.REPLACE) and reading:
-        most = show_duration(_patience(name, view))
+        longest = show_duration(_patience(name, view))
         yield Consequence(
-            message=f"Apply waits up to {most} until {few(reading)} {'has' if len(reading) == 1 else 'have'} stopped reading {name}; "
+            message=f"Apply waits up to {longest} until {few(reading)} {'has' if len(reading) == 1 else 'have'} stopped reading {name}; "
             "if not, it fails before it deletes that"
         )
 
 
-def waiting(change: Change, view: View) -> Iterable[Consequence]:
+def waiting_consequences(change: Change, view: View) -> Iterable[Consequence]:
     """For whom an apply of a membership waits, and how long at most."""
-    if change.action is Action.UPDATE and change.touches(*MEMBERSHIP) and (awaited := _awaited(change, view)):
-        most = -(-_waits(stream_name(*change.address.names), view)["timeout"] // SECOND) * SECOND
-        yield Consequence(message=f"Apply waits up to {show_duration(most)} for {few([*awaited])} to consume again")
+    if (
+        change.action is Action.UPDATE
+        and change.touches(*MEMBERSHIP)
+        and (awaited := _awaited_partitions(change, view))
+    ):
+        longest = -(-_wait_times(stream_name(*change.address.names), view)["timeout"] // SECOND) * SECOND
+        yield Consequence(message=f"Apply waits up to {show_duration(longest)} for {few([*awaited])} to consume again")
 
 
-def _awaited(change: Change, view: View) -> dict[str, list[int]]:
+def _awaited_partitions(change: Change, view: View) -> dict[str, list[int]]:
     """The partitions of the new membership of those that consume now."""
     consumers = view.snapshot.consumers.get(stream_name(*change.address.names), {})
-    wanted = _partitions(change.desired.config if change.desired else {})
-    return {name: numbers for name, numbers in wanted.items() if name in consumers and _has_a_client(consumers[name])}
+    wanted = by_owner(owners(change.wanted))
+    return {name: numbers for name, numbers in wanted.items() if name in consumers and has_a_client(consumers[name])}
 
 
-def _waits(queue: str, view: View) -> dict[str, int]:
+def _wait_times(queue: str, view: View) -> dict[str, int]:
     """How long a member may be kept from its partitions, when it tries again, and when nobody need wait any more."""
     consumers = view.snapshot.consumers[queue].values()
-    held, again = longest_held(consumers), tries_again(consumers)
-    return {"held": held, "again": again, "timeout": held + again + SECOND}
+    hold, retry = longest_hold(consumers), retry_time(consumers)
+    return {"held": hold, "again": retry, "timeout": hold + retry + SECOND}
 
 
-def longest_held(consumers: Iterable[Info]) -> int:
+def longest_hold(consumers: Iterable[Info]) -> int:
     """Nanoseconds for which a member that has ended keeps its partitions from the others; the server refuses these that
     long (10100).
 
@@ -91,7 +96,7 @@ def longest_held(consumers: Iterable[Info]) -> int:
     return SECOND + max(_nanoseconds(info, "ack_wait") + _nanoseconds(info, "inactive_threshold") for info in consumers)
 
 
-def tries_again(consumers: Iterable[Info]) -> int:
+def retry_time(consumers: Iterable[Info]) -> int:
     """Nanoseconds after which refused members try again at the latest: an ack wait and half a second."""
     return SECOND // 2 + max(_nanoseconds(info, "ack_wait") for info in consumers)
 
@@ -100,18 +105,10 @@ def _nanoseconds(info: Info, field: str) -> int:
     return int(info["config"].get(field) or 0)
 
 
-def _has_a_client(info: Mapping[str, Json]) -> bool:
-    """Somebody waits for messages, or is pinned. Messages in flight may belong to a dead client."""
+def has_a_client(info: Mapping[str, Json]) -> bool:
+    """A client waits for messages of this consumer, or is pinned. Messages in flight may belong to a dead client."""
     pinned = any(group.get("pinned_client_id") for group in info.get("priority_groups") or ())
     return bool(info.get("num_waiting")) or pinned
-
-
-def _partitions(config: Config) -> dict[str, list[int]]:
-    found: dict[str, list[int]] = {}
-    for number, owner in enumerate(owners(config)):
-        if owner is not None:
-            found.setdefault(owner, []).append(number)
-    return found
 
 
 SECOND = 1_000_000_000

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from reconciler.changes.amount import Amount
 from reconciler.changes.change import Action, Change, Consequence
@@ -21,14 +21,19 @@ Owners = list[str | None]
 """The owner of each partition; None: nobody."""
 
 
+def owned(config: Config) -> dict[str, list[int]]:
+    """The partitions of each member under this membership. Members win if a record holds both, as in the reference; those
+    beyond the number of partitions are left out."""
+    if members := config.get("members"):
+        return assign(members, config.get("max_members", 0))
+    mappings: Mapping[str, Sequence[int]] = config.get("member_mappings") or {}
+    return {member: list(numbers) for member, numbers in mappings.items()}
+
+
 def owners(config: Config) -> Owners:
     """The owner of each partition under this membership."""
-    partitions = config.get("max_members", 0)
-    owned: Mapping[str, Iterable[int]] = config.get("member_mappings") or assign(
-        config.get("members") or (), partitions
-    )
-    by_partition = {number: member for member, numbers in owned.items() for number in numbers}
-    return [by_partition.get(number) for number in range(partitions)]
+    by_partition = {number: member for member, numbers in owned(config).items() for number in numbers}
+    return [by_partition.get(number) for number in range(config.get("max_members", 0))]
 
 
 def _question(change: Change) -> SubjectCounts:
@@ -37,11 +42,11 @@ def _question(change: Change) -> SubjectCounts:
 
 def questions(change: Change) -> Iterable[Question]:
     """How many messages each partition holds, asked if only the membership changes."""
-    if _moves(change):
+    if _only_membership_changes(change):
         yield _question(change)
 
 
-def _moves(change: Change) -> bool:
+def _only_membership_changes(change: Change) -> bool:
     """If the group itself changes, its partitions before and after are not the same."""
     in_place = change.touches(*MEMBERSHIP) and not change.touches("max_members", "partitioning_filters")
     return change.action is Action.UPDATE and in_place and is_current(change)
@@ -49,7 +54,7 @@ def _moves(change: Change) -> bool:
 
 def consequences(change: Change, view: View) -> Iterable[Consequence]:
     """The partition map of a membership change, with the messages queued on the partitions that move."""
-    if not _moves(change) or not change.live or not change.desired:
+    if not _only_membership_changes(change) or not change.live or not change.desired:
         return
     now, then = owners(change.live.config), owners(change.desired.config)
     yield movement(now, then, queued=_queued(view, change, len(then)), in_flight=_in_flight(change, view))
@@ -57,7 +62,7 @@ def consequences(change: Change, view: View) -> Iterable[Consequence]:
 
 def movement(now: Owners, then: Owners, *, queued: list[int] | None, in_flight: int | None) -> Consequence:
     """What a change of owners means: which partitions move, what waits in them, what is redelivered."""
-    moved = moving(now, then)
+    moved = moved_partitions(now, then)
     redelivered = (
         f"up to {some(in_flight)} in flight {verb(in_flight, 'are')} redelivered"
         if in_flight
@@ -81,7 +86,7 @@ def movement(now: Owners, then: Owners, *, queued: list[int] | None, in_flight: 
     )
 
 
-def moving(now: Owners, then: Owners) -> list[int]:
+def moved_partitions(now: Owners, then: Owners) -> list[int]:
     """Partitions that get another owner."""
     return [number for number, (before, after) in enumerate(zip(now, then, strict=False)) if before != after]
 

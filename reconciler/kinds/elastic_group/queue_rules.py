@@ -11,9 +11,10 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.effects.made_again import is_made_again
 from reconciler.kinds.elastic_group import effects, queue_stream, recreation_cost, recreation_steps, still_stored
-from reconciler.kinds.elastic_group.immutable import AS_NEEDED, QUEUE, fixed
+from reconciler.kinds.elastic_group.immutable import AS_NEEDED, QUEUE, fixed_fields
 from reconciler.kinds.fields.words import amount, consent_to, some
 from reconciler.kinds.group_records.group_rules import migrating
+from reconciler.kinds.group_records.group_start import stored_messages
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Config, Json
 
@@ -29,11 +30,11 @@ def group_resuming(change: Change, view: View) -> Found:
 
     Instead: apply once more after something was published.
     """
-    info = recreation_steps.queue(change, view)
+    info = recreation_steps.queue_info(change, view)
     live = change.live
     if info is None or live is None or live.state["broken"] or live.state["legacy"]:
         return None
-    point, name = queue_stream.start(info["config"]), recreation_steps.name(change)
+    point, name = queue_stream.start_sequence(info["config"]), recreation_steps.queue_of(change)
     if not point:
         return None
     if not queue_stream.fits(info["config"], change.address.stream, live.config):
@@ -69,32 +70,37 @@ def queue_differs(change: Change, view: View) -> Found:
     live = change.live
     if info is None or live is None or live.state["broken"]:
         return None
-    queue = queue_stream.without_its_start(info["config"], legacy=live.state["legacy"])
+    queue = queue_stream.without_leftover_start(info["config"], legacy=live.state["legacy"])
     if not queue_stream.deviations(queue, change.address.stream, live.config):
-        return _another_window(name, info["config"], view)
-    if fixed(change) and change.desired and queue_stream.fits(queue, change.address.stream, change.desired.config):
+        return _window_finding(name, info["config"], view)
+    if fixed_fields(change) and change.desired and queue_stream.fits(queue, change.address.stream, change.wanted):
         return None  # somebody edited the record, not the queue
-    message, fix = _told(name, {**info, "config": queue}, change, view)
+    message, fix = _difference_and_fix(name, {**info, "config": queue}, change, view)
     return Finding(outcome=Outcome.WARNS, message=message, fix=fix)
 
 
-def adrift(change: Change, view: View) -> Iterator[FieldChange]:
+def drifted_queue(change: Change, view: View) -> Iterator[FieldChange]:
     """A queue that somebody edited: apply changes nothing in it, although no implementation creates a queue like this."""
-    info, live = recreation_steps.queue(change, view), change.live
+    info, live = recreation_steps.queue_info(change, view), change.live
     if info is None or live is None or live.state["broken"] or QUEUE in live.config:
         return
-    stream, queue = change.address.stream, queue_stream.without_its_start(info["config"], legacy=live.state["legacy"])
+    stream, queue = (
+        change.address.stream,
+        queue_stream.without_leftover_start(info["config"], legacy=live.state["legacy"]),
+    )
     if QUEUE in change.terms.unmanaged or queue_stream.maker(queue, stream, live.config) is not None:
         return
-    said, differing = FieldInfo(left_out="in order"), queue_stream.deviations(queue, stream, live.config)
-    yield FieldChange(path=QUEUE, live=_differ(differing), field_class=FieldClass.DRIFTED, info=said, filled=AS_NEEDED)
+    field_info, differing = FieldInfo(left_out="in order"), queue_stream.deviations(queue, stream, live.config)
+    yield FieldChange(
+        path=QUEUE, live=_differ_clause(differing), field_class=FieldClass.DRIFTED, info=field_info, filled=AS_NEEDED
+    )
 
 
-def _differ(fields: Sequence[str]) -> str:
+def _differ_clause(fields: Sequence[str]) -> str:
     return f"{', '.join(fields)} differ{'s' if len(fields) == 1 else ''}"
 
 
-def _another_window(name: str, queue: Config, view: View) -> Found:
+def _window_finding(name: str, queue: Config, view: View) -> Found:
     if not queue_stream.window_differs(queue, view.target.version):
         return None
     return Finding(
@@ -120,27 +126,28 @@ def queue_outlives_source(change: Change, view: View) -> Found:
 
     Instead: let the members process what is queued first, or consent.
     """
-    queue = recreation_steps.queue(change, view)
+    queue = recreation_steps.queue_info(change, view)
     queued = queue["state"].get("messages", 0) if queue else 0
-    if not queued or not recreation_steps.stands(change, view) or not any(still_stored.questions(change)):
+    if not queued or not recreation_steps.has_old_queue(change, view) or not any(still_stored.questions(change)):
         return None
-    if recreation_cost.unknowable(change, view) or (lost := still_stored.gone(change, view)) == 0:
+    if recreation_cost.recreation_obstacle(change, view) or (lost := still_stored.messages_gone(change, view)) == 0:
         return None  # EG101 refuses it, or nothing is lost
     stream = change.address.stream
-    field = next(iter((*fixed(change), *(change.intent.fields if change.intent else ()))), "")
-    to = change.becomes(field)
+    field = next(iter((*fixed_fields(change), *(change.intent.fields if change.intent else ()))), "")
+    value = change.becomes(field)
     which = (
         f"and whether {stream} still stores them could not be determined ({still_stored.why_unknown(change, view)})"
         if lost is None
         else f"and {stream} no longer stores {amount(Amount(0, lost))} of them"
     )
+    name = recreation_steps.queue_of(change)
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=field,
-        to=to,
+        to=value,
         quantities={"messages": Amount(0, queued if lost is None else lost)},
-        message=f"its queue {recreation_steps.name(change)} holds {some(queued, 'message')}, {which}: a new queue cannot copy those again",
-        fix=f"let its members process what is queued first, or consent here: {consent_to('EG302', to)}",
+        message=f"its queue {name} holds {some(queued, 'message')}, {which}: a new queue cannot copy those again",
+        fix=f"let its members process what is queued first, or consent here: {consent_to('EG302', value)}",
     )
 
 
@@ -163,11 +170,11 @@ def queue_made_again(change: Change, view: View) -> Found:
     """
     if change.made_anew:
         return _queue_made_by_hand(change, view)
-    stream, name = change.address.stream, recreation_steps.name(change)
+    stream, name = change.address.stream, recreation_steps.queue_of(change)
     is_all_lost = is_made_again(change) and name not in view.snapshot.streams
     if not (recreation_cost.is_queue_lost(change) or is_all_lost):
         return None
-    gone, stored = "it is gone, and " if is_all_lost else "", recreation_cost.stored(change, view)
+    gone, stored = "it is gone, and " if is_all_lost else "", stored_messages(change, view)
     config = view.snapshot.streams.get(stream, {}).get("config") or {}
     if not stored or config.get("retention") == "workqueue":
         held = "" if stored else f", and {stream} holds none of it"
@@ -199,30 +206,31 @@ def queue_made_again(change: Change, view: View) -> Found:
 
 def _queue_made_by_hand(change: Change, view: View) -> Found:
     """Somebody recreated it: apply loses nothing more, and brings nothing back."""
-    queue = recreation_steps.queue(change, view)
-    taken = int(queue["state"].get("last_seq", 0)) if queue else 0
+    queue = recreation_steps.queue_info(change, view)
+    copied = int(queue["state"].get("last_seq", 0)) if queue else 0
     if queue is None:
         return None
-    again = f", so members process up to {some(taken, 'message')} that they had processed" if taken else ""
+    clause = f", so members process up to {some(copied, 'message')} that they had processed" if copied else ""
+    name = recreation_steps.queue_of(change)
     return Finding(
         outcome=Outcome.WARNS,
         reaction=Reaction.DOES,
-        quantities={"redelivered": Amount(0, taken)} if taken else {},
-        message=f"the old queue {recreation_steps.name(change)} is gone with its position and with what only it still held; the new one "
-        f"copied again what {change.address.stream} stores{again}",
+        quantities={"redelivered": Amount(0, copied)} if copied else {},
+        message=f"the old queue {name} is gone with its position and with what only it still held; the new one "
+        f"copied again what {change.address.stream} stores{clause}",
         fix="an apply only updates the record, and changes neither queue nor members",
     )
 
 
-def _told(name: str, info: Mapping[str, Json], change: Change, view: View) -> tuple[str, str]:
+def _difference_and_fix(name: str, info: Mapping[str, Json], change: Change, view: View) -> tuple[str, str]:
     """Which implementation it looks like, and what to do about it."""
     queue: Config = info["config"]
     stream, group = change.address.stream, change.live.config if change.live else {}
     differing = queue_stream.deviations(queue, stream, group)
-    said = _differ(differing)
+    clause = _differ_clause(differing)
     if queue_stream.maker(queue, stream, group) == queue_stream.NET:
         return (
-            f"its stream {name} is as {queue_stream.NET} makes it, not as the reference makes it: {said}",
+            f"its stream {name} is as {queue_stream.NET} makes it, not as the reference makes it: {clause}",
             f"leave it, and let only {queue_stream.NET} create this group; members of both consume from it",
         )
     if set(differing) <= queue_stream.BUFFERS.keys():
@@ -230,7 +238,7 @@ def _told(name: str, info: Mapping[str, Json], change: Change, view: View) -> tu
             f"--{field.replace('_', '-')}={group.get(queue_stream.BUFFERS[field], -1)}" for field in differing
         )
         return (
-            f"its stream {name} has other limits than its record: {said}; {effects.effect(info, differing)}",
+            f"its stream {name} has other limits than its record: {clause}; {effects.effect_of_settings(info, differing)}",
             f"set them to those of the record, which loses nothing: nats stream edit {name} {limits}",
         )
     if not queue_stream.TAKING_IN & {*differing}:
@@ -239,10 +247,10 @@ def _told(name: str, info: Mapping[str, Json], change: Change, view: View) -> tu
         record = migrating(*change.address.names)
         repair = f"stop its members and migrate its record ({record}): the next plan then says more"
     else:
-        obstacle = recreation_cost.unknowable(change, view)
+        obstacle = recreation_cost.recreation_obstacle(change, view)
         repair = obstacle.fix if obstacle else "recreate the group in a planned stop"
     return (
-        f"no known implementation makes its stream {name} like this: {said}. Somebody edited it, or its server restarted with an "
+        f"no known implementation makes its stream {name} like this: {clause}. Somebody edited it, or its server restarted with an "
         "older store",
         f"leave it if an implementation unknown here made it; otherwise {repair}",
     )

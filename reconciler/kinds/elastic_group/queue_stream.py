@@ -18,13 +18,16 @@ TAKING_IN = frozenset({"sources", "subjects", "mirror", "subject_transform", "re
 
 BUFFERS = {"max_msgs": "max_buffered_msg", "max_bytes": "max_buffered_bytes"}
 
+EVERYTHING: Config = {"filter": ">", "partitioning_wildcards": []}
+"""The filter of a group that names none: all subjects, by the whole subject."""
+
 
 def stream_name(stream: str, group: str) -> str:
     """The work queue of a group: `ORDERS-workers` for group `workers` of stream `ORDERS`."""
     return f"{stream}-{group}"
 
 
-def body(stream: str, group: Config, source: Config) -> dict[str, Json]:
+def queue_config(stream: str, group: Config, source: Config) -> dict[str, Json]:
     """What to create. It has nothing of reconciler's own on it: the reference's identical create must keep
     succeeding."""
     config: dict[str, Json] = {
@@ -48,28 +51,28 @@ def source(stream: str, view: View) -> Mapping[str, Json]:
     return {**{field: live[field] for field in FOLLOWED_AT_CREATION if field in live}, **found.config}
 
 
-def start(config: Config) -> int | None:
+def start_sequence(config: Config) -> int | None:
     """The start sequence that a recreated queue has until it has stored a message."""
     origins = config.get("sources") or ()
-    return next((one.get("opt_start_seq") for one in origins), None) if len(origins) == 1 else None
+    return next((origin.get("opt_start_seq") for origin in origins), None) if len(origins) == 1 else None
 
 
-def bare(config: Config) -> Config:
+def without_start_sequence(config: Config) -> Config:
     """The queue's configuration without that start."""
     origins = [{name: value for name, value in one.items() if name != "opt_start_seq"} for one in config["sources"]]
     return {**config, "sources": origins}
 
 
-def without_its_start(config: Config, *, legacy: bool) -> Config:
+def without_leftover_start(config: Config, *, legacy: bool) -> Config:
     """The queue without the start sequence that a recreation leaves. No group with a record of an earlier version was
     ever recreated, so somebody else set its start."""
-    return bare(config) if start(config) and not legacy else config
+    return without_start_sequence(config) if start_sequence(config) and not legacy else config
 
 
 def transforms(group: Config) -> list[dict[str, str]]:
     """One for each partitioning filter, in the record's order; without any, everything is partitioned by the whole
     subject."""
-    filters = group.get("partitioning_filters") or [{"filter": ">", "partitioning_wildcards": []}]
+    filters = group.get("partitioning_filters") or [EVERYTHING]
     return [{"src": item["filter"], "dest": _destination(item, group.get("max_members", 0))} for item in filters]
 
 
@@ -84,21 +87,21 @@ def _destination(item: Mapping[str, Json], partitions: int) -> str:
 
 def fits(live: Config, stream: str, group: Config) -> bool:
     """Is this the queue of such a group, apart from the start sequence it may still have?"""
-    return not deviations(bare(live) if start(live) else live, stream, group)
+    return not deviations(without_start_sequence(live) if start_sequence(live) else live, stream, group)
 
 
 def has_resumed(info: Mapping[str, Json], stream: str, group: Config) -> bool:
     """A message is stored, so the start sequence it still has can be removed."""
     live = info["config"]
-    return bool(start(live)) and bool(info["state"].get("last_seq")) and fits(live, stream, group)
+    return bool(start_sequence(live)) and bool(info["state"].get("last_seq")) and fits(live, stream, group)
 
 
 def deviations(live: Config, stream: str, group: Config) -> list[str]:
     """Fields of a live work-queue stream that are not as the record says, in a stable order."""
-    wanted, found = canonical(body(stream, group, {})), canonical(live)
+    wanted, actual = canonical(queue_config(stream, group, {})), canonical(live)
     ignored = {"duplicate_window", *FOLLOWED_AT_CREATION}
     return sorted(
-        name for name in wanted.keys() | found.keys() if name not in ignored and wanted.get(name) != found.get(name)
+        name for name in wanted.keys() | actual.keys() if name not in ignored and wanted.get(name) != actual.get(name)
     )
 
 
@@ -118,19 +121,23 @@ def maker(live: Config, stream: str, group: Config) -> str | None:
     differing = set(deviations(live, stream, group))
     if not differing:
         return GO
-    wanted = body(stream, group, {})["sources"]
+    wanted = queue_config(stream, group, {})["sources"]
     as_net = differing <= {"sources", "discard", "allow_direct"} and "sources" in differing
-    return NET if as_net and _folded(live.get("sources")) == _folded(wanted) else None
+    return NET if as_net and _normalised_sources(live.get("sources")) == _normalised_sources(wanted) else None
 
 
-def _folded(sources: Json) -> list[tuple[str, list[tuple[str, str]], list[str]]]:
+def _normalised_sources(sources: Json) -> list[tuple[str, list[tuple[str, str]], list[str]]]:
     return [
-        (one["name"], folded(one.get("subject_transforms")), sorted(one.keys() - {"name", "subject_transforms"}))
+        (
+            one["name"],
+            normalised_transforms(one.get("subject_transforms")),
+            sorted(one.keys() - {"name", "subject_transforms"}),
+        )
         for one in sources or ()
     ]
 
 
-def folded(transforms: Json) -> list[tuple[str, str]]:
+def normalised_transforms(transforms: Json) -> list[tuple[str, str]]:
     """Function names in transforms may begin in upper or lower case. Servers allow both, and treat them as different.
     In this form, transforms with the same meaning are equal."""
     return [(one.get("src", ""), _lowered(one.get("dest", ""))) for one in transforms or ()]

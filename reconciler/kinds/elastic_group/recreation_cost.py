@@ -12,12 +12,13 @@ from reconciler.changes.view import View
 from reconciler.engine.bindings import source_progress
 from reconciler.kinds.elastic_group import recreation_steps, still_stored
 from reconciler.kinds.elastic_group.immutable import QUEUE
-from reconciler.kinds.elastic_group.unmatched import takes_more, unmatched
+from reconciler.kinds.elastic_group.unmatched import takes_more, unmatched_messages
 from reconciler.kinds.fields.times import moment
 from reconciler.kinds.fields.words import amount, few, in_words, some, verb
-from reconciler.kinds.group_records.another_name import declared_again
+from reconciler.kinds.group_records.another_name import redeclaration_recipe
+from reconciler.kinds.group_records.group_record import members
 from reconciler.kinds.group_records.group_rules import is_current
-from reconciler.kinds.group_records.group_start import waits_outside
+from reconciler.kinds.group_records.group_start import overflow_clause, stored_messages
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.model.units import show_quantity
@@ -34,39 +35,43 @@ class Obstacle(NamedTuple):
 READABLE = "let this connection read bucket reconciler, and plan again"
 
 
-def unknowable(change: Change, view: View) -> Obstacle | None:
+def recreation_obstacle(change: Change, view: View) -> Obstacle | None:
     """Why nobody can tell where a new queue would have to start; None if that can be known."""
-    name, stream = recreation_steps.name(change), change.address.stream
-    queue, source = recreation_steps.queue(change, view), _source(change, view)
+    name, stream = recreation_steps.queue_of(change), change.address.stream
+    queue, source = recreation_steps.queue_info(change, view), _source(change, view)
     if not view.ledger_known:
         return Obstacle("bucket reconciler, which an interrupted replacement needs, could not be read here", READABLE)
     if source is None:
         return Obstacle(f"its source {stream} does not exist", f"create stream {stream} first")
     if queue is None:
-        return _from_the_note(name, stream, recreation_steps.noted(change), int(source["state"].get("last_seq", 0)))
+        return _note_obstacle(
+            name, stream, recreation_steps.noted_start(change), int(source["state"].get("last_seq", 0))
+        )
     origins, retention = queue["config"].get("sources") or [], source["config"].get("retention", "limits")
     if [one.get("name") for one in origins] != [stream] or origins[0].get("external"):
-        return Obstacle(f"its stream {name} is not fed by {stream} alone", _declared_again(change, retention, view))
-    return _kept_nowhere(change, retention, view) or _behind(name, stream, queue)
+        return Obstacle(f"its stream {name} is not fed by {stream} alone", _redeclaration(change, retention, view))
+    return _retention_obstacle(change, retention, view) or _lag_obstacle(name, stream, queue)
 
 
-def _kept_nowhere(change: Change, retention: str, view: View) -> Obstacle | None:
+def _retention_obstacle(change: Change, retention: str, view: View) -> Obstacle | None:
     """Messages that a queue copies from such a stream exist only in the queue, and without a queue an interest stream
     stores no new ones."""
     if retention == "limits":
         return None
-    stream, name = change.address.stream, recreation_steps.name(change)
-    drops = ", and drops new messages meanwhile" if retention == "interest" else ""
-    reason = f"its source {stream} has {retention} retention: it deletes what {name} has copied{drops}"
-    return Obstacle(reason, _declared_again(change, retention, view))
+    stream, name = change.address.stream, recreation_steps.queue_of(change)
+    drops_clause = ", and drops new messages meanwhile" if retention == "interest" else ""
+    reason = f"its source {stream} has {retention} retention: it deletes what {name} has copied{drops_clause}"
+    return Obstacle(reason, _redeclaration(change, retention, view))
 
 
-def _declared_again(change: Change, retention: str, view: View) -> str:
+def _redeclaration(change: Change, retention: str, view: View) -> str:
     group, live = change.address, change.live.config if change.live else {}
-    return declared_again(Renaming(old=group, new=group, live=live, retention=retention, version=view.target.version))
+    return redeclaration_recipe(
+        Renaming(old=group, new=group, live=live, retention=retention, version=view.target.version)
+    )
 
 
-def _from_the_note(name: str, stream: str, point: int | None, last: int) -> Obstacle | None:
+def _note_obstacle(name: str, stream: str, point: int | None, last: int) -> Obstacle | None:
     """The old queue is deleted. The position noted of it must lie within its source, or directly after its end."""
     again = "remove the group, and declare it again: then it starts with the first message that the stream holds"
     if point is None:
@@ -80,13 +85,13 @@ def _from_the_note(name: str, stream: str, point: int | None, last: int) -> Obst
     return Obstacle(replaced, again)
 
 
-def _behind(name: str, stream: str, queue: Info) -> Obstacle | None:
+def _lag_obstacle(name: str, stream: str, queue: Info) -> Obstacle | None:
     """From 2.15 on, an empty queue tells its position. Before, only a queue that has copied everything tells it."""
-    told, state = source_progress(queue), queue["state"]
-    if state.get("messages") or not state.get("last_seq") or told.get("seq") or not told.get("lag"):
+    position, state = source_progress(queue), queue["state"]
+    if state.get("messages") or not state.get("last_seq") or position.get("seq") or not position.get("lag"):
         return None
     return Obstacle(
-        f"its stream {name} is empty and {told['lag']} messages behind, and this server does not tell its position",
+        f"its stream {name} is empty and {position['lag']} messages behind, and this server does not tell its position",
         f"plan again when {name} has caught up with {stream}, or holds a message",
     )
 
@@ -148,14 +153,17 @@ class Costs:
 
 def costs(change: Change, view: View) -> Costs:
     """A pull request shows an instance. Messages that were processed out of order leave holes after the lowest one."""
-    queue: Info = recreation_steps.queue(change, view) or {}
+    queue: Info = recreation_steps.queue_info(change, view) or {}
     state: Info = queue.get("state") or {}
-    consumers = view.snapshot.consumers.get(recreation_steps.name(change), {}).values()
+    consumers = view.snapshot.consumers.get(recreation_steps.queue_of(change), {}).values()
     in_flight = sum(info.get("num_ack_pending", 0) for info in consumers)
     may_fly = state.get("messages", 0) if _are_gone(change, view) else in_flight
-    left_out, gone = unmatched(change, state.get("messages", 0), view), still_stored.gone(change, view) or 0
+    left_out, gone = (
+        unmatched_messages(change, state.get("messages", 0), view),
+        still_stored.messages_gone(change, view) or 0,
+    )
     staying = state.get("messages", 0) - left_out.least
-    config, stream = change.desired.config if change.desired else {}, change.address.stream
+    config, stream = change.wanted, change.address.stream
     return Costs(
         instances=sum(_instances(info) for info in consumers),
         queued=state.get("messages", 0),
@@ -163,18 +171,18 @@ def costs(change: Change, view: View) -> Costs:
         has_holes=bool(state.get("num_deleted")),
         unmatched=left_out,
         gone=gone,
-        waiting=waits_outside(config, staying, _share(state, staying), stream),
+        waiting=overflow_clause(config, staying, _bytes_of(state, staying), stream),
         source=stream if takes_more(change) else "",
     )
 
 
 def _are_gone(change: Change, view: View) -> bool:
     """Does a member have no consumer? A stopped member's consumer disappears, and with it what it had not acknowledged."""
-    members = change.was("members") or change.was("member_mappings") or ()
-    return not view.snapshot.consumers.get(recreation_steps.name(change), {}).keys() >= {*members}
+    names = members(change.live.config) if change.live else []
+    return not view.snapshot.consumers.get(recreation_steps.queue_of(change), {}).keys() >= {*names}
 
 
-def _share(queue: Info, messages: int) -> int:
+def _bytes_of(queue: Info, messages: int) -> int:
     """Bytes of this many of its messages."""
     return int(queue.get("bytes", 0) * messages / max(1, queue.get("messages", 0)))
 
@@ -185,19 +193,19 @@ def _instances(info: Info) -> int:
 
 
 def consequences(change: Change, view: View) -> Iterable[Consequence]:
-    """What happens to members and messages when the group is recreated, or its queue, which somebody deleted."""
-    if change.was(QUEUE) == "missing" and not recreation_steps.noted(change) and is_current(change):
-        yield from _of_the_missing(change, view)
+    """The fate of members and messages when the group is recreated, or its queue, which somebody deleted."""
+    if change.was(QUEUE) == "missing" and not recreation_steps.noted_start(change) and is_current(change):
+        yield from _missing_queue_consequences(change, view)
     if change.action is not Action.REPLACE:
         return
     if change.live is None or (change.intent and not change.fields):
-        yield from _of_the_rest(change, view)
+        yield from _resumed_consequences(change, view)
         return
     if change.touches("max_members", "partitioning_filters"):
         yield Consequence(
             message="Keys move between partitions; all members end first, so no two of them work on one key"
         )
-    if filling := _filling(change, view):
+    if filling := _filling_sentence(change, view):
         yield Consequence(message=filling)
 
 
@@ -206,21 +214,16 @@ def is_queue_lost(change: Change) -> bool:
     return change.was(QUEUE) == "missing" and change.owned is not None and change.intent is None and is_current(change)
 
 
-def stored(change: Change, view: View) -> int:
-    """How many messages its source holds."""
-    return int(((_source(change, view) or {}).get("state") or {}).get("messages", 0))
-
-
 def has_deleted(change: Change, view: View) -> bool:
     """Has its source deleted any message? A queue may have held one of these."""
     state = (_source(change, view) or {}).get("state") or {}
     return bool(state.get("num_deleted") or state.get("first_seq", 0) > 1)
 
 
-def _of_the_missing(change: Change, view: View) -> Iterable[Consequence]:
+def _missing_queue_consequences(change: Change, view: View) -> Iterable[Consequence]:
     """Only the old queue knew what was processed, and only it held what its source no longer stores."""
     stream, state = change.address.stream, (_source(change, view) or {}).get("state") or {}
-    number, config = stored(change, view), change.desired.config if change.desired else {}
+    number, config = stored_messages(change, view), change.wanted
     if not number:
         return
     if not is_queue_lost(change):  # otherwise a rule says it, and asks for consent
@@ -228,80 +231,80 @@ def _of_the_missing(change: Change, view: View) -> Iterable[Consequence]:
         yield Consequence(
             message=f"Its queue starts with everything that {stream} holds: {held}, whatever members have processed before"
         )
-    if waiting := waits_outside(config, number, int(state.get("bytes", 0)), stream):
+    if waiting := overflow_clause(config, number, int(state.get("bytes", 0)), stream):
         yield Consequence(message=f"{'The queue' if is_queue_lost(change) else 'It'} {waiting}")
 
 
-def _of_the_rest(change: Change, view: View) -> Iterable[Consequence]:
+def _resumed_consequences(change: Change, view: View) -> Iterable[Consequence]:
     noted, point, stream = (
-        recreation_steps.noted(change),
-        recreation_steps.resume_at(change, view),
+        recreation_steps.noted_start(change),
+        recreation_steps.resume_start(change, view),
         change.address.stream,
     )
-    if point and recreation_steps.queue(change, view) is None:
+    if point and recreation_steps.queue_info(change, view) is None:
         why = "noted before the old one was deleted"
         if point != noted:
             why = f"since {stream} was recreated or lost its last messages, up to {noted}"
         yield Consequence(message=f"The new queue starts at message {point} of {stream}, {why}")
     if change.live is None:
-        yield Consequence(message=_ended(change, view))
+        yield Consequence(message=_ended_members_sentence(change, view))
 
 
-def _ended(change: Change, view: View) -> str:
+def _ended_members_sentence(change: Change, view: View) -> str:
     """The members were told to end when the record was deleted. Whether they did, only their consumers tell."""
-    name = recreation_steps.name(change)
-    left = sorted(view.snapshot.consumers.get(name, {}))
-    if left:
-        still = "still has a consumer" if len(left) == 1 else "still have consumers"
-        return f"Its members were told to end, but {few(left)} {still}; the owners of all must restart them"
+    name = recreation_steps.queue_of(change)
+    remaining = sorted(view.snapshot.consumers.get(name, {}))
+    if remaining:
+        still = "still has a consumer" if len(remaining) == 1 else "still have consumers"
+        return f"Its members were told to end, but {few(remaining)} {still}; the owners of all must restart them"
     if view.snapshot.unknown.get(Scope.consumers(name)):
         return "Its members were told to end, and their owners must restart them"
     return "Its members have ended, and their owners must restart them"
 
 
-def _filling(change: Change, view: View) -> str | None:
+def _filling_sentence(change: Change, view: View) -> str | None:
     """Until when members must be back. The rate is only known as an average over what the source retains."""
     source = _source(change, view)
     state: Info = source["state"] if source else {}
-    room = _room(change, view, state)
+    room = _room_left(change, view, state)
     if room and not room[0]:
         return f"Its buffer of {room[1]} is full at once, and copies more only as members process messages"
-    if (seconds := _seconds(state)) is None:
+    if (seconds := _seconds_stored(state)) is None:
         return None
-    if seconds < TELLING:
+    if seconds < SHORTEST_SPAN:
         return f"How fast the queue fills is not known: what {change.address.stream} holds arrived within {max(seconds, 0.1):.2g} s"
     rate = (state["messages"] - 1) / seconds
-    said = f"At {change.address.stream}'s average of {rate:.3g} messages a second over what it retains, "
+    rate_clause = f"At {change.address.stream}'s average of {rate:.3g} messages a second over what it retains, "
     if room is None:
-        return f"{said}the queue grows without limit until members work"
+        return f"{rate_clause}the queue grows without limit until members work"
     messages, bound = room
     after = in_words(int(messages / rate) * 1_000_000_000, "duration")
-    return f"{said}its buffer of {bound} is full after about {after}; then it copies nothing more until members work"
+    return f"{rate_clause}its buffer of {bound} is full after about {after}; then it copies nothing more until members work"
 
 
-def _room(change: Change, view: View, source: Info) -> tuple[float, str] | None:
+def _room_left(change: Change, view: View, source: Info) -> tuple[float, str] | None:
     """How many more messages fit beside what is queued and what its source still holds for it, by the limit that is
     reached first; None: it has no limit."""
-    there: Info = recreation_steps.queue(change, view) or {}
-    queue: Info = there.get("state") or {}
-    queued, outside = queue.get("messages", 0), int(source_progress(there).get("lag") or 0) if there else 0
-    staying = queued - unmatched(change, queued, view).most
+    info: Info = recreation_steps.queue_info(change, view) or {}
+    queue: Info = info.get("state") or {}
+    queued, outside = queue.get("messages", 0), int(source_progress(info).get("lag") or 0) if info else 0
+    staying = queued - unmatched_messages(change, queued, view).most
     size = source.get("bytes", 0) / max(1, source.get("messages", 0))
-    found = []
+    bounds = []
     if most := change.becomes("max_buffered_msg"):
-        found.append((float(most - staying - outside), some(most, "message")))
+        bounds.append((float(most - staying - outside), some(most, "message")))
     if (most := change.becomes("max_buffered_bytes")) and size:
-        left_over = (most - _share(queue, staying)) / size - outside
-        found.append((left_over, f"{show_quantity('bytes', most)}, by the average size of its messages,"))
-    left, bound = min(found, default=(0.0, ""))
-    return (max(left, 0.0), bound) if found else None
+        left_over = (most - _bytes_of(queue, staying)) / size - outside
+        bounds.append((left_over, f"{show_quantity('bytes', most)}, by the average size of its messages,"))
+    left, bound = min(bounds, default=(0.0, ""))
+    return (max(left, 0.0), bound) if bounds else None
 
 
-TELLING = 60
+SHORTEST_SPAN = 60
 """Seconds. Messages that arrived in less time were a burst, and do not tell how fast messages arrive."""
 
 
-def _seconds(state: Info) -> float | None:
+def _seconds_stored(state: Info) -> float | None:
     """Between the first and the last stored message; None if there are not two."""
     if state.get("messages", 0) < 2 or not state.get("first_ts") or not state.get("last_ts"):
         return None

@@ -23,8 +23,8 @@ def cut_afterwards(change: Change, view: View) -> Address | None:
     if change.address.kind != "elastic_group" or planned is None or not _is_filled_again(planned):
         return None
     source = Address.of("stream", change.address.stream)
-    above = view.changes.get(source)
-    is_cut = above is not None and above.action is Action.UPDATE and shrinking.going(source.name, view)
+    stream_change = view.changes.get(source)
+    is_cut = stream_change is not None and stream_change.action is Action.UPDATE and shrinking.going(source.name, view)
     return source if is_cut else None
 
 
@@ -33,7 +33,7 @@ def _is_filled_again(change: Change) -> bool:
     return change.action is Action.REPLACE or is_made_again
 
 
-def caught_up(change: Change, view: View, group: Config) -> Iterator[Step]:
+def catch_up_gate(change: Change, view: View, group: Config) -> Iterator[Step]:
     """Waits until the new queue has all that its source holds for it, if the source is cut afterwards."""
     if cut_afterwards(change, view) is None:
         return

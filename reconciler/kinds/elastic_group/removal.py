@@ -14,7 +14,7 @@ from reconciler.changes.change import Change
 from reconciler.changes.stages import patched
 from reconciler.changes.view import View
 from reconciler.kinds.elastic_group import recreation_steps
-from reconciler.kinds.elastic_group.members import members_gone
+from reconciler.kinds.elastic_group.members import members_gone_gate
 from reconciler.kinds.elastic_group.queue_stream import stream_name
 from reconciler.kinds.group_records import group_steps
 from reconciler.kinds.stream_config.stream_settle import window_then
@@ -28,25 +28,25 @@ from reconciler.model.wire.steps import Call, Step
 def steps(change: Change, view: View) -> Sequence[Step]:
     """A group that was being recreated may already be without its record."""
     marker = (group_steps.delete_record(change, recreation_steps.BUCKET),) if change.live else ()
-    queue = recreation_steps.queue(change, view)
+    queue = recreation_steps.queue_info(change, view)
     if queue is None:
         return marker
     before = (*marker, *_stop_copying(change, queue["config"], view, after=tuple(step.id for step in marker)))
-    gate = replace(members_gone(change, view), after=tuple(step.id for step in before))
+    gate = replace(members_gone_gate(change, view), after=tuple(step.id for step in before))
     deletion = recreation_steps.deletion(change, view, after=(gate.id,))
-    return (*before, gate, replace(deletion, before=_then(queue["config"], before[len(marker) :])))
+    return (*before, gate, replace(deletion, before=_patched_queue(queue["config"], before[len(marker) :])))
 
 
-def remains(address: Address, snapshot: Snapshot) -> bool:
+def has_leftover_queue(address: Address, snapshot: Snapshot) -> bool:
     """Does its queue still exist, because a run was interrupted after it deleted the record?"""
     info = snapshot.streams.get(stream_name(*address.names))
     config = info["config"] if info else {}
     origins = [origin["name"] for origin in config.get("sources") or ()]
     is_feeding = origins == [address.stream] and not config.get("subjects")
-    return config.get("retention") == "workqueue" and (is_feeding or has_stopped(config))
+    return config.get("retention") == "workqueue" and (is_feeding or has_stopped_copying(config))
 
 
-def has_stopped(queue: Config) -> bool:
+def has_stopped_copying(queue: Config) -> bool:
     """Has a removal stopped it from copying?"""
     subjects = queue.get("subjects") or ()
     return not queue.get("sources") and bool(subjects) and all(map(is_parking_subject, subjects))
@@ -54,8 +54,8 @@ def has_stopped(queue: Config) -> bool:
 
 def _stop_copying(change: Change, queue: Config, view: View, after: tuple[str, ...]) -> tuple[Step, ...]:
     """What its source stores from then on stays there. A stream that copies nothing must have a subject of its own."""
-    name = recreation_steps.name(change)
-    subject = parking_subject(name, lambda free: not any(collide(free, one) for one in _near(view)))
+    name = recreation_steps.queue_of(change)
+    subject = parking_subject(name, lambda free: not any(collide(free, one) for one in _nearby_subjects(view)))
     if not queue.get("sources") or subject is None:
         return ()
     fields = {"subjects": [subject], "sources": None}
@@ -75,12 +75,12 @@ def _stop_copying(change: Change, queue: Config, view: View, after: tuple[str, .
 
 
 @lru_cache(maxsize=4)
-def _near(view: View) -> tuple[str, ...]:
+def _nearby_subjects(view: View) -> tuple[str, ...]:
     """Subjects of streams that may be, or cover, a parking subject; computed once per view."""
     captured = (one for info in view.snapshot.streams.values() for one in info["config"].get("subjects") or ())
     return tuple(one for one in captured if one.startswith(("*", ">")) or is_parking_subject(one))
 
 
-def _then(queue: Config, done: Sequence[Step]) -> Config:
+def _patched_queue(queue: Config, done: Sequence[Step]) -> Config:
     """The queue as these steps leave it."""
     return reduce(lambda config, step: patched(config, {**step.set, **dict.fromkeys(step.unset)}), done, queue)

@@ -27,23 +27,23 @@ REPLICAS = "queue_replicas"
 """Not a field of any file: how many replicas the work-queue stream has, and shall have."""
 
 
-def live(address: Address, snapshot: Snapshot) -> Config:
+def live_replicas(address: Address, snapshot: Snapshot) -> Config:
     """The live number; a single replica is the server's default, and is left out."""
-    own = _own(address, snapshot)
-    return {REPLICAS: own} if own and own > 1 else {}
+    replicas = _queue_replicas(address, snapshot)
+    return {REPLICAS: replicas} if replicas and replicas > 1 else {}
 
 
-def wanted(address: Address, context: Context) -> Config:
+def wanted_replicas(address: Address, context: Context) -> Config:
     """At least as many as the source has, or will have. If nobody understands the record, it is left alone, and so is
     its queue."""
-    own = _own(address, context.snapshot) if context.snapshot else None
+    own = _queue_replicas(address, context.snapshot) if context.snapshot else None
     if own is None or context.parent is None or not _is_current(address, context):
         return {REPLICAS: own} if own and own > 1 else {}
     most = max(own, int(context.parent.config.get("num_replicas", 1)))
     return {REPLICAS: most} if most > 1 else {}
 
 
-def _own(address: Address, snapshot: Snapshot) -> int | None:
+def _queue_replicas(address: Address, snapshot: Snapshot) -> int | None:
     info = snapshot.streams.get(stream_name(*address.names))
     return int(info["config"].get("num_replicas", 1)) if info else None
 

@@ -12,7 +12,7 @@ from reconciler.kinds.effects import dependants
 from reconciler.kinds.elastic_group import queue_stream, recreation_cost, recreation_steps, removal
 from reconciler.kinds.elastic_group.effects import EFFECTS
 from reconciler.kinds.elastic_group.filters import bad_partitioning_filter, mappings_with_several_filters, whole_subject
-from reconciler.kinds.elastic_group.immutable import QUEUE, fixed
+from reconciler.kinds.elastic_group.immutable import QUEUE, fixed_fields
 from reconciler.kinds.elastic_group.queue_rules import (
     group_resuming,
     queue_differs,
@@ -43,36 +43,34 @@ def elastic_group_change(change: Change, view: View) -> Iterator[Finding]:
     Instead: consent to the new value when the owners of the members are ready to restart them; on a work queue or an
     interest stream, stop what publishes first, and follow those steps.
     """
-    why = recreation_cost.unknowable(change, view)
-    lost = (
-        change.intent is not None and recreation_steps.queue(change, view) is None
+    obstacle = recreation_cost.recreation_obstacle(change, view)
+    is_queue_gone = (
+        change.intent is not None and recreation_steps.queue_info(change, view) is None
     )  # also where a record is back already
-    if why and (lost or (change.live is None and recreation_steps.stands(change, view))):
-        message = f"recreating the group was interrupted, and cannot be finished: {why.reason}"
-        yield Finding(outcome=Outcome.REFUSED, fix=why.fix, message=message)
+    if obstacle and (is_queue_gone or (change.live is None and recreation_steps.has_old_queue(change, view))):
+        message = f"recreating the group was interrupted, and cannot be finished: {obstacle.reason}"
+        yield Finding(outcome=Outcome.REFUSED, fix=obstacle.fix, message=message)
         return
     if change.live is None or not shared.is_current(change):
         return
-    for field in (fields := fixed(change)):
-        if why:
-            message = (
-                f"{field} of an elastic group cannot change in place, and the group cannot be recreated: {why.reason}"
-            )
-            yield Finding(outcome=Outcome.REFUSED, path=field, fix=why.fix, message=message)
+    for field in (fields := fixed_fields(change)):
+        if obstacle:
+            message = f"{field} of an elastic group cannot change in place, and the group cannot be recreated: {obstacle.reason}"
+            yield Finding(outcome=Outcome.REFUSED, path=field, fix=obstacle.fix, message=message)
         else:
-            yield _replaced(change, view, field, is_first=field == fields[0])
+            yield _replacement_finding(change, view, field, is_first=field == fields[0])
 
 
-def _replaced(change: Change, view: View, field: str, *, is_first: bool) -> Finding:
-    lost = recreation_cost.costs(change, view)
-    what = f"Apply can recreate it: {lost.in_words()}" if is_first else "It changes when the group is recreated"
+def _replacement_finding(change: Change, view: View, field: str, *, is_first: bool) -> Finding:
+    costs = recreation_cost.costs(change, view)
+    way = f"Apply can recreate it: {costs.in_words()}" if is_first else "It changes when the group is recreated"
     return Finding(
         outcome=Outcome.REPLACES,
         path=field,
         to=change.becomes(field),
         fix=f"consent to the new {field} when the owners of its members are ready to restart them",
-        quantities=lost.quantities,
-        message=f"{field} of an elastic group cannot change in place. {what}",
+        quantities=costs.quantities,
+        message=f"{field} of an elastic group cannot change in place. {way}",
     )
 
 
@@ -83,7 +81,7 @@ def group_type_change(change: Change, view: View) -> Found:
 
     Instead: declare the elastic group under another name; it processes again what the stream retains.
     """
-    return group_steps.other_type(change, view, "static_group", "static")
+    return group_steps.other_type_finding(change, view, "static_group", "static")
 
 
 @rule("EG103", "queue-name-taken", on=(Action.CREATE,), needs=("neighbours",), err_code=10058)
@@ -97,30 +95,36 @@ def queue_name_taken(change: Change, view: View) -> Found:
     stream, group = change.address.names
     name = queue_stream.stream_name(stream, group)
     if Address.of("stream", name) in view.desired:
-        return _taken(f"this topology declares a plain stream {name}, which is the name of the group's own queue")
+        return _name_taken_finding(
+            f"this topology declares a plain stream {name}, which is the name of the group's own queue"
+        )
     info = view.snapshot.streams.get(name)
     if info is None or not change.desired or change.intent:
         return None  # while it is recreated, the stream is its own old queue
-    if removal.has_stopped(info["config"]):
-        return _taken(
+    if removal.has_stopped_copying(info["config"]):
+        return _name_taken_finding(
             f"stream {name} is left of a removal that was interrupted",
             f"list {change.address} under `removed` once more, then declare it again",
         )
     differing = queue_stream.deviations(info["config"], stream, change.desired.config)
-    return _taken(f"stream {name} already exists and differs in {', '.join(differing)}") if differing else None
+    return (
+        _name_taken_finding(f"stream {name} already exists and differs in {', '.join(differing)}")
+        if differing
+        else None
+    )
 
 
-def _taken(message: str, fix: str = "choose another group name, or remove that stream") -> Finding:
+def _name_taken_finding(message: str, fix: str = "choose another group name, or remove that stream") -> Finding:
     return Finding(outcome=Outcome.REFUSED, message=message, fix=fix)
 
 
-def _on_its_queue(change: Change, view: View) -> list[Address]:
+def _readers_of_queue(change: Change, view: View) -> list[Address]:
     """Consumers and copies of the queue that belong to no member."""
     return dependants.everybody(queue_stream.stream_name(*change.address.names), view)
 
 
 RULES = (
-    *falling_on(_on_its_queue, (elastic_group_change, queue_outlives_source)),
+    *falling_on(_readers_of_queue, (elastic_group_change, queue_outlives_source)),
     group_type_change,
     queue_name_taken,
     queue_differs,

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.elastic_group.immutable import fixed
+from reconciler.kinds.elastic_group.immutable import fixed_fields
 from reconciler.kinds.elastic_group.queue_stream import stream_name
 from reconciler.model.wire.questions import QueuedFrom
 
@@ -14,7 +14,7 @@ from reconciler.model.wire.questions import QueuedFrom
 def questions(change: Change) -> Iterator[QueuedFrom]:
     """How much of the queue its source has dropped, asked if the group is to be recreated or already is being
     recreated."""
-    if change.action in (Action.UPDATE, Action.REPLACE) and (change.intent or fixed(change)):
+    if change.action in (Action.UPDATE, Action.REPLACE) and (change.intent or fixed_fields(change)):
         yield _question(change)
 
 
@@ -22,7 +22,7 @@ def _question(change: Change) -> QueuedFrom:
     return QueuedFrom(stream=stream_name(*change.address.names), source=change.address.stream)
 
 
-def gone(change: Change, view: View) -> int | None:
+def messages_gone(change: Change, view: View) -> int | None:
     """How many of the queued messages the source no longer holds, at most; None: nobody could tell."""
     answer = view.facts.get(_question(change))
     return int(answer["gone"]) if isinstance(answer, Mapping) else None

@@ -21,12 +21,12 @@ def questions(change: Change) -> list[MessagesFrom]:
     return [MessagesFrom(stream=queue, start=1, filter=f"*.{one}") for one in meets(*_filters(change))]
 
 
-def unmatched(change: Change, queued: int, view: View) -> Amount:
+def unmatched_messages(change: Change, queued: int, view: View) -> Amount:
     """How many of the queued messages no filter matches any more."""
     if not leaves_out(change):
         return exactly(0)
-    answers = [view.facts.get(one) for one in questions(change)]
-    staying = [int(one["messages"]) for one in answers if isinstance(one, Mapping) and "messages" in one]
+    answers = [view.facts.get(answer) for answer in questions(change)]
+    staying = [int(answer["messages"]) for answer in answers if isinstance(answer, Mapping) and "messages" in answer]
     return exactly(max(0, queued - sum(staying))) if len(staying) == len(answers) else Amount(0, queued)
 
 
@@ -46,8 +46,8 @@ def _filters(change: Change) -> tuple[Sequence[str], Sequence[str]]:
     """Filters of the group before and after; none if it did not exist before, or is not wanted."""
     if not (change.live and change.desired):
         return (), ()
-    return _of(change.live.config), _of(change.desired.config)
+    return _filters_of(change.live.config), _filters_of(change.desired.config)
 
 
-def _of(group: Config) -> list[str]:
+def _filters_of(group: Config) -> list[str]:
     return [one["src"] for one in transforms(group)]

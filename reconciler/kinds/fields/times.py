@@ -28,9 +28,8 @@ def utc(text: str) -> str:
 
 
 def moment(text: str) -> datetime:
-    """A time of the server's, as precise as a datetime can be: to the microsecond."""
-    seconds, _, fraction = text.removesuffix("Z").partition(".")
-    return datetime.fromisoformat(f"{seconds}.{fraction[:6]:0<6}+00:00")
+    """A time as a server prints it, to the microsecond. Its clock speaks UTC; what a client wrote keeps its offset."""
+    return datetime.fromisoformat(text).astimezone(UTC)
 
 
 def before(text: str, nanoseconds: int) -> str:

@@ -3,14 +3,16 @@ metadata keys that belong to the server."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
+
+from pydantic import BaseModel
 
 from reconciler.changes.change import Change
 from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.fields.known import YoungValue
+from reconciler.kinds.fields.known import unknown_fields, unknown_values
 from reconciler.model.resource import Config
 from reconciler.model.wire.version import Version
 
@@ -43,12 +45,9 @@ STRICT = Version(2, 12)
 """From this version on, servers refuse fields that they do not know, unless configured otherwise; before, they drop
 them."""
 
-UnknownFields = Callable[[Config, Version], list[str]]
-UnknownValues = Callable[[Config, Version], list[YoungValue]]
 
-
-def too_young(family: str, unknown_fields: UnknownFields, unknown_values: UnknownValues) -> Rule:
-    """The 401 of a family: a field or value that the target's version does not know."""
+def too_young(family: str, model: type[BaseModel]) -> Rule:
+    """The 401 of a family: a field or value of its model that the target's version does not know."""
 
     def judge(change: Change, view: View) -> Found:
         """The target's nats-server version does not know a field or value that the file uses.
@@ -61,10 +60,10 @@ def too_young(family: str, unknown_fields: UnknownFields, unknown_values: Unknow
         return list(_findings(change.desired.sent if change.desired else {}, view.target.version))
 
     def _findings(config: Config, version: Version) -> Iterator[Finding]:
-        for path in unknown_fields(config, version):
+        for path in unknown_fields(model, config, version):
             message = f"nats-server {version.short} does not know {path}, and {_reaction_in_words(version)}"
             yield replace(_finding_about_version(path, message), reaction=None if version >= STRICT else Reaction.DROPS)
-        for young in unknown_values(config, version):
+        for young in unknown_values(model, config, version):
             yield _finding_about_version(
                 young.path,
                 f"{young.path} `{young.value}` needs nats-server {young.since.major}.{young.since.minor}, and this server is "

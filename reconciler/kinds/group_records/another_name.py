@@ -14,34 +14,34 @@ from reconciler.kinds.fields.words import listed
 from reconciler.model.resource import Address
 
 
-def recipe(asked: Renaming) -> list[str]:
+def recipe(renaming: Renaming) -> list[str]:
     """Steps that move the members to a new group, which does not know what the old one has processed."""
-    return RECIPES.get((asked.old.kind, asked.retention), _again)(asked)
+    return RECIPES.get((renaming.old.kind, renaming.retention), _recipe_from_start)(renaming)
 
 
-def _again(asked: Renaming) -> list[str]:
-    old, new = asked.old, asked.new
+def _recipe_from_start(renaming: Renaming) -> list[str]:
+    old, new = renaming.old, renaming.new
     return [
-        f"Stop the members of {old.name} when nothing waits for them any more: {shown(old)}",
+        f"Stop the members of {old.name} when nothing waits for them any more: {show_command(old)}",
         f"Declare {new.name} with those members, and apply. It starts with everything that {old.stream} holds, so its members "
         f"process again what {old.name} has processed of that. Start them with the new name when they are ready for that.",
     ]
 
 
-def _through_an_empty_stream(asked: Renaming) -> list[str]:
-    old, new = asked.old, asked.new
+def _through_an_empty_stream(renaming: Renaming) -> list[str]:
+    old, new = renaming.old, renaming.new
     return [
-        *emptied(asked),
+        *emptying_steps(renaming),
         f"Declare {new.name} with those members, and apply. Start them with the new name.",
-        f"Publish again only {_later(asked)}after the next step{_copying(asked)}. Both groups get what is published before, and "
-        f"what then waits in the queue of {old.name} is deleted with it.{_counted(asked)}",
+        f"Publish again only {_delay(renaming)}after the next step{_copying(renaming)}. Both groups get what is published before, and "
+        f"what then waits in the queue of {old.name} is deleted with it.{_reader_count_clause(renaming)}",
     ]
 
 
-def _one_after_the_other(asked: Renaming) -> list[str]:
-    old, new = asked.old, asked.new
+def _one_after_the_other(renaming: Renaming) -> list[str]:
+    old, new = renaming.old, renaming.new
     return [
-        f"Stop the members of {old.name} when nothing is in flight any more: {shown(old)}. What waits stays in {old.stream}, and "
+        f"Stop the members of {old.name} when nothing is in flight any more: {show_command(old)}. What waits stays in {old.stream}, and "
         "so does what is published meanwhile.",
         f"Declare {new.name} with those members, and apply.",
         f"Start them with the new name after the next step: until then the server refuses consumers whose filters overlap with "
@@ -58,76 +58,76 @@ RECIPES: Mapping[tuple[str, str], Callable[[Renaming], list[str]]] = {
 again."""
 
 
-def declared_again(asked: Renaming) -> str:
+def redeclaration_recipe(renaming: Renaming) -> str:
     """The way of an elastic group to settings that it cannot take, if it cannot be recreated at its position either. It
     keeps its name."""
-    group = asked.old
+    group = renaming.old
     removal = f"Write removed: [{{address: {group}, reason: …}}] instead of its declaration, and apply."
-    if asked.retention == "limits":
+    if renaming.retention == "limits":
         steps = [
-            f"Stop the members of {group.name} when nothing waits for them any more: {shown(group)}",
+            f"Stop the members of {group.name} when nothing waits for them any more: {show_command(group)}",
             removal,
             f"Declare it again with the new settings, and apply. It starts with everything that {group.stream} holds, so its members "
             "process that again. Start them when they are ready for that.",
         ]
     else:
-        after = f" only {later}after the removal" if (later := _later(asked)) else ""
+        after = f" only {later}after the removal" if (later := _delay(renaming)) else ""
         steps = [
-            *emptied(asked),
+            *emptying_steps(renaming),
             removal,
             "Declare it again with the new settings, and apply. Start its members.",
-            f"Publish again{after}{_copying(asked)}.{_counted(asked)}",
+            f"Publish again{after}{_copying(renaming)}.{_reader_count_clause(renaming)}",
         ]
     return "remove it, and declare it again:\n" + "\n".join(
         f"  {number}. {text}" for number, text in enumerate(steps, 1)
     )
 
 
-def emptied(asked: Renaming) -> list[str]:
+def emptying_steps(renaming: Renaming) -> list[str]:
     """Steps after which neither the stream nor the queue of an elastic group holds a message that the group takes."""
-    old, new, stream = asked.old, asked.new, asked.old.stream
-    filters = [one["filter"] for one in asked.live.get("partitioning_filters") or ()]
+    old, new, stream = renaming.old, renaming.new, renaming.old.stream
+    filters = [filter_["filter"] for filter_ in renaming.live.get("partitioning_filters") or ()]
     messages = f"messages on {listed(filters)}" if filters else "messages"
-    kept = (
+    leftovers = (
         " This server may keep messages there forever: those that two queues copied at once. If some stay, the members of "
         f"{new.name} process them again."
     )
     return [
-        f"Stop what publishes to {stream}. When nothing waits for the members of {old.name} any more, stop them: {shown(old)}",
+        f"Stop what publishes to {stream}. When nothing waits for the members of {old.name} any more, stop them: {show_command(old)}",
         f"Wait until {stream} holds no {messages} (nats stream subjects {stream}): {new.name} copies what it finds there, and its "
-        f"members would process it again.{kept if _is_counted_on(asked) else ''}",
+        f"members would process it again.{leftovers if _is_counted_on(renaming) else ''}",
     ]
 
 
-def shown(group: Address) -> str:
+def show_command(group: Address) -> str:
     """The command that shows what waits for the members of a group."""
     return f"reconciler groups show {group.stream}/{group.name}"
 
 
-def _copying(asked: Renaming) -> str:
+def _copying(renaming: Renaming) -> str:
     """An interest stream drops what is published while no queue copies from it. A work queue keeps it."""
-    if asked.retention != "interest":
+    if renaming.retention != "interest":
         return ""
-    queue = "-".join(asked.new.names)
-    return f", and when {queue} copies from {asked.new.stream} (nats stream info {queue} says when it last did)"
+    queue = "-".join(renaming.new.names)
+    return f", and when {queue} copies from {renaming.new.stream} (nats stream info {queue} says when it last did)"
 
 
 COUNTED_ON = 20
 """Seconds. Servers before 2.14 count what a deleted queue copied with as a reader of the work queue for 10 seconds more."""
 
 
-def _is_counted_on(asked: Renaming) -> bool:
-    return asked.retention == "workqueue" and asked.version < V2_14
+def _is_counted_on(renaming: Renaming) -> bool:
+    return renaming.retention == "workqueue" and renaming.version < V2_14
 
 
-def _later(asked: Renaming) -> str:
-    return f"{COUNTED_ON} seconds " if _is_counted_on(asked) else ""
+def _delay(renaming: Renaming) -> str:
+    return f"{COUNTED_ON} seconds " if _is_counted_on(renaming) else ""
 
 
-def _counted(asked: Renaming) -> str:
-    if not _is_counted_on(asked):
+def _reader_count_clause(renaming: Renaming) -> str:
+    if not _is_counted_on(renaming):
         return ""
-    stream = asked.old.stream
+    stream = renaming.old.stream
     return (
         f" Until then this server counts the deleted queue as a reader of {stream}, and {stream} forever keeps what the new "
         "queue copies."

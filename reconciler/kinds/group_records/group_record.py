@@ -100,6 +100,21 @@ BUCKET_SHAPE: Config = {
 """What the reference creates its buckets with; everything else has its default."""
 
 
+def members(config: Config) -> list[str]:
+    """The members of a group, plain or mapped, in the order they have there."""
+    return list(config.get("members") or config.get("member_mappings") or ())
+
+
+def durable(group: str, member: str) -> str:
+    """The name of the consumer that a member of a static group has on its stream."""
+    return f"{group}-{member}"
+
+
+def durables(group: str, config: Config) -> list[str]:
+    """The names of the consumers that members of a static group have on its stream."""
+    return [durable(group, member) for member in members(config)]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
     """A record as read: its meaning (config, canonical) and its spelling (raw)."""
@@ -124,13 +139,13 @@ def split_key(text: str) -> tuple[str, str] | None:
     return (stream, group) if dot and stream and group else None
 
 
-def found(names: tuple[str, str], entry: Entry) -> Record:
+def record_of(names: tuple[str, str], entry: Entry) -> Record:
     """The record of the group of this name. If no client accepts the name as a key, the record is broken."""
-    wrong = next((name for name in names if not NAME.fullmatch(name)), None)
-    if wrong is None:
+    bad_name = next((name for name in names if not NAME.fullmatch(name)), None)
+    if bad_name is None:
         return read(entry)
-    why = f"`{wrong}` cannot be part of a key, so no member ever finds it"
-    return replace(read(entry), config={}, legacy=(), broken=why)
+    reason = f"`{bad_name}` cannot be part of a key, so no member ever finds it"
+    return replace(read(entry), config={}, legacy=(), broken=reason)
 
 
 @lru_cache(maxsize=1 << 13)
@@ -144,14 +159,14 @@ def read(entry: Entry) -> Record:
         return Record(config={}, raw={}, revision=entry.revision, broken="its text is not JSON")
     if not isinstance(raw, dict):
         return Record(config={}, raw={}, revision=entry.revision, broken="it is not a JSON object")
-    if wrong := wrong_shape(raw):
-        return Record(config={}, raw=raw, revision=entry.revision, broken=wrong)
-    legacy = tuple(sorted(LEGACY_KEYS & raw.keys() - _harmless(raw)))
+    if shape_error := wrong_shape(raw):
+        return Record(config={}, raw=raw, revision=entry.revision, broken=shape_error)
+    legacy = tuple(sorted(LEGACY_KEYS & raw.keys() - _harmless_keys(raw)))
     return Record(config=canonical(raw), raw=raw, revision=entry.revision, legacy=legacy)
 
 
-def _harmless(raw: Mapping[str, Json]) -> set[str]:
-    """Nobody ever applied the `filter` of everything in an old static record."""
+def _harmless_keys(raw: Mapping[str, Json]) -> set[str]:
+    """Historic keys without effect: no version applied the `filter` of everything in an old static record."""
     return {"filter"} if raw.get("filter") in ("", ">", None) and "partitioning_wildcards" not in raw else set()
 
 

@@ -13,16 +13,16 @@ from reconciler.changes.view import View
 from reconciler.kinds.effects.unprocessed import undelivered
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import amount, few, some
-from reconciler.kinds.group_records.group_record import key
+from reconciler.kinds.group_records.group_record import durables, key, members
 from reconciler.kinds.group_records.group_steps import hindrance
-from reconciler.kinds.group_records.membership_rules import refused
+from reconciler.kinds.group_records.membership_rules import refusal
 from reconciler.kinds.subjects.subjects import collide, is_valid
-from reconciler.model.resource import Config, Json
+from reconciler.model.resource import Json
 
 
 def is_current(change: Change) -> bool:
     """The live record can be understood, so its differences mean something."""
-    state = change.live.state if change.live else {}
+    state = change.info
     return not (state.get("broken") or state.get("legacy"))
 
 
@@ -44,9 +44,9 @@ def unreadable(family: str, queue: str = "") -> Rule:
 
         Instead: migrate it in a planned stop of its members; until then leave the group as it is.
         """
-        state = change.live.state if change.live else {}
+        state = change.info
         if state.get("broken"):
-            return refused(
+            return refusal(
                 "",
                 f"the record of this group cannot be understood: {state['broken']}",
                 "repair or delete the record, with all members stopped",
@@ -57,8 +57,8 @@ def unreadable(family: str, queue: str = "") -> Rule:
             if change.action is Action.UPDATE and queue and change.was(queue) == "missing":
                 name = "-".join(change.address.names)
                 said = f"its queue {name} is gone, and apply does not create it: {form}"
-                return refused("", said, f"{way_out}; then apply creates {name}")
-            return refused("", f"{form}; running instances would end if it were rewritten", way_out)
+                return refusal("", said, f"{way_out}; then apply creates {name}")
+            return refusal("", f"{form}; running instances would end if it were rewritten", way_out)
         return None
 
     return rule(f"{family}509", "record-not-current", on=(Action.UPDATE, Action.DELETE), needs=("live",))(judge)
@@ -79,70 +79,60 @@ def unwritable(family: str, bucket: str) -> Rule:
         """
         info = view.snapshot.streams.get(f"KV_{bucket}")
         found = hindrance(info["config"], bucket, key(*change.address.names)) if info else None
-        return refused("", *found) if found else None
+        return refusal("", *found) if found else None
 
     on = (Action.CREATE, Action.UPDATE, Action.REPLACE, Action.DELETE)
     return rule(f"{family}546", "bucket-takes-no-record", on=on, needs=("live",), reaction=Reaction.REFUSES)(judge)
 
 
-def _queue_goes(change: Change, view: View) -> tuple[str, dict[str, int | Amount]] | None:
+def _queue_loss(change: Change, view: View) -> tuple[str, dict[str, int | Amount]] | None:
     queue = "-".join(change.address.names)
     info = view.snapshot.streams.get(queue, {})
     queued = info.get("state", {}).get("messages", 0)
     if not queued:
         return None
-    said, quantities = f"this deletes its stream {queue} with {some(queued, 'queued message')}", {"queued": queued}
+    message, quantities = f"this deletes its stream {queue} with {some(queued, 'queued message')}", {"queued": queued}
     if unfinished := _in_flight(view.snapshot.consumers.get(queue, {}).values()):
-        said += f", {some(unfinished)} of them delivered and not acknowledged"
+        message += f", {some(unfinished)} of them delivered and not acknowledged"
         quantities["unacknowledged"] = unfinished
-    if retention := _deleting(change.address.stream, view):
+    if retention := _deleting_retention(change.address.stream, view):
         unless = " and nobody else wants" if retention == "interest" else ""
         is_late = view.target.version >= V2_14
-        said += (
+        message += (
             f": no member of it processes them any more, and {change.address.stream} deletes what is copied from it{unless}"
             f"{', at the latest when publishers pause' if is_late else ''} ({retention} retention)"
         )
         quantities["messages"] = Amount(0, queued) if is_late else queued
-    return said, quantities
+    return message, quantities
 
 
-def _deleting(stream: str, view: View) -> str:
+def _deleting_retention(stream: str, view: View) -> str:
     """The retention of a stream that deletes what a group has copied; empty where it keeps that."""
     retention = str(view.snapshot.streams.get(stream, {}).get("config", {}).get("retention", "limits"))
     return "" if retention == "limits" else retention
 
 
-def _positions_go(change: Change, view: View) -> tuple[str, dict[str, int | Amount]] | None:
+def _position_loss(change: Change, view: View) -> tuple[str, dict[str, int | Amount]] | None:
     """The stream keeps the messages that a static group divides; only the members' durables know how far the members
     have come."""
-    there = view.snapshot.consumers.get(change.address.stream, {})
-    names = {name for name in durables(change.address.name, _live(change)) if name in there}
-    theirs = [there[name] for name in names]
-    left = total(undelivered(change.address.stream, one, view) for one in theirs)
-    unfinished = _in_flight(theirs)
-    if not (left.most or unfinished):
+    infos = view.snapshot.consumers.get(change.address.stream, {})
+    names = {name for name in durables(change.address.name, change.live.config if change.live else {}) if name in infos}
+    own_infos = [infos[name] for name in names]
+    undelivered_messages = total(undelivered(change.address.stream, info, view) for info in own_infos)
+    unfinished = _in_flight(own_infos)
+    if not (undelivered_messages.most or unfinished):
         return None
-    which = f"{amount(left, 'message')} not delivered yet, {some(unfinished)} not acknowledged"
-    said = f"this deletes its members' consumers with their positions: {which}"
-    quantities: dict[str, int | Amount] = {"undelivered": left, "unacknowledged": unfinished}
-    if _deleting(change.address.stream, view) == "interest":
-        is_shared = there.keys() > names or view.snapshot.copiers.get(change.address.stream)
-        wanted = total((left, exactly(unfinished)))
-        dropped = Amount(0, wanted.most) if is_shared else wanted
+    counts = f"{amount(undelivered_messages, 'message')} not delivered yet, {some(unfinished)} not acknowledged"
+    message = f"this deletes its members' consumers with their positions: {counts}"
+    quantities: dict[str, int | Amount] = {"undelivered": undelivered_messages, "unacknowledged": unfinished}
+    if _deleting_retention(change.address.stream, view) == "interest":
+        is_shared = infos.keys() > names or view.snapshot.copiers.get(change.address.stream)
+        unprocessed = total((undelivered_messages, exactly(unfinished)))
+        dropped = Amount(0, unprocessed.most) if is_shared else unprocessed
         unless = ", those that no other consumer wants" if is_shared else ""
-        said += f"; {change.address.stream} deletes {amount(dropped)} of them (interest retention){unless}"
+        message += f"; {change.address.stream} deletes {amount(dropped)} of them (interest retention){unless}"
         quantities["dropped"] = dropped
-    return said, quantities
-
-
-def durables(group: str, config: Config) -> Iterator[str]:
-    """The names of the consumers that members of a static group have on its stream."""
-    for member in config.get("members") or config.get("member_mappings") or ():
-        yield f"{group}-{member}"
-
-
-def _live(change: Change) -> Config:
-    return change.live.config if change.live else {}
+    return message, quantities
 
 
 def _in_flight(consumers: Iterable[Mapping[str, Json]]) -> int:
@@ -161,10 +151,10 @@ def deletion(family: str) -> Rule:
 
         Instead: let the members process the queue first, or `forget:` the group, which leaves it as it is.
         """
-        members = change.was("members") or list(change.was("member_mappings") or ())
-        lost = (_queue_goes if family == "EG" else _positions_go)(change, view)
+        names = members(change.live.config if change.live else {})
+        lost = (_queue_loss if family == "EG" else _position_loss)(change, view)
         said, quantities = lost or ("", {})
-        ends = f"its members stop consuming: {few(members)}" if members else ""
+        ends = f"its members stop consuming: {few(names)}" if names else ""
         if said or ends:
             message = "; ".join(filter(None, (said, ends)))
             yield Finding(outcome=Outcome.WARNS, quantities=quantities, message=message)
@@ -187,15 +177,15 @@ def unusable_filters(family: str, field: str) -> Rule:
         for index, one in enumerate(filters):
             path = f"{field}[{index}]"
             if not is_valid(one):
-                yield refused(
+                yield refusal(
                     path, f"`{one}` is not a valid subject", "write tokens between single dots, `>` only at the end"
                 )
             elif other := next((earlier for earlier in filters[:index] if collide(one, earlier)), None):
-                yield refused(
+                yield refusal(
                     path, f"filter `{one}` overlaps with `{other}`", "let every subject match only one filter"
                 )
         if len(filters) > 1 and change.becomes("member_mappings"):
-            yield refused(
+            yield refusal(
                 "member_mappings",
                 f"with several {field}, no member of a mapped group can ever consume",
                 "use one filter, or plain members",

@@ -58,7 +58,9 @@ def render_mappings(config: Config) -> dict[str, Json]:
     if not config.keys() & set(MEMBERSHIP):
         rendered["members"] = []
     if mappings := rendered.get("member_mappings"):
-        rendered["member_mappings"] = [{"member": name, "partitions": list(own)} for name, own in mappings.items()]
+        rendered["member_mappings"] = [
+            {"member": name, "partitions": list(partitions)} for name, partitions in mappings.items()
+        ]
     return rendered
 
 

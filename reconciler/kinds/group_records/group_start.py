@@ -12,25 +12,25 @@ from reconciler.model.resource import Config, Json
 from reconciler.model.units import show_quantity
 
 
-def beginning(change: Change, view: View, *, is_told: bool) -> Iterator[Consequence]:
+def start_consequences(change: Change, view: View, *, is_told: bool) -> Iterator[Consequence]:
     """Its filters may match only part of it. A queue that already exists continues where it is. With `is_told`, a rule
     says what it starts with, and asks for consent."""
-    stream, stored = change.address.stream, held(change, view)
-    if not stored or change.action is not Action.CREATE or change.origin or queue_of(change) in view.snapshot.streams:
+    stream, stored = change.address.stream, stored_messages(change, view)
+    if not stored or change.action is not Action.CREATE or change.origin or queue_name(change) in view.snapshot.streams:
         return
     if not is_told:
         yield Consequence(message=f"It starts with what {stream} already holds: {amount(Amount(0, stored), 'message')}")
-    config = change.desired.config if change.desired else {}
-    if waiting := waits_outside(config, stored, int(_state(change, view).get("bytes", 0)), stream):
+    config = change.wanted
+    if waiting := overflow_clause(config, stored, int(_state(change, view).get("bytes", 0)), stream):
         yield Consequence(message=f"Its queue {waiting}")
 
 
-def held(change: Change, view: View) -> int:
+def stored_messages(change: Change, view: View) -> int:
     """How many messages the stream of the group stores."""
     return int(_state(change, view).get("messages", 0))
 
 
-def queue_of(change: Change) -> str:
+def queue_name(change: Change) -> str:
     """The name of the queue that an elastic group has."""
     return "-".join(change.address.names)
 
@@ -40,10 +40,10 @@ def _state(change: Change, view: View) -> Mapping[str, Json]:
     return state
 
 
-def waits_outside(group: Config, messages: int, size: int, stream: str) -> str:
-    """What happens to that many messages of the stream if the group's buffer is smaller; empty if all of them fit."""
+def overflow_clause(group: Config, messages: int, size: int, stream: str) -> str:
+    """A clause about that many messages of the stream if the group's buffer is smaller; empty if all of them fit."""
     most, most_bytes = group.get("max_buffered_msg") or 0, group.get("max_buffered_bytes") or 0
     limits = {some(most, "message"): 0 < most < messages, show_quantity("bytes", most_bytes): 0 < most_bytes < size}
-    if not (bound := " and ".join(said for said, is_short in limits.items() if is_short)):
+    if not (bound := " and ".join(limit for limit, is_short in limits.items() if is_short)):
         return ""
     return f"holds no more than {bound} at a time: the rest waits in {stream}, as long as {stream} stores it"

@@ -25,15 +25,15 @@ class Hindrance(NamedTuple):
 
 def hindrance(config: Config, bucket: str, key: str = ">") -> Hindrance | None:
     """What prevents a record (or any record) from being written to this bucket's stream."""
-    stream, subjects = f"KV_{bucket}", [str(one) for one in config.get("subjects") or ()]
+    stream, subjects = f"KV_{bucket}", [str(subject) for subject in config.get("subjects") or ()]
     if config.get("sealed"):
         fix = f"with all members stopped, recreate stream {stream} and put its records back"
         return Hindrance(f"bucket {bucket} is sealed, so no group record can be written there", fix)
-    if any(is_subset(f"$KV.{bucket}.{key}", one) for one in subjects):
+    if any(is_subset(f"$KV.{bucket}.{key}", subject) for subject in subjects):
         return None
-    heard = ", ".join(subjects[:3]) or "nothing"
+    captured = ", ".join(subjects[:3]) or "nothing"
     fix = f"give stream {stream} the subjects of its bucket again: $KV.{bucket}.>"
-    return Hindrance(f"stream {stream} captures {heard}, so group records cannot be written there", fix)
+    return Hindrance(f"stream {stream} captures {captured}, so group records cannot be written there", fix)
 
 
 def recognise(kind: str, bucket: str, snapshot: Snapshot) -> Iterable[Resource]:
@@ -42,7 +42,7 @@ def recognise(kind: str, bucket: str, snapshot: Snapshot) -> Iterable[Resource]:
         names = group_record.split_key(text)
         if entry.deleted or names is None:
             continue
-        record = group_record.found(names, entry)
+        record = group_record.record_of(names, entry)
         state = {
             "record": record.raw,
             "revision": record.revision,
@@ -52,7 +52,7 @@ def recognise(kind: str, bucket: str, snapshot: Snapshot) -> Iterable[Resource]:
         yield Resource(address=Address(kind, names), config=record.config, state=state)
 
 
-def bucket(change: Change, name: str, view: View) -> Sequence[Step]:
+def bucket_creation(change: Change, name: str, view: View) -> Sequence[Step]:
     """The bucket of the records, in the reference's own shape; one step, however many groups need it."""
     if f"KV_{name}" in view.snapshot.streams:
         return ()
@@ -60,7 +60,7 @@ def bucket(change: Change, name: str, view: View) -> Sequence[Step]:
         "name": f"KV_{name}",
         "subjects": [f"$KV.{name}.>"],
         **group_record.BUCKET_SHAPE,
-        "num_replicas": replicas(view),
+        "num_replicas": bucket_replicas(view),
     }
     return (
         Step(
@@ -74,22 +74,22 @@ def bucket(change: Change, name: str, view: View) -> Sequence[Step]:
     )
 
 
-def replicas(view: View) -> int:
+def bucket_replicas(view: View) -> int:
     """As many as the stream with groups that has the most; nobody adjusts the bucket's own number later."""
     streams = {address.stream for address in view.desired if address.kind.endswith("_group")}
-    wanted = [
-        view.desired[Address.of("stream", s)].config.get("num_replicas", 1)
-        for s in streams
-        if Address.of("stream", s) in view.desired
+    numbers = [
+        view.desired[Address.of("stream", stream)].config.get("num_replicas", 1)
+        for stream in streams
+        if Address.of("stream", stream) in view.desired
     ]
-    return max(wanted, default=1)
+    return max(numbers, default=1)
 
 
-def put(change: Change, bucket_name: str, value: str, view: View) -> Step:
+def record_creation(change: Change, bucket_name: str, value: str, view: View) -> Step:
     """A new record: the key must not exist, or hold the deletion marker that the plan saw."""
-    text = group_record.key(*change.address.names)
-    marker = view.snapshot.entries.get(bucket_name, {}).get(text)
-    step = _entry(change, bucket_name, Call.ENTRY_PUT, f"write the record {text}")
+    key = group_record.key(*change.address.names)
+    marker = view.snapshot.entries.get(bucket_name, {}).get(key)
+    step = _entry(change, bucket_name, Call.ENTRY_PUT, f"write the record {key}")
     bucket_first = (f"create stream/KV_{bucket_name}",)
     return replace(step, value=value, revision=marker.revision if marker else 0, after=bucket_first)
 
@@ -121,7 +121,7 @@ def _entry(change: Change, bucket_name: str, call: Call, effect: str) -> Step:
     )
 
 
-def other_type(change: Change, view: View, kind: str, word: str) -> Found:
+def other_type_finding(change: Change, view: View, kind: str, word: str) -> Found:
     """A group of the same name but the other type is live."""
     other = Address(kind, change.address.names)
     if other not in view.live:

@@ -10,15 +10,14 @@ from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.fields.words import consent_to, few
-from reconciler.kinds.group_records.group_record import MOST_PARTITIONS, NAME
+from reconciler.kinds.group_records.group_record import MOST_PARTITIONS, NAME, durables, members
 from reconciler.kinds.subjects.subjects import LONGEST_NAME, name_problem
 from reconciler.model.resource import Config
 
 LETTERS = "use letters, digits, `_`, `=` and `-`"
-WRITES = (Action.CREATE, Action.UPDATE)
 
 
-def refused(path: str, message: str, fix: str) -> Finding:
+def refusal(path: str, message: str, fix: str) -> Finding:
     """A refusal that no consent lifts; `path` is empty if no field is at fault."""
     return Finding(outcome=Outcome.REFUSED, path=path, message=message, fix=fix)
 
@@ -35,22 +34,21 @@ def bad_name(family: str) -> Rule:
         Instead: choose another name.
         """
         stream, group = change.address.names
-        members = list(change.becomes("members") or change.becomes("member_mappings") or ())
-        for name in [f"{stream}-{group}"] if family == "EG" else [f"{group}-{member}" for member in members]:
+        for name in [f"{stream}-{group}"] if family == "EG" else durables(group, change.wanted):
             if len(name) > LONGEST_NAME and not name_problem(stream):
                 said = f"`{name}` is longer than {LONGEST_NAME} bytes, and servers refuse such a name"
-                yield refused("", said, "use shorter names")
+                yield refusal("", said, "use shorter names")
         named = (("group", group),) if name_problem(stream) else (("stream", stream), ("group", group))
         for what, name in named:  # an impossible stream name is the stream's own error
             if not NAME.fullmatch(name):
-                yield refused("", f"{what} name `{name}` cannot be part of a group's key", LETTERS)
+                yield refusal("", f"{what} name `{name}` cannot be part of a group's key", LETTERS)
         places = {"members": "members[{}]", "member_mappings": "member_mappings[{}].member"}
         for field, path in places.items():
             for index, member in enumerate(change.becomes(field) or ()):
                 if not NAME.fullmatch(member):
-                    yield refused(path.format(index), f"member name `{member}` cannot be a consumer's name", LETTERS)
+                    yield refusal(path.format(index), f"member name `{member}` cannot be a consumer's name", LETTERS)
 
-    return rule(f"{family}542", "bad-group-name", on=WRITES)(judge)
+    return rule(f"{family}542", "bad-group-name")(judge)
 
 
 def bad_membership(family: str) -> Rule:
@@ -64,16 +62,16 @@ def bad_membership(family: str) -> Rule:
 
         Instead: at most as many members as partitions, or mappings that cover each partition once.
         """
-        config = change.desired.config if change.desired else {}
+        config = change.wanted
         partitions = config.get("max_members", 0)
         if partitions < 1:
-            yield refused(
+            yield refusal(
                 "max_members",
                 f"max_members {partitions} is below 1, so the group would have no partition",
                 "choose a number from 1",
             )
         if partitions > MOST_PARTITIONS:
-            yield refused(
+            yield refusal(
                 "max_members",
                 f"max_members {partitions:_} needs far more filters than servers can serve",
                 f"choose a number up to {MOST_PARTITIONS:_}",
@@ -81,12 +79,12 @@ def bad_membership(family: str) -> Rule:
             return
         yield from _named_twice(change)
         if config.get("members") and config.get("member_mappings"):
-            yield refused("member_mappings", "members and member_mappings exclude each other", "keep one of them")
+            yield refusal("member_mappings", "members and member_mappings exclude each other", "keep one of them")
         if change.action is Action.CREATE or change.touches("members", "member_mappings", "max_members"):
             yield from _surplus(config, partitions)
             yield from _coverage(config, partitions)
 
-    return rule(f"{family}543", "bad-membership", on=WRITES)(judge)
+    return rule(f"{family}543", "bad-membership")(judge)
 
 
 def _named_twice(change: Change) -> Iterator[Finding]:
@@ -94,7 +92,7 @@ def _named_twice(change: Change) -> Iterator[Finding]:
     names = [one.member for one in getattr(change.terms, "member_mappings", None) or ()]
     for index, name in enumerate(names):
         if name in names[:index]:
-            yield refused(
+            yield refusal(
                 f"member_mappings[{index}].member", f"member {name} is listed twice", "list its partitions in one place"
             )
 
@@ -103,7 +101,7 @@ def _surplus(config: Config, partitions: int) -> Iterator[Finding]:
     members = sorted(set(config.get("members") or ()), key=lambda name: name.encode())
     if len(members) > partitions > 0:
         idle = ", ".join(members[partitions:][:5])
-        yield refused(
+        yield refusal(
             "members",
             f"{len(members)} members share {partitions} partitions, and {idle} would own none",
             "leave out some members; more partitions need another group, or this one recreated",
@@ -119,21 +117,25 @@ def _coverage(config: Config, partitions: int) -> Iterator[Finding]:
     missing = sorted(set(range(partitions)) - set(owned))
     idle = [member for member, numbers in mappings.items() if not numbers]
     fix = f"give each of the partitions 0 to {partitions - 1} to exactly one member"
-    for numbers, one, many in (
+    for numbers, singular, plural in (
         (outside, "does not exist", "do not exist"),
         (twice, "is given twice", "are given twice"),
         (missing, "is given to nobody", "are given to nobody"),
     ):
         if numbers:
-            which = f"partition {numbers[0]} {one}" if len(numbers) == 1 else f"partitions {_some(numbers)} {many}"
-            yield refused("member_mappings", which, fix)
+            clause = (
+                f"partition {numbers[0]} {singular}"
+                if len(numbers) == 1
+                else f"partitions {_listed_numbers(numbers)} {plural}"
+            )
+            yield refusal("member_mappings", clause, fix)
     if idle:
-        yield refused(
+        yield refusal(
             "member_mappings", f"with these mappings {', '.join(idle)} would own no partition", "leave out that member"
         )
 
 
-def _some(numbers: list[int]) -> str:
+def _listed_numbers(numbers: list[int]) -> str:
     return few([*map(str, numbers)], 10)
 
 
@@ -147,8 +149,8 @@ def emptied(family: str) -> Rule:
         Instead: keep a member; or consent: `allow: [{code: …304, reason: …}]`. To stop managing the membership, leave
         `members` out.
         """
-        had = change.was("members") or change.was("member_mappings")
-        if not had or change.becomes("members") or change.becomes("member_mappings"):
+        before = members(change.live.config) if change.live else []
+        if not before or members(change.wanted):
             return None
         return Finding(
             outcome=Outcome.NEEDS_CONSENT,
@@ -171,7 +173,7 @@ def memberless(family: str) -> Rule:
         """
         elastic = family == "EG"
         said = change.terms.model_fields_set & {"members", "member_mappings"}
-        if change.becomes("members") or change.becomes("member_mappings") or (elastic and not said):
+        if members(change.wanted) or (elastic and not said):
             return None
         return Finding(
             outcome=Outcome.WARNS,

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Annotated, Any, Literal, Self
 
-from reconciler.kinds.elastic_group.queue_stream import start
-from reconciler.kinds.groups.live_group import Group, Member, of_queue, of_record
+from reconciler.kinds.elastic_group.queue_stream import start_sequence
+from reconciler.kinds.groups.live_group import Group, Member, queue_writer, record_writer
 from reconciler.kinds.groups.places import Depths, Located, patterns
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Config
@@ -211,7 +211,7 @@ def summary(group: Group) -> GroupSummary:
     return GroupSummary.of(group, members=tuple(group.owned))
 
 
-def whole(group: Group, depths: Depths | None) -> GroupDetail:
+def detail(group: Group, depths: Depths | None) -> GroupDetail:
     """Everything about one group."""
     broken = group.record.broken
     return GroupDetail.of(
@@ -224,7 +224,7 @@ def whole(group: Group, depths: Depths | None) -> GroupDetail:
         ),
         record=group.record.raw,
         text=group.text if broken else None,
-        written_by=WrittenBy(record=None if broken else of_record(group), queue=of_queue(group)),
+        written_by=WrittenBy(record=None if broken else record_writer(group), queue=queue_writer(group)),
         owners=tuple(group.owners),
         unassigned=tuple(number for number, owner in enumerate(group.owners) if owner is None),
         stalled=_stalled(group, depths),
@@ -255,7 +255,7 @@ def _queue(group: Group) -> QueueState | None:
     return QueueState(
         stream=group.queue_name, missing=group.queue is None and not group.unread, messages=state.get("messages"),
         bytes=state.get("bytes"), consumers=state.get("consumer_count"), lag=lag if group.queue else None,
-        resuming=start(group.queue["config"]) if group.queue else None,
+        resuming=start_sequence(group.queue["config"]) if group.queue else None,
     )  # fmt: skip
 
 
@@ -271,7 +271,7 @@ def _member(member: Member, depths: Depths | None) -> MemberState:
     )  # fmt: skip
 
 
-def place(located: Located, group: Group | None = None, queued: int | None = None) -> KeyPlace:
+def key_place(located: Located, group: Group | None = None, queued: int | None = None) -> KeyPlace:
     """Where a key goes, and which member works there."""
     members = group.members if group else ()
     owner = next((member for member in members if located.partition in member.partitions), None)

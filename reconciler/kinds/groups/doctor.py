@@ -31,7 +31,7 @@ def examine(groups: Iterable[Group], evidence: Evidence) -> Iterator[Diagnostic]
                 yield from check(group, evidence)
 
 
-def account(snapshot: Snapshot, groups: Sequence[Group]) -> Iterator[Diagnostic]:
+def account_findings(snapshot: Snapshot, groups: Sequence[Group]) -> Iterator[Diagnostic]:
     """Findings about no single group: queues without a record, and the buckets."""
     yield from _unread_buckets(snapshot)
     yield from _without_record(snapshot)
@@ -53,7 +53,7 @@ def _without_record(snapshot: Snapshot) -> Iterator[Diagnostic]:
         return
     records = snapshot.entries.get(ELASTIC_BUCKET, {})
     for name, info in sorted(snapshot.streams.items()):
-        origin = _divided(info["config"])
+        origin = _divided_stream(info["config"])
         group = name.removeprefix(f"{origin}-")
         if origin is None or not group or group == name:
             continue
@@ -69,7 +69,7 @@ def _without_record(snapshot: Snapshot) -> Iterator[Diagnostic]:
             )  # fmt: skip
 
 
-def _divided(config: Json) -> str | None:
+def _divided_stream(config: Json) -> str | None:
     """The one stream that a work queue divides into partitions; None if it is not the queue of a group."""
     sources = config.get("sources") or []
     if config.get("retention") != "workqueue" or config.get("subjects") or len(sources) != 1:
@@ -82,8 +82,8 @@ def _divided(config: Json) -> str | None:
 def _hindered_buckets(snapshot: Snapshot) -> Iterator[Diagnostic]:
     for bucket in BUCKETS.values():
         info = snapshot.streams.get(f"KV_{bucket}")
-        if info and (found := hindrance(info["config"], bucket)):
-            yield error("GR152", f"kv_bucket/{bucket}", *found)
+        if info and (obstacle := hindrance(info["config"], bucket)):
+            yield error("GR152", f"kv_bucket/{bucket}", *obstacle)
 
 
 def _bucket_replicas(snapshot: Snapshot, groups: Sequence[Group]) -> Iterator[Diagnostic]:
@@ -100,12 +100,12 @@ def _bucket_replicas(snapshot: Snapshot, groups: Sequence[Group]) -> Iterator[Di
             )  # fmt: skip
 
 
-def questions(groups: Iterable[Group]) -> list[Group]:
+def groups_with_queue(groups: Iterable[Group]) -> list[Group]:
     """Groups with messages in a queue of their own; the server must be asked which partitions hold them."""
     return [group for group in groups if group.queued and not group.unread]
 
 
-def doubts(groups: Iterable[Group]) -> list[Group]:
+def groups_in_doubt(groups: Iterable[Group]) -> list[Group]:
     """Groups for which the server must be asked which message of the source the newest one in the queue was."""
     return [group for group in groups if queue_checks.is_in_doubt(group)]
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
+from reconciler.kinds.elastic_group.movement import owned, owners
 from reconciler.kinds.elastic_group.queue_stream import GO, NET, maker, stream_name
-from reconciler.kinds.fields.times import ZERO
+from reconciler.kinds.fields.times import ZERO, between
 from reconciler.kinds.group_records import group_record
 from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET, PRIORITY_GROUP, STATIC_BUCKET, Record
-from reconciler.kinds.subjects.partitions import assign
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.snapshot import Scope, Snapshot
@@ -22,7 +21,7 @@ JAVA, PYTHON = "orbit.java", "natsio-pcgroups"
 DIFFERENTLY = "nobody known"
 
 
-def of_record(group: Group) -> str:
+def record_writer(group: Group) -> str:
     """The likely writer of the record's spelling."""
     raw = group.record.raw
     if any("-" in name for name in group.record.legacy):
@@ -38,7 +37,7 @@ def of_record(group: Group) -> str:
     return GO
 
 
-def of_queue(group: Group) -> str | None:
+def queue_writer(group: Group) -> str | None:
     """The likely writer of the work-queue stream; `nobody known` if it fits no implementation. None: there is no
     stream."""
     if not group.is_elastic or group.queue is None or group.record.broken:
@@ -74,7 +73,7 @@ class Member:
     @property
     def pin(self) -> Pin | None:
         """The one client that its consumer serves; None if nobody is pinned, or if it has no consumer."""
-        return pin(self.info) if self.info else None
+        return pin_of(self.info) if self.info else None
 
     @property
     def waiting(self) -> int:
@@ -111,7 +110,7 @@ class Group:
     members: tuple[Member, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "owned", _owned(self.config))
+        object.__setattr__(self, "owned", owned(self.config))
         object.__setattr__(self, "members", tuple(self._member(name, own) for name, own in self.owned.items()))
 
     @property
@@ -142,8 +141,7 @@ class Group:
     @property
     def owners(self) -> list[str | None]:
         """The owner of each partition; None: nobody."""
-        by_partition = {number: name for name, numbers in self.owned.items() for number in numbers}
-        return [by_partition.get(number) for number in range(self.partitions)]
+        return owners(self.config)
 
     @property
     def surplus(self) -> list[str]:
@@ -157,7 +155,7 @@ class Group:
         return partitioned if self.is_elastic else list(self.config.get("filters") or ())
 
     def _member(self, name: str, numbers: Sequence[int]) -> Member:
-        consumer = name if self.is_elastic else f"{self.name}-{name}"
+        consumer = name if self.is_elastic else group_record.durable(self.name, name)
         return Member(
             name=name, partitions=tuple(sorted(numbers)), consumer=consumer, info=self.consumers.get(consumer)
         )
@@ -168,29 +166,13 @@ class Group:
         return int(self.queue["state"]["messages"]) if self.is_elastic and self.queue else None
 
 
-def _owned(config: Config) -> dict[str, list[int]]:
-    if members := config.get("members"):
-        return assign(members, config.get("max_members", 0))
-    mappings: Mapping[str, Sequence[int]] = config.get("member_mappings") or {}
-    return {name: list(numbers) for name, numbers in mappings.items()}
-
-
-def pin(info: Info) -> Pin | None:
+def pin_of(info: Info) -> Pin | None:
     """The pinned client, as CONSUMER.INFO and CONSUMER.LIST report it."""
     for group in info.get("priority_groups") or ():
         client, since = group.get("pinned_client_id"), group.get("pinned_ts", ZERO)
         if client and group.get("group") == PRIORITY_GROUP:
-            return Pin(client, since, _nanoseconds(since, info.get("ts", since)))
+            return Pin(client, since, max(between(since, info.get("ts", since)), 0))
     return None
-
-
-def _nanoseconds(since: str, now: str) -> int:
-    seconds = (_moment(now) - _moment(since)).total_seconds()
-    return max(int(seconds * 1_000_000_000), 0)
-
-
-def _moment(text: str) -> datetime:
-    return datetime.fromisoformat(text).astimezone(UTC)
 
 
 def groups(snapshot: Snapshot) -> list[Group]:
@@ -204,7 +186,9 @@ def _groups(snapshot: Snapshot) -> Iterator[Group]:
             names = group_record.split_key(text)
             if names is None or entry.deleted:
                 continue
-            yield _group(snapshot, type_, names, group_record.found(names, entry), entry.value.decode(errors="replace"))
+            yield _group(
+                snapshot, type_, names, group_record.record_of(names, entry), entry.value.decode(errors="replace")
+            )
 
 
 def refreshed(group: Group, snapshot: Snapshot) -> Group:

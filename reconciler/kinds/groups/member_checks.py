@@ -9,7 +9,7 @@ from reconciler.kinds.elastic_group.queue_stream import GO
 from reconciler.kinds.fields.words import few, in_words, some, verb
 from reconciler.kinds.group_records.group_record import PRIORITY_GROUP
 from reconciler.kinds.groups.finding import Evidence, error, warning
-from reconciler.kinds.groups.live_group import Group, Member, of_record
+from reconciler.kinds.groups.live_group import Group, Member, record_writer
 from reconciler.kinds.groups.record_checks import is_of_joiners
 from reconciler.kinds.subjects.filters import named_filters
 from reconciler.model.diagnostic import Diagnostic
@@ -31,7 +31,7 @@ def absent(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
         if member.info is None and group.queue is not None and member.partitions:
             yield warning(
                 "GR140", group.address,
-                f"member {member.name} has no consumer: no instance of it consumes{_waiting(group, member, evidence)}"
+                f"member {member.name} has no consumer: no instance of it consumes{_waiting_clause(group, member, evidence)}"
                 + ("" if group.is_elastic else ". One that starts gets all that is stored in its partitions, processed before or not"),
                 f"start an instance of {member.name}"
                 + (", or remove it from the members: the others get its partitions" if group.is_elastic else ""),
@@ -41,14 +41,14 @@ def absent(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
 def unpinned(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
     """GR141: a member's consumer serves no client. Pulls that only wait for a first message are no finding."""
     for member in group.members:
-        if member.info is None or member.pin is not None or _old_group(member) or _is_ready(member):
+        if member.info is None or member.pin is not None or _has_old_priority_group(member) or _is_ready(member):
             continue
         pulls = f"{some(member.waiting, 'pull')} {verb(member.waiting, 'wait')} there and none is served"
         step_down = f"reconciler groups step-down {group.stream}/{group.name} {member.name}"
         yield warning(
             "GR141", group.address,
             f"consumer {member.consumer} of member {member.name} serves no client: "
-            f"{pulls if member.waiting else 'nobody pulls from it'}{_waiting(group, member, evidence)}",
+            f"{pulls if member.waiting else 'nobody pulls from it'}{_waiting_clause(group, member, evidence)}",
             f"start an instance of {member.name}" + (f", or end a stale pin: {step_down}" if member.waiting else ""),
         )  # fmt: skip
 
@@ -58,7 +58,7 @@ def _is_ready(member: Member) -> bool:
     return member.waiting > 0 and not (member.info or {}).get("num_pending")
 
 
-def _waiting(group: Group, member: Member, evidence: Evidence) -> str:
+def _waiting_clause(group: Group, member: Member, evidence: Evidence) -> str:
     depths = evidence.depths.get(group.address)
     messages = depths.of(member.partitions) if depths else 0
     return (
@@ -85,19 +85,19 @@ def old_priority_group(group: Group, _evidence: Evidence) -> Iterator[Diagnostic
     """GR143: a member's consumer lacks the priority group of current instances. Old and new instances delete each
     other's consumer."""
     for member in group.members:
-        if member.info is not None and _old_group(member):
+        if member.info is not None and _has_old_priority_group(member):
             config = member.info["config"]
-            said = ", ".join(config.get("priority_groups") or ()) or "none"
+            names = ", ".join(config.get("priority_groups") or ()) or "none"
             yield error(
                 "GR143", group.address,
-                f"consumer {member.consumer} has priority group {said} and policy {config.get('priority_policy', 'none')}; "
+                f"consumer {member.consumer} has priority group {names} and policy {config.get('priority_policy', 'none')}; "
                 f"current instances pull with {PRIORITY_GROUP}, pinned: old and new ones delete each other's consumer",
                 "stop all instances, delete that consumer, and start instances of one version"
                 + ("" if group.is_elastic else "; a static member's new consumer starts at its application's deliver policy"),
             )  # fmt: skip
 
 
-def _old_group(member: Member) -> bool:
+def _has_old_priority_group(member: Member) -> bool:
     config = (member.info or {}).get("config", {})
     return (config.get("priority_groups"), config.get("priority_policy")) != ([PRIORITY_GROUP], "pinned_client")
 
@@ -139,11 +139,11 @@ def filters(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
         if member.info is None:
             continue
         live, wanted = _live_filters(member), wanted_filters(group, member)
-        if not consumes_its_own(group, member):
+        if not consumes_own_partitions(group, member):
             yield warning(
                 "GR145", group.address,
                 f"consumer {member.consumer} does not consume what member {member.name} owns: "
-                f"{_listed(live - wanted, 'too much')}{_listed(wanted - live, 'missing')}".rstrip(", ")
+                f"{_listed_subjects(live - wanted, 'too much')}{_listed_subjects(wanted - live, 'missing')}".rstrip(", ")
                 + ". A change of members has not reached it, or another implementation made it",
                 f"check whether an instance of {member.name} still runs, and of which implementation; run only one implementation",
             )  # fmt: skip
@@ -152,9 +152,9 @@ def filters(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
 def mapped_with_filters(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """GR133: mappings together with several filters. The reference names each partition once for every filter; other
     implementations name it once, or once with each filter after it."""
-    if not group.config.get("member_mappings") or len(group.filters) < 2 or of_record(group) != GO:
+    if not group.config.get("member_mappings") or len(group.filters) < 2 or record_writer(group) != GO:
         return
-    if not any(consumes_its_own(group, member) for member in group.members if member.info is not None):
+    if not any(consumes_own_partitions(group, member) for member in group.members if member.info is not None):
         yield error(
             "GR133", group.address,
             "with member_mappings and several filters no member of the reference can consume: the server refuses its consumer (10138)",
@@ -166,23 +166,24 @@ def _live_filters(member: Member) -> set[str]:
     return set(named_filters((member.info or {}).get("config", {})))
 
 
-def consumes_its_own(group: Group, member: Member) -> bool:
-    return _live_filters(member) in (wanted_filters(group, member), _each_behind(group, member))
+def consumes_own_partitions(group: Group, member: Member) -> bool:
+    """Does the member's consumer take exactly what the member owns, in either spelling of filters?"""
+    return _live_filters(member) in (wanted_filters(group, member), _partition_filters(group, member))
 
 
 def wanted_filters(group: Group, member: Member) -> set[str]:
     """The filters as the reference makes them; with mappings it leaves the group's filters out."""
     if group.config.get("member_mappings") and not group.config.get("members"):
         return {f"{number}.>" for number in member.partitions}
-    return _each_behind(group, member)
+    return _partition_filters(group, member)
 
 
-def _each_behind(group: Group, member: Member) -> set[str]:
+def _partition_filters(group: Group, member: Member) -> set[str]:
     """Each partition with each filter, as some implementations also make them with mappings."""
     return {f"{number}.{behind}" for behind in group.filters or [">"] for number in member.partitions}
 
 
-def _listed(subjects: set[str], what: str) -> str:
+def _listed_subjects(subjects: set[str], what: str) -> str:
     return f"{what} {few(sorted(subjects))}, " if subjects else ""
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reconciler.kinds.elastic_group.movement import Owners, moving, owners
+from reconciler.kinds.elastic_group.movement import Owners, moved_partitions, owners
 from reconciler.kinds.fields.words import few, some
+from reconciler.kinds.group_records.group_record import members
 from reconciler.kinds.subjects.partitions import rebalance
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config
@@ -31,14 +32,9 @@ class Unwise(Exception):
         self.message, self.fix = message, fix
 
 
-def names(config: Config) -> list[str]:
-    """The members of a record or file, plain or mapped, in the order they have there."""
-    return list(config.get("members") or config.get("member_mappings") or ())
-
-
-def wished(config: Config, wish: Wish, now: Owners) -> Config:
+def granted_membership(config: Config, wish: Wish, now: Owners) -> Config:
     """The membership as files write it: `members`, or `member_mappings` that give each partition to one of them."""
-    wanted = _wanted(names(config), wish)
+    wanted = _wanted_members(members(config), wish)
     mapped = bool(config.get("member_mappings")) if wish.mapped is None else wish.mapped
     if not mapped:
         return {"members": wanted}
@@ -61,19 +57,19 @@ def mappings(now: Owners, wanted: Sequence[str]) -> list[dict[str, str | list[in
     return [{"member": name, "partitions": numbers} for name, numbers in rebalance(now, wanted).items()]
 
 
-def least(config: Config, now: Owners, wanted: Sequence[str]) -> int | None:
+def least_moves(config: Config, now: Owners, wanted: Sequence[str]) -> int | None:
     """How many partitions would move with mappings; None if the group cannot have any."""
     if len(config.get("partitioning_filters") or ()) > 1:
         return None
-    return len(moving(now, owners({"max_members": len(now), "member_mappings": rebalance(now, wanted)})))
+    return len(moved_partitions(now, owners({"max_members": len(now), "member_mappings": rebalance(now, wanted)})))
 
 
-def _wanted(there: Sequence[str], wish: Wish) -> list[str]:
-    if there_already := [name for name in wish.add if name in there]:
-        raise Unwise(f"{there_already[0]} is already a member", f"the members are {', '.join(there)}")
-    if strangers := [name for name in wish.drop if name not in there]:
-        raise Unwise(f"{strangers[0]} is not a member", f"the members are {', '.join(there) or 'nobody'}")
-    wanted = list(dict.fromkeys(wish.exactly or [*(name for name in there if name not in wish.drop), *wish.add]))
+def _wanted_members(current: Sequence[str], wish: Wish) -> list[str]:
+    if already := [name for name in wish.add if name in current]:
+        raise Unwise(f"{already[0]} is already a member", f"the members are {', '.join(current)}")
+    if strangers := [name for name in wish.drop if name not in current]:
+        raise Unwise(f"{strangers[0]} is not a member", f"the members are {', '.join(current) or 'nobody'}")
+    wanted = list(dict.fromkeys(wish.exactly or [*(name for name in current if name not in wish.drop), *wish.add]))
     if not wanted:
         raise Unwise(
             "no member would be left, and nobody would consume anything from then on",

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from reconciler.kinds.elastic_group.queue_stream import folded, transforms
+from reconciler.kinds.elastic_group.members import has_a_client
+from reconciler.kinds.elastic_group.queue_stream import EVERYTHING, normalised_transforms, transforms
 from reconciler.kinds.fields.words import some
 from reconciler.kinds.group_records import group_record
 from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET, LEGACY_KEYS
@@ -40,44 +41,40 @@ def migration(group: Group, *, while_running: bool = False) -> Migration | None:
     """The migration of a record; None if the record needs none."""
     if group.record.broken or not (group.record.legacy or _lost_filters(group)):
         return None
-    config = _recovered(group)
+    config = _recovered_config(group)
     record = group_record.write(config, elastic=group.is_elastic)
     return Migration(
         group=group, text=_with_unknown_keys(record, group.record.raw), notes=tuple(_notes(group)),
-        obstacles=(*_contradictions(group, config), *(() if while_running else _running(group))),
+        obstacles=(*_contradictions(group, config), *(() if while_running else _running_obstacles(group))),
     )  # fmt: skip
 
 
 def _lost_filters(group: Group) -> bool:
     """A current instance has already dropped the old keys at a change of members; the queue still divides by them."""
-    found = _of_queue(group)
-    return bool(found) and not group.config.get("partitioning_filters") and found != [_everything()]
+    filters = _queue_filters(group)
+    return bool(filters) and not group.config.get("partitioning_filters") and filters != [EVERYTHING]
 
 
-def _everything() -> dict[str, Json]:
-    return {"filter": ">", "partitioning_wildcards": []}
-
-
-def _recovered(group: Group) -> Config:
+def _recovered_config(group: Group) -> Config:
     """Today's keys. The filters are those by which the queue really copies. An old static `filter` was never
     applied."""
     config = {name: value for name, value in group.config.items() if name != "partitioning_filters"}
     if not group.is_elastic:
         return config
-    filters = _of_queue(group) or group.config.get("partitioning_filters") or []
-    return config if filters in ([], [_everything()]) else {**config, "partitioning_filters": filters}
+    filters = _queue_filters(group) or group.config.get("partitioning_filters") or []
+    return config if filters in ([], [EVERYTHING]) else {**config, "partitioning_filters": filters}
 
 
-def _of_queue(group: Group) -> list[dict[str, Json]]:
+def _queue_filters(group: Group) -> list[dict[str, Json]]:
     """The filters in the transforms of the work-queue stream; empty if there is no stream, or no transform that
     divides."""
-    found = []
-    for one in _live_transforms(group):
-        call = partition_call(one.get("dest", ""))
+    filters = []
+    for transform in _live_transforms(group):
+        call = partition_call(transform.get("dest", ""))
         if call is None:
             return []
-        found.append({"filter": one.get("src") or ">", "partitioning_wildcards": list(call.numbers[1:])})
-    return found
+        filters.append({"filter": transform.get("src") or ">", "partitioning_wildcards": list(call.numbers[1:])})
+    return filters
 
 
 def _live_transforms(group: Group) -> list[Mapping[str, str]]:
@@ -92,21 +89,21 @@ def _with_unknown_keys(text: str, raw: Mapping[str, Json]) -> str:
 
 
 def _notes(group: Group) -> Iterator[str]:
-    if group.is_elastic and _of_queue(group):
-        said = ", ".join(f"`{one['filter']}`" for one in _of_queue(group))
-        yield f"the filters ({said}) are those by which its stream {group.queue_name} copies messages"
+    if group.is_elastic and _queue_filters(group):
+        filters = ", ".join(f"`{one['filter']}`" for one in _queue_filters(group))
+        yield f"the filters ({filters}) are those by which its stream {group.queue_name} copies messages"
     elif group.is_elastic:
         why = "does not exist" if group.queue is None else "copies nothing"
         yield f"its stream {group.queue_name} {why}, so the filters are those of the old keys"
     if not group.is_elastic and "filter" in group.record.raw:
         yield f"`filter` {group.record.raw['filter']} is dropped: no version ever applied it, and members consumed all of their partitions"
-    if group.is_elastic and not (group.config.get("members") or group.config.get("member_mappings")):
+    if group.is_elastic and not group_record.members(group.config):
         yield "it has no members; declare some and apply afterwards"
-    yield _meaning(group)
+    yield _consequence_for_instances(group)
     yield "then start instances of one current version; `reconciler groups doctor` finds what is left of older ones"
 
 
-def _meaning(group: Group) -> str:
+def _consequence_for_instances(group: Group) -> str:
     if group.is_elastic:
         return "as soon as the record changes, every running instance ends with an error; queued messages stay"
     return (
@@ -118,7 +115,7 @@ def _contradictions(group: Group, config: Config) -> Iterator[tuple[str, str]]:
     """The new record must describe the existing stream, or every instance works in the wrong partitions. A stream
     without a source, which somebody removed, contradicts nothing."""
     if group.is_elastic and group.queue is not None and group.queue["config"].get("sources"):
-        wanted, live = folded(transforms(config)), folded(_live_transforms(group))
+        wanted, live = normalised_transforms(transforms(config)), normalised_transforms(_live_transforms(group))
         if wanted != live:
             yield (
                 f"{group.queue_name} divides messages in a way that no record with {some(group.partitions, 'partition')} describes",
@@ -128,12 +125,12 @@ def _contradictions(group: Group, config: Config) -> Iterator[tuple[str, str]]:
             )
 
 
-def _running(group: Group) -> Iterator[tuple[str, str]]:
+def _running_obstacles(group: Group) -> Iterator[tuple[str, str]]:
     """An elastic member's consumer disappears soon after its last instance; a static member's consumer stays."""
     names = [
         name
         for name, info in group.consumers.items()
-        if group.is_elastic or (name in {member.consumer for member in group.members} and _is_pulled(info))
+        if group.is_elastic or (name in {member.consumer for member in group.members} and has_a_client(info))
     ]
     if names:
         shown = ", ".join(sorted(names)[:5])
@@ -141,8 +138,3 @@ def _running(group: Group) -> Iterator[tuple[str, str]]:
             f"instances seem to run: {some(len(names), 'consumer')} ({shown})",
             "stop them, and wait until their consumers are gone; or add --while-running, which ends the instances",
         )
-
-
-def _is_pulled(info: Mapping[str, Json]) -> bool:
-    pinned = any(one.get("pinned_client_id") for one in info.get("priority_groups") or ())
-    return pinned or bool(info.get("num_waiting"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 
+from reconciler.kinds.elastic_group.queue_stream import EVERYTHING
 from reconciler.kinds.groups.live_group import Group
 from reconciler.kinds.subjects.partitions import fnv1a, hash_key, partition
 from reconciler.kinds.subjects.subjects import matches
@@ -46,14 +47,16 @@ def depths(counts: Mapping[str, int], partitions: int) -> Depths:
     )
 
 
-def foreseen(counts: Mapping[str, int], group: Group) -> Depths:
+def foreseen_depths(counts: Mapping[str, int], group: Group) -> Depths:
     """How the subjects stored in the source would spread over the partitions, hashed here."""
-    return depths(Counter(_prefixed(counts, group)), group.partitions)
+    return depths(Counter(_counts_by_place(counts, group)), group.partitions)
 
 
-def _prefixed(counts: Mapping[str, int], group: Group) -> dict[str, int]:
-    found = ((locate(subject, pattern), number) for subject, number in counts.items() for pattern in patterns(group))
-    return {f"{at.partition}.{at.key}": number for at, number in found if at is not None and at.is_subject}
+def _counts_by_place(counts: Mapping[str, int], group: Group) -> dict[str, int]:
+    places = ((locate(subject, pattern), number) for subject, number in counts.items() for pattern in patterns(group))
+    return {
+        f"{place.partition}.{place.key}": number for place, number in places if place is not None and place.is_subject
+    }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,22 +84,22 @@ class Located:
 def patterns(group: Group) -> list[Pattern]:
     """How a group's stream puts subjects into partitions; empty if the publishers do it themselves."""
     if group.is_elastic:
-        filters = group.config.get("partitioning_filters") or [{"filter": ">", "partitioning_wildcards": []}]
-        found = [
+        filters = group.config.get("partitioning_filters") or [EVERYTHING]
+        candidates = [
             Pattern(filter=one["filter"], wildcards=tuple(one["partitioning_wildcards"]), partitions=group.partitions)
             for one in filters
         ]
     else:
-        found = _of_transform((group.source or {}).get("config", {}).get("subject_transform") or {})
-    return [pattern for pattern in found if _has_them(pattern.filter, pattern.wildcards)]
+        candidates = _transform_patterns((group.source or {}).get("config", {}).get("subject_transform") or {})
+    return [pattern for pattern in candidates if _has_wildcards(pattern.filter, pattern.wildcards)]
 
 
-def _has_them(filter_: str, wildcards: tuple[int, ...]) -> bool:
+def _has_wildcards(filter_: str, wildcards: tuple[int, ...]) -> bool:
     """A record made by hand may name wildcards that its filter lacks."""
     return all(0 < number <= filter_.split(".").count("*") for number in wildcards)
 
 
-def _of_transform(transform: dict[str, str]) -> list[Pattern]:
+def _transform_patterns(transform: dict[str, str]) -> list[Pattern]:
     call = partition_call(transform.get("dest", ""))
     if call is None:
         return []
@@ -109,10 +112,10 @@ def locate(key: str, pattern: Pattern) -> Located | None:
     """The partition of a whole subject, or of only the tokens that decide; None if the pattern says nothing about
     it."""
     if matches(key, pattern.filter):
-        where = partition(key, pattern.filter, pattern.partitions, pattern.wildcards)
+        number = partition(key, pattern.filter, pattern.partitions, pattern.wildcards)
         hashed = hash_key(key, pattern.filter, pattern.wildcards)
-        return Located(key=key, hashed=hashed, partition=where, pattern=pattern, is_subject=True)
+        return Located(key=key, hashed=hashed, partition=number, pattern=pattern, is_subject=True)
     if "." in key or not pattern.wildcards:
         return None
-    where = fnv1a(key.encode()) % pattern.partitions
-    return Located(key=key, hashed=key, partition=where, pattern=pattern, is_subject=False)
+    number = fnv1a(key.encode()) % pattern.partitions
+    return Located(key=key, hashed=key, partition=number, pattern=pattern, is_subject=False)

@@ -10,13 +10,13 @@ from reconciler.kinds.elastic_group.queue_stream import (
     TAKING_IN,
     deviations,
     replicas_behind,
-    start,
-    without_its_start,
+    start_sequence,
+    without_leftover_start,
 )
 from reconciler.kinds.fields.words import in_words, listed, outside, some
 from reconciler.kinds.group_records.group_rules import migrating
 from reconciler.kinds.groups.finding import Evidence, error, note, warning
-from reconciler.kinds.groups.live_group import Group, of_queue
+from reconciler.kinds.groups.live_group import Group, queue_writer
 from reconciler.kinds.groups.places import patterns
 from reconciler.kinds.stream_config.stream_config import FIELD_INFOS
 from reconciler.kinds.subjects.partitions import members_without_partition
@@ -41,7 +41,7 @@ def missing(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
         yield error(
             "GR101", group.address,
             f"its work-queue stream {group.queue_name} does not exist: members cannot start, and nothing is queued",
-            f"{_migrated(group, 'then ')}declare the group and apply: that creates the missing stream, which copies everything "
+            f"{_first(group, 'then ')}declare the group and apply: that creates the missing stream, which copies everything "
             "that the source still holds",
         )  # fmt: skip
 
@@ -52,12 +52,12 @@ def differs(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     if not group.is_elastic or group.queue is None or group.record.broken:
         return
     live = group.queue["config"]
-    differing = deviations(without_its_start(live, legacy=bool(group.record.legacy)), group.stream, group.config)
-    if start(live) and not group.record.legacy:
-        yield _start_left(group, differing)
+    differing = deviations(without_leftover_start(live, legacy=bool(group.record.legacy)), group.stream, group.config)
+    if start_sequence(live) and not group.record.legacy:
+        yield _leftover_start_warning(group, differing)
     if not differing:
         return
-    if of_queue(group) == NET:
+    if queue_writer(group) == NET:
         yield note(
             "GR121", group.address,
             f"{group.queue_name} is in the form of {NET}: the reference would not write {', '.join(differing)} like this. "
@@ -65,43 +65,43 @@ def differs(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
             "leave it as it is; let only one implementation create this group",
         )  # fmt: skip
     elif not TAKING_IN & {*differing}:
-        felt = effects.effect(group.queue, differing)
-        effect = f"{felt[:1].upper()}{felt[1:]}; the" if felt else "The"
-        what = "limits" if {*differing} <= {*LIMITS} else "settings"
-        said = ", ".join(f"{name} is {_shown(name, live)}" for name in differing)
+        effect_text = effects.effect_of_settings(group.queue, differing)
+        effect = f"{effect_text[:1].upper()}{effect_text[1:]}; the" if effect_text else "The"
+        kind_of_setting = "limits" if {*differing} <= {*LIMITS} else "settings"
+        differences = ", ".join(f"{name} is {_limit_in_words(name, live)}" for name in differing)
         yield warning(
             "GR122", group.address,
-            f"{group.queue_name} has other {what} than its record: {said}. {effect} server refuses the reference's own "
+            f"{group.queue_name} has other {kind_of_setting} than its record: {differences}. {effect} server refuses the reference's own "
             "create of the group (10058)",
-            f"set the {what} of {group.queue_name} to those of the record, which loses nothing",
+            f"set the {kind_of_setting} of {group.queue_name} to those of the record, which loses nothing",
         )  # fmt: skip
     else:
         yield error(
             "GR120", group.address,
             f"{group.queue_name} is not what its record says: {', '.join(differing)} differ. Keys may be in other "
             "partitions than members expect, and messages may be missing or stored twice",
-            f"{_migrated(group, '')}run this again; {NEVER}" if group.record.legacy else f"recreate the group in a planned stop; {NEVER}",
+            f"{_first(group, '')}run this again; {NEVER}" if group.record.legacy else f"recreate the group in a planned stop; {NEVER}",
         )  # fmt: skip
 
 
-def _migrated(group: Group, then: str) -> str:
+def _first(group: Group, then: str) -> str:
     """What comes first under a record of an earlier version, which apply leaves alone."""
     if not group.record.legacy:
         return ""
     return f"stop its members, and migrate its record: {migrating(group.stream, group.name)}; {then}"
 
 
-def _shown(field: str, live: Mapping[str, Json]) -> str:
+def _limit_in_words(field: str, live: Mapping[str, Json]) -> str:
     info = FIELD_INFOS[field]
     return in_words(live.get(field, info.default), info.unit)
 
 
-def _start_left(group: Group, differing: Sequence[str]) -> Diagnostic:
+def _leftover_start_warning(group: Group, differing: Sequence[str]) -> Diagnostic:
     live = (group.queue or {})["config"]
     first = f"set right first what else differs ({', '.join(differing)}); then " if differing else ""
     return warning(
         "GR123", group.address,
-        f"{group.queue_name} still has the start sequence {start(live)} with which it was recreated; servers before 2.15 import "
+        f"{group.queue_name} still has the start sequence {start_sequence(live)} with which it was recreated; servers before 2.15 import "
         "everything from there again if they restart while the queue is empty",
         f"{first}apply once more after something was published: that removes it",
     )  # fmt: skip
@@ -112,8 +112,8 @@ def transform(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     the record has."""
     if group.is_elastic or group.source is None or group.record.broken:
         return
-    config, found = group.source["config"], patterns(group)
-    if not found:
+    config, made_by_stream = group.source["config"], patterns(group)
+    if not made_by_stream:
         yield warning(
             "GR125", group.address,
             f"stream {group.stream} has no transform that puts a partition number before subjects: members get only messages "
@@ -121,14 +121,14 @@ def transform(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
             "give the stream a subject_transform with {{partition(…)}}, unless publishers or imports do that",
         )  # fmt: skip
         return
-    if found[0].partitions != group.partitions:
+    if made_by_stream[0].partitions != group.partitions:
         yield error(
             "GR124", group.address,
-            f"stream {group.stream} divides into {found[0].partitions} partitions, and the record into {group.partitions}: "
-            + _differing(group, found[0].partitions),
-            f"recreate the group with max_members {found[0].partitions}, in a planned stop",
+            f"stream {group.stream} divides into {made_by_stream[0].partitions} partitions, and the record into {group.partitions}: "
+            + _idle_clause(group, made_by_stream[0].partitions),
+            f"recreate the group with max_members {made_by_stream[0].partitions}, in a planned stop",
         )  # fmt: skip
-    covered = found[0].filter
+    covered = made_by_stream[0].filter
     wanted = group.filters or [">"]
     bare = [
         outside(subject, [covered] if collide(subject, covered) else [])
@@ -144,7 +144,7 @@ def transform(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
         )  # fmt: skip
 
 
-def _differing(group: Group, made: int) -> str:
+def _idle_clause(group: Group, made: int) -> str:
     if made > group.partitions:
         return "nobody consumes the highest ones"
     idle = members_without_partition(group.owned, made)
@@ -168,20 +168,20 @@ def source(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
     """GR104, GR160, GR161: whether the source is still the one the queue was filled from, and whether the queue keeps
     up with it."""
     if group.is_elastic and group.queue is not None and group.source is not None:
-        yield from list(replaced(group, evidence)) or list(_not_fed(group)) or _behind(group)
+        yield from list(replaced_source(group, evidence)) or list(_not_fed(group)) or _lag_findings(group)
 
 
 def _not_fed(group: Group) -> Iterator[Diagnostic]:
     """GR105: the server refused its own consumer of the source."""
-    for said in [item["error"] for item in (group.queue or {}).get("sources") or () if item.get("error")][:1]:
+    for refusal in [item["error"] for item in (group.queue or {}).get("sources") or () if item.get("error")][:1]:
         yield error(
             "GR105", group.address,
-            f"{group.queue_name} copies nothing from {group.stream}: {said.get('description')} ({said.get('err_code')})",
+            f"{group.queue_name} copies nothing from {group.stream}: {refusal.get('description')} ({refusal.get('err_code')})",
             f"change what the server refuses, usually the consumer_limits of {group.stream}: write them into each consumer",
         )  # fmt: skip
 
 
-def replaced(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
+def replaced_source(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
     """GR104: the queue has copied a later message than its source holds, so the source was replaced."""
     reached = reached_sequence(group, evidence) if group.is_elastic and group.source is not None else None
     last = int((group.source or {}).get("state", {}).get("last_seq", 0))
@@ -196,8 +196,8 @@ def replaced(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
 
 def reached_sequence(group: Group, evidence: Evidence) -> int | None:
     """The source's sequence that the queue has reached; servers from 2.15 report it."""
-    told = [item["seq"] for item in (group.queue or {}).get("sources") or () if item.get("seq")]
-    return evidence.sourced.get(group.address, told[0] if told else None)
+    sequences = [item["seq"] for item in (group.queue or {}).get("sources") or () if item.get("seq")]
+    return evidence.sourced.get(group.address, sequences[0] if sequences else None)
 
 
 def is_in_doubt(group: Group) -> bool:
@@ -210,10 +210,10 @@ def is_in_doubt(group: Group) -> bool:
     return younger or group.source["state"]["last_seq"] < group.queue["state"]["last_seq"]
 
 
-def _behind(group: Group) -> Iterator[Diagnostic]:
+def _lag_findings(group: Group) -> Iterator[Diagnostic]:
     queue, origin = group.queue or {}, (group.source or {}).get("config", {})
     lag = sum(int(item.get("lag") or 0) for item in queue.get("sources") or ())
-    full, drops = effects.full(queue), queue.get("config", {}).get("discard") == "old"
+    full, drops = effects.reached_limit(queue), queue.get("config", {}).get("discard") == "old"
     behind = f"; it is at least {some(lag, 'message')} behind {group.stream}" if lag else ""
     if full and drops:
         yield warning(
@@ -257,10 +257,10 @@ def orphans(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
         if owner is None and depths.messages[number] and group.owned
     }
     if lost := {**unowned, **depths.outside}:
-        shown = ", ".join(list(lost)[:10])
+        partitions = ", ".join(list(lost)[:10])
         yield error(
             "GR130", group.address,
-            f"no member ever gets {some(sum(lost.values()), 'message')} in partitions without an owner ({shown})",
+            f"no member ever gets {some(sum(lost.values()), 'message')} in partitions without an owner ({partitions})",
             "give those partitions to a member; messages in partitions from max_members on can only be purged "
             f"(`nats stream purge {group.queue_name} --subject 'N.>'`)",
         )  # fmt: skip

@@ -9,7 +9,7 @@ from reconciler.kinds.elastic_group.filters import filter_problems
 from reconciler.kinds.elastic_group.queue_stream import NET
 from reconciler.kinds.fields.words import some
 from reconciler.kinds.groups.finding import Evidence, error, note, warning
-from reconciler.kinds.groups.live_group import BUCKETS, JAVA, Group, of_record
+from reconciler.kinds.groups.live_group import BUCKETS, JAVA, Group, record_writer
 from reconciler.model.diagnostic import Diagnostic
 
 STOPPED = "stop its members first, since they end, or misread the record, when it changes"
@@ -28,10 +28,10 @@ def broken(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
 def legacy(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """GR111: the record has keys of a historic form; only a note if its writer knows no other form."""
     if group.record.legacy:
-        say = note if of_record(group) == JAVA else warning  # to whom that form is the current one
-        yield say(
+        severity = note if record_writer(group) == JAVA else warning  # to whom that form is the current one
+        yield severity(
             "GR111", group.address,
-            f"the record is in a historic form ({', '.join(group.record.legacy)}), as written by {of_record(group)}; current "
+            f"the record is in a historic form ({', '.join(group.record.legacy)}), as written by {record_writer(group)}; current "
             "instances ignore these keys, and permanently drop them with the next change of members",
             f"leave it as it is, or migrate it: reconciler groups migrate {group.stream}/{group.name}; {STOPPED}",
         )  # fmt: skip
@@ -49,8 +49,8 @@ def _problems(group: Group) -> Iterator[tuple[str, str]]:
     if group.config.get("members") and group.config.get("member_mappings"):
         yield "it holds members and member_mappings", "declare one of them and apply"
     for item in group.config.get("partitioning_filters") or ():
-        yield from ((one.message, "recreate the group with valid filters") for one in filter_problems("", item))
-    names = [one["member"] for one in group.record.raw.get("member_mappings") or ()]
+        yield from ((finding.message, "recreate the group with valid filters") for finding in filter_problems("", item))
+    names = [finding["member"] for finding in group.record.raw.get("member_mappings") or ()]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         yield f"{', '.join(twice[:5])} is mapped twice", "declare the partitions of each member in one place, and apply"
     if mappings := group.config.get("member_mappings"):
@@ -65,12 +65,12 @@ def _coverage(mappings: dict[str, list[int]], partitions: int) -> Iterator[tuple
         "are given twice": {number for number, times in given.items() if times > 1},
         "are given to nobody": set(range(partitions)) - set(given),
     }
-    for what, numbers in wrong.items():
+    for problem, numbers in wrong.items():
         if numbers:
-            yield f"partitions {', '.join(map(str, sorted(numbers)[:10]))} {what}", fix
+            yield f"partitions {', '.join(map(str, sorted(numbers)[:10]))} {problem}", fix
 
 
-def nobody(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+def no_members(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """GR131: the group has no members. Groups whose clients just join are left out."""
     if not group.record.broken and group.partitions and not group.owned and not is_of_joiners(group):
         yield warning(
@@ -93,7 +93,7 @@ def surplus(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
 def is_of_joiners(group: Group) -> bool:
     """The group has no members in its record, its implementation gives everything to whoever joins, and somebody has
     joined."""
-    return not group.owned and of_record(group) == NET and bool(group.consumers)
+    return not group.owned and record_writer(group) == NET and bool(group.consumers)
 
 
-CHECKS = (broken, legacy, invalid, nobody, surplus)
+CHECKS = (broken, legacy, invalid, no_members, surplus)

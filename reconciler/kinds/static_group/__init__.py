@@ -25,8 +25,9 @@ from reconciler.kinds.group_records import group_record, group_steps
 from reconciler.kinds.group_records import group_rules as shared
 from reconciler.kinds.group_records import membership_rules as membership
 from reconciler.kinds.group_records.another_name import recipe
+from reconciler.kinds.group_records.group_record import durable, durables, members
 from reconciler.kinds.group_records.group_spec import GroupSpec, render_mappings, with_membership_left
-from reconciler.kinds.group_records.group_start import beginning, held
+from reconciler.kinds.group_records.group_start import start_consequences, stored_messages
 from reconciler.kinds.stream_config import calls
 from reconciler.model.resource import Declared, Json, Resource
 from reconciler.model.wire.snapshot import Snapshot
@@ -61,12 +62,8 @@ def _claims(snapshot: Snapshot) -> Iterable[Raw]:
     """The members' durables: exactly those of the record, never any by prefix."""
     for group in _recognise(snapshot):
         stream, name = group.address.names
-        for member in _members(group.config):
-            yield Raw("consumer", (stream, f"{name}-{member}"))
-
-
-def _members(config: Mapping[str, Json]) -> list[str]:
-    return list(config.get("members") or config.get("member_mappings") or ())
+        for consumer in durables(name, group.config):
+            yield Raw("consumer", (stream, consumer))
 
 
 def _settle(declared: Declared, _context: Context) -> Resource:
@@ -82,18 +79,20 @@ def _settle(declared: Declared, _context: Context) -> Resource:
 def _steps(change: Change, view: View) -> Sequence[Step]:
     if change.action is Action.CREATE and change.desired:
         record = group_record.write(change.desired.config, elastic=False)
-        return (*group_steps.bucket(change, BUCKET, view), group_steps.put(change, BUCKET, record, view))
+        return (
+            *group_steps.bucket_creation(change, BUCKET, view),
+            group_steps.record_creation(change, BUCKET, record, view),
+        )
     if change.action is Action.DELETE and change.live:
         gone = group_steps.delete_record(change, BUCKET)
         stream, group = change.address.names
-        durables = view.snapshot.consumers.get(stream, {})
-        names = [f"{group}-{member}" for member in _members(change.live.config)]
+        consumers = view.snapshot.consumers.get(stream, {})
         return (
             gone,
             *(
-                calls.delete_consumer(change, stream, name, after=(gone.id,), before=durables[name]["config"])
-                for name in names
-                if name in durables
+                calls.delete_consumer(change, stream, name, after=(gone.id,), before=consumers[name]["config"])
+                for name in durables(group, change.live.config)
+                if name in consumers
             ),
         )
     return ()
@@ -129,7 +128,7 @@ def group_type_change(change: Change, view: View) -> Found:
 
     Instead: declare the static group under another name, and remove the elastic one when its queue is empty.
     """
-    return group_steps.other_type(change, view, "elastic_group", "elastic")
+    return group_steps.other_type_finding(change, view, "elastic_group", "elastic")
 
 
 @rule("SG312", "group-made-again", on=(Action.CREATE,), needs=("live",), reaction=Reaction.HARMS)
@@ -144,11 +143,11 @@ def group_made_again(change: Change, view: View) -> Found:
     """
     if not _starts_over(change, view):
         return None
-    stored, lost = held(change, view), _without_consumer(change, view)
+    stored, unserved = stored_messages(change, view), _without_consumer(change, view)
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         quantities={"redelivered": Amount(0, stored)},
-        message=f"it is gone, and {_positions(lost)}: recreated, the group starts with everything that {change.address.stream} holds: "
+        message=f"it is gone, and {_positions(unserved)}: recreated, the group starts with everything that {change.address.stream} holds: "
         f"{amount(Amount(0, stored), 'message')}, including what its members have processed",
         fix="make sure that processing a message twice does no harm, and consent here: " + consent_to("SG312"),
     )
@@ -157,7 +156,7 @@ def group_made_again(change: Change, view: View) -> Found:
 def _starts_over(change: Change, view: View) -> bool:
     """Is it to come back without positions, where messages stay when they are processed?"""
     keeps = _retention(change, view) != "workqueue"
-    return bool(keeps and is_made_again(change) and held(change, view) and _without_consumer(change, view))
+    return bool(keeps and is_made_again(change) and stored_messages(change, view) and _without_consumer(change, view))
 
 
 def _retention(change: Change, view: View) -> str:
@@ -170,30 +169,29 @@ def _positions(lost: Sequence[str]) -> str:
     return f"with it the position{'s' if len(lost) > 1 else ''} of {few(lost, 3)}"
 
 
-def _consumers(change: Change, view: View) -> dict[str, Mapping[str, Json] | None]:
+def _consumer_infos(change: Change, view: View) -> dict[str, Mapping[str, Json] | None]:
     """The consumer of each member; None: it does not exist."""
     stream, group = change.address.names
-    there = view.snapshot.consumers.get(stream, {})
-    members = _members(change.desired.config) if change.desired else []
-    return {member: there.get(f"{group}-{member}") for member in members}
+    consumers = view.snapshot.consumers.get(stream, {})
+    return {member: consumers.get(durable(group, member)) for member in members(change.wanted)}
 
 
 def _without_consumer(change: Change, view: View) -> list[str]:
-    return [member for member, info in _consumers(change, view).items() if info is None]
+    return [member for member, info in _consumer_infos(change, view).items() if info is None]
 
 
-def _beginning(change: Change, view: View) -> Iterator[Consequence]:
+def _start_consequences(change: Change, view: View) -> Iterator[Consequence]:
     """Members whose consumers exist continue there."""
-    consumers, lost = _consumers(change, view).values(), _without_consumer(change, view)
-    left = total(behind(change.address.stream, info, view) for info in consumers if info)
-    if is_made_again(change) and lost and _retention(change, view) == "interest":
-        when = f"When the consumer{'s' if len(lost) > 1 else ''} of {few(lost, 3)} {verb(len(lost), 'were')} deleted"
-        yield Consequence(message=f"{when}, the interest stream deleted what no other consumer wanted")
-    if change.action is Action.CREATE and any(consumers) and not lost:
-        to_process = f"{amount(left, 'message')} left to process"
+    consumers, unserved = _consumer_infos(change, view).values(), _without_consumer(change, view)
+    remaining = total(behind(change.address.stream, info, view) for info in consumers if info)
+    if is_made_again(change) and unserved and _retention(change, view) == "interest":
+        deletion = f"When the consumer{'s' if len(unserved) > 1 else ''} of {few(unserved, 3)} {verb(len(unserved), 'were')} deleted"
+        yield Consequence(message=f"{deletion}, the interest stream deleted what no other consumer wanted")
+    if change.action is Action.CREATE and any(consumers) and not unserved:
+        to_process = f"{amount(remaining, 'message')} left to process"
         yield Consequence(message=f"Its members continue where their consumers stand: {to_process}")
     else:
-        yield from beginning(change, view, is_told=_starts_over(change, view))
+        yield from start_consequences(change, view, is_told=_starts_over(change, view))
 
 
 STATIC_GROUP = Kind(
@@ -209,7 +207,7 @@ STATIC_GROUP = Kind(
     claims=_claims,
     settle=_settle,
     steps=_steps,
-    consequences=_beginning,
+    consequences=_start_consequences,
     reads=lambda address, config: (
         SubjectsRead(address.stream, tuple(f"*.{one}" for one in config.get("filters") or ()) or (">",)),
     ),

@@ -18,7 +18,7 @@ from reconciler.kinds.effects.unprocessed import (
     unread,
 )
 from reconciler.kinds.fields.words import few, size, some
-from reconciler.kinds.group_records.group_rules import durables
+from reconciler.kinds.group_records.group_record import durables
 from reconciler.model.resource import Address
 from reconciler.model.written import quoted
 

@@ -34,7 +34,7 @@ from reconciler.kinds.stream_config.fixed_fields import fixed_fields, seal_at_cr
 from reconciler.kinds.stream_config.mirrors_and_sources import CHECKS as COPIES
 from reconciler.kinds.stream_config.ranges import CHECKS as RANGES
 from reconciler.kinds.stream_config.rewriting import CHECKS as REWRITING
-from reconciler.kinds.stream_config.stream_config import FIELDS, unknown_fields, unknown_values
+from reconciler.kinds.stream_config.stream_config import FIELDS, StreamConfig
 from reconciler.model.resource import Config, OtherOwner, Resource, owner_in
 from reconciler.model.wire.questions import Question
 
@@ -170,7 +170,7 @@ RULES = (
     *SUBJECTS,
     *CONSUMERS,
     *EFFECTS.rules(),
-    too_young("ST", unknown_fields, unknown_values),
+    too_young("ST", StreamConfig),
     external_with_configuration,
     reserved_metadata("ST"),
     *rules_of_family("ST", CHECKS, _sent_and_live),

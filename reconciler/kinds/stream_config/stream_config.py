@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 from reconciler.kinds.fields import known as _known
-from reconciler.kinds.fields.known import YoungValue
 from reconciler.kinds.fields.patch import update_body
 from reconciler.kinds.fields.sparse import Settled
 from reconciler.kinds.stream_config.stream_fields import StreamConfig
@@ -23,7 +22,6 @@ from reconciler.kinds.stream_config.stream_parts import (
 )
 from reconciler.kinds.stream_config.stream_settle import STOCK, canonical, lasting, settle
 from reconciler.model.resource import Config
-from reconciler.model.wire.version import Version
 
 __all__ = [
     "FIELDS",
@@ -42,24 +40,11 @@ __all__ = [
     "lasting",
     "required_level",
     "settle",
-    "unknown_fields",
-    "unknown_values",
     "update_body",
 ]
 
 FIELDS = _known.known(StreamConfig)
 FIELD_INFOS = _known.field_infos(StreamConfig)
-
-
-def unknown_fields(config: Config, version: Version) -> list[str]:
-    """Fields (dotted) that this version does not know: 2.11 silently drops them, later versions refuse them with
-    10025."""
-    return _known.unknown_fields(StreamConfig, config, version)
-
-
-def unknown_values(config: Config, version: Version) -> list[YoungValue]:
-    """Values of known fields that this version does not know; it refuses them with 10025."""
-    return _known.unknown_values(StreamConfig, config, version)
 
 
 def required_level(config: Config) -> int:

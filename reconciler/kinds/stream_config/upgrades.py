@@ -20,8 +20,8 @@ OF_ROOM = frozenset({10005, 10026, 10027, 10028, 10047, 10113, 10120, 10122})
 """err_codes about room, not about a configuration: a server opens an existing store all the same."""
 
 CAP, CAPPED_SINCE = 1000, Version(2, 15)
-"""Consumers of a stream that sets no limit, unless the server's settings say otherwise; no answer of the API shows
-it."""
+"""Consumers of a stream that sets no limit, unless the server's `default_max_consumers` says otherwise; no answer of the
+API shows it."""
 
 
 class Rewrite(NamedTuple):
