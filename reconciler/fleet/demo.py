@@ -12,7 +12,7 @@ from typing import Any
 import nats
 
 from reconciler.changes.events import Finished
-from reconciler.documents.read.values import Filled
+from reconciler.documents.fill.values import Filled
 from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.files_and_account import both

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from reconciler.documents.read.values import Filled
+from reconciler.documents.fill.values import Filled
 from reconciler.fleet.accounts.reading import REQUESTS, SharedWindow
 from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.fleet.report.plans import TargetPlan

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from reconciler.documents.read.files import DISK, Tree
+from reconciler.documents.parse.files import DISK, Tree
 from reconciler.documents.read.load import Loaded
 from reconciler.journeys.plan.files import load, topology_of
 from reconciler.model.dataclass import dataclass

@@ -12,9 +12,9 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from reconciler.changes.kind import Kind, Registry
-from reconciler.documents.read.nodes import Mapping, Node, Scalar, Sequence
-from reconciler.documents.read.shape import ANYTHING, Shape, shape_of_spec
-from reconciler.documents.read.tree import read_tree
+from reconciler.documents.parse.nodes import Mapping, Node, Scalar, Sequence
+from reconciler.documents.parse.shape import ANYTHING, Shape, shape_of_spec
+from reconciler.documents.parse.tree import read_tree
 from reconciler.documents.write.dump import dump
 from tests.documents.reading import Folder
 

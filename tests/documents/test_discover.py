@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from reconciler.documents.find.discover import discover
-from reconciler.documents.read.files import DISK
+from reconciler.documents.parse.files import DISK
 from tests.documents.kinds import REGISTRY
 
 ORDERS = "reconciler: 1\ntopology: orders\n"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.documents.read.tree import read_tree
+from reconciler.documents.parse.tree import read_tree
 from reconciler.documents.write.edit import edit_values
 from reconciler.documents.write.splices import CannotEdit, texts_of_node, texts_of_value
 

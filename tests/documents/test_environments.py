@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import pytest
 
+from reconciler.documents.fill.values import Filled
 from reconciler.documents.read.load import Loaded, load
-from reconciler.documents.read.values import Filled
 from reconciler.documents.write.render import rendered
 from reconciler.journeys.plan.validate import checked_each
 from reconciler.kinds import REGISTRY

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from reconciler.documents.read.for_each import MOST
+from reconciler.documents.fill.for_each import MOST
+from reconciler.documents.fill.values import Filled
 from reconciler.documents.read.load import Loaded, load
-from reconciler.documents.read.values import Filled
 from reconciler.documents.write.render import rendered
 from reconciler.kinds import REGISTRY
 from tests.documents.reading import Folder

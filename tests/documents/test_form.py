@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reconciler.changes.kind import Registry
-from reconciler.documents.read import nodes
-from reconciler.documents.read.nodes import Node
-from reconciler.documents.read.shape import ANYTHING, Shape
-from reconciler.documents.read.tree import read_tree
+from reconciler.documents.parse import nodes
+from reconciler.documents.parse.nodes import Node
+from reconciler.documents.parse.shape import ANYTHING, Shape
+from reconciler.documents.parse.tree import read_tree
 from reconciler.documents.write.dump import dump
 from reconciler.documents.write.formatter import first_loss, in_form
 from reconciler.documents.write.order import document_order, in_order

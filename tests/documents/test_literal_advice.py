@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from reconciler.changes.kind import Kind
-from reconciler.documents.read.shape import Shape, shape_of_spec
+from reconciler.documents.parse.shape import Shape, shape_of_spec
 from reconciler.journeys.plan.validate import validate
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import Diagnostic

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.documents.fill.values import Filled
 from reconciler.documents.find.discover import discover
-from reconciler.documents.read.files import DISK
-from reconciler.documents.read.values import Filled
+from reconciler.documents.parse.files import DISK
 from reconciler.journeys.plan.files import load, read
 from reconciler.journeys.plan.validate import checked_each
 from reconciler.kinds import REGISTRY

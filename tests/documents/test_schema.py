@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from reconciler.documents.read.plain_values import Plain
-from reconciler.documents.read.shape import ANYTHING
-from reconciler.documents.read.tree import read_tree
+from reconciler.documents.parse.plain_values import Plain
+from reconciler.documents.parse.shape import ANYTHING
+from reconciler.documents.parse.tree import read_tree
 from reconciler.documents.schema.topology import topology_schema, topology_text
 from reconciler.kinds import REGISTRY as REAL
 from tests.documents.kinds import REGISTRY

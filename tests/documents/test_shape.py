@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from reconciler.documents.read.shape import shape_of_spec
+from reconciler.documents.parse.shape import shape_of_spec
 
 
 def test_two_environments_that_are_read_at_once_do_not_build_models_at_once() -> None:

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.documents.read.files import DISK
+from reconciler.documents.fill.values import Filled
+from reconciler.documents.parse.files import DISK
 from reconciler.documents.read.load import Loaded, load
-from reconciler.documents.read.values import Filled
 from reconciler.documents.write.dump import dump
 from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Address, Json

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reconciler.documents.read.plain_values import Plain
-from reconciler.documents.read.shape import ANYTHING
-from reconciler.documents.read.tree import read_tree
+from reconciler.documents.parse.plain_values import Plain
+from reconciler.documents.parse.shape import ANYTHING
+from reconciler.documents.parse.tree import read_tree
 from reconciler.documents.write.dump import dump
 from tests.documents.reading import Folder
 

@@ -15,7 +15,7 @@ from reconciler.changes.amount import Amount
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.journeys.plan.plan import plan
 from reconciler.journeys.plan.plan import planned as planned_from
-from reconciler.kinds.effects.unprocessed import together
+from reconciler.kinds.losses.unprocessed import together
 from reconciler.model.run_options import RunOptions
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream

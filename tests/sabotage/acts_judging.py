@@ -7,7 +7,7 @@ from tests.sabotage.act import Act, says
 RULES = (
     Act(
         name="a message that never ends is said to go with a shorter age",
-        file="reconciler/kinds/effects/over_limit.py",
+        file="reconciler/kinds/losses/over_limit.py",
         before="    lasting = Going(messages=Amount(0, going.messages.most), before=None if end is None else Amount(first, end))",
         after="    lasting = going",
         seen_by=("tests/quantities/test_limits.py::test_what_never_ends_outlasts_a_shorter_age",),
@@ -35,14 +35,14 @@ RULES = (
     ),
     Act(
         name="a copy of an interest stream is said to take nothing from it",
-        file="reconciler/kinds/effects/sources_begun.py",
+        file="reconciler/kinds/losses/sources_begun.py",
         before='    return retention == "workqueue" or (retention == "interest" and view.target.version >= V2_14)',
         after='    return retention == "workqueue"',
         seen_by=(says("XX209"),),
     ),
     Act(
         name="a work queue is said to delete what its consumers want, because it is copied",
-        file="reconciler/kinds/across/copied_and_deleted.py",
+        file="reconciler/kinds/copies/copied_and_deleted.py",
         before="        most += wants.most + gave_up(one.origin, info, view)\n",
         after="        continue\n",
         seen_by=(
@@ -71,7 +71,7 @@ RULES = (
     ),
     Act(
         name="a source that a server feeds durably is said to begin again with another filter",
-        file="reconciler/kinds/effects/sources_begun.py",
+        file="reconciler/kinds/losses/sources_begun.py",
         before="        if [len(same) for same in every] != [1, 1]",
         after="        if [len(same) for same in every] == [1, 1]",
         seen_by=(
@@ -127,21 +127,21 @@ RULES = (
     ),
     Act(
         name="a copy with a limit on the size of messages is said to copy everything",
-        file="reconciler/kinds/across/large_messages.py",
+        file="reconciler/kinds/copies/large_messages.py",
         before="    if not own or 0 < own < theirs:",
         after="    if not theirs or not own or 0 < own < theirs:",
         seen_by=(says("XX211"),),
     ),
     Act(
         name="each of several lowered limits counts only what it deletes by itself",
-        file="reconciler/kinds/effects/shrinking.py",
+        file="reconciler/kinds/losses/shrinking.py",
         before="    most = min(oldest.most + of_subjects.most, stored - staying)",
         after="    most = max(oldest.most, of_subjects.most)",
         seen_by=("tests/quantities/test_limits.py::test_several_limits_together_delete_no_more_than_the_plan_said",),
     ),
     Act(
         name="a stream that no longer refuses messages deletes what a limit that stays does not keep, and no plan counts it",
-        file="reconciler/kinds/effects/over_limit.py",
+        file="reconciler/kinds/losses/over_limit.py",
         before="    stays = limit in REFUSING and _stops_refusing(change) and becomes(change, own(limit)) is not None\n",
         after="    stays = False\n",
         seen_by=("tests/rules/test_rules.py", "tests/quantities/test_limits.py"),
@@ -157,14 +157,14 @@ RULES = (
     ),
     Act(
         name="a new source pushes messages out of a stream with a limit, and no plan says so",
-        file="reconciler/kinds/effects/pushed_out.py",
+        file="reconciler/kinds/losses/pushed_out.py",
         before="    if most <= 0:\n        return None\n",
         after="    if most <= 1_000_000:\n        return None\n",
         seen_by=("tests/rules/test_rules.py", "tests/quantities/test_pushed_out.py"),
     ),
     Act(
         name="copies weigh no more than their originals, so fewer messages are said to go",
-        file="reconciler/kinds/effects/pushed_out.py",
+        file="reconciler/kinds/losses/pushed_out.py",
         before="    most = 2 * min(stored, number.most * over_limit.LARGEST) + number.most * (header + sum(map(len, _texts_of(source))))\n",
         after="    most = least\n",
         seen_by=("tests/quantities/test_pushed_out.py",),
@@ -248,7 +248,7 @@ RULES = (
     ),
     Act(
         name="messages are said to stay that a limit of the same change deletes",
-        file="reconciler/kinds/effects/uncaptured.py",
+        file="reconciler/kinds/losses/uncaptured.py",
         before="    if loss := shrinking.going(change.address.name, view):\n",
         after="    if (loss := shrinking.going(change.address.name, view)) and loss.is_prompt is None:\n",
         seen_by=("tests/truth/test_truth.py",),
@@ -375,7 +375,7 @@ RULES = (
     ),
     Act(
         name="copies that feel a change are not named",
-        file="reconciler/kinds/effects/dependants.py",
+        file="reconciler/kinds/losses/dependants.py",
         before="return [*consuming(stream, view), *copies(stream, view)]",
         after="return [*consuming(stream, view)]",
         seen_by=(says("KV607"),),
@@ -579,14 +579,14 @@ RULES = (
     ),
     Act(
         name="a mirror of a stream that nobody recorded skips what a new one stores, and no plan says so",
-        file="reconciler/kinds/effects/made_again.py",
+        file="reconciler/kinds/losses/made_again.py",
         before="    return change.action is Action.CREATE and change.intent is None and change.origin is None",
         after="    return change.action is Action.CREATE and change.intent is not None",
         seen_by=(says("ST312"),),
     ),
     Act(
         name="a stream with a source skips what a new stream stores, and no plan says so",
-        file="reconciler/kinds/effects/made_again.py",
+        file="reconciler/kinds/losses/made_again.py",
         before="        if not is_again and not copies.words:",
         after="        if not is_again and not copies.skipped:",
         seen_by=(says("ST312"),),
@@ -600,14 +600,14 @@ RULES = (
     ),
     Act(
         name="what a recreated mirror copies again is stored twice further on, and no plan says so",
-        file="reconciler/kinds/effects/made_again.py",
+        file="reconciler/kinds/losses/made_again.py",
         before="    again = twice if filled else []",
         after="    again = twice if not filled else []",
         seen_by=(says("ST312"),),
     ),
     Act(
         name="a copy of a recreated mirror is said to skip messages that it has",
-        file="reconciler/kinds/effects/made_again.py",
+        file="reconciler/kinds/losses/made_again.py",
         before='    if not mirror or not before or mirror["name"] != before["name"]:',
         after="    if mirror:",
         seen_by=(says("ST312"),),
@@ -621,7 +621,7 @@ RULES = (
     ),
     Act(
         name="a source is said to go on where it was, although its origin was recreated since",
-        file="reconciler/kinds/effects/sources_begun.py",
+        file="reconciler/kinds/losses/sources_begun.py",
         before='        return bool(created and copied.get("stored")) and moment(str(created)) > moment(copied["stored"])',
         after="        return False and bool(created and copied)",
         seen_by=("tests/quantities/test_copies_of_copies.py",),
@@ -642,7 +642,7 @@ RULES = (
     ),
     Act(
         name="what a consumer gave up counts as processed",
-        file="reconciler/kinds/effects/unprocessed.py",
+        file="reconciler/kinds/losses/unprocessed.py",
         before="    return Amount(min(least, most), min(most + given_up, going.messages.most))",
         after="    return Amount(min(least, most), most)",
         seen_by=("tests/rules/test_rules.py",),
@@ -656,49 +656,49 @@ RULES = (
     ),
     Act(
         name="what clients publish while it is counted is said to be processed",
-        file="reconciler/kinds/effects/unprocessed.py",
+        file="reconciler/kinds/losses/unprocessed.py",
         before="    return Amount(behind.least, min(behind.most + arrived, part.messages.most))",
         after="    return Amount(behind.least, min(behind.most, part.messages.most))",
         seen_by=(says("ST303"),),
     ),
     Act(
         name="a subject moves to an interest stream where nobody wants it, and no plan says so",
-        file="reconciler/kinds/effects/uncaptured.py",
+        file="reconciler/kinds/losses/uncaptured.py",
         before='    if declared.get("retention") != "interest" or declared.get("subject_transform"):',
         after='    if declared.get("retention") or declared.get("subject_transform"):',
         seen_by=(says("ST303"),),
     ),
     Act(
         name="a consumer is said to have processed messages that its filter leaves out",
-        file="reconciler/kinds/effects/unprocessed.py",
+        file="reconciler/kinds/losses/unprocessed.py",
         before="        choosy = any(not _takes_all(info) for info in consumers.values())",
         after="        choosy = False",
         seen_by=(says("ST303"),),
     ),
     Act(
         name="messages that stay although they are acknowledged are foretold nowhere",
-        file="reconciler/kinds/effects/uncaptured.py",
+        file="reconciler/kinds/losses/uncaptured.py",
         before="        and set(filters_of(config)) == taken",
         after="        and not taken",
         seen_by=(says("ST303"), "tests/quantities/test_splits.py"),
     ),
     Act(
         name="messages that stay although they are acknowledged are not foretold beside a lowered limit",
-        file="reconciler/kinds/effects/uncaptured.py",
+        file="reconciler/kinds/losses/uncaptured.py",
         before='        return f"{words}{held}", stored',
         after="        return words, stored",
         seen_by=(says("ST303"),),
     ),
     Act(
         name="a consumer that has come past all messages is said to keep them",
-        file="reconciler/kinds/effects/uncaptured.py",
+        file="reconciler/kinds/losses/uncaptured.py",
         before='("stream_seq") or 0) < last',
         after='("stream_seq") or 0) <= last',
         seen_by=("tests/quantities/test_splits.py",),
     ),
     Act(
         name="a source that comes back behind many messages is taken for a new one",
-        file="reconciler/kinds/effects/sources_begun.py",
+        file="reconciler/kinds/losses/sources_begun.py",
         before='        last_copied = int(copied.get("seq") or copied.get("least") or 0)',
         after='        last_copied = int(copied.get("seq") or 0)',
         seen_by=(says("ST305"), "tests/quantities/test_sources.py"),
@@ -712,14 +712,14 @@ RULES = (
     ),
     Act(
         name="nobody is told of a source that may have copied an earlier stream",
-        file="reconciler/kinds/effects/sources_begun.py",
+        file="reconciler/kinds/losses/sources_begun.py",
         before='return None if "seq" in copied or not is_new else LastCopy(0, is_known=False)',
         after="return None",
         seen_by=(says("ST305"), "tests/quantities/test_sources.py"),
     ),
     Act(
         name="the mark of a removed stream is no sign that a source copied from it",
-        file="reconciler/kinds/effects/sources_begun.py",
+        file="reconciler/kinds/losses/sources_begun.py",
         before='encode_key(Address.of("stream", self.origin)) in',
         after="self.origin in",
         seen_by=(says("ST305"), "tests/quantities/test_sources.py"),
@@ -789,7 +789,7 @@ RULES = (
     ),
     Act(
         name="a consumer that is not named is said to lose something for certain",
-        file="reconciler/kinds/effects/unprocessed.py",
+        file="reconciler/kinds/losses/unprocessed.py",
         before="        is_certain = all(behind[name].least for name in late[-rest:])",
         after="        is_certain = True",
         seen_by=(says("ST301"),),
@@ -847,7 +847,7 @@ RULES = (
     ),
     Act(
         name="where a server cannot count, a source is said to copy all that its origin holds",
-        file="reconciler/kinds/effects/sources_begun.py",
+        file="reconciler/kinds/losses/sources_begun.py",
         before="            return Amount(0, min(stays.most, self._at_most_ahead))",
         after="            return Amount(0, stays.most)",
         seen_by=("tests/quantities/test_sources.py",),
@@ -879,7 +879,7 @@ RULES = (
     ),
     Act(
         name="what two consumers want is counted twice",
-        file="reconciler/kinds/effects/unprocessed.py",
+        file="reconciler/kinds/losses/unprocessed.py",
         before="        if wants and not any(collide(one, other) for one in subjects for other in counted):",
         after="        if wants:",
         seen_by=("tests/quantities/test_consumers.py::test_what_consumers_want_together_counts_no_message_twice",),
@@ -893,7 +893,7 @@ RULES = (
     ),
     Act(
         name="a limit per subject is said to trim at once where nobody counted",
-        file="reconciler/kinds/effects/over_limit.py",
+        file="reconciler/kinds/losses/over_limit.py",
         before='("apply", "") if is_prompt else ("the server", _when_deleted(change))',
         after='("apply", "")',
         seen_by=(says("ST301"),),
@@ -991,7 +991,7 @@ RULES = (
     ),
     Act(
         name="the backup of a mirror is advised as if it could not copy again",
-        file="reconciler/kinds/effects/made_again.py",
+        file="reconciler/kinds/losses/made_again.py",
         before='"if its origin no longer holds all of it and there is one" if mirror else "if there is one"',
         after='"if there is one"',
         seen_by=(says("ST312"),),
@@ -1140,7 +1140,7 @@ RULES = (
     ),
     Act(
         name="a review asks the account about every change, whatever it touches",
-        file="reconciler/kinds/effects/sources_changed.py",
+        file="reconciler/kinds/losses/sources_changed.py",
         before='        if not change.touches("sources"):\n            return []\n',
         after="",
         seen_by=("tests/review/test_revisions.py::test_of_a_harmless_change_nothing_waits_for_the_account",),
@@ -1224,7 +1224,7 @@ RULES = (
     ),
     Act(
         name="a version bound is off by one: from when a limit per subject trims at once",
-        file="reconciler/kinds/effects/over_limit.py",
+        file="reconciler/kinds/losses/over_limit.py",
         before="TRIMS = Version(2, 14)",
         after="TRIMS = Version(2, 12)",
         seen_by=(says("ST301"),),
@@ -1372,28 +1372,28 @@ CONSENT = (
 QUANTITIES = (
     Act(
         name="a lowered limit is no loss",
-        file="reconciler/kinds/effects/lowered_limits.py",
+        file="reconciler/kinds/losses/lowered_limits.py",
         before="                outcome=Outcome.NEEDS_CONSENT,\n                path=path,",
         after="                outcome=Outcome.WARNS,\n                path=path,",
         seen_by=(says("ST301"),),
     ),
     Act(
         name="a quantity is doubled: the messages beyond a limit",
-        file="reconciler/kinds/effects/over_limit.py",
+        file="reconciler/kinds/losses/over_limit.py",
         before="    going = Going(messages=exactly(surplus), before=first_kept(exactly(surplus), change, view))\n",
         after="    going = Going(messages=exactly(2 * surplus), before=first_kept(exactly(surplus), change, view))\n",
         seen_by=(says("ST301"),),
     ),
     Act(
         name="bytes beyond a limit are counted against the number of messages",
-        file="reconciler/kinds/effects/over_limit.py",
+        file="reconciler/kinds/losses/over_limit.py",
         before='if not (surplus := _surplus(change, path, "bytes")):',
         after='if not (surplus := _surplus(change, path, "messages")):',
         seen_by=(says("ST301"),),
     ),
     Act(
         name="one message too few is said to be too old",
-        file="reconciler/kinds/effects/over_limit.py",
+        file="reconciler/kinds/losses/over_limit.py",
         before='sequences = max(0, kept - state.get("first_seq", 1))',
         after='sequences = max(0, kept - 1 - state.get("first_seq", 1))',
         seen_by=(says("ST301"),),
@@ -1449,21 +1449,21 @@ QUANTITIES = (
     ),
     Act(
         name="a source is said to copy all of its origin although its stream has lost its first messages",
-        file="reconciler/kinds/effects/sources_begun.py",
+        file="reconciler/kinds/losses/sources_begun.py",
         before='has_lost = (state.get("first_seq", 0) > 1',
         after='has_lost = (state.get("first_seq", 0) > 1 << 62',
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
         name="a source that was there before is said to begin anew",
-        file="reconciler/kinds/effects/sources_begun.py",
+        file="reconciler/kinds/losses/sources_begun.py",
         before='return SourceStart(copied["seq"] + 1)',
         after="return SourceStart(1)",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
         name="what a source brings that was not there is not said",
-        file="reconciler/kinds/effects/sources_begun.py",
+        file="reconciler/kinds/losses/sources_begun.py",
         before="return Amount(least, min(ahead, stays.most))",
         after="return exactly(0)",
         seen_by=("tests/quantities/test_sources.py",),
@@ -1526,21 +1526,21 @@ QUANTITIES = (
     ),
     Act(
         name="a stream that is copied is emptied by interest retention as if nobody took from it",
-        file="reconciler/kinds/effects/lagging.py",
+        file="reconciler/kinds/losses/lagging.py",
         before='one.get("name") == origin and hears(one)',
         after='one.get("name") == origin and not hears(one)',
         seen_by=(says("ST302"),),
     ),
     Act(
         name="what goes from an origin in the same plan is said to be copied",
-        file="reconciler/kinds/effects/shrinking.py",
+        file="reconciler/kinds/losses/shrinking.py",
         before="change = stream_changes(view).get(stream)",
         after="change = None if stream else stream_changes(view).get(stream)",
         seen_by=(says("ST304"),),
     ),
     Act(
         name="an origin that has lost messages is said to have had no others",
-        file="reconciler/kinds/effects/sources_begun.py",
+        file="reconciler/kinds/losses/sources_begun.py",
         before='subjects and state.get("messages") == state.get("last_seq")',
         after="subjects",
         seen_by=(
@@ -1556,14 +1556,14 @@ QUANTITIES = (
     ),
     Act(
         name="a copy of a work queue is said to take nothing from it",
-        file="reconciler/kinds/effects/sources_begun.py",
+        file="reconciler/kinds/losses/sources_begun.py",
         before="return (one for one in every if deletes_copied(one.origin, view))",
         after="return (one for one in every if not one.origin)",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
         name="a mirror of a part that is made says nothing of the gets it answers",
-        file="reconciler/kinds/across/copies.py",
+        file="reconciler/kinds/copies/copy_rules.py",
         before="parts = copy.filters or [",
         after="parts = [][:0] or [",
         seen_by=("tests/rules/test_rules.py",),
@@ -1577,28 +1577,28 @@ QUANTITIES = (
     ),
     Act(
         name="who does not get what moves to another stream is not named",
-        file="reconciler/kinds/effects/uncaptured.py",
+        file="reconciler/kinds/losses/uncaptured.py",
         before="        if not got and any(",
         after="        if got and any(",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
         name="a consumer that goes in the same plan is said to want what a stream no longer captures",
-        file="reconciler/kinds/effects/uncaptured.py",
+        file="reconciler/kinds/losses/uncaptured.py",
         before="counts=that_stay(change.address.name, view),",
         after="counts=lambda info: True,",
         seen_by=(says("ST303"),),
     ),
     Act(
         name="what an interest stream loses with its last reader is said to stay",
-        file="reconciler/kinds/effects/uncaptured.py",
+        file="reconciler/kinds/losses/uncaptured.py",
         before="    return Amount(number - at_stake, number - lost)",
         after="    return exactly(number + 0 * (at_stake - lost))",
         seen_by=(says("ST303"),),
     ),
     Act(
         name="what message schedules still store is not said where their subjects go",
-        file="reconciler/kinds/effects/uncaptured.py",
+        file="reconciler/kinds/losses/uncaptured.py",
         before='change.was("allow_msg_schedules")',
         after='change.was("allow_msg_counter")',
         seen_by=("tests/rules/test_rules.py",),
@@ -1643,14 +1643,14 @@ QUANTITIES = (
     ),
     Act(
         name="a new copy does not say what it copies",
-        file="reconciler/kinds/effects/made_again.py",
+        file="reconciler/kinds/losses/made_again.py",
         before="    if not is_made_again(change) and is_filled_at_once(change, view, own):",
         after="    if is_made_again(change) and is_filled_at_once(change, view, own):",
         seen_by=("tests/quantities/test_starting.py",),
     ),
     Act(
         name="nothing is said of a source that stops since a consumer of the work queue takes the same messages",
-        file="reconciler/kinds/effects/sources_begun.py",
+        file="reconciler/kinds/losses/sources_begun.py",
         before='retention_afterwards(self.origin, self.view) != "workqueue":\n            return ()',
         after='retention_afterwards(self.origin, self.view) != "interest":\n            return ()',
         seen_by=(says("ST305"),),
@@ -1674,14 +1674,14 @@ QUANTITIES = (
     ),
     Act(
         name="nothing is said of a source that skips the first messages of an origin which the same plan recreates",
-        file="reconciler/kinds/effects/sources_begun.py",
+        file="reconciler/kinds/losses/sources_begun.py",
         before="        if above is not None and above.action is Action.CREATE:",
         after="        if above is not None and above.action is Action.REPLACE:",
         seen_by=(says("ST305"),),
     ),
     Act(
         name="a recreated origin is thought to count from 1 whatever its file says",
-        file="reconciler/kinds/effects/sources_begun.py",
+        file="reconciler/kinds/losses/sources_begun.py",
         before='return int((above.becomes("first_seq") if above else None) or 1) - 1',
         after="return 0",
         seen_by=(says("ST305"),),
@@ -1730,7 +1730,7 @@ QUANTITIES = (
     ),
     Act(
         name="a consumer that loses its only copy with a replica of its stream is not named",
-        file="reconciler/kinds/effects/fewer_copies.py",
+        file="reconciler/kinds/losses/fewer_copies.py",
         before='return leader not in (cluster["leader"], *current)',
         after='return leader not in (cluster["leader"], *current, leader)',
         seen_by=(says("ST306"),),
@@ -1738,14 +1738,14 @@ QUANTITIES = (
     ),
     Act(
         name="a copy of a consumer that is behind counts when its stream gets fewer replicas",
-        file="reconciler/kinds/effects/fewer_copies.py",
+        file="reconciler/kinds/losses/fewer_copies.py",
         before='if one.get("current", True)]',
         after='if one["name"]]',
         seen_by=(says("ST306"),),
     ),
     Act(
         name="what a consumer loses in flight with a replica of its stream takes no consent",
-        file="reconciler/kinds/effects/fewer_copies.py",
+        file="reconciler/kinds/losses/fewer_copies.py",
         before="is_warning = not (unread or lost.flying or lost.skipped) or",
         after="is_warning = not unread or",
         seen_by=(says("ST306"),),
@@ -1808,7 +1808,7 @@ QUANTITIES = (
     ),
     Act(
         name="bounds of a consumer that acknowledges nothing are said to come from its acknowledgements",
-        file="reconciler/kinds/effects/unprocessed.py",
+        file="reconciler/kinds/losses/unprocessed.py",
         before="    if is_unacknowledged:\n",
         after="    if is_unacknowledged or in_bounds:\n",
         seen_by=(
@@ -1845,7 +1845,7 @@ QUANTITIES = (
     ),
     Act(
         name="a consumer that the same plan deletes counts among those that have not read what a stream loses",
-        file="reconciler/kinds/effects/unprocessed.py",
+        file="reconciler/kinds/losses/unprocessed.py",
         before="    return lambda info: counts(info) and id(info) not in going",
         after="    return counts",
         seen_by=("tests/rules/test_rules.py",),
@@ -1942,7 +1942,7 @@ QUANTITIES = (
     ),
     Act(
         name="what a stream held that somebody recreated is not said",
-        file="reconciler/kinds/effects/made_again.py",
+        file="reconciler/kinds/losses/made_again.py",
         before="_recreated_by_hand(held, messages, copies) if messages or copies.words else None",
         after="None",
         seen_by=("tests/rules/test_rules.py",),
@@ -1976,7 +1976,7 @@ QUANTITIES = (
     ),
     Act(
         name="a consumer that began with the last of each subject has processed everything where its server counts nothing",
-        file="reconciler/kinds/effects/unprocessed.py",
+        file="reconciler/kinds/losses/unprocessed.py",
         before="    if not _began_with_last(info):\n        return exactly(number)",
         after="    if not number or not _began_with_last(info):\n        return exactly(number)",
         seen_by=(
@@ -1993,7 +1993,7 @@ QUANTITIES = (
     ),
     Act(
         name="what the server counts of a consumer that began with the last of each subject is taken for all that comes",
-        file="reconciler/kinds/effects/unprocessed.py",
+        file="reconciler/kinds/losses/unprocessed.py",
         before="max(number, least if is_counted else min(span,",
         after="max(number, least if is_counted else min(number, span,",
         seen_by=(
@@ -2010,7 +2010,7 @@ QUANTITIES = (
     ),
     Act(
         name="a source is said to copy all although its stream loses its first messages in the same change",
-        file="reconciler/kinds/effects/sources_begun.py",
+        file="reconciler/kinds/losses/sources_begun.py",
         before='state.get("first_seq", 0) > 1 or self._loses_its_first',
         after='state.get("first_seq", 0) > 1',
         seen_by=(
@@ -2020,7 +2020,7 @@ QUANTITIES = (
     ),
     Act(
         name="what a restart deletes from a copied interest stream is not said",
-        file="reconciler/kinds/across/unread_at_restart.py",
+        file="reconciler/kinds/copies/unread_at_restart.py",
         before="if name > feed.name and meets(filters, feed.subjects):",
         after="if name < feed.name and meets(filters, feed.subjects):",
         seen_by=(says("XX212"),),
@@ -2112,21 +2112,21 @@ QUANTITIES = (
     ),
     Act(
         name="a changed source is said to affect consumers that take nothing of it",
-        file="reconciler/kinds/effects/dependants.py",
+        file="reconciler/kinds/losses/dependants.py",
         before='if meets(filters_of(info["config"]), subjects)]',
         after='if filters_of(info["config"])]',
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
         name="a source with a start is said to skip nothing of a recreated origin",
-        file="reconciler/kinds/effects/made_again.py",
+        file="reconciler/kinds/losses/made_again.py",
         before="if start > first} if is_new_server else {}",
         after="if start > first} if False else {}",
         seen_by=("tests/rules/test_rules.py", "tests/quantities/test_made_again.py"),
     ),
     Act(
         name="nobody is told that a mirror answers for a recreated bucket",
-        file="reconciler/kinds/effects/made_again.py",
+        file="reconciler/kinds/losses/made_again.py",
         before="        *_stale_gets_text(answering),\n",
         after="",
         seen_by=("tests/quantities/test_made_again.py",),
@@ -2147,7 +2147,7 @@ QUANTITIES = (
     ),
     Act(
         name="nobody is told that a source with a start begins there again at a restart",
-        file="reconciler/kinds/across/copies.py",
+        file="reconciler/kinds/copies/copy_rules.py",
         before='if config.get("retention", "limits") == "limits" and not config.get("max_age"):',
         after='if "retention" not in config or not config.get("max_age"):',
         seen_by=("tests/rules/test_rules.py",),
@@ -2168,7 +2168,7 @@ QUANTITIES = (
     ),
     Act(
         name="nobody is told that a source of a new origin begins late",
-        file="reconciler/kinds/effects/sources_changed.py",
+        file="reconciler/kinds/losses/sources_changed.py",
         before="            *_before_it_begins(change, view),\n",
         after="",
         seen_by=("tests/rules/test_rules.py",),
@@ -2182,7 +2182,7 @@ QUANTITIES = (
     ),
     Act(
         name="a copy is said to delete what a consumer of the same plan processes",
-        file="reconciler/kinds/across/copied_and_deleted.py",
+        file="reconciler/kinds/copies/copied_and_deleted.py",
         before="                *_filters_of_new_consumers(one.origin, view),\n",
         after="",
         seen_by=("tests/rules/test_rules.py",),

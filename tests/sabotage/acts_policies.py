@@ -72,7 +72,7 @@ ACTS = (
     ),
     Act(
         name="a note about many is repeated for each",
-        file="reconciler/documents/read/filling.py",
+        file="reconciler/documents/fill/filling.py",
         before='        if note and note not in notes.split("; "):',
         after="        if note:",
         seen_by=("tests/documents/test_for_each.py",),

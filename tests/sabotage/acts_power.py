@@ -73,7 +73,7 @@ ACTS = (
     ),
     Act(
         name="a replaced consumer begins where it stood, though its stream lost its end",
-        file="reconciler/kinds/effects/lost_tail.py",
+        file="reconciler/kinds/losses/lost_tail.py",
         before="    return min(point, _first_since(stream, intent, view) or point, point if last is None else last + 1)",
         after="    return point if last is None else min(point, last + 1)",
         seen_by=("tests/power/test_lost_ends.py",),

@@ -30,7 +30,7 @@ FILES = (
         for name in ("drift/ignore", "apply/last_look", "saved/saved", "saved/comparison")
     ),
     "reconciler/kinds/subjects/partitions.py",
-    "reconciler/kinds/effects/over_limit.py",
+    "reconciler/kinds/losses/over_limit.py",
 )
 """Where it is decided what may be done, what is lost and whose it is."""
 TESTS = (

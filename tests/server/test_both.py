@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.documents.read.files import DISK
+from reconciler.documents.parse.files import DISK
 from reconciler.journeys.files_and_account import both
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.server.connect.options import ConnectOptions, resolve

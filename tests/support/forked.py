@@ -189,7 +189,7 @@ def _make_what_is_made_once() -> None:
     for name in root.commands:
         if name != "fleet":
             root.commands[name]
-    shapes = importlib.import_module("reconciler.documents.read.shape")
+    shapes = importlib.import_module("reconciler.documents.parse.shape")
     for kind in importlib.import_module("reconciler.kinds").REGISTRY.by_name.values():
         shapes.shape_of_spec(kind.spec)
 

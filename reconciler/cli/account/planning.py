@@ -21,8 +21,8 @@ from reconciler.cli.shared.each_topology import SingleOption
 from reconciler.cli.shared.reporting import document
 from reconciler.cli.shared.status_line import LINE
 from reconciler.cli.shared.value_option import NO_VALUES, Values, values
+from reconciler.documents.fill.values import Filled
 from reconciler.documents.read.load import Loaded
-from reconciler.documents.read.values import Filled
 from reconciler.journeys.files_and_account import both
 from reconciler.journeys.plan.going_back import Earlier, lasting_losses
 from reconciler.journeys.plan.plan import Planned, planned

@@ -83,7 +83,7 @@ def read_names(paths: Sequence[Path], kinds: Kinds) -> NamesRead:
 
 
 def _topology_trees(paths: Sequence[Path], kinds: Kinds) -> Iterator[Any]:
-    from reconciler.documents.read.tree import read_tree  # noqa: PLC0415 - only for who has files
+    from reconciler.documents.parse.tree import read_tree  # noqa: PLC0415 - only for who has files
 
     sections = "|".join({str(section) for section, within, *_ in kinds.values() if within is None})
     topology_file = re.compile(rf"""^\{{?["']?({sections}|topology)\b""", re.MULTILINE)

@@ -14,7 +14,7 @@ from reconciler.cli.shared import exits
 from reconciler.cli.shared.common import PlainFormat
 from reconciler.cli.shared.screen import paper, say, tell
 from reconciler.cli.shared.status_line import LINE
-from reconciler.documents.read.files import Tree
+from reconciler.documents.parse.files import Tree
 from reconciler.journeys.drift.accept import accept
 from reconciler.journeys.drift.look import Looked, look
 from reconciler.journeys.drift.restore import restore

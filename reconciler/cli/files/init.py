@@ -18,7 +18,7 @@ from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.screen import paper, say, tell
 from reconciler.cli.shared.writing import already_exists, write
 from reconciler.documents.find.discover import discover
-from reconciler.documents.read.files import DISK
+from reconciler.documents.parse.files import DISK
 from reconciler.documents.schema.topology import topology_text
 from reconciler.documents.write.new_files import other_yaml_files
 from reconciler.journeys.export.export import Layout

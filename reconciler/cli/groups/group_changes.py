@@ -15,7 +15,7 @@ from reconciler.cli.shared.common import ChosenPlainFormat, PlainFormat, takes
 from reconciler.cli.shared.connecting import Connection, connection, result_of
 from reconciler.cli.shared.screen import confirm, paper, say, tell
 from reconciler.cli.shared.value_option import Values, values
-from reconciler.documents.read.files import Tree
+from reconciler.documents.parse.files import Tree
 from reconciler.journeys.files_and_account import both
 from reconciler.journeys.groups.json import GroupsMigrated, MembersPreview
 from reconciler.journeys.groups.members import Preview, preview, preview_offline, write

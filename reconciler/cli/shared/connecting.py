@@ -54,7 +54,7 @@ class Connection:
     def in_environment(self, values: Values, paths: Sequence[Path]) -> Connection:
         """Return the connection to the environment that the files declare, unless options say another place. Raises
         CannotContinue where there is no such environment."""
-        from reconciler.documents.read.environments import environments_in  # noqa: PLC0415 - only where there are any
+        from reconciler.documents.fill.environments import environments_in  # noqa: PLC0415 - only where there are any
         from reconciler.server.connect.settings import Settings  # noqa: PLC0415
 
         settings = self.settings

@@ -15,8 +15,8 @@ from reconciler.cli.shared.common import Misused
 from reconciler.model.dataclass import dataclass
 
 if TYPE_CHECKING:
-    from reconciler.documents.read.files import Tree
-    from reconciler.documents.read.values import Filled
+    from reconciler.documents.fill.values import Filled
+    from reconciler.documents.parse.files import Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +41,14 @@ class Values:
     @property
     def is_pattern(self) -> bool:
         """Whether several environments may be meant."""
-        from reconciler.documents.read.environments import is_pattern  # noqa: PLC0415 - only for who reads files
+        from reconciler.documents.fill.environments import is_pattern  # noqa: PLC0415 - only for who reads files
 
         return self.environment is not None and is_pattern(self.environment)
 
     def each(self, paths: Sequence[Path]) -> Iterator[Values]:
         """Yield the values for each environment that is meant."""
-        from reconciler.documents.read.environments import environments_in, matching  # noqa: PLC0415
-        from reconciler.documents.read.values import Filled  # noqa: PLC0415 - only for who reads files
+        from reconciler.documents.fill.environments import environments_in, matching  # noqa: PLC0415
+        from reconciler.documents.fill.values import Filled  # noqa: PLC0415 - only for who reads files
 
         names = [self.environment]
         if self.environment and self.is_pattern:
@@ -60,8 +60,8 @@ class Values:
     def tree(self, under: Tree | None = None, *, are_all_needed: bool = True) -> Filled:
         """Return the files with their values in place: those on disk, or of a revision, which may not know all of
         them."""
-        from reconciler.documents.read.files import DISK  # noqa: PLC0415 - only for who reads files
-        from reconciler.documents.read.values import Filled  # noqa: PLC0415
+        from reconciler.documents.fill.values import Filled  # noqa: PLC0415
+        from reconciler.documents.parse.files import DISK  # noqa: PLC0415 - only for who reads files
 
         values, files = dict(self.given), self.files_of_values
         needed = (values if self.needed is None else self.needed) if are_all_needed else ()
@@ -112,7 +112,7 @@ def values(
 
 def _name_and_value(text: str) -> tuple[str, str]:
     """Parse `region=eu`."""
-    from reconciler.documents.read.values import NAME  # noqa: PLC0415 - only for who has any
+    from reconciler.documents.fill.values import NAME  # noqa: PLC0415 - only for who has any
 
     name, equals, value = text.partition("=")
     if not (equals and re.fullmatch(NAME, name)):

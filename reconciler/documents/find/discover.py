@@ -15,15 +15,15 @@ from dataclasses import field
 from pathlib import Path
 
 from reconciler.changes.kind import Registry
-from reconciler.documents.read.complain import complain
-from reconciler.documents.read.environments import OF_FILE
-from reconciler.documents.read.files import INCLUDE, Tree
+from reconciler.documents.fill.environments import OF_FILE
+from reconciler.documents.fill.values import Mask
+from reconciler.documents.parse.complain import complain
+from reconciler.documents.parse.files import INCLUDE, Tree
+from reconciler.documents.parse.nodes import Mapping, Node, Scalar
+from reconciler.documents.parse.nodes import Sequence as Items
+from reconciler.documents.parse.tree import read_tree
 from reconciler.documents.read.header import top_level_keys
-from reconciler.documents.read.nodes import Mapping, Node, Scalar
-from reconciler.documents.read.nodes import Sequence as Items
 from reconciler.documents.read.other_files import other_file
-from reconciler.documents.read.tree import read_tree
-from reconciler.documents.read.values import Mask
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 

@@ -9,9 +9,9 @@ from dataclasses import field
 from pathlib import Path, PurePosixPath
 
 from reconciler.documents.find.git import ask_git
-from reconciler.documents.read.complain import complain
-from reconciler.documents.read.files import ENDINGS
-from reconciler.documents.read.syntax import decode
+from reconciler.documents.parse.complain import complain
+from reconciler.documents.parse.files import ENDINGS
+from reconciler.documents.parse.syntax import decode
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, SourceSpan
 from reconciler.model.waits import waiting

@@ -13,8 +13,8 @@ from pathlib import Path
 from reconciler.changes.kind import Registry
 from reconciler.documents.find.discover import Discovered, Home, discover, unnamed_topology
 from reconciler.documents.find.policies import with_policies
-from reconciler.documents.read.complain import complain
-from reconciler.documents.read.files import DISK, Tree
+from reconciler.documents.parse.complain import complain
+from reconciler.documents.parse.files import DISK, Tree
 from reconciler.documents.read.load import Loaded, load
 from reconciler.model.diagnostic import Diagnostic
 

@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from reconciler.changes.kind import Registry
+from reconciler.documents.fill.values import Filled
 from reconciler.documents.find.git_tree import GitTree
 from reconciler.documents.find.repository_cache import tree_at_commit
-from reconciler.documents.read.complain import complain
-from reconciler.documents.read.files import DISK, Tree
+from reconciler.documents.parse.complain import complain
+from reconciler.documents.parse.files import DISK, Tree
+from reconciler.documents.parse.nodes import Mapping
+from reconciler.documents.parse.tree import read_tree
 from reconciler.documents.read.header import Header
 from reconciler.documents.read.load import Loaded
-from reconciler.documents.read.nodes import Mapping
-from reconciler.documents.read.tree import read_tree
-from reconciler.documents.read.values import Filled
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, SourceSpan, ordered
 from reconciler.model.policy import PlacedPolicy, PlacedSource
 from reconciler.policies.policies import problems

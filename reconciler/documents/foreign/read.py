@@ -12,12 +12,12 @@ from reconciler.documents.foreign.nack import is_nack, read_nack
 from reconciler.documents.foreign.nats_json import is_nats, read_nats
 from reconciler.documents.foreign.terraform import is_terraform, read_terraform
 from reconciler.documents.foreign.translation import Findings
-from reconciler.documents.read.complain import complain
-from reconciler.documents.read.files import read_text
-from reconciler.documents.read.nodes import Mapping, Place, span
-from reconciler.documents.read.plain_values import Plain
-from reconciler.documents.read.shape import ANYTHING
-from reconciler.documents.read.tree import read_tree
+from reconciler.documents.parse.complain import complain
+from reconciler.documents.parse.files import read_text
+from reconciler.documents.parse.nodes import Mapping, Place, span
+from reconciler.documents.parse.plain_values import Plain
+from reconciler.documents.parse.shape import ANYTHING
+from reconciler.documents.parse.tree import read_tree
 from reconciler.model.diagnostic import SourceSpan
 from reconciler.model.resource import Json, Where
 

@@ -1,1 +1,1 @@
-"""YAML text → nodes → resources, with every position."""
+"""Nodes → resources: every problem of every file, at its line and column."""

@@ -8,9 +8,10 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple, TypeVar
 
 from reconciler.changes.kind import Registry
-from reconciler.documents.read.complain import complain, did_you_mean, listed
-from reconciler.documents.read.explain_error import read_spec
-from reconciler.documents.read.nodes import (
+from reconciler.documents.parse.complain import complain, did_you_mean, listed
+from reconciler.documents.parse.explain_error import read_spec
+from reconciler.documents.parse.keys import KEYS
+from reconciler.documents.parse.nodes import (
     Mapping,
     Node,
     Place,
@@ -22,8 +23,8 @@ from reconciler.documents.read.nodes import (
     span,
     start_of_block,
 )
-from reconciler.documents.read.plain_values import NodeProblem, Plain
-from reconciler.documents.read.shape import Shape
+from reconciler.documents.parse.plain_values import NodeProblem, Plain
+from reconciler.documents.parse.shape import Shape
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.entries import LONGEST, is_topology
@@ -54,15 +55,6 @@ from reconciler.model.topology import (
 from reconciler.model.written import quoted
 
 FORMAT = 1
-KEYS: tuple[str, ...] = (
-    "reconciler", "topology", "include", "parameters", "environments", "environment", "expect", "policies", "allow", "guards", "moved",
-    "removed", "forget", "ignore_drift",
-)  # fmt: skip
-
-LISTS = ("allow", "guards", "moved", "removed", "forget", "ignore_drift")
-"""Those of KEYS that hold entries."""
-ANCHORS = "x-"
-"""How keys begin that hold nothing of their own: anchors for the rest of the file."""
 
 _TEXT, _NUMBER = Shape(types={"string"}), Shape(types={"integer"})
 _ADDRESS = Shape(types={"string"}, patterns={ADDRESS}, advice=HOW_TO_ADDRESS)

@@ -10,19 +10,20 @@ from dataclasses import field, replace
 from pathlib import Path
 
 from reconciler.changes.kind import Registry
-from reconciler.documents.read.complain import complain, did_you_mean
-from reconciler.documents.read.environments import OF_FILE, SECTION, Environments, InFile
-from reconciler.documents.read.files import DISK, INCLUDE, Tree, included_files
-from reconciler.documents.read.filling import Filling
-from reconciler.documents.read.for_each import FOR_EACH
-from reconciler.documents.read.header import ANCHORS, KEYS, LISTS, Header, top_level_keys
-from reconciler.documents.read.nodes import Mapping, Node, Place, Scalar, span
+from reconciler.documents.fill.environments import OF_FILE, SECTION, Environments, InFile
+from reconciler.documents.fill.filling import Filling
+from reconciler.documents.fill.for_each import FOR_EACH
+from reconciler.documents.fill.overlay import Overlaying
+from reconciler.documents.fill.parameters import Chosen, Parameters, unmentioned
+from reconciler.documents.fill.values import MENTIONED, Filled, Given, Mask, unmask
+from reconciler.documents.parse.complain import complain, did_you_mean
+from reconciler.documents.parse.files import DISK, INCLUDE, Tree, included_files
+from reconciler.documents.parse.keys import ANCHORS, KEYS, LISTS
+from reconciler.documents.parse.nodes import Mapping, Node, Place, Scalar, span
+from reconciler.documents.parse.tree import read_tree
+from reconciler.documents.read.header import Header, top_level_keys
 from reconciler.documents.read.other_files import complain_of_root, other_file
-from reconciler.documents.read.overlay import Overlaying
-from reconciler.documents.read.parameters import Chosen, Parameters, unmentioned
 from reconciler.documents.read.resources import Collector, NamedSection
-from reconciler.documents.read.tree import read_tree
-from reconciler.documents.read.values import MENTIONED, Filled, Given, Mask, unmask
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan, ordered
 from reconciler.model.policy import PlacedPolicy, PlacedSource

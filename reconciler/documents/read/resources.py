@@ -8,10 +8,10 @@ from dataclasses import field, replace
 from typing import NamedTuple
 
 from reconciler.changes.kind import Kind, Registry
-from reconciler.documents.read.complain import complain, did_you_mean, listed
-from reconciler.documents.read.explain_error import read_spec
-from reconciler.documents.read.for_each import Stamped
-from reconciler.documents.read.nodes import (
+from reconciler.documents.fill.for_each import Stamped
+from reconciler.documents.parse.complain import complain, did_you_mean, listed
+from reconciler.documents.parse.explain_error import read_spec
+from reconciler.documents.parse.nodes import (
     Mapping,
     Node,
     Place,
@@ -23,8 +23,8 @@ from reconciler.documents.read.nodes import (
     span,
     without,
 )
-from reconciler.documents.read.plain_values import NodeProblem
-from reconciler.documents.read.scalars import needs_quotes_as_name
+from reconciler.documents.parse.plain_values import NodeProblem
+from reconciler.documents.parse.scalars import needs_quotes_as_name
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.resource import Address, Declared

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from reconciler.documents.read.values import IN_SCHEMAS
+from reconciler.documents.fill.values import IN_SCHEMAS
 from reconciler.documents.schema.descriptions import Schema
 
 _NAMES = ("properties", "patternProperties", "$defs")

@@ -10,12 +10,13 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from reconciler.changes.kind import Kind, Registry
-from reconciler.documents.read.environments import Environment
-from reconciler.documents.read.for_each import FOR_EACH
-from reconciler.documents.read.header import ANCHORS, FORMAT
-from reconciler.documents.read.overlay import APPEND, NOT_HERE, ONLY_HERE, REMOVE, UNSET
-from reconciler.documents.read.parameters import Parameter
-from reconciler.documents.read.values import NAME
+from reconciler.documents.fill.environments import Environment
+from reconciler.documents.fill.for_each import FOR_EACH
+from reconciler.documents.fill.overlay import APPEND, NOT_HERE, ONLY_HERE, REMOVE, UNSET
+from reconciler.documents.fill.parameters import Parameter
+from reconciler.documents.fill.values import NAME
+from reconciler.documents.parse.keys import ANCHORS
+from reconciler.documents.read.header import FORMAT
 from reconciler.documents.schema.descriptions import (
     INSIDE,
     Schema,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from reconciler.documents.fill.values import escape_mentions
+from reconciler.documents.parse.scalars import resolve
+from reconciler.documents.parse.syntax import FORBIDDEN
 from reconciler.documents.read.header import FORMAT
-from reconciler.documents.read.scalars import resolve
-from reconciler.documents.read.syntax import FORBIDDEN
-from reconciler.documents.read.values import escape_mentions
 from reconciler.model.resource import Json
 
 WIDTH = 100

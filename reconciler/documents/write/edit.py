@@ -9,10 +9,10 @@ from __future__ import annotations
 import codecs
 from collections.abc import Collection, Mapping, Sequence
 
-from reconciler.documents.read import nodes
-from reconciler.documents.read.nodes import Node
-from reconciler.documents.read.tree import read_tree
-from reconciler.documents.read.values import Mask, mentions
+from reconciler.documents.fill.values import Mask, mentions
+from reconciler.documents.parse import nodes
+from reconciler.documents.parse.nodes import Node
+from reconciler.documents.parse.tree import read_tree
 from reconciler.documents.write.splices import (
     CannotEdit,
     Splicing,

@@ -12,12 +12,12 @@ from dataclasses import replace
 
 from ruamel.yaml.tokens import DirectiveToken, DocumentEndToken, DocumentStartToken
 
-from reconciler.documents.read.complain import complain
-from reconciler.documents.read.nodes import Mapping, Node, Scalar, Sequence, span
+from reconciler.documents.fill.values import Mask
+from reconciler.documents.parse.complain import complain
+from reconciler.documents.parse.nodes import Mapping, Node, Scalar, Sequence, span
+from reconciler.documents.parse.shape import Shape
+from reconciler.documents.parse.tree import read_tree
 from reconciler.documents.read.other_files import complain_of_root, other_file
-from reconciler.documents.read.shape import Shape
-from reconciler.documents.read.tree import read_tree
-from reconciler.documents.read.values import Mask
 from reconciler.documents.write.lines import Lines
 from reconciler.documents.write.tokens import Comment, comments_of, tokens_of
 from reconciler.documents.write.yaml_items import PieceReader

@@ -19,8 +19,8 @@ from ruamel.yaml.tokens import (
     ValueToken,
 )
 
-from reconciler.documents.read.shape import ANYTHING, Shape
-from reconciler.documents.read.values import PRIVATE
+from reconciler.documents.fill.values import PRIVATE
+from reconciler.documents.parse.shape import ANYTHING, Shape
 from reconciler.documents.write.tokens import Token
 
 STARTS = (FlowMappingStartToken, FlowSequenceStartToken)

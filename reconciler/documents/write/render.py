@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from reconciler.documents.read.for_each import Stamped
-from reconciler.documents.read.header import ANCHORS
-from reconciler.documents.read.nodes import Mapping as Table
-from reconciler.documents.read.nodes import Node, Scalar, mapping_at
-from reconciler.documents.read.nodes import Sequence as Items
+from reconciler.documents.fill.for_each import Stamped
+from reconciler.documents.parse.keys import ANCHORS
+from reconciler.documents.parse.nodes import Mapping as Table
+from reconciler.documents.parse.nodes import Node, Scalar, mapping_at
+from reconciler.documents.parse.nodes import Sequence as Items
 from reconciler.documents.write.dump import WIDTH, scalar
 
 Origins = Mapping[tuple[str, int, int], str]

@@ -7,9 +7,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from reconciler.documents.read import nodes
-from reconciler.documents.read.nodes import Node, Scalar
-from reconciler.documents.read.values import escape_mentions
+from reconciler.documents.fill.values import escape_mentions
+from reconciler.documents.parse import nodes
+from reconciler.documents.parse.nodes import Node, Scalar
 from reconciler.documents.write.dump import flow
 from reconciler.model.resource import Json
 

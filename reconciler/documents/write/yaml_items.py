@@ -17,7 +17,7 @@ from ruamel.yaml.tokens import (
     ValueToken,
 )
 
-from reconciler.documents.read.shape import ANYTHING, Shape
+from reconciler.documents.parse.shape import ANYTHING, Shape
 from reconciler.documents.write.one_line import ENDS, STARTS, OneLine, closing_index, is_explicit
 from reconciler.documents.write.tokens import Token, is_block_scalar, keeps_blank_lines, last_line
 from reconciler.model.dataclass import dataclass

@@ -10,16 +10,16 @@ from typing import Any
 
 from pydantic import Field
 
-from reconciler.documents.read.complain import complain, did_you_mean
-from reconciler.documents.read.environments import Environment, environments_in
-from reconciler.documents.read.explain_error import read_spec
-from reconciler.documents.read.files import read_text
+from reconciler.documents.fill.environments import Environment, environments_in
+from reconciler.documents.fill.values import Filled
+from reconciler.documents.parse.complain import complain, did_you_mean
+from reconciler.documents.parse.explain_error import read_spec
+from reconciler.documents.parse.files import read_text
+from reconciler.documents.parse.nodes import Mapping, Node, Place, Scalar, node_to_show, shape_in_words, span
+from reconciler.documents.parse.plain_values import NodeProblem
+from reconciler.documents.parse.scalars import needs_quotes_as_name
+from reconciler.documents.parse.tree import read_tree
 from reconciler.documents.read.header import FORMAT
-from reconciler.documents.read.nodes import Mapping, Node, Place, Scalar, node_to_show, shape_in_words, span
-from reconciler.documents.read.plain_values import NodeProblem
-from reconciler.documents.read.scalars import needs_quotes_as_name
-from reconciler.documents.read.tree import read_tree
-from reconciler.documents.read.values import Filled
 from reconciler.documents.schema.descriptions import Schema
 from reconciler.documents.schema.topology import spec_schema
 from reconciler.fleet.accounts.targets import DEADLINE, Fleet, FleetTarget

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from reconciler.documents.fill.values import Filled
 from reconciler.documents.find.many_topologies import load_each as load
 from reconciler.documents.find.revision import origin
-from reconciler.documents.read.files import DISK
-from reconciler.documents.read.values import Filled
+from reconciler.documents.parse.files import DISK
 from reconciler.fleet.drift.rendering import rows_of_topology
 from reconciler.fleet.tables.tables import DESIRED, WANTED
 from reconciler.kinds import REGISTRY

@@ -13,9 +13,9 @@ from dataclasses import field
 from pathlib import Path
 
 from reconciler.changes.verdict import Verdict
-from reconciler.documents.read.files import Disk
+from reconciler.documents.parse.files import Disk
+from reconciler.documents.parse.syntax import decode
 from reconciler.documents.read.load import Loaded
-from reconciler.documents.read.syntax import decode
 from reconciler.documents.write.atomic import write_whole
 from reconciler.documents.write.edit import edited_bytes
 from reconciler.documents.write.splices import CannotEdit

@@ -17,7 +17,7 @@ from pathlib import Path
 from nats.errors import Error as NatsError
 
 from reconciler.changes.kind import Raw
-from reconciler.documents.read.files import DISK, Tree
+from reconciler.documents.parse.files import DISK, Tree
 from reconciler.journeys.drift.attribute import Heard, attributed
 from reconciler.journeys.drift.drift import Drift
 from reconciler.journeys.drift.look import Looked, look

@@ -8,12 +8,12 @@ from fnmatch import fnmatchcase
 from itertools import combinations
 from pathlib import Path
 
+from reconciler.documents.fill.environments import is_pattern
+from reconciler.documents.fill.values import Filled
 from reconciler.documents.find.many_topologies import load_each
-from reconciler.documents.read.complain import complain
-from reconciler.documents.read.environments import is_pattern
-from reconciler.documents.read.files import DISK, Tree
+from reconciler.documents.parse.complain import complain
+from reconciler.documents.parse.files import DISK, Tree
 from reconciler.documents.read.load import Loaded
-from reconciler.documents.read.values import Filled
 from reconciler.journeys.plan.used_streams import used_stream_problems
 from reconciler.kinds import REGISTRY
 from reconciler.model.dataclass import dataclass

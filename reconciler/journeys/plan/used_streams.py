@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from reconciler.documents.read.complain import complain
+from reconciler.documents.parse.complain import complain
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.subjects.subjects import collide, is_valid
 from reconciler.model.diagnostic import Diagnostic, Severity

@@ -13,9 +13,9 @@ from reconciler.changes.consent import consents_reaching, first_covering
 from reconciler.changes.kind import Registry
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View
-from reconciler.documents.read.files import DISK, Tree
+from reconciler.documents.fill.values import Filled
+from reconciler.documents.parse.files import DISK, Tree
 from reconciler.documents.read.load import Loaded
-from reconciler.documents.read.values import Filled
 from reconciler.engine.compare import compare
 from reconciler.engine.judging import judged_all
 from reconciler.journeys.plan.files import in_environments, load, without_repeated_diagnostics

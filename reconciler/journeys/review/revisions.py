@@ -9,11 +9,11 @@ from operator import attrgetter
 from pathlib import Path
 from types import MappingProxyType
 
+from reconciler.documents.fill.values import Filled
 from reconciler.documents.find.discover import Discovered, Home, discover
 from reconciler.documents.find.git_tree import GitTree
-from reconciler.documents.read.complain import complain
-from reconciler.documents.read.files import DISK, Tree
-from reconciler.documents.read.values import Filled
+from reconciler.documents.parse.complain import complain
+from reconciler.documents.parse.files import DISK, Tree
 from reconciler.journeys.plan.files import in_environments, load, topology_of, without_repeated_diagnostics
 from reconciler.journeys.plan.validate import versions
 from reconciler.journeys.review import other_topologies

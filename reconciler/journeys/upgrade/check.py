@@ -10,7 +10,7 @@ from pathlib import Path
 from reconciler.changes.kind import Raw, Registry
 from reconciler.changes.verdict import Outcome
 from reconciler.changes.view import View
-from reconciler.documents.read.files import DISK, Tree
+from reconciler.documents.parse.files import DISK, Tree
 from reconciler.engine.canonical import recognised
 from reconciler.engine.compare import compare
 from reconciler.engine.judging import judged_all
@@ -18,11 +18,11 @@ from reconciler.journeys.plan.files import load, topology_of
 from reconciler.journeys.plan.validate import OFFLINE, nowhere
 from reconciler.journeys.upgrade.outcomes import Fate, UpgradeFinding, finding, marked, verdicts, worst_first
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.across import unread_at_restart
 from reconciler.kinds.consumer_config import consumer_config
-from reconciler.kinds.effects import refused_at_restart
+from reconciler.kinds.copies import unread_at_restart
 from reconciler.kinds.fields.known import unknown_fields
 from reconciler.kinds.fields.words import in_words
+from reconciler.kinds.losses import refused_at_restart
 from reconciler.kinds.stream_config import stream_config, upgrades
 from reconciler.kinds.stream_config.stream_config import StreamConfig
 from reconciler.kinds.stream_config.upgrades import OF_ROOM

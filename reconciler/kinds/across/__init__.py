@@ -2,13 +2,8 @@
 
 from reconciler.kinds.across.capacity import RULES as CAPACITY
 from reconciler.kinds.across.coherence import RULES as COHERENCE
-from reconciler.kinds.across.copied_and_deleted import RULES as DRAINED
-from reconciler.kinds.across.copies import RULES as COPIES
-from reconciler.kinds.across.copies_refused_at_restart import RULES as DOOMED_COPIES
-from reconciler.kinds.across.copy_consumers import RULES as FEEDING
 from reconciler.kinds.across.filter_handovers import RULES as FILTERS
 from reconciler.kinds.across.groups import RULES as GROUPS
-from reconciler.kinds.across.large_messages import RULES as LARGE_MESSAGES
 from reconciler.kinds.across.names import RULES as NAMES
 from reconciler.kinds.across.ownership import RULES as OWNERSHIP
 from reconciler.kinds.across.renaming import RULES as RENAMING
@@ -16,8 +11,13 @@ from reconciler.kinds.across.replicas import RULES as REPLICAS
 from reconciler.kinds.across.republishing import RULES as FLOWS
 from reconciler.kinds.across.stream_dependants import RULES as DEPENDANTS
 from reconciler.kinds.across.subjects import RULES as SUBJECTS
-from reconciler.kinds.across.unread_at_restart import RULES as UNREAD_AT_RESTART
 from reconciler.kinds.across.used_streams import RULES as USED_STREAMS
+from reconciler.kinds.copies.copied_and_deleted import RULES as DRAINED
+from reconciler.kinds.copies.copies_refused_at_restart import RULES as DOOMED_COPIES
+from reconciler.kinds.copies.copy_consumers import RULES as FEEDING
+from reconciler.kinds.copies.copy_rules import RULES as COPIES
+from reconciler.kinds.copies.large_messages import RULES as LARGE_MESSAGES
+from reconciler.kinds.copies.unread_at_restart import RULES as UNREAD_AT_RESTART
 
 RULES = (
     *OWNERSHIP,

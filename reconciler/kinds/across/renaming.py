@@ -12,7 +12,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.afterwards.readers import elastic_groups, owner_of_stream, static_groups
 from reconciler.kinds.afterwards.streams import afterwards, copies, live_streams
 from reconciler.kinds.consumer_checks.pull_push import pushes
-from reconciler.kinds.effects.dependants import streams
+from reconciler.kinds.losses.dependants import streams
 from reconciler.model.resource import Address
 
 

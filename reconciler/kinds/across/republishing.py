@@ -14,7 +14,7 @@ from reconciler.kinds.across.subjects import captured
 from reconciler.kinds.afterwards.readers import stored_afterwards
 from reconciler.kinds.afterwards.stored import is_clear, narrowed
 from reconciler.kinds.afterwards.streams import afterwards, config_of, copies
-from reconciler.kinds.effects.dependants import streams
+from reconciler.kinds.losses.dependants import streams
 from reconciler.kinds.subjects.subjects import collide, is_subset
 from reconciler.kinds.subjects.transforms import outcome, transformed
 from reconciler.model.resource import Config

@@ -20,11 +20,11 @@ from reconciler.kinds.afterwards.readers import (
     stored_now,
 )
 from reconciler.kinds.afterwards.streams import afterwards, config_of, copies
-from reconciler.kinds.effects.dependants import streams
-from reconciler.kinds.effects.over_limit import state_of
-from reconciler.kinds.effects.unprocessed import going_unread
 from reconciler.kinds.fields.words import few, outside, some, verb
 from reconciler.kinds.group_records.group_record import STATIC_BUCKET
+from reconciler.kinds.losses.dependants import streams
+from reconciler.kinds.losses.over_limit import state_of
+from reconciler.kinds.losses.unprocessed import going_unread
 from reconciler.kinds.subjects.filters import named_filters
 from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid
 from reconciler.model.resource import Address

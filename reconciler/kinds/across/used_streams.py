@@ -12,10 +12,10 @@ from reconciler.changes.verdict import Finding, Outcome, refusal
 from reconciler.changes.view import View
 from reconciler.engine.guards import READ_FIRST, UNREADABLE
 from reconciler.kinds.afterwards.readers import consuming, copying, elastic_groups, grouped, recorded, stored_now
-from reconciler.kinds.effects.over_limit import LOSSES as LIMITS
-from reconciler.kinds.effects.over_limit import REFUSING, is_lowered, keeps_old
-from reconciler.kinds.effects.over_limit import becomes as limit_afterwards
 from reconciler.kinds.fields.words import few, in_words, some
+from reconciler.kinds.losses.over_limit import LOSSES as LIMITS
+from reconciler.kinds.losses.over_limit import REFUSING, is_lowered, keeps_old
+from reconciler.kinds.losses.over_limit import becomes as limit_afterwards
 from reconciler.model.records import BUCKET, Owned, encode_key
 from reconciler.model.resource import OWNER, Address, owner_in
 from reconciler.model.spelling import meant

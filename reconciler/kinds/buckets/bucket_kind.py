@@ -10,10 +10,10 @@ from reconciler.changes.renaming import Recipe, simple_recipe
 from reconciler.changes.rule import Rule
 from reconciler.kinds.buckets import bucket
 from reconciler.kinds.buckets.bucket_rules import bucket_effects, bucket_rules
-from reconciler.kinds.effects import lowered_limits, pushed_out, sources_changed, uncaptured
-from reconciler.kinds.effects.made_again import filled_at_once
 from reconciler.kinds.fields import peers
 from reconciler.kinds.fields.known import field_infos
+from reconciler.kinds.losses import lowered_limits, pushed_out, sources_changed, uncaptured
+from reconciler.kinds.losses.made_again import filled_at_once
 from reconciler.kinds.stream_config.origins import origin_names, reads_by_copying
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Terms

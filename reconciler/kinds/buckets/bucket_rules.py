@@ -11,16 +11,16 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.buckets.bucket import NAME, RESERVED, BucketShape, change_of_stream, stream_body
 from reconciler.kinds.effects.effect_rules import Effects
-from reconciler.kinds.effects.fewer_copies import replicas_lowered
-from reconciler.kinds.effects.lowered_limits import limit_lowered
-from reconciler.kinds.effects.made_again import made_again
 from reconciler.kinds.effects.one_way import one_way_change
-from reconciler.kinds.effects.refused_at_restart import doomed_live
 from reconciler.kinds.effects.stream_effects import FAMILIES
-from reconciler.kinds.effects.uncaptured import subject_removed
-from reconciler.kinds.effects.unprocessed import is_durable
 from reconciler.kinds.fields.versions import reserved_metadata, too_young
 from reconciler.kinds.fields.words import size, some
+from reconciler.kinds.losses.fewer_copies import replicas_lowered
+from reconciler.kinds.losses.lowered_limits import limit_lowered
+from reconciler.kinds.losses.made_again import made_again
+from reconciler.kinds.losses.refused_at_restart import doomed_live
+from reconciler.kinds.losses.uncaptured import subject_removed
+from reconciler.kinds.losses.unprocessed import is_durable
 from reconciler.kinds.stream_config.config_checks import ConfigCheck, rules_of_family
 from reconciler.kinds.stream_config.fixed_fields import fixed_fields, updatability_rules
 from reconciler.kinds.stream_config.mirrors_and_sources import CHECKS as COPIES

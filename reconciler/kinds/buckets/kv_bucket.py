@@ -13,9 +13,9 @@ from reconciler.kinds.buckets import bucket
 from reconciler.kinds.buckets.another_name import bucket_recipe
 from reconciler.kinds.buckets.bucket_kind import bucket_kind
 from reconciler.kinds.buckets.bucket_rules import bucket_checks
-from reconciler.kinds.effects.pushed_out import copies_push_out
-from reconciler.kinds.effects.sources_changed import copied_again, left_behind
 from reconciler.kinds.fields.known import V2_10, V2_11, Known
+from reconciler.kinds.losses.pushed_out import copies_push_out
+from reconciler.kinds.losses.sources_changed import copied_again, left_behind
 from reconciler.kinds.stream_config.mirrors_and_sources import CHECKS as COPIES
 from reconciler.kinds.stream_config.rewriting import CHECKS as REWRITING
 from reconciler.kinds.stream_config.stream_config import Placement, Republish, StreamSource

@@ -13,8 +13,8 @@ from reconciler.kinds.consumer import taking_over
 from reconciler.kinds.consumer.filter_changes import Info, others_of
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.consumer_position.unclaimed import unclaimed_messages
-from reconciler.kinds.effects.unprocessed import behind, later, undelivered
 from reconciler.kinds.fields.words import amount, listed, some, verb
+from reconciler.kinds.losses.unprocessed import behind, later, undelivered
 from reconciler.kinds.stream_config.new_copies import successors
 from reconciler.kinds.subjects.filters import filters_of, keeping
 from reconciler.kinds.subjects.subject_moves import taken_at_deletions

@@ -14,10 +14,10 @@ from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.consumer_config.consumer_settle import ACK_WAIT, PINNED_TIMEOUT
 from reconciler.kinds.consumer_position.position import is_recreated, redelivered
 from reconciler.kinds.effects.effect_rules import Effects, MovedField, foretold, note, notes_of
-from reconciler.kinds.effects.unprocessed import behind, undelivered
 from reconciler.kinds.fields.field_effects import value_after
 from reconciler.kinds.fields.times import ZERO, between
 from reconciler.kinds.fields.words import amount, in_words, listed, some, verb
+from reconciler.kinds.losses.unprocessed import behind, undelivered
 from reconciler.kinds.subjects.filters import filters_of, gained
 from reconciler.model.resource import Config, Json
 from reconciler.model.units import show_duration

@@ -14,9 +14,9 @@ from reconciler.kinds.consumer import taking_over
 from reconciler.kinds.consumer_position import position
 from reconciler.kinds.consumer_position.counts import count_questions, total_count
 from reconciler.kinds.consumer_position.retention import retention_of
-from reconciler.kinds.effects import shrinking
-from reconciler.kinds.effects.unprocessed import later, undelivered
 from reconciler.kinds.fields.words import amount, consent_to, listed, some
+from reconciler.kinds.losses import shrinking
+from reconciler.kinds.losses.unprocessed import later, undelivered
 from reconciler.kinds.subjects.filters import EVERYTHING, FILTERS, filters_of, keeping
 from reconciler.kinds.subjects.subject_moves import passed_on, taken_at_deletions
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets

@@ -16,7 +16,7 @@ from reconciler.changes.view import View
 from reconciler.engine.replacement import with_start
 from reconciler.kinds.consumer.handovers import everywhere_gate, gates_before_giving
 from reconciler.kinds.consumer_position import position, retention
-from reconciler.kinds.effects import lost_tail
+from reconciler.kinds.losses import lost_tail
 from reconciler.kinds.stream_config import calls
 from reconciler.kinds.subjects.filters import FILTERS
 from reconciler.model.diagnostic import Diagnostic, Severity

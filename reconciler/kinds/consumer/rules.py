@@ -38,9 +38,9 @@ from reconciler.kinds.consumer_position.recreation_offer import (
     offer_instead_of_refusal,
 )
 from reconciler.kinds.consumer_position.start_position import BEGINS, follows_from_the_policy, why_start_counts
-from reconciler.kinds.effects import dependants
 from reconciler.kinds.fields.versions import reserved_metadata, too_young
 from reconciler.kinds.fields.words import consent_to, listed
+from reconciler.kinds.losses import dependants
 from reconciler.kinds.stream_config.fixed_fields import Fixed, updatability_rules
 
 AT_CREATION = "The server fixes it at creation."

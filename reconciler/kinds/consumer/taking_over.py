@@ -10,9 +10,9 @@ from reconciler.changes.view import View
 from reconciler.kinds.consumer_position.counts import count_questions, subject_questions, takes_all
 from reconciler.kinds.consumer_position.predecessors import left_from
 from reconciler.kinds.consumer_position.retention import retention_of
-from reconciler.kinds.effects.over_limit import MANY_SUBJECTS
-from reconciler.kinds.effects.unprocessed import consumers_afterwards
 from reconciler.kinds.fields.words import few, listed
+from reconciler.kinds.losses.over_limit import MANY_SUBJECTS
+from reconciler.kinds.losses.unprocessed import consumers_afterwards
 from reconciler.kinds.stream_config.origins import copies_afterwards
 from reconciler.kinds.subjects.filters import filters_of, wanted
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets

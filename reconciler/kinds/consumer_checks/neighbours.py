@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.effects.unprocessed import consumers_afterwards, unread_consumers
 from reconciler.kinds.fields.peers import account_limits
+from reconciler.kinds.losses.unprocessed import consumers_afterwards, unread_consumers
 from reconciler.kinds.stream_config.stream_config import canonical
 from reconciler.kinds.subjects.filters import named_filters
 from reconciler.kinds.subjects.subject_index import SubjectIndex

@@ -22,9 +22,9 @@ from reconciler.kinds.consumer_position.start_position import (
     remaining_from,
     start_of,
 )
-from reconciler.kinds.effects import shrinking
-from reconciler.kinds.effects.made_again import is_filled_at_once, is_made_again, when_recorded
 from reconciler.kinds.fields.words import amount, consent_to, some, verb
+from reconciler.kinds.losses import shrinking
+from reconciler.kinds.losses.made_again import is_filled_at_once, is_made_again, when_recorded
 from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
 from reconciler.model.resource import Address, Json
 

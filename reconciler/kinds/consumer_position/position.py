@@ -21,7 +21,7 @@ from reconciler.kinds.consumer_position import recorded_position
 from reconciler.kinds.consumer_position.counts import count_questions_from, total_count
 from reconciler.kinds.consumer_position.retention import is_interest, is_queue
 from reconciler.kinds.consumer_position.unclaimed import left_in_queue
-from reconciler.kinds.effects import lost_tail, shrinking
+from reconciler.kinds.losses import lost_tail, shrinking
 from reconciler.kinds.subjects.filters import filters_of
 from reconciler.kinds.subjects.subjects import is_subset
 from reconciler.model.resource import Address, Config, Json

@@ -11,8 +11,8 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.engine.bindings import after_ack_floor, start_sequence
 from reconciler.kinds.consumer_position.counts import total_count
-from reconciler.kinds.effects.unprocessed import undelivered
 from reconciler.kinds.fields.times import before, moment
+from reconciler.kinds.losses.unprocessed import undelivered
 from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.questions import MessagesFrom, MessagesSince

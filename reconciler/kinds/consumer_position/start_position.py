@@ -11,9 +11,9 @@ from reconciler.changes.view import View
 from reconciler.kinds.consumer_position import predecessors, recorded_position
 from reconciler.kinds.consumer_position.counts import count_questions_from, total_count
 from reconciler.kinds.consumer_position.retention import retention_of
-from reconciler.kinds.effects import shrinking
-from reconciler.kinds.effects.made_again import is_made_again
 from reconciler.kinds.fields.words import amount, some, verb
+from reconciler.kinds.losses import shrinking
+from reconciler.kinds.losses.made_again import is_made_again
 from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config, Resource

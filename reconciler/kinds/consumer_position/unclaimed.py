@@ -10,7 +10,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_position.counts import total_count
 from reconciler.kinds.consumer_position.retention import is_interest, is_queue, retention_of
-from reconciler.kinds.effects.unprocessed import behind, together
+from reconciler.kinds.losses.unprocessed import behind, together
 from reconciler.kinds.subjects.filters import FILTERS, filters_of
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire.questions import MessagesFrom

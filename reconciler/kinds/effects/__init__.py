@@ -1,1 +1,1 @@
-"""What changes cost: messages, positions, and what clients feel."""
+"""What clients feel: publishers, readers and listeners."""

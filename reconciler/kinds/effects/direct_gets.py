@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from reconciler.changes.change import Action
 from reconciler.changes.verdict import Finding, Outcome
-from reconciler.kinds.effects import over_limit
 from reconciler.kinds.effects.effect_rules import MovedField, foretold, note, notes_of
-from reconciler.kinds.effects.over_limit import REFUSING, is_lowered, state_of, stream_of
-from reconciler.kinds.effects.shrinking import stream_changes
 from reconciler.kinds.fields.field_effects import value_after
 from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import listed, some
+from reconciler.kinds.losses import over_limit
+from reconciler.kinds.losses.over_limit import REFUSING, is_lowered, state_of, stream_of
+from reconciler.kinds.losses.shrinking import stream_changes
 from reconciler.model.resource import Address, Json
 
 

@@ -15,9 +15,9 @@ from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.rule import Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.effects.over_limit import OwnName, as_named
 from reconciler.kinds.fields.field_effects import Felt, effects_in_words, way_of
 from reconciler.kinds.fields.known import Known
+from reconciler.kinds.losses.over_limit import OwnName, as_named
 from reconciler.model.dataclass import dataclass
 from reconciler.model.wire.questions import Question
 

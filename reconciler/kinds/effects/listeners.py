@@ -9,17 +9,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from reconciler.changes.amount import Amount
 from reconciler.changes.change import Change
 from reconciler.changes.verdict import Finding, Outcome
-from reconciler.kinds.effects import unprocessed
-from reconciler.kinds.effects.dependants import everybody, groups, streams
 from reconciler.kinds.effects.effect_rules import MovedField, foretold, note, notes_of
-from reconciler.kinds.effects.over_limit import state_of, stream_of
 from reconciler.kinds.effects.publishers import limit_after, stored_value
-from reconciler.kinds.effects.sources_begun import Begun, begun
-from reconciler.kinds.effects.uncaptured import reading
-from reconciler.kinds.effects.unprocessed import NAMED
 from reconciler.kinds.fields.field_effects import value_after
 from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import amount, few, listed, outside, some
+from reconciler.kinds.losses import unprocessed
+from reconciler.kinds.losses.dependants import everybody, groups, streams
+from reconciler.kinds.losses.over_limit import state_of, stream_of
+from reconciler.kinds.losses.sources_begun import Begun, begun
+from reconciler.kinds.losses.uncaptured import reading
+from reconciler.kinds.losses.unprocessed import NAMED
 from reconciler.kinds.stream_config import origins
 from reconciler.kinds.stream_config.mirrors_and_sources import SOURCE_HEADER
 from reconciler.kinds.stream_config.origins import taken_subjects

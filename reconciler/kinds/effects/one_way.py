@@ -10,10 +10,10 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction, refusal
 from reconciler.changes.view import View
-from reconciler.kinds.effects import dependants
-from reconciler.kinds.effects.over_limit import state_of, stream_of
 from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import consent_to, listed, size, some, verb
+from reconciler.kinds.losses import dependants
+from reconciler.kinds.losses.over_limit import state_of, stream_of
 from reconciler.kinds.stream_config.config_checks import Lower
 from reconciler.kinds.stream_config.origins import deleted_streams, taken_subjects
 from reconciler.model.units import show_duration

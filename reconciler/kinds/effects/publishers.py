@@ -9,10 +9,14 @@ from functools import partial
 from reconciler.changes.amount import Amount
 from reconciler.changes.change import Change
 from reconciler.changes.verdict import Finding, Outcome
-from reconciler.kinds.effects import lowered_limits, over_limit, unprocessed
-from reconciler.kinds.effects.dependants import everybody
 from reconciler.kinds.effects.effect_rules import MovedField, foretold, note, notes_of
-from reconciler.kinds.effects.over_limit import (
+from reconciler.kinds.fields.field_effects import value_after
+from reconciler.kinds.fields.known import V2_14
+from reconciler.kinds.fields.times import ZERO, between
+from reconciler.kinds.fields.words import amount, average, listed, size, some, verb, written_size
+from reconciler.kinds.losses import lowered_limits, over_limit, unprocessed
+from reconciler.kinds.losses.dependants import everybody
+from reconciler.kinds.losses.over_limit import (
     FEW_BYTES,
     MANY_SUBJECTS,
     REFUSING,
@@ -21,11 +25,7 @@ from reconciler.kinds.effects.over_limit import (
     state_of,
     stream_of,
 )
-from reconciler.kinds.effects.shrinking import staying
-from reconciler.kinds.fields.field_effects import value_after
-from reconciler.kinds.fields.known import V2_14
-from reconciler.kinds.fields.times import ZERO, between
-from reconciler.kinds.fields.words import amount, average, listed, size, some, verb, written_size
+from reconciler.kinds.losses.shrinking import staying
 from reconciler.model.resource import Json
 from reconciler.model.units import show_duration
 from reconciler.model.wire.questions import Largest, SubjectCounts

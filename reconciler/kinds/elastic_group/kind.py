@@ -9,7 +9,6 @@ from typing import Annotated
 from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.view import SubjectsRead, View
-from reconciler.kinds.effects.made_again import is_made_again
 from reconciler.kinds.elastic_group import (
     movement,
     queue_rules,
@@ -37,6 +36,7 @@ from reconciler.kinds.group_records.group_spec import (
     with_membership_left,
 )
 from reconciler.kinds.group_records.group_start import start_consequences
+from reconciler.kinds.losses.made_again import is_made_again
 from reconciler.kinds.stream_config import calls
 from reconciler.kinds.stream_config.new_copies import with_waits_for_copies
 from reconciler.model.fields import FieldInfo

@@ -9,12 +9,12 @@ from reconciler.changes.change import Action, Change, FieldChange, FieldClass
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.effects.made_again import is_made_again
 from reconciler.kinds.elastic_group import effects, queue_stream, recreation_cost, recreation_steps, still_stored
 from reconciler.kinds.elastic_group.immutable import AS_NEEDED, QUEUE, fixed_fields
 from reconciler.kinds.fields.words import amount, consent_to, some
 from reconciler.kinds.group_records.group_rules import migrating
 from reconciler.kinds.group_records.group_start import stored_messages
+from reconciler.kinds.losses.made_again import is_made_again
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Config, Json
 

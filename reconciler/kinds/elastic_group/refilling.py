@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 
 from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.view import View
-from reconciler.kinds.effects import shrinking
 from reconciler.kinds.elastic_group.immutable import QUEUE
 from reconciler.kinds.elastic_group.queue_stream import stream_name, transforms
+from reconciler.kinds.losses import shrinking
 from reconciler.model.resource import Address, Config
 from reconciler.model.wire.steps import Call, Step
 

@@ -8,7 +8,6 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, falling_on, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
-from reconciler.kinds.effects import dependants
 from reconciler.kinds.elastic_group import queue_stream, recreation_cost, recreation_steps, removal
 from reconciler.kinds.elastic_group.effects import EFFECTS
 from reconciler.kinds.elastic_group.filters import bad_partitioning_filter, mappings_with_several_filters, whole_subject
@@ -23,6 +22,7 @@ from reconciler.kinds.group_records import group_rules as shared
 from reconciler.kinds.group_records import group_steps
 from reconciler.kinds.group_records import membership_rules as membership
 from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET
+from reconciler.kinds.losses import dependants
 from reconciler.model.resource import Address
 
 

@@ -10,12 +10,12 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.effects.unprocessed import undelivered
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import amount, few, some
 from reconciler.kinds.group_records.group_record import durables, key, members
 from reconciler.kinds.group_records.group_steps import hindrance
 from reconciler.kinds.group_records.membership_rules import refusal
+from reconciler.kinds.losses.unprocessed import undelivered
 from reconciler.kinds.subjects.subjects import collide, is_valid
 from reconciler.model.resource import Json
 

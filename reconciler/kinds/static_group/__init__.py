@@ -15,8 +15,6 @@ from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declar
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import SubjectsRead, View
-from reconciler.kinds.effects.made_again import is_made_again
-from reconciler.kinds.effects.unprocessed import behind
 from reconciler.kinds.fields.field_effects import fixed
 from reconciler.kinds.fields.known import Known, Update, field_infos
 from reconciler.kinds.fields.texts import Subject
@@ -28,6 +26,8 @@ from reconciler.kinds.group_records.another_name import recipe
 from reconciler.kinds.group_records.group_record import durable, durables, members
 from reconciler.kinds.group_records.group_spec import GroupSpec, render_mappings, with_membership_left
 from reconciler.kinds.group_records.group_start import start_consequences, stored_messages
+from reconciler.kinds.losses.made_again import is_made_again
+from reconciler.kinds.losses.unprocessed import behind
 from reconciler.kinds.stream_config import calls
 from reconciler.model.resource import Declared, Json, Resource
 from reconciler.model.wire.snapshot import Snapshot

@@ -10,8 +10,8 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.effects.dependants import consumers, consuming, streams
 from reconciler.kinds.fields.words import consent_to, few, in_words
+from reconciler.kinds.losses.dependants import consumers, consuming, streams
 from reconciler.kinds.stream_config.config_checks import objection
 from reconciler.kinds.stream_config.origins import FED_FOR, can_remove_limit, fed_now, is_fed_durably
 from reconciler.kinds.subjects.subjects import matches

@@ -10,15 +10,15 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.effects import dependants, over_limit
-from reconciler.kinds.effects.uncaptured import takeover_text
-from reconciler.kinds.effects.unprocessed import (
+from reconciler.kinds.fields.words import few, size, some
+from reconciler.kinds.group_records.group_record import durables
+from reconciler.kinds.losses import dependants, over_limit
+from reconciler.kinds.losses.uncaptured import takeover_text
+from reconciler.kinds.losses.unprocessed import (
     Going,
     going_unread,
     unread,
 )
-from reconciler.kinds.fields.words import few, size, some
-from reconciler.kinds.group_records.group_record import durables
 from reconciler.model.resource import Address
 from reconciler.model.written import quoted
 

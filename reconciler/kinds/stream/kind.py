@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.view import View
-from reconciler.kinds.effects.made_again import filled_at_once
 from reconciler.kinds.fields.texts import NAME
+from reconciler.kinds.losses.made_again import filled_at_once
 from reconciler.kinds.stream.another_name import recipe
 from reconciler.kinds.stream.rules import EFFECTS, RULES, questions
 from reconciler.kinds.stream_config import advisories, calls

@@ -10,15 +10,15 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.effects import dependants, over_limit
-from reconciler.kinds.effects.lagging import lagging, taking_in
-from reconciler.kinds.effects.unprocessed import (
+from reconciler.kinds.fields.words import amount, consent_to, listed, some, verb
+from reconciler.kinds.losses import dependants, over_limit
+from reconciler.kinds.losses.lagging import lagging, taking_in
+from reconciler.kinds.losses.unprocessed import (
     SOME,
     behind,
     taking,
     unread_consumers,
 )
-from reconciler.kinds.fields.words import amount, consent_to, listed, some, verb
 from reconciler.kinds.stream_config.origins import copies_afterwards
 from reconciler.model.resource import Json
 from reconciler.model.wire.version import Version

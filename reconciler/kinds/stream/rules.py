@@ -9,21 +9,21 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.effects import lowered_limits, pushed_out, sources_changed, uncaptured
 from reconciler.kinds.effects.effect_rules import Effects
-from reconciler.kinds.effects.fewer_copies import replicas_lowered
-from reconciler.kinds.effects.lowered_limits import limit_lowered
-from reconciler.kinds.effects.made_again import made_again
 from reconciler.kinds.effects.one_way import one_way_change, to_copy
-from reconciler.kinds.effects.pushed_out import copies_push_out
-from reconciler.kinds.effects.refused_at_restart import doomed_live
-from reconciler.kinds.effects.sources_changed import copied_again, left_behind
 from reconciler.kinds.effects.stream_effects import FAMILIES
-from reconciler.kinds.effects.uncaptured import subject_removed
-from reconciler.kinds.effects.unprocessed import later_questions, taking_questions
 from reconciler.kinds.fields import peers
 from reconciler.kinds.fields.versions import reserved_metadata, too_young
 from reconciler.kinds.fields.words import side_in_words
+from reconciler.kinds.losses import lowered_limits, pushed_out, sources_changed, uncaptured
+from reconciler.kinds.losses.fewer_copies import replicas_lowered
+from reconciler.kinds.losses.lowered_limits import limit_lowered
+from reconciler.kinds.losses.made_again import made_again
+from reconciler.kinds.losses.pushed_out import copies_push_out
+from reconciler.kinds.losses.refused_at_restart import doomed_live
+from reconciler.kinds.losses.sources_changed import copied_again, left_behind
+from reconciler.kinds.losses.uncaptured import subject_removed
+from reconciler.kinds.losses.unprocessed import later_questions, taking_questions
 from reconciler.kinds.stream.consumers import RULES as CONSUMERS
 from reconciler.kinds.stream.contradictions import CHECKS as FIELDS_TOGETHER
 from reconciler.kinds.stream.contradictions import RULES as SUBJECTS

@@ -1,0 +1,1 @@
+"""What a run fills in: values of parameters, `for_each`, environments and their overlays."""

@@ -1,0 +1,1 @@
+"""YAML text → nodes → plain values, each with its place."""

@@ -1,0 +1,213 @@
+"""Builds the nodes of a text from the C parser's events, which is ten times faster than composing node objects.
+
+Anchors, aliases and merge keys are resolved here; the shared nodes keep the place where they are written.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ruamel.yaml.cyaml import CParser  # type: ignore[attr-defined]
+from ruamel.yaml.error import YAMLError
+from ruamel.yaml.events import (
+    AliasEvent,
+    DocumentStartEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
+
+from reconciler.documents.parse.complain import complain
+from reconciler.documents.parse.nodes import Mapping, Node, Scalar, Sequence, shape_in_words, span
+from reconciler.documents.parse.syntax import explain_syntax
+from reconciler.model.diagnostic import Diagnostic
+
+MOST_EXPANDED = 500_000
+"""How many nodes aliases may add to a file; more is an alias bomb, or a file that nobody can review."""
+DEEPEST = 64
+"""How many levels of nesting are allowed; no topology needs nearly as many."""
+
+_TAG = re.compile(r"![^\s,\[\]{}]*")
+_PROPERTIES = re.compile(r"(?:[&!]\S*[ \t]+)+")
+
+
+class _Stop(Exception):
+    """Stops the reading: more would only repeat the first problem."""
+
+
+def read_tree(file: str, text: str) -> tuple[Node | None, list[Diagnostic]]:
+    """Return the root node of a text, with every problem of its YAML; an empty document has no root."""
+    builder = _Builder(file, text)
+    try:
+        builder.read()
+    except YAMLError as error:
+        builder.problems.append(explain_syntax(file, text, error))
+    except _Stop:
+        pass
+    return builder.root, builder.problems
+
+
+class _Builder:
+    """Feeds events into nodes. `open` is the stack of containers; `keys` holds the key that waits for its value."""
+
+    def __init__(self, file: str, text: str) -> None:
+        self.file = file
+        self.text = text
+        self.root: Node | None = None
+        self.problems: list[Diagnostic] = []
+        self.open: list[Mapping | Sequence] = []
+        self.keys: list[Scalar | None] = []
+        self.merges: list[list[tuple[Scalar, Node]]] = []
+        self.anchors: dict[str, Node] = {}
+        self.sizes: dict[int, int] = {}
+        self.starts: list[int] = []
+        self.nodes = 0
+        self.documents = 0
+
+    def read(self) -> None:
+        parser = CParser(self.text)
+        following = parser.get_event
+        scalar, container_end = self._read_scalar, self._close_container
+        while True:
+            event = following()
+            kind = type(event)
+            if kind is ScalarEvent:
+                scalar(event)
+            elif kind is MappingStartEvent or kind is SequenceStartEvent:
+                self._open_container(event)
+            elif kind is MappingEndEvent or kind is SequenceEndEvent:
+                container_end(event)
+            elif kind is AliasEvent:
+                self._read_alias(event)
+            elif kind is DocumentStartEvent:
+                self._start_document(event)
+            elif kind is StreamEndEvent:
+                return
+
+    def _read_scalar(self, event: Any) -> None:
+        node = Scalar(event.value, event.implicit[0], event.start_mark, event.end_mark, self.file)
+        self.nodes += 1
+        if event.anchor or event.tag:
+            self._read_properties(event, node)
+        if self.open:
+            self._attach(node)
+        else:
+            self.root = node
+
+    def _open_container(self, event: Any) -> None:
+        start = event.start_mark
+        kind = Mapping if type(event) is MappingStartEvent else Sequence
+        node = kind(event.flow_style, start.line, start.column, self.file)
+        if len(self.open) >= DEEPEST:
+            self._complain("510", "yaml-syntax", f"this is nested more than {DEEPEST} levels deep", node)
+            raise _Stop
+        if event.anchor or event.tag:
+            self._read_properties(event, node)
+        self.open.append(node)
+        self.keys.append(None)
+        self.merges.append([])
+        self.starts.append(self.nodes)
+        self.nodes += 1
+
+    def _close_container(self, event: Any) -> None:
+        node = self.open.pop()
+        pending, merges = self.keys.pop(), self.merges.pop()
+        assert pending is None
+        self.sizes[id(node)] = self.nodes - self.starts.pop()
+        if node.flow:
+            node.end_line, node.end_column = event.end_mark.line, event.end_mark.column
+        for key, value in merges:
+            self._merge_into(node, key, value)
+        if self.open:
+            self._attach(node)
+        else:
+            self.root = node
+
+    def _attach(self, node: Node) -> None:
+        """Put a finished node into the container around it."""
+        container = self.open[-1]
+        if type(container) is Sequence:
+            container.items.append(node)
+            return
+        key = self.keys[-1]
+        if key is None:
+            self.keys[-1] = self._as_key(node)
+            return
+        self.keys[-1] = None
+        if key.plain and key.text == "<<":
+            self.merges[-1].append((key, node))
+        elif key.text in container.entries:  # type: ignore[union-attr]
+            self._duplicate(key, container.entries[key.text][0])  # type: ignore[union-attr]
+        else:
+            container.entries[key.text] = (key, node)  # type: ignore[union-attr]
+
+    def _as_key(self, node: Node) -> Scalar:
+        if isinstance(node, Scalar):
+            return node
+        self._complain("510", "yaml-syntax", f"a key must be a single value, but this is {shape_in_words(node)}", node)
+        raise _Stop
+
+    def _duplicate(self, key: Scalar, first: Scalar) -> None:
+        place = f"{first.line + 1}:{first.column + 1}"
+        self._complain(
+            "505", "duplicate", f"key `{key.text}` is written here and at {place} of the same mapping; keep one", key
+        )
+
+    def _merge_into(self, target: Mapping | Sequence, key: Scalar, value: Node) -> None:
+        """Merge for `<<`: written keys win over merged ones, and earlier mappings over later ones."""
+        sources = value.items if isinstance(value, Sequence) else [value]
+        for source in sources:
+            if isinstance(source, Mapping) and isinstance(target, Mapping):
+                for name, entry in source.entries.items():
+                    target.entries.setdefault(name, entry)
+            else:
+                self._complain("513", "yaml-alias", f"`<<` merges mappings, but this is {shape_in_words(source)}", key)
+
+    def _read_alias(self, event: Any) -> None:
+        alias = Scalar(event.anchor, True, event.start_mark, event.end_mark, self.file)
+        node = self.anchors.get(event.anchor)
+        if node is None:
+            message = f"`*{event.anchor}` needs an anchor `&{event.anchor}` above; if this is text, put it in quotes"
+            self._complain("513", "yaml-alias", message, alias)
+            raise _Stop
+        if any(node is container for container in self.open):
+            message = f"`*{event.anchor}` stands inside `&{event.anchor}` itself, so it would never end"
+            self._complain("513", "yaml-alias", message, alias)
+            raise _Stop
+        self.nodes += self.sizes.get(id(node), 1)
+        if self.nodes > MOST_EXPANDED:
+            self._complain(
+                "513", "yaml-alias", f"aliases expand this file to more than {MOST_EXPANDED:_} values", alias
+            )
+            raise _Stop
+        if self.open:
+            self._attach(node)
+
+    def _read_properties(self, event: Any, node: Node) -> None:
+        """Read anchors and tags before a node; the node's place begins after them."""
+        if event.tag and event.tag != "!":
+            written = _TAG.search(self.text, event.start_mark.index)
+            self._complain(
+                "514", "yaml-tag", f"tag `{written[0] if written else '!'}` has no meaning here; remove it", node
+            )
+        if event.anchor:
+            self.anchors[event.anchor] = node
+        skipped = _PROPERTIES.match(self.text, event.start_mark.index)
+        if skipped and node.line == event.start_mark.line:
+            node.column += skipped.end() - skipped.start()
+
+    def _start_document(self, event: Any) -> None:
+        self.documents += 1
+        if self.documents > 1:
+            marker = Scalar("---", True, event.start_mark, event.end_mark, self.file)
+            self._complain(
+                "512", "yaml-documents", "a second document begins here; write one document per file", marker
+            )
+            raise _Stop
+
+    def _complain(self, number: str, name: str, message: str, node: Node) -> None:
+        self.problems.append(complain(f"XX{number}", name, message, span(node)))

@@ -1,0 +1,1 @@
+"""What a change deletes, skips or leaves out: messages and positions, counted."""

@@ -1,0 +1,143 @@
+"""Lowered limits: the server at once deletes what no longer fits. How much that is, and which consumers have not
+processed it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import NamedTuple
+
+from reconciler.changes.amount import Amount
+from reconciler.changes.change import Action, Change
+from reconciler.changes.rule import Found, Rule, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
+from reconciler.kinds.fields.words import amount, consent_to
+from reconciler.kinds.losses import dependants, over_limit, unprocessed
+from reconciler.kinds.losses.over_limit import Loss, OwnName, as_named, is_lowered
+from reconciler.kinds.losses.shrinking import altogether
+from reconciler.kinds.losses.unprocessed import Unread
+from reconciler.model.fields import Unit
+from reconciler.model.resource import Address
+from reconciler.model.wire.questions import Question
+
+
+def limit_lowered(family: str, own: OwnName = as_named, counts: unprocessed.Counts = unprocessed.every) -> Rule:
+    """The 301 of a family. `own` gives the kind's name for a stream's field, and `counts` says for which consumers it
+    is a loss."""
+
+    def judge(change: Change, view: View) -> Found:
+        """A limit is lowered below what is stored: the server deletes the surplus at once, even if somebody still wants it.
+
+        So it does with `allow_msg_ttl` on a stream that copies: messages whose `Nats-TTL` has ended go.
+
+        Only changes that can delete something are flagged. The plan says how many messages the server deletes, and how many of
+        them each consumer has not processed. The numbers come from live state, exact if the server tells them, otherwise as
+        bounds. Consumers, copies and groups of other owners are named with their owners. From its next restart on, the server
+        knows only the message ids of what is still stored. If a publisher repeats another id then, the server stores the message
+        again.
+
+        Instead: let it shrink first, or consent with the value: `allow: [{code: …301, to: …, reason: …}]`.
+        """
+        return list(_findings(change, view))
+
+    def _findings(change: Change, view: View) -> Iterator[Finding]:
+        yield from _expired_copies(change, view, f"{family}301")
+        lost = LimitLosses(change, view, own, counts)
+        for path in lost.each:
+            if not is_lowered(change, path):
+                continue  # the rule about discard says it
+            loss, to = lost.told(path), over_limit.becomes(change, path)
+            yield Finding(
+                outcome=Outcome.NEEDS_CONSENT,
+                path=path,
+                to=to,
+                message=loss.words,
+                quantities=loss.quantities,
+                affects=loss.affects,
+                fix=f"consent here if that is meant: {consent_to(f'{family}301', to, _unit_of(change, path))}",
+            )
+
+    harms = rule(f"{family}301", "limit-lowered", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS)
+    return harms(judge)
+
+
+def _expired_copies(change: Change, view: View, code: str) -> Iterator[Finding]:
+    """A stream that has no times to live ignores those of the messages it copies, until it gets them."""
+    begins = change.touches("allow_msg_ttl") and change.becomes("allow_msg_ttl")
+    if begins and (change.was("mirror") or change.was("sources")) and over_limit.state_of(change).get("messages"):
+        most = Amount(0, over_limit.state_of(change)["messages"])
+        yield Finding(
+            outcome=Outcome.NEEDS_CONSENT,
+            path="allow_msg_ttl",
+            to=True,
+            message="copies carry the `Nats-TTL` of their origin, which counts from now on: apply deletes those whose time has "
+            f"ended, {amount(most, 'message')} (only headers tell which)",
+            quantities={"messages": most},
+            affects=dependants.everybody(over_limit.stream_of(change), view),
+            fix=f"consent here if that is meant: {consent_to(code, True)}",
+        )
+
+
+class DescribedLoss(NamedTuple):
+    """What a limit deletes, who has not processed it, and the quantities that an `upto` may bound: of messages, what
+    all limits delete together."""
+
+    words: str = ""
+    quantities: Mapping[str, Amount] = MappingProxyType({})
+    affects: Sequence[Address] = ()
+
+
+class LimitLosses:
+    """What the limits of one stream delete that begin to delete with this change, each by itself and all together."""
+
+    def __init__(
+        self, change: Change, view: View, own: OwnName, counts: unprocessed.Counts = unprocessed.every
+    ) -> None:
+        self.each = over_limit.limit_losses(change, view, own)
+        self._change, self._view, self._counts = change, view, counts
+
+    def told(self, path: str) -> DescribedLoss:
+        """What is to be said of one of them."""
+        altogether_lost = altogether([*self.each.values()], over_limit.state_of(self._change))
+        late, others = self._unread(altogether_lost), [other for other in self.each if other != path]
+        return DescribedLoss(
+            self.each[path].words + _others_text(others, altogether_lost) + late.words,
+            _lost_quantities(altogether_lost, late),
+            late.affects,
+        )
+
+    def _unread(self, altogether_lost: Loss) -> Unread:
+        if altogether_lost.going is None:
+            return Unread()
+        stream, state = over_limit.stream_of(self._change), over_limit.state_of(self._change)
+        counts = unprocessed.that_stay(stream, self._view, self._counts)
+        return unprocessed.unread(
+            stream, state, altogether_lost.going, self._view, by=altogether_lost.by or None, counts=counts
+        )
+
+
+def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Question]:
+    """What must be asked about the limits of a stream that begin to delete, and about its readers."""
+    yield from over_limit.questions(change, view, own)
+    for loss in over_limit.limit_losses(change, view, own).values():
+        if loss.going:
+            yield from unprocessed.questions(over_limit.stream_of(change), loss.going, view)
+
+
+def _others_text(others: Sequence[str], altogether_lost: Loss) -> str:
+    return (
+        f"; with {' and '.join(others)}, {amount(altogether_lost.going.messages)} altogether"
+        if others and altogether_lost.going
+        else ""
+    )
+
+
+def _lost_quantities(altogether_lost: Loss, late: Unread) -> dict[str, Amount]:
+    lost = {"messages": altogether_lost.going.messages} if altogether_lost.going else {}
+    return {**altogether_lost.more, **lost, **({"unprocessed": late.furthest} if late.furthest.most else {})}
+
+
+def _unit_of(change: Change, path: str) -> Unit:
+    field_change = change.field(path)
+    return field_change.info.unit if field_change else "text"

@@ -1,0 +1,335 @@
+"""An object that was applied before and is gone comes back empty: what is known of what it held.
+
+Streams that copied from one that is gone skip some of the one that apply creates under its name, or copy it twice. A
+mirror counts on from the last message that it copied; so does a source on servers before 2.15, and nobody can tell where
+that is. From 2.15 on a source copies everything of the new stream from its `opt_start_seq` on, also what that has copied
+again from its own origins.
+A mirror has the numbers of its origin: what its copies skip of a new mirror is what they have. A stream with sources
+gives other numbers to what it copies again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from reconciler.changes.change import Action, Change, Consequence
+from reconciler.changes.rule import Found, Rule, rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
+from reconciler.kinds.fields.known import V2_15
+from reconciler.kinds.fields.words import consent_to, few, listed, some
+from reconciler.kinds.losses import dependants
+from reconciler.kinds.losses.over_limit import OwnName, as_named
+from reconciler.kinds.stream_config.origins import origin_names
+from reconciler.model.resource import Config, Json
+
+
+class Behind(NamedTuple):
+    """What live streams that copied from the old one skip of the new one, or copy twice."""
+
+    words: tuple[str, ...] = ()
+    skipped: int = 0
+    """Messages, at most, as far as anybody can tell."""
+    copied: int = 0
+    """Messages copied twice, at most."""
+    first: int = 0
+    """The `first_seq` with which they skip nothing; 0: nobody knows it, or it cannot have one."""
+    behind: tuple[str, ...] = ()
+    """Their names."""
+    answering: tuple[str, ...] = ()
+    """Mirrors that answer direct gets of the new one with what they hold of the old one."""
+
+    @property
+    def quantities(self) -> dict[str, int]:
+        """Without those that are zero."""
+        return {name: number for name, number in (("skipped", self.skipped), ("copied", self.copied)) if number}
+
+
+def copies_behind(origin: str, change: Change, view: View, own: OwnName, *, is_known: bool) -> Behind:
+    """Tell it for the stream `origin` that this change creates.
+
+    `is_known`: the old one is on record. A stream with sources need not have copied from one that is not."""
+    old = "the old one" if is_known else "an earlier stream of this name"
+    config = {name: change.becomes(own(name)) for name in ("mirror", "sources")}
+    mirrors, sourced = _copies_that_stay(origin, view)
+    first, is_new_server = change.becomes(own("first_seq")) or 1, view.target.version >= V2_15
+    filled = sum(_stored_messages(name, view) for name in origin_names(config))
+    counts_as_before = is_known and _counts_as_before(change, config, max(mirrors.values(), default=0), view, own)
+    late = (
+        {}
+        if counts_as_before
+        else {name: reached_sequence for name, reached_sequence in mirrors.items() if reached_sequence >= first}
+    )
+    begun = {name: start - 1 for name, start in sourced.items() if start > first} if is_new_server else {}
+    begun = {} if counts_as_before else begun
+    unsure = [*sourced] if first == 1 and not (is_new_server or counts_as_before) else []
+    twice = sorted(
+        [*([] if counts_as_before else mirrors.keys() - late), *(sourced if is_new_server or first > 1 else [])]
+    )
+    answering = () if counts_as_before else _mirrors_with_old_messages(mirrors, change, view, own)
+    reached, copied = max((*late.values(), *begun.values()), default=0), filled if twice else 0
+    again = twice if filled else []
+    words = (
+        *_copies_sentence([*late], "skips", _first_messages_text(late, first), old, is_known=True),
+        *_copies_sentence(
+            unsure, "skips", f"up to as many messages of the new one as {old} ever stored", old, is_known=is_known
+        ),
+        *_copies_sentence(again, "copies", f"up to {some(copied, 'message')} again", old, is_known=is_known),
+        *_begun_sources_text(begun, first),
+        *_stale_gets_text(answering),
+    )
+    can_count_on = reached and not (unsure or filled or config["mirror"])
+    skipped = reached + 1 - first if reached else 0
+    copies = tuple(dict.fromkeys((*late, *unsure, *again, *begun)))
+    return Behind(words, skipped, copied, reached + 1 if can_count_on else 0, copies, answering)
+
+
+def _first_messages_text(late: Mapping[str, int], first: int) -> str:
+    return f"up to the first {some(max(late.values(), default=first) + 1 - first, 'message')} of the new one"
+
+
+def _begun_sources_text(begun: Mapping[str, int], first: int) -> Iterator[str]:
+    """Sources with a start, which numbers the messages of the old one."""
+    if begun:
+        begins, where = ("begins", "its") if len(begun) == 1 else ("begin", "their")
+        yield (
+            f"{listed(sorted(begun))} {begins} where {where} opt_start_seq says and {_verb_for([*begun], 'skips')} "
+            f"{_first_messages_text(begun, first)}"
+        )
+
+
+def _mirrors_with_old_messages(mirrors: Iterable[str], change: Change, view: View, own: OwnName) -> tuple[str, ...]:
+    """A mirror answers direct gets of its origin, whatever that is now. Clients send none to a stream without
+    `allow_direct`."""
+    declared, stock = change.becomes(own("allow_direct")), change.desired.stock if change.desired else {}
+    if not (stock.get("allow_direct") if declared is None else declared):
+        return ()
+    streams = view.snapshot.streams
+    return tuple(sorted(name for name in mirrors if streams[name]["config"].get("mirror_direct")))
+
+
+def _stale_gets_text(answering: tuple[str, ...]) -> Iterator[str]:
+    if answering:
+        answer, hold = ("answers", "it holds") if len(answering) == 1 else ("answer", "they hold")
+        yield f"{listed([*answering])} {answer} direct gets of the new one with what {hold} of the old one (mirror_direct)"
+
+
+def _copies_sentence(copies: list[str], verb: str, objects: str, old: str, *, is_known: bool) -> Sequence[str]:
+    """What these streams do, as a sentence; `is_known`: they certainly copied from the old one."""
+    if not copies:
+        return ()
+    do, named = _verb_for(copies, verb), listed(sorted(copies))
+    if is_known:
+        return (f"{named} copied from {old} and {do} {objects}",)
+    have, they = ("has", "it") if len(copies) == 1 else ("have", "they")
+    return (f"{named} {have} a source of this name: if {they} copied from {old}, {they} {do} {objects}",)
+
+
+def _verb_for(names: Sequence[str], verb: str) -> str:
+    """The verb for one of them, or for several."""
+    return verb if len(names) == 1 else {"skips": "skip", "copies": "copy"}[verb]
+
+
+def _counts_as_before(change: Change, config: Config, reached: int, view: View, own: OwnName) -> bool:
+    """Is it a mirror of the same stream as the old one, which still has all the numbers that the copies have reached?"""
+    mirror, before = config["mirror"], change.on_record.applied.get(own("mirror")) if change.on_record else None
+    if not mirror or not before or mirror["name"] != before["name"]:
+        return False
+    is_live = mirror["name"] in view.snapshot.streams
+    return "external" in mirror or (is_live and view.snapshot.state_of(mirror["name"]).get("last_seq", 0) >= reached)
+
+
+def _copies_that_stay(origin: str, view: View) -> tuple[dict[str, int], dict[str, int]]:
+    """Live streams that have copied from it and stay: mirrors, with the last of its messages they have, and streams with a
+    source of that name, with its `opt_start_seq`. Of several the latest one counts."""
+    mirrors, sourced = dict[str, int](), dict[str, int]()
+    for name, info in view.snapshot.streams.items():
+        config, last = info["config"], (info.get("state") or {}).get("last_seq", 0)
+        if last and _copies_from(config.get("mirror") or {}, origin):
+            mirrors[name] = last
+        elif last and (from_origin := [one for one in config.get("sources") or () if _copies_from(one, origin)]):
+            sourced[name] = max(one.get("opt_start_seq") or 0 for one in from_origin)
+    return mirrors, dict(sorted(sourced.items()))
+
+
+def _copies_from(copied: Config, origin: str) -> bool:
+    return copied.get("name") == origin and "external" not in copied
+
+
+def _stored_messages(name: str, view: View) -> int:
+    """How many messages a live stream holds."""
+    return int(view.snapshot.state_of(name).get("messages", 0))
+
+
+NAMED = 3
+
+
+def is_made_again(change: Change) -> bool:
+    """Is it gone, although reconciler did not delete it?"""
+    is_ours = change.on_record is not None and change.origin is None and change.intent is None
+    return change.action is Action.CREATE and is_ours
+
+
+def when_recorded(change: Change, held: str) -> str:
+    """` (500 messages when it was recorded on 2026-11-22)`: what the bucket remembers of the lost object."""
+    day = change.on_record.written[:10] if change.on_record else ""
+    when = f"when it was recorded{f' on {day}' if day else ''}"
+    return f" ({held} {when})" if held else f" (last recorded on {day})" if day else ""
+
+
+def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named) -> Rule:
+    """The 312 of a family. `own` gives the kind's name for a stream's field, `stream` the stream behind one of its
+    kind."""
+
+    def judge(change: Change, view: View) -> Found:
+        """An object that was applied before is gone with everything in it, and apply recreates it empty.
+
+        It stores new messages at once. The old ones do not come back, except those that a mirror or a source copies again from
+        its origin. Its consumers are gone too: those that the files declare start over.
+
+        The new stream counts from 1. Streams that copied from the old one continue after the last message they have copied. They
+        silently skip as many messages of the new one, so this needs consent. Sources on servers from 2.15 on copy all of it from
+        their `opt_start_seq` on: take that out when a source has begun. If the new stream is a mirror or has sources itself, they
+        also copy again what it copies again from its origins.
+
+        A mirror with `mirror_direct` answers direct gets of its origin. It answers those of the new one, too, with the messages of
+        the old one: readers of a bucket get values that were deleted with it.
+
+        If somebody recreated it by hand, the new one exists, and this is a warning: an apply only updates the record.
+
+        A stream that is created under the name of one that nobody recorded is judged as well if a mirror copied that one. On
+        servers before 2.15, streams that have a source of that name are named too: nobody can tell whether they copied.
+
+        Instead: restore a backup before applying, if you have one (`nats stream restore`). If other streams copy from it and nothing
+        fills it again, let it continue their numbers with `first_seq`.
+        """
+        is_again = is_made_again(change) or bool(change.made_anew)
+        if change.desired is None or not (is_again or _is_plain_create(change)):
+            return None
+        messages = change.on_record.seen.get("messages", 0) if change.on_record else 0
+        held = when_recorded(change, some(messages, "message") if messages else "")
+        copies = copies_behind(stream(change.address.name), change, view, own, is_known=is_again)
+        if change.made_anew:
+            return _recreated_by_hand(held, messages, copies) if messages or copies.words else None
+        if not is_again and not copies.words:
+            return None
+        texts = [f"it is gone with everything in it{held}: recreated, it is empty", *_refilled_from(change, view, own)]
+        texts = [*texts, *_restarting_consumers_text(change, view)] if is_again else []
+        needs_consent = bool(copies.words) and (is_again or bool(copies.skipped))
+        ways = _advice(change, copies, own, is_again=is_again)
+        return Finding(
+            outcome=Outcome.NEEDS_CONSENT if needs_consent else Outcome.WARNS,
+            quantities=_quantities_of_gone(messages, copies),
+            message="; ".join([*texts, *copies.words]),
+            affects=dependants.streams(copies.behind, view),
+            fix="; or ".join([*ways, *([f"consent here: {consent_to(f'{family}312')}"] if needs_consent else [])])
+            or None,
+        )
+
+    on = (Action.CREATE, Action.ADOPT, Action.UPDATE)
+    harms = rule(f"{family}312", "made-again-empty", on=on, needs=("live",), reaction=Reaction.HARMS)
+    return harms(judge)
+
+
+def _is_plain_create(change: Change) -> bool:
+    return change.action is Action.CREATE and change.intent is None and change.origin is None
+
+
+def _quantities_of_gone(messages: int, copies: Behind) -> dict[str, int]:
+    return {**({"messages": messages} if messages else {}), **copies.quantities}
+
+
+def _advice(change: Change, copies: Behind, own: OwnName, *, is_again: bool) -> list[str]:
+    """What to do before an apply, in the order of what helps most."""
+    mirror, ways = change.becomes(own("mirror")), list[str]()
+    if copies.first and change.address.kind == "stream" and copies.first != change.becomes("first_seq"):
+        ways.append(f"write first_seq: {copies.first}, so that the streams that copied from it skip nothing")
+    if copies.answering:
+        ways.append(
+            f"remove {listed([*copies.answering])} in an apply before this one, with what is stored there, and declare "
+            f"{'it' if len(copies.answering) == 1 else 'them'} again; or write allow_direct: false, so that clients ask the leader"
+        )
+    if mirror and copies.copied:
+        ways.append(_ONCE)
+    if is_again:
+        ways.append(_restore_advice(mirror))
+    elif copies.skipped:
+        ways.append("remove or promote the mirrors first")
+    elif not copies.copied:
+        ways.append(_COUNT_ON)
+    return ways
+
+
+def _restore_advice(mirror: Json) -> str:
+    """A mirror gets everything again that its origin still holds."""
+    when = "if its origin no longer holds all of it and there is one" if mirror else "if there is one"
+    return f"restore a backup before you apply, {when} (nats stream restore)"
+
+
+_COPIED = "(the header Nats-Stream-Source of their newest messages names it)"
+_ONCE = (
+    "take the source off those streams first and add it back with opt_start_seq, one more than the last message that they copied "
+    f"{_COPIED}"
+)
+_COUNT_ON = f"write a first_seq above the last message that they copied, so that they skip nothing {_COPIED}"
+
+
+def _recreated_by_hand(held: str, messages: int, copies: Behind) -> Finding:
+    """Somebody recreated it: apply loses nothing more, and brings nothing back."""
+    return Finding(
+        outcome=Outcome.WARNS,
+        reaction=Reaction.DOES,
+        quantities=_quantities_of_gone(messages, copies),
+        message="; ".join([f"the old one is gone with everything in it{held}", *copies.words]),
+        fix="an apply only updates the record and brings no message back; a backup, if there is one, can be restored only after "
+        "the new one is deleted (nats stream restore)",
+    )
+
+
+def _refilled_from(change: Change, view: View, own: OwnName) -> Iterator[str]:
+    """The streams that fill it again."""
+    if origins := _origins_text(change, view, own):
+        yield f"it copies again from {origins}"
+
+
+def _origins_text(change: Change, view: View, own: OwnName) -> str:
+    mirror, sources = change.becomes(own("mirror")), change.becomes(own("sources")) or ()
+    origins = [_origin_text(one, view) for one in ([mirror] if mirror else sources)]
+    return few(origins, NAMED) if len(origins) > NAMED else listed(origins)
+
+
+def filled_at_once(change: Change, view: View, own: OwnName = as_named) -> Iterator[Consequence]:
+    """What a new stream copies when it is created, where no rule speaks of one that was there before."""
+    if not is_made_again(change) and is_filled_at_once(change, view, own):
+        yield Consequence(message=f"It copies from {_origins_text(change, view, own)}")
+
+
+def is_filled_at_once(change: Change, view: View, own: OwnName = as_named) -> bool:
+    """Does a new stream copy messages that are stored already?"""
+    if change.action is not Action.CREATE:
+        return False
+    copied = [change.becomes(own("mirror")), *(change.becomes(own("sources")) or ())]
+    return any(_stored_messages(one["name"], view) for one in copied if one and "external" not in one)
+
+
+def _origin_text(copied: Json, view: View) -> str:
+    is_live = "external" not in copied and copied["name"] in view.snapshot.streams
+    stored = f", which holds {some(_stored_messages(copied['name'], view), 'message')}" if is_live else ""
+    start = next((copied[key] for key in ("opt_start_seq", "opt_start_time") if copied.get(key)), None)
+    return f"{copied['name']}{stored}{_copied_part_text(copied)}{f', from {start} on' if start else ''}"
+
+
+def _copied_part_text(copied: Json) -> str:
+    """What of it is copied, if not all."""
+    filters = [one.get("src") for one in copied.get("subject_transforms") or () if one.get("src")]
+    filters += [copied["filter_subject"]] if copied.get("filter_subject") else []
+    return f" (only {listed(filters)} is copied)" if filters else ""
+
+
+def _restarting_consumers_text(change: Change, view: View) -> Iterator[str]:
+    """Consumers that are recreated with it."""
+    if change.address.kind != "stream":
+        return
+    coming = sorted(one.address.name for one in view.children(change.address.name, "consumer") if is_made_again(one))
+    if coming:
+        yield f"its consumers begin again with it, where their files say: {few(coming, NAMED)}"

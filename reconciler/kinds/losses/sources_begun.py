@@ -1,0 +1,422 @@
+"""Where a new or changed source of a stream, or a new copy, starts: what it copies at once, and what it leaves out.
+
+If the stream still stores a copy from this source, the server continues after the last one, whatever start is written; from
+2.15 on not if its origin was recreated since. Any other source starts where it says, or else with the first message of its
+origin. But if the stream has lost its own first messages, a source starts no earlier than the newest message there, and what
+its origin stores from before is never copied.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from reconciler.changes.amount import Amount, exactly
+from reconciler.changes.change import Action, Change
+from reconciler.changes.view import View
+from reconciler.kinds.fields.known import V2_14, V2_15
+from reconciler.kinds.fields.times import ZERO, moment
+from reconciler.kinds.losses.over_limit import state_of, stream_of
+from reconciler.kinds.losses.shrinking import going, gone
+from reconciler.kinds.stream_config.mirrors_and_sources import origin_of, source_identity, source_index
+from reconciler.kinds.stream_config.origins import fed_stream, given_subjects, is_fed_durably, taken_subjects
+from reconciler.kinds.subjects.filters import filters_of
+from reconciler.kinds.subjects.subjects import meets, widest
+from reconciler.model.dataclass import dataclass
+from reconciler.model.records import BUCKET, encode_key
+from reconciler.model.resource import Address, Config, Json
+from reconciler.model.wire.questions import CopiedUpTo, MessagesFrom
+
+Source = Mapping[str, Json]
+Question = CopiedUpTo | MessagesFrom
+MANY = 10
+"""With more subjects of an origin, they are not counted one by one."""
+
+
+class LastCopy(NamedTuple):
+    """How far a source copied an earlier stream of the name of its origin."""
+
+    at: int
+    """A sequence of that stream; 0: nobody knows whether it copied any."""
+    is_known: bool
+    """Otherwise it may have copied more."""
+
+
+class SourceStart(NamedTuple):
+    """Where a source starts."""
+
+    at: int | str = 1
+    """A sequence of its origin, or a time."""
+    is_known: bool = True
+    """Otherwise the source may have existed before, and continues after its last copy. Only the headers of messages
+    tell. If many newer messages of the same subjects came through other sources, all of these would have to be read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """A source, or a mirror, that did not exist before, and whose origin lies in this account."""
+
+    path: str
+    source: Source
+    change: Change
+    view: View
+
+    @property
+    def origin(self) -> str:
+        """The stream that is copied from."""
+        return str(self.source["name"])
+
+    @property
+    def goes_on_after(self) -> int | None:
+        """The message of its origin after which the server continues with this source, whatever else of it changes. From 2.14 on a
+        work queue or an interest stream feeds its copies through a durable consumer, and the only source from there keeps that."""
+        return int(self._feeder["ack_floor"]["stream_seq"]) if self._feeder else None
+
+    @property
+    def unacknowledged(self) -> int:
+        """How many messages behind that the stream has, and has not acknowledged yet: it gets them once more, unless it does."""
+        return int(self._feeder.get("num_ack_pending", 0)) if self._feeder else 0
+
+    @property
+    def refused_by(self) -> Sequence[str]:
+        """Consumers of a work queue that take the same messages: the server lets its own consumer, which feeds this source, take no
+        filter beside them."""
+        if self.goes_on_after is None or retention_afterwards(self.origin, self.view) != "workqueue":
+            return ()
+        subjects, live = taken_subjects(self.source), self.view.snapshot.consumers.get(self.origin, {})
+        return sorted(
+            name for name, info in live.items() if subjects != [">"] and meets(filters_of(info["config"]), subjects)
+        )
+
+    @property
+    def _feeder(self) -> Mapping[str, Json] | None:
+        origin = self.view.snapshot.config_of(self.origin)
+        if self.change.action is not Action.UPDATE or not is_fed_durably(origin, self.view.target.version):
+            return None
+        sides = (self.change.was("sources") or (), self.change.becomes("sources") or ())
+        every = [[one for one in side if origin_of(one) == origin_of(self.source)] for side in sides]
+        if [len(same) for same in every] != [1, 1] or any("consumer" in one for same in every for one in same):
+            return None
+        fed = self.view.snapshot.copiers.get(self.origin, {}).values()
+        mine = [one for one in fed if fed_stream(one) == stream_of(self.change)]
+        return mine[0] if len(mine) == 1 else None
+
+    @property
+    def start(self) -> SourceStart:
+        """It continues after its last copy still stored; without one it starts where the file says, not before
+        `earliest`."""
+        if (after := self.goes_on_after) is not None:
+            return SourceStart(after + 1, is_known=not self.unacknowledged)
+        copied = self._answer(self.copied_so_far) if self.copied_so_far else {"seq": 0}
+        if copied and copied.get("seq") and not self._came_from_another(copied):
+            return SourceStart(copied["seq"] + 1)
+        if copied and copied.get("least") and not self._came_from_another(copied):
+            return SourceStart(copied["least"] + 1, is_known=False)
+        is_known = copied is not None and "seq" in copied
+        if self.source.get("opt_start_seq"):
+            return SourceStart(self.source["opt_start_seq"], is_known)
+        times = [one for one in (self.source.get("opt_start_time"), self.earliest) if one]
+        return SourceStart(max(times, key=moment) if times else 1, is_known and not self._may_lose_its_first)
+
+    def _came_from_another(self, copied: Mapping[str, Json]) -> bool:
+        """Was the origin created after this copy, which tells so? The server begins again with the new one."""
+        created = self.view.snapshot.streams.get(self.origin, {}).get("created")
+        return bool(created and copied.get("stored")) and moment(str(created)) > moment(copied["stored"])
+
+    @property
+    def earliest(self) -> str | None:
+        """The time before which servers let it copy nothing, unless it starts at a sequence."""
+        state = state_of(self.change)
+        newest = state.get("last_ts")
+        has_lost = (state.get("first_seq", 0) > 1 or self._loses_its_first) and newest != ZERO
+        is_late = bool(state.get("messages") and self.source.get("opt_start_time"))
+        return str(newest) if newest and (has_lost or is_late) else None
+
+    @property
+    def _loses_its_first(self) -> bool:
+        """Does the same change delete the first messages of the stream that copies? It does so before the source begins."""
+        loss = going(stream_of(self.change), self.view)
+        return bool(loss and loss.is_prompt and loss.going and loss.going.before and loss.going.messages.least)
+
+    @property
+    def unsure(self) -> str:
+        """Why it may start elsewhere."""
+        loses = "this change deletes the first messages of the stream before it begins"
+        return loses if self._may_lose_its_first else "it was a source before"
+
+    @property
+    def _may_lose_its_first(self) -> bool:
+        return going(stream_of(self.change), self.view) is not None and self.earliest is None
+
+    def questions(self) -> Iterator[Question]:
+        """How far the source has copied before, and how many messages its origin stores from the start on."""
+        of_origin = _questions_from(self.origin, 1, self._origin_subjects) if self.copied_so_far else []
+        yield from of_origin
+        if any(one not in self.view.facts for one in of_origin):
+            return
+        if self.copied_so_far:
+            yield self.copied_so_far
+        yield from self.asked(taken_subjects(self.source))
+
+    def asked(self, subjects: Sequence[str]) -> Iterator[Question]:
+        """What tells how many of these it copies, and how many the stream already stores."""
+        for start in dict.fromkeys((1, self.start.at, *self._kept)):
+            yield from _questions_from(self.origin, start, subjects)
+        if self._has_others:
+            yield from _questions_from(stream_of(self.change), 1, taken_subjects(self.source))
+
+    def copies(self, subjects: Sequence[str]) -> Amount:
+        """How many messages on these subjects it copies at once; at most all that its origin then stores."""
+        if self.refused_by:
+            return exactly(0)
+        start, stays, ahead = self.start, self._stays(subjects), self._number(self.start.at, subjects)
+        if ahead is None:  # not every server counts from the middle of a stream
+            return Amount(0, min(stays.most, self._at_most_ahead))
+        before = 0 if self._kept else (self._number(1, subjects) or ahead) - ahead
+        least = max(0, min(ahead, stays.least - before)) if start.is_known else 0
+        return Amount(least, min(ahead, stays.most))
+
+    @property
+    def _at_most_ahead(self) -> int:
+        """How many messages its origin can store from the start on, if that is a sequence."""
+        state, start = self.origin_state, self.start.at
+        messages = int(state.get("messages", 0))
+        last = max(int(state.get("last_seq", 0)), messages)
+        return max(0, last - start + 1) if isinstance(start, int) else messages
+
+    def _stays(self, subjects: Sequence[str]) -> Amount:
+        """How many messages on these subjects its origin stores after the plan's deletions."""
+        stored, counted = int(self.origin_state.get("messages", 0)), self._number(1, subjects)
+        all_of_it = Amount(0, stored) if counted is None else exactly(counted)
+        kept = [number for one in self._kept if (number := self._number(one, subjects)) is not None]
+        if kept and len(kept) == len(self._kept):
+            return Amount(kept[-1], kept[0])
+        loss = going(self.origin, self.view)
+        lost = gone(loss, subjects, all_of_it.most, stored - all_of_it.most) if loss else exactly(0)
+        return Amount(max(0, all_of_it.least - lost.most), max(0, all_of_it.most - lost.least))
+
+    @property
+    def _kept(self) -> Sequence[int]:
+        """If the same plan deletes the oldest messages of its origin: the first that stays, at least and at most."""
+        loss = going(self.origin, self.view)
+        return loss.going.before[:2] if loss and loss.going and loss.going.before else ()
+
+    @property
+    def stored(self) -> Amount:
+        """How many messages that it may take its origin stores after the plan's deletions."""
+        return self._stays(taken_subjects(self.source))
+
+    @property
+    def lands_on(self) -> Sequence[str]:
+        """Subjects under which its copies are stored, unless the stream renames all that it stores. `>`: nobody knows."""
+        if self._renamed:
+            return given_subjects(self.source)
+        return meets(taken_subjects(self.source), self._ever_stored)
+
+    @property
+    def held(self) -> int:
+        """How many of the messages it copies at once the stream may already store, through sources that are removed or
+        change."""
+        if not self._has_others or self.goes_on_after is not None:
+            return 0
+        subjects = taken_subjects(self.source)
+        stored_here, coming = self._stored_in(stream_of(self.change), 1, subjects), self.copies(subjects)
+        return coming.most if stored_here is None else min(coming.most, stored_here)
+
+    @property
+    def _has_others(self) -> bool:
+        """Did the same origin fill it before? Renamed messages lie elsewhere, and are not searched."""
+        copied = self._answer(self.copied_so_far) if self.copied_so_far else None
+        return bool(copied and copied.get("others")) and not self._renamed
+
+    @property
+    def left_out(self) -> Amount:
+        """How many messages that its origin stores are never copied, although nothing in the file says so."""
+        if self.goes_on_after is not None:
+            return self._passed_over
+        written_start = self.source.get("opt_start_seq") or self.source.get("opt_start_time")
+        if written_start or not isinstance(self.start.at, str):
+            return exactly(0)
+        subjects = taken_subjects(self.source)
+        stays, copied = self._stays(subjects), self.copies(subjects)
+        least = stays.least - copied.most if self.start.is_known else 0
+        return Amount(max(0, least), max(0, stays.most - copied.least))
+
+    @property
+    def reached(self) -> LastCopy | None:
+        """The last message of an earlier stream of this name that it copied, if it skips some of the new one for it: the server
+        continues after that. Copies tell from 2.15 on which stream of a name they came from."""
+        copied = self._answer(self.copied_so_far) if self.copied_so_far else None
+        if copied is None or copied.get("stored"):
+            return None
+        last_copied = int(copied.get("seq") or copied.get("least") or 0)
+        if last_copied:
+            return LastCopy(last_copied, is_known="seq" in copied) if last_copied > self._last_of_origin else None
+        is_new = self.origin not in self.view.snapshot.streams and self.view.target.version < V2_15
+        return None if "seq" in copied or not is_new else LastCopy(0, is_known=False)
+
+    @property
+    def beyond(self) -> int:
+        """How many messages yet to come it skips, at least as far as anybody can tell."""
+        return max(0, self.reached.at - self._last_of_origin) if self.reached else 0
+
+    @property
+    def is_on_record(self) -> bool:
+        """Was an earlier stream of this name applied here? A mark stays of one that was removed."""
+        return encode_key(Address.of("stream", self.origin)) in self.view.snapshot.entries.get(BUCKET, {})
+
+    @property
+    def counts_on(self) -> bool:
+        """Does the file let a new origin continue the numbers of an earlier one?"""
+        return not self.origin_state and self._last_of_origin > 0
+
+    @property
+    def _last_of_origin(self) -> int:
+        if self.origin_state:
+            return int(self.origin_state.get("last_seq", 0))
+        above = self.view.changes.get(Address.of("stream", self.origin))
+        return int((above.becomes("first_seq") if above else None) or 1) - 1
+
+    @property
+    def _passed_over(self) -> Amount:
+        """What matches only now and lies where the source has been already."""
+        new, was = taken_subjects(self.source), self.change.was("sources") or ()
+        old = [one for source in was if origin_of(source) == origin_of(self.source) for one in taken_subjects(source)]
+        stored, taken = (self._before_the_start(subjects) for subjects in (new, meets(old, new)))
+        least = 0 if stored is None or taken is None else max(0, stored - taken)
+        if stored is None or self.unacknowledged:
+            return Amount(least, max(least, self.stored.most))
+        return Amount(least, max(0, stored - (taken or 0)))
+
+    def _before_the_start(self, subjects: Sequence[str]) -> int | None:
+        every, ahead = self._number(1, subjects), self._number(self.start.at, subjects)
+        return None if every is None or ahead is None else max(0, every - ahead)
+
+    def _number(self, start: int | str, subjects: Sequence[str]) -> int | None:
+        """How many messages its origin stores; None: nobody counted."""
+        return self._stored_in(self.origin, start, subjects)
+
+    def _stored_in(self, stream: str, start: int | str, subjects: Sequence[str]) -> int | None:
+        answers = [self._answer(one) for one in _questions_from(stream, start, subjects)]
+        counted = [int(one["messages"]) for one in answers if one and "messages" in one]
+        return sum(counted) if len(counted) == len(answers) else None
+
+    def _answer(self, question: Question) -> Mapping[str, Json] | None:
+        answer = self.view.facts.get(question)
+        return answer if isinstance(answer, Mapping) else None
+
+    @property
+    def copied_so_far(self) -> CopiedUpTo | None:
+        """The question for its last copy. Nothing to ask if nothing is stored."""
+        named = source_index(self.source)
+        if not named or not state_of(self.change).get("messages"):
+            return None
+        kept = tuple(widest(self.lands_on))
+        is_rewritten = (
+            (self.change.live.state.get("config") or {}).get("subject_transform") if self.change.live else None
+        )
+        if is_rewritten:
+            return CopiedUpTo(stream=stream_of(self.change), source=named, subjects=(">",))
+        likely = () if self._renamed else tuple(meets(taken_subjects(self.source), self._subjects_to_come))
+        return CopiedUpTo(
+            stream=stream_of(self.change),
+            source=named,
+            subjects=kept,
+            likely=() if likely == kept or len(likely) > MANY else likely,
+        )
+
+    @property
+    def _subjects_to_come(self) -> Sequence[str]:
+        """What its origin stores once this plan is applied."""
+        declared = self.view.desired.get(Address.of("stream", self.origin))
+        return (declared.config.get("subjects") or ()) if declared else self._origin_subjects
+
+    @property
+    def _ever_stored(self) -> Sequence[str]:
+        """Subjects of everything that its origin has ever stored. They are known if the origin still stores all of that
+        under the subjects it declares: messages of other subjects in the stream are then no copies."""
+        state, subjects = self.origin_state, self._origin_subjects
+        is_whole = subjects and state.get("messages") == state.get("last_seq")
+        return subjects if is_whole and self._number(1, subjects) == state.get("messages") else (">",)
+
+    @property
+    def _origin_subjects(self) -> Sequence[str]:
+        """Empty if it declares too many to count."""
+        subjects: Sequence[str] = self.view.snapshot.config_of(self.origin).get("subjects") or ()
+        return subjects if len(subjects) <= MANY else ()
+
+    @property
+    def _renamed(self) -> Sequence[Mapping[str, Json]]:
+        return self.source.get("subject_transforms") or ()
+
+    @property
+    def origin_state(self) -> Mapping[str, Json]:
+        """What the server says of the messages that its origin stores."""
+        return self.view.snapshot.state_of(self.origin)
+
+
+def _questions_from(origin: str, start: int | str, subjects: Sequence[str]) -> list[MessagesFrom]:
+    return [MessagesFrom(stream=origin, start=start, filter=one) for one in subjects]
+
+
+def begun(change: Change, view: View) -> Iterator[Begun]:
+    """New sources of an existing stream, from streams that are there."""
+    return (one for one in _added_sources(change, view) if one.origin in view.snapshot.streams)
+
+
+def awaiting(change: Change, view: View) -> Iterator[Begun]:
+    """New sources of an existing stream, from streams that the same plan creates."""
+    for one in _added_sources(change, view):
+        above = view.changes.get(Address.of("stream", one.origin))
+        if above is not None and above.action is Action.CREATE:
+            yield one
+
+
+def _added_sources(change: Change, view: View) -> Iterator[Begun]:
+    if change.action is not Action.UPDATE or not change.touches("sources"):
+        return
+    before = {source_identity(one, view.target.version) for one in change.was("sources") or ()}
+    for one in _local_sources(None, change.becomes("sources"), change, view):
+        if source_identity(one.source, view.target.version) not in before:
+            yield one
+
+
+def drained(change: Change, view: View, config: Config) -> Iterator[Begun]:
+    """Sources of a stream with this configuration, new or existing, that begin to copy a stream that deletes what is
+    copied."""
+    is_new = change.action is Action.CREATE
+    every = _local_sources(config.get("mirror"), config.get("sources"), change, view) if is_new else begun(change, view)
+    return (one for one in every if deletes_copied(one.origin, view))
+
+
+def _local_sources(
+    mirror: Source | None, sources: Sequence[Source] | None, change: Change, view: View
+) -> Iterator[Begun]:
+    """A source that copies through a consumer somebody made is left out: that consumer decides."""
+    by_path = {"mirror": mirror} if mirror else {f"sources[{index}]": one for index, one in enumerate(sources or ())}
+    for path, source in by_path.items():
+        if "external" not in source and "consumer" not in source:
+            yield Begun(path=path, source=source, change=change, view=view)
+
+
+def retention_afterwards(stream: str, view: View) -> str:
+    """As declared, or else as it is live."""
+    declared = view.desired.get(Address.of("stream", stream))
+    config = declared.config if declared and not declared.external else view.snapshot.config_of(stream)
+    return str(config.get("retention") or "limits")
+
+
+def deletes_copied(stream: str, view: View) -> bool:
+    """Does it delete messages that are copied and that no consumer wants? Interest streams do from 2.14 on."""
+    retention = retention_afterwards(stream, view)
+    return retention == "workqueue" or (retention == "interest" and view.target.version >= V2_14)
+
+
+def questions(change: Change, view: View) -> Iterator[Question]:
+    """What must be asked about sources that a stream gets, and about streams that delete what a new stream copies."""
+    asking = [*begun(change, view)]
+    if change.action is Action.CREATE and change.desired:
+        asking += drained(change, view, change.desired.config)
+    for one in asking:
+        yield from one.questions()
+    yield from (one.copied_so_far for one in awaiting(change, view) if one.copied_so_far)
