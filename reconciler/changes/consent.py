@@ -28,8 +28,8 @@ def allow_entry(code: str, to: str = "", on: str = "") -> str:
     return f"allow: [{{code: {code}, {value}{many}reason: …{end}}}]"
 
 
-def consents_reaching(address: Address, labels: Mapping[str, str], allows: Iterable[Allowed]) -> Iterator[Consent]:
-    """Consents that the files give to many and that reach this address."""
+def bulk_consents(address: Address, labels: Mapping[str, str], allows: Iterable[Allowed]) -> Iterator[Consent]:
+    """Consents that the files give to many and that reach this address, without the resource's own."""
     return (one.consent for one in allows if one.reaches(address, labels))
 
 

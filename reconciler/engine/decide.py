@@ -133,7 +133,7 @@ def _with_allowances(view: View, findings: Judged) -> View:
     judged = (view.changes[address] for address, verdicts in findings.items() if verdicts)
     reached = {
         change.address: replace(
-            change, allow=(*change.allow, *consent.consents_reaching(change.address, change.labels, view.allow))
+            change, allow=(*change.allow, *consent.bulk_consents(change.address, change.labels, view.allow))
         )
         for change in judged
     }

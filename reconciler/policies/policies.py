@@ -247,7 +247,7 @@ def _fix(policy: Policy, change: Change) -> str | None:
 def _ended_waiver(code: str, subject: Subject) -> str:
     """Say when the latest waiver of this ended."""
     change = subject.change
-    waivers = (*change.terms.allow, *consent.consents_reaching(change.address, change.labels, subject.view.allow))
+    waivers = (*change.terms.allow, *consent.bulk_consents(change.address, change.labels, subject.view.allow))
     ended = [
         waiver.until for waiver in waivers if waiver.code == code and waiver.until and is_over(waiver, subject.today)
     ]

@@ -15,7 +15,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from reconciler.changes.change import Change
-from reconciler.changes.consent import consents_reaching
+from reconciler.changes.consent import bulk_consents
 from reconciler.changes.kind import Kind, Registry
 from reconciler.changes.view import View
 from reconciler.model.fields import FieldInfo
@@ -143,7 +143,7 @@ def _consents(subject: Subject) -> list[dict[str, Json]]:
     change = subject.change
     if not change.terms.allow and not subject.view.allow:
         return []
-    consents = (*change.terms.allow, *consents_reaching(change.address, change.labels, subject.view.allow))
+    consents = (*change.terms.allow, *bulk_consents(change.address, change.labels, subject.view.allow))
     return [{"code": consent.code, "reason": consent.reason, "until": str(consent.until or "")} for consent in consents]
 
 

@@ -21,19 +21,19 @@ class Format:
     about: str
     """Its readers, in a few words."""
     module: str
-    """The module in `reconciler.report`: `joined` renders several documents, and `render` one where that is another text."""
+    """The module in `reconciler.report`: `render_all` renders several documents, and `render` one where that is another text."""
     made_safe: Callable[[str], str] = str
     """Cleans every text, including texts that a report renders itself."""
 
     def __call__(self, document: Document) -> str:
         render = document.own.get(self.name) or getattr(self._module, "render", None)
-        return self.made_safe(render(document) if render else self._module.joined([document]))
+        return self.made_safe(render(document) if render else self._module.render_all([document]))
 
     def several(self, documents: Sequence[Document]) -> str:
         """Join the reports of one command about several topologies into one text."""
         if len(documents) == 1:
             return self(documents[0])
-        return self.made_safe(self._module.joined(documents))
+        return self.made_safe(self._module.render_all(documents))
 
     @property
     def _module(self) -> Any:

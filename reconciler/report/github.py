@@ -23,7 +23,7 @@ def render(document: Document) -> str:
     return "\n".join([*map(_annotation, findings(document)), inert(f"{heading(document)}: {totals(document)}")]) + "\n"
 
 
-def joined(documents: Sequence[Document]) -> str:
+def render_all(documents: Sequence[Document]) -> str:
     """Join the annotations of all reports, one report after another."""
     return "".join(map(render, documents))
 

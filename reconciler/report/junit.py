@@ -41,7 +41,7 @@ class Case:
     body: str = ""
 
 
-def joined(documents: Sequence[Document]) -> str:
+def render_all(documents: Sequence[Document]) -> str:
     """Join several reports, with a suite for each."""
     suites = [
         (document, _with_unique_names(sorted(_cases(document), key=lambda case: (case.group, case.name))))

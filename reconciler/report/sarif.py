@@ -30,7 +30,7 @@ _FIRST_SENTENCE = 200
 Data = dict[str, Any]
 
 
-def joined(documents: Sequence[Document]) -> str:
+def render_all(documents: Sequence[Document]) -> str:
     """Join several reports, with a run for each."""
     runs = [_run(document, findings(document)) for document in documents]
     return json_text({"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": runs})

@@ -41,7 +41,7 @@ def _probe_report(document: Document) -> str:
     return "".join(f"{line}\n" for line in probe_lines(document.probe, document.paper))
 
 
-def joined(documents: Sequence[Document]) -> str:
+def render_all(documents: Sequence[Document]) -> str:
     """Join all reports with an empty line between them; a report with its own form keeps it."""
     texts = [document.told("text", render) for document in documents]
     paper = documents[-1].paper if documents else Paper()

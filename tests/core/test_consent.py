@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from reconciler.changes.change import Action, Change
 from reconciler.changes.consent import (
     allow_entry,
-    consents_reaching,
+    bulk_consents,
     first_covering,
     is_of_use,
     leftover_allowances,
@@ -346,7 +346,7 @@ def test_consent_to_many_reaches_whom_its_pattern_or_label_names(on: str, reache
     address = Address.of("stream", "ORDERS")
     labelled = Resource(address=address, config={}, terms=Spec(labels={"team": "a"}))
     change = Change(address=address, action=Action.UPDATE, desired=labelled)
-    assert list(consents_reaching(change.address, change.terms.labels, [Allowed(consent=consent(), on=on)])) == (
+    assert list(bulk_consents(change.address, change.terms.labels, [Allowed(consent=consent(), on=on)])) == (
         [consent()] if reaches else []
     )
 

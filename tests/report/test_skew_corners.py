@@ -26,6 +26,16 @@ def test_candidates_that_match_nothing_are_shown_as_such() -> None:
     assert "no partition has anything" in told(replace(spread, skew=rows, falls=(), moves=()))
 
 
+def test_a_candidate_that_leaves_subjects_out_is_not_called_the_least_even() -> None:
+    spread = fleets.spread()
+    partitions = [row for row in spread.skew or () if row["membership"] is None]
+    even = min(row["ratio"] for row in partitions)
+    rows = tuple({**row, "missed": 1} if row["ratio"] == even else row for row in partitions)
+    lead = told(replace(spread, skew=rows, falls=(), moves=())).replace("\n", " ")
+    assert f"the least even: the fullest has {max(row['ratio'] for row in partitions):.2f} times the mean" in lead
+    assert f"the least even: the fullest has {even:.2f}" not in lead
+
+
 def test_a_target_that_was_cut_off_is_told_beside_what_it_said_before() -> None:
     spread = fleets.spread()
     first = dict((spread.skew or ())[0])

@@ -33,7 +33,7 @@ def drift_history(drift: DataFrame, desired: DataFrame, before: DataFrame | None
     known_looks = _known_looks(looks, before)
     fresh = _new_looks(looks, known_looks).localCheckpoint(eager=False)
     past = _known_episodes(before, known_looks).localCheckpoint(eager=False)
-    episodes = _with_ends(_with_dates(_episodes(_marks(drift, fresh, past)), fresh), desired, fresh)
+    episodes = _with_undeclared_ends(_with_dates(_episodes(_marks(drift, fresh, past)), fresh), desired, fresh)
     rows = episodes.unionByName(past.where("closed is not null"), allowMissingColumns=True)
     return (
         _with_states(rows, drift, looks)
@@ -235,9 +235,10 @@ def _with_dates(episodes: DataFrame, fresh: DataFrame) -> DataFrame:
     )  # fmt: skip
 
 
-def _with_ends(dated: DataFrame, desired: DataFrame, fresh: DataFrame) -> DataFrame:
+def _with_undeclared_ends(dated: DataFrame, desired: DataFrame, fresh: DataFrame) -> DataFrame:
     """Something not found again because nothing declares it any more has not been repaired. For a run whose DESIRED no
-    longer exists, that is unknown. Only runs in which something can have ended are read."""
+    longer exists, that is unknown, and it counts as repaired. Only what was repaired took time. Only runs in which
+    something can have ended are read."""
     look = ["closed_run", *PAIR]
     was = desired.join(F.broadcast(fresh.select("run", *PAIR)), ["run", *PAIR], "leftsemi")
     was = was.withColumnRenamed("run", "closed_run")

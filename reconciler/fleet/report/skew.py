@@ -65,7 +65,7 @@ def _candidate_key(row: Row) -> tuple[object, ...]:
 
 
 def _evenness_key(candidate: Row) -> tuple[object, ...]:
-    """A candidate that leaves subjects out does not count, however even the rest is."""
+    """A candidate that leaves subjects out comes last, however even the rest is."""
     return (
         bool(candidate.get("missed")),
         candidate.get("ratio") is None,
@@ -76,7 +76,7 @@ def _evenness_key(candidate: Row) -> tuple[object, ...]:
 
 
 def _lead(order: Sequence[Row]) -> str:
-    best, worst = order[0], order[-1]
+    best, worst = order[0], ([row for row in order if not row.get("missed")] or order)[-1]
     sentence = f"{counted(best['total'], 'subject')}; {counted(len(order), 'candidate')}, the most even first."
     on_partitions = f"`{best['choice']}` on {counted(best['partitions'], 'partition')}"
     return f"{sentence} {on_partitions}: {_ratio_text(best)}; the least even: {_ratio_text(worst)}."

@@ -56,7 +56,7 @@ class TrendRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
-    """A row per stretch of time over which one thing had drifted."""
+    """A row per stretch of time over which one thing had drifted, and one for each topology of a target that was watched."""
 
     target: TargetName
     labels: TargetLabels | None = None

@@ -70,11 +70,11 @@ def _drifted_series(drift: Drift, own: dict[str, str]) -> Iterator[list[str]]:
 
 
 def _family(name: str, kind: str, help_text: str, samples: Sequence[tuple[dict[str, str], float]]) -> list[str]:
-    lines = [f"{name}{{{_label_text(labels)}}} {_number_text(value)}" for labels, value in samples]
+    lines = [f"{name}{{{_label_pairs_text(labels)}}} {_number_text(value)}" for labels, value in samples]
     return [f"# HELP {name} {help_text}", f"# TYPE {name} {kind}", *lines]
 
 
-def _label_text(labels: dict[str, str]) -> str:
+def _label_pairs_text(labels: dict[str, str]) -> str:
     return ",".join(f'{name}="{_escaped(value)}"' for name, value in labels.items())
 
 

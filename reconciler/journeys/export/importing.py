@@ -40,7 +40,7 @@ def imported(paths: Sequence[Path], topology: str = "imported") -> Imported:
     sound = list(_sound(read))
     streams = {one.on[0]: one for one in sound if len(one.on) == 1}
     snapshot = _snapshot(sound, streams)
-    writer = Writer(snapshot, REGISTRY, {a: one.beside for one in sound for a in _addresses(one)})
+    writer = Writer(snapshot, REGISTRY, {a: one.beside for one in sound for a in _addresses_it_may_have(one)})
     ours = [address for address in writer.addresses if address.kind != "stream" or address.name in streams]
     _name_missing(sound, set(ours), read)
     sections = writer.sections(set(ours).__contains__)
@@ -49,7 +49,7 @@ def imported(paths: Sequence[Path], topology: str = "imported") -> Imported:
     return Imported(text=text, count=len(ours), problems=tuple(ordered(read.problems)))
 
 
-def _addresses(foreign_object: ForeignObject) -> Iterator[Address]:
+def _addresses_it_may_have(foreign_object: ForeignObject) -> Iterator[Address]:
     """The addresses it may have: a stream may also be a bucket."""
     if len(foreign_object.on) == 2:
         yield Address("consumer", foreign_object.on)
@@ -129,7 +129,7 @@ def _version(objects: Sequence[ForeignObject]) -> Version:
 
 def _name_missing(objects: Sequence[ForeignObject], written: set[Address], read: Findings) -> None:
     for foreign_object in objects:
-        if not written & set(_addresses(foreign_object)):
+        if not written & set(_addresses_it_may_have(foreign_object)):
             message = (
                 "left out: it is reserved, part of a bucket, or not a durable consumer, and no file declares "
                 "such an object"

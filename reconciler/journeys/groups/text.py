@@ -172,7 +172,7 @@ def _members(members: Sequence[Data]) -> list[str]:
     head = ["member", "partitions", "queued", "in flight", "pulls", "client"]
     rows = [
         [
-            member["member"], ranges(member["partitions"]) or "none", _number(_queued(member)),
+            member["member"], ranges(member["partitions"]) or "none", _number(_unacknowledged_count(member)),
             _number(member.get("in_flight")), _number(member.get("waiting")), client(member),
         ]
         for member in members
@@ -180,7 +180,7 @@ def _members(members: Sequence[Data]) -> list[str]:
     return table([head, *rows], right=frozenset({2, 3, 4}), indent=2)
 
 
-def _queued(member: Data) -> int | None:
+def _unacknowledged_count(member: Data) -> int | None:
     """Count what is not acknowledged yet. A static group has no queue of its own: its consumer tells what is pending."""
     if "queued" in member or "pending" not in member:
         return member.get("queued")

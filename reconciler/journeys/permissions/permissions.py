@@ -1,4 +1,4 @@
-"""Computes the permissions that a user needs to plan or apply a topology, whatever the state of the account.
+"""Computes the permissions that a user needs to plan, apply or watch a topology, whatever the state of the account.
 
 No server is asked. What an apply may do to each resource is expressed as the steps it may take, and the subjects of
 those stand in one table beside the code that sends the requests. Deletion and replacement count only where the files

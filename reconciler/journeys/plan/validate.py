@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from reconciler.changes.change import Change
-from reconciler.changes.consent import consents_reaching, first_covering
+from reconciler.changes.consent import bulk_consents, first_covering
 from reconciler.changes.kind import Registry
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View
@@ -157,7 +157,7 @@ def _is_waived(verdict: Verdict, change: Change, view: View) -> bool:
     """Of the rules, only policies are waived by the files alone; others depend on what is live."""
     if not is_policy(verdict.code):
         return False
-    waivers = (*change.terms.allow, *consents_reaching(change.address, change.labels, view.allow))
+    waivers = (*change.terms.allow, *bulk_consents(change.address, change.labels, view.allow))
     return first_covering(verdict, waivers, view.today, type(change.terms)) is not None
 
 

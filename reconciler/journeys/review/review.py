@@ -11,7 +11,7 @@ from dataclasses import field, replace
 from datetime import date
 
 from reconciler.changes.change import Action, Consequence
-from reconciler.changes.consent import consents_reaching
+from reconciler.changes.consent import bulk_consents
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.renaming import moved_entry
 from reconciler.changes.view import View
@@ -172,7 +172,7 @@ def _not_judged(code: str) -> Consequence:
 def _consents(view: View, address: Address, codes: Sequence[str], today: date) -> Iterator[Consequence]:
     """What the files allow here already: a plan may ask for nothing more."""
     terms = view.changes[address].terms
-    for consent in (*terms.allow, *consents_reaching(address, terms.labels, view.allow)):
+    for consent in (*terms.allow, *bulk_consents(address, terms.labels, view.allow)):
         if consent.code in codes and not is_over(consent, today):
             value = "" if consent.to is None else f" to {consent.to}"
             yield Consequence(

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from reconciler.changes.at_stake import removes
 from reconciler.changes.change import Action, FieldChange
-from reconciler.changes.consent import consents_reaching
+from reconciler.changes.consent import bulk_consents
 from reconciler.changes.events import Failed, Settled, Skipped, Strayed
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.recount import changed_losses, losses_beyond_consent
@@ -111,7 +111,7 @@ class _BothPlans:
     def consents(self, change: PlannedChange) -> tuple[Consent, ...]:
         """Return the consents that the saved declarations give to this resource."""
         terms = self.declared.get(change.address, no_terms())
-        at_once = consents_reaching(Address.parse(change.address), terms.labels, self.saved.topology.allow)
+        at_once = bulk_consents(Address.parse(change.address), terms.labels, self.saved.topology.allow)
         return (*terms.allow, *at_once)
 
 

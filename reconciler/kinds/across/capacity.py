@@ -8,7 +8,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Reaction, refusal
 from reconciler.changes.view import View
-from reconciler.kinds.afterwards.reservations import V2_12, StreamReservation, rooms
+from reconciler.kinds.afterwards.reservations import V2_12, StreamReservation, room_by_stream
 from reconciler.kinds.afterwards.streams import Afterwards, afterwards
 from reconciler.kinds.fields.peers import account_limits
 from reconciler.kinds.fields.words import size, some, written_size
@@ -53,7 +53,7 @@ def too_many_streams(change: Change, view: View) -> Iterator[Finding]:
     for name, config, limits in _written_streams(change, view):
         if _is_live_stream(name, view) or (most := limits.get("max_streams") or -1) <= 0:
             continue
-        others = rooms(view)[name].streams
+        others = room_by_stream(view)[name].streams
         ours = not _is_live_stream(LEDGER, view) and view.ledger_known
         if others + ours >= most:
             ledger = f"reconciler's own {LEDGER}, which is created first, and " if ours else ""
@@ -151,7 +151,7 @@ def no_room_left(change: Change, view: View) -> Iterator[Finding]:
         need = StreamReservation.of(config)
         if (most := limits.get(STORED[need.storage][0], -1)) < 0:
             continue
-        room = rooms(view)[name]
+        room = room_by_stream(view)[name]
         if room.total > most:
             yield refusal(
                 view.kinds[change.address.kind].reserves,

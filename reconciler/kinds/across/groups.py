@@ -190,7 +190,7 @@ def partitions_mismatch(change: Change, view: View) -> Iterator[Finding]:
         )
         if partitions is not None and partitions != wanted:
             config = change.desired.config if change.desired else {}
-            yield _partition_mismatch(
+            yield _mismatch_refusal(
                 "max_members", f"the transform of {change.address.stream} makes", partitions, config
             )
     elif change.address.kind == "stream" and change.touches("subject_transform"):
@@ -198,11 +198,11 @@ def partitions_mismatch(change: Change, view: View) -> Iterator[Finding]:
         for group, config in static_groups(change.address.name, view):
             if partitions is not None and partitions != config.get("max_members"):
                 path = "subject_transform.dest"
-                mismatch = _partition_mismatch(path, f"for static group {group.name} this makes", partitions, config)
+                mismatch = _mismatch_refusal(path, f"for static group {group.name} this makes", partitions, config)
                 yield replace(mismatch, affects=[group])
 
 
-def _partition_mismatch(path: str, who: str, partitions: int, group: Config) -> Finding:
+def _mismatch_refusal(path: str, who: str, partitions: int, group: Config) -> Finding:
     wanted = group.get("max_members") or 0
     harm = (
         f"nobody would read {partitions - wanted} of them"

@@ -130,7 +130,7 @@ class Book:
 
 
 @lru_cache(maxsize=4)
-def rooms(view: View) -> Mapping[str, Room]:
+def room_by_stream(view: View) -> Mapping[str, Room]:
     """By stream that this plan creates or changes; computed once per view, which is compared by identity."""
     after, book = afterwards(view), Book(view.target)
     live = {name: StreamReservation.of(config) for name, config in live_streams(view).items()}

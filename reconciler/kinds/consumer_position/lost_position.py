@@ -164,7 +164,7 @@ def _may_miss_the_last(change: Change, state: Mapping[str, Json]) -> bool:
 
 def _most_skipped(policy: str, messages: Amount, change: Change, view: View) -> int:
     """How many of these messages a start near the end leaves out at most."""
-    keeps_one = (recorded_position.stream_info(change, view).get("config") or {}).get("max_msgs_per_subject") == 1
+    keeps_one = (recorded_position.live_stream_info(change, view).get("config") or {}).get("max_msgs_per_subject") == 1
     if policy == "new":
         return messages.most
     if policy == "last" and _may_miss_the_last(change, recorded_position.stream_state(change, view)):

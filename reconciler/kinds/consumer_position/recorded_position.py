@@ -53,13 +53,19 @@ def verified_next(change: Change, view: View) -> int | None:
 
 def _is_same_stream(change: Change, view: View) -> bool:
     """The stream existed when the consumer was recorded."""
-    written, created = change.on_record.written if change.on_record else "", stream_info(change, view).get("created")
+    written, created = (
+        change.on_record.written if change.on_record else "",
+        live_stream_info(change, view).get("created"),
+    )
     return bool(written and created) and moment(str(created)) < moment(written)
 
 
 def is_on_another_stream(change: Change, view: View) -> bool:
     """Its stream was recreated since it was recorded, and numbers its messages from the start again."""
-    written, created = change.on_record.written if change.on_record else "", stream_info(change, view).get("created")
+    written, created = (
+        change.on_record.written if change.on_record else "",
+        live_stream_info(change, view).get("created"),
+    )
     return bool(written and created) and moment(str(created)) >= moment(written)
 
 
@@ -68,8 +74,8 @@ def _is_below(answer: Json, sequence: int) -> bool:
     return first is not None and first < sequence
 
 
-def stream_info(change: Change, view: View) -> Mapping[str, Json]:
-    """The consumer's live stream; nothing if this plan creates it."""
+def live_stream_info(change: Change, view: View) -> Mapping[str, Json]:
+    """What the server says of the consumer's stream as it is now; nothing if it does not exist."""
     return view.snapshot.streams.get(change.address.stream) or {}
 
 
@@ -78,7 +84,7 @@ def stream_state(change: Change, view: View) -> Config:
     stream = view.changes.get(Address.of("stream", change.address.stream))
     if stream and stream.action in (Action.CREATE, Action.REPLACE):
         return {"last_seq": (stream.becomes("first_seq") or 1) - 1}
-    return stream_info(change, view).get("state") or {}
+    return live_stream_info(change, view).get("state") or {}
 
 
 MARGIN = 5_000_000_000
@@ -140,7 +146,7 @@ class LostPosition(NamedTuple):
 
 def compare_with_record(change: Change, view: View) -> LostPosition | None:
     """The recreated consumer, compared with the record; None if it was not recreated, or nothing is known to be lost."""
-    stream = stream_info(change, view).get("config") or {}
+    stream = live_stream_info(change, view).get("config") or {}
     if not change.made_anew or change.live is None or stream.get("retention") == "workqueue":
         return None  # a work queue holds exactly what is still to be done
     if not _is_same_stream(change, view):

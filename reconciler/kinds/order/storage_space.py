@@ -111,7 +111,10 @@ def _on_streams(view: View) -> Iterator[Tie]:
 
 def _under_limits(above: Change, change: Change) -> Iterator[Tie]:
     for field in CAPS:
-        was, becomes = _cap(above.was("consumer_limits"), field), _cap(above.becomes("consumer_limits"), field)
+        was, becomes = (
+            _consumer_limit(above.was("consumer_limits"), field),
+            _consumer_limit(above.becomes("consumer_limits"), field),
+        )
         if was == becomes:
             continue
         wanted = change.becomes(field)
@@ -126,7 +129,7 @@ def _under_limits(above: Change, change: Change) -> Iterator[Tie]:
             yield Tie(above.address, change.address, gives="consumer_limits")
 
 
-def _cap(limits: Json, field: str) -> int:
+def _consumer_limit(limits: Json, field: str) -> int:
     return int((limits or {}).get(field) or 0)
 
 
@@ -154,7 +157,11 @@ def _most_consumers(stream: str, above: Change | None, view: View) -> int:
 def _loosen(change: Change, _view: View) -> Opening:
     """Each limit as the looser one of both; none if one of them has none."""
     was, becomes = change.was("consumer_limits"), change.becomes("consumer_limits")
-    looser = {f: max(_cap(was, f), _cap(becomes, f)) for f in CAPS if _cap(was, f) and _cap(becomes, f)}
+    looser = {
+        f: max(_consumer_limit(was, f), _consumer_limit(becomes, f))
+        for f in CAPS
+        if _consumer_limit(was, f) and _consumer_limit(becomes, f)
+    }
     return Opening(
         fields={"consumer_limits": looser or None},
         cost=(0, 1),
@@ -164,7 +171,7 @@ def _loosen(change: Change, _view: View) -> Opening:
 
 def _lower(field: str, change: Change, view: View) -> Opening | None:
     above = view.changes.get(Address.of("stream", change.address.stream))
-    cap = _cap(above.becomes("consumer_limits"), field) if above else 0
+    cap = _consumer_limit(above.becomes("consumer_limits"), field) if above else 0
     least = [value for value in (change.was(field), change.becomes(field), cap) if value and value > 0]
     return Opening(
         fields={field: min(least)},

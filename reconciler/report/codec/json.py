@@ -63,7 +63,7 @@ def render(document: Document) -> str:
     )
 
 
-def joined(documents: Sequence[Document]) -> str:
+def render_all(documents: Sequence[Document]) -> str:
     """Join reports, each by its own contract, in a list."""
     return json_list([document.told("json", render) for document in documents])
 

@@ -23,7 +23,7 @@ from reconciler.report.html.markup import Markup, element, together
 from reconciler.report.html.sections import WORDS, Shown, report
 
 
-def joined(documents: Sequence[Document]) -> str:
+def render_all(documents: Sequence[Document]) -> str:
     """Join several reports on one page; named elements carry the number of their report."""
     shown = [
         Shown(document=document, entries=entries(document.changes), prefix=f"r{number}-" if number else "")

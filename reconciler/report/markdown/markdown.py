@@ -60,7 +60,7 @@ def render(document: Document) -> str:
     return f"{head}\n{_report_text(document, LIMIT - _bytes_of(head))}"
 
 
-def joined(documents: Sequence[Document]) -> str:
+def render_all(documents: Sequence[Document]) -> str:
     """Join several reports in one comment under its own marker; each report gets an equal share of the room."""
     head = f"<!-- reconciler:{documents[0].command} -->"
     share = max(_LEAST, (LIMIT - _bytes_of(head)) // len(documents))
