@@ -191,7 +191,7 @@ class CutOff(Folder):
     step: int
     taken: list[str] = field(default_factory=list)
 
-    def _system(self) -> Any:
+    def _file_system(self) -> Any:
         return Steps(Folder._file_system(self), self)
 
     def take(self, what: str) -> None:

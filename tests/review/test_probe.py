@@ -169,7 +169,7 @@ def test_a_difference_that_no_code_speaks_of_fails_the_rehearsal(
     account: Account, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     live = filled(account, tmp_path, HELD)
-    monkeypatch.setattr(predicted_effects, "effects_of", lambda _kind: ())
+    monkeypatch.setattr(predicted_effects, "effects_of_kind", lambda _kind: ())
     found, rehearsal = played(live, tmp_path, changed(("dispatch: {", "dispatch: {headers_only: true, ")))
     assert {one.address for one in found.unforetold} == {"consumer/ORDERS/dispatch"}
     assert (rehearsal.is_fine, rehearsal.is_foretold) == (True, False)

@@ -290,8 +290,8 @@ def _judge_resumed(change: PlannedChange, change_now: PlannedChange, both: _Both
     left = [step for step in mine if step.id in both.steps]
     start = kept_start(change, both.begun)
     anew = (recreated_object(step, both.saved.seen, both.seen) for step in left)
-    if start is None and (recreated_object := next(filter(None, anew), None)):
-        return _stopped_as_recreated(change, recreated_object)
+    if start is None and (recreated_name := next(filter(None, anew), None)):
+        return _stopped_as_recreated(change, recreated_name)
     raw = [stray for step in left for stray in _strayed_raw_values(step, both.steps[step.id])]
     if strayed := tuple(stray for stray in raw if not (start and stray.now == start.get(stray.path, stray))):
         return replace(_stopped(change, "AP103", "changed-since-plan", _what_changed(change, change)), strayed=strayed)
