@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 import jsonschema
 import pytest
 
+from reconciler.report.formats import FORMATS
 from tests.cli.running import ROOT, Shell, on_a_terminal
 from tests.cli.test_with_server import SMALL, target
 from tests.report.sarif_schema import LOG
@@ -57,7 +58,7 @@ COMMANDS = {
     "review": ("an option that is none", "a value for a value"),
 }
 ALSO = {"apply": ("--yes",), "review": ("--base", "HEAD")}
-MACHINES = ("json", "sarif", "junit", "github", "markdown", "html")
+MACHINES = tuple(name for name in FORMATS if name != "text")
 TABLE = [
     (command, format_, name)
     for command, names in COMMANDS.items()

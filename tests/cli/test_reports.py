@@ -25,7 +25,7 @@ from tests.cli.test_with_server import SMALL, applied, target
 from tests.report.plans import everything
 from tests.support.accounts import Account
 
-ALL = ("text", "json", "markdown", "github", "sarif", "junit", "html")
+ALL = tuple(FORMATS)
 WRONG = "reconciler: 1\ntopology: t\nstreams:\n  A: {subjectz: [a]}\n"
 EVERY = tuple(part for name in ALL for part in ("--report", f"{name}={name}.out"))
 
