@@ -180,6 +180,11 @@ def test_another_field_of_the_same_object_stops_it(story: Story) -> None:
     assert left(found).stopped == {"consumer/S/c": "AP103"}
 
 
+def test_an_object_that_somebody_edits_is_not_deleted_by_the_plan_for_what_it_was(story: Story) -> None:
+    found = story.then(stream("OLD", max_age=60_000_000_000))
+    assert left(found).stopped == {"stream/OLD": "AP103"}
+
+
 def test_an_object_that_is_gone_is_not_made_anew_by_a_plan_to_change_it(story: Story) -> None:
     found = story.then(written(consumers={"S": {"c": None}}))
     assert left(found).stopped == {"consumer/S/c": "AP103"}

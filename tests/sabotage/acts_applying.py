@@ -189,6 +189,20 @@ STEPS = (
         seen_by=("tests/server/test_execute.py::test_a_delete_spares_what_changed_since_the_plan",),
     ),
     Act(
+        name="a saved change that is planned again as it was asks for no recreated object",
+        file="reconciler/journeys/saved/comparison.py",
+        before="        return _judge_as_saved(change, both)\n",
+        after="        return Judged(change=change, standing=SavedStanding.TO_DO)\n",
+        seen_by=("tests/core/test_standing.py",),
+    ),
+    Act(
+        name="a saved change counts as planned again though its steps start from other values",
+        file="reconciler/journeys/saved/comparison.py",
+        before="    return change_now == change and both.needed.get(change.address) == both.planned_steps.get(change.address)\n",
+        after="    return change_now == change\n",
+        seen_by=("tests/core/test_standing.py",),
+    ),
+    Act(
         name="a deletion takes what was made anew since the plan",
         file="reconciler/server/run/handling.py",
         before="    if step.on not in run.seen.made and (why := run.last_look(step, info, run.js.pipeline.server_id)):",
