@@ -21,6 +21,7 @@ from reconciler.cli.shared.screen import doing, paper
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.review.review import Review
 from reconciler.journeys.review.revisions import Reviewed, review_files
+from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
 from reconciler.model.diagnostic import CannotContinue, Severity
 from reconciler.model.records import BUCKET
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from reconciler.server.wire.api import JetStream
 
 app = common.app()
-READABLE = ("stream", "kv_bucket", "object_store")
 READERS_UNKNOWN = (
     "Who else reads these streams is known only from the files that were named; --ledger asks the account."
 )
@@ -138,7 +138,7 @@ def _unjudged_note(review: Review, paths: Sequence[Path], values: Values, *, ask
 def _changes_streams(review: Review) -> bool:
     """Return whether it changes or deletes something that others may read."""
     changing = (change for change in review.plan.changes if change.action in (Action.UPDATE, Action.DELETE))
-    return any(change.address.split("/")[0] in READABLE for change in changing)
+    return any(REGISTRY[change.address.split("/")[0]].backing is not None for change in changing)
 
 
 class _Ledgers:

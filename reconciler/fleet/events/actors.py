@@ -11,6 +11,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from reconciler.fleet.tables.tables import ACTORS
+from reconciler.kinds import REGISTRY
 
 _TEXTS = "map<string,string>"
 _TELLING = ("create", "update", "delete", "restore")
@@ -35,10 +36,11 @@ def _is_stream() -> Column:
 def _address_column() -> Column:
     """The address that reconciler uses: buckets are streams of a certain name."""
     stream = F.col("stream")
-    bucket = F.when(stream.startswith("KV_"), F.concat(F.lit("kv_bucket/"), F.substring(stream, 4, 10_000)))
-    store = bucket.when(stream.startswith("OBJ_"), F.concat(F.lit("object_store/"), F.substring(stream, 5, 10_000)))
-    plain = store.otherwise(F.concat(F.lit("stream/"), stream))
-    return F.when(_is_stream(), plain).otherwise(F.concat_ws("/", F.lit("consumer"), "stream", "consumer"))
+    held: Column = F.lit(None)
+    for prefix, kind in sorted((kind.backing, kind.name) for kind in REGISTRY.kinds if kind.backing is not None):
+        rest = F.substring(stream, len(prefix) + 1, 10_000)
+        held = F.when(stream.startswith(prefix), F.concat(F.lit(f"{kind}/"), rest)).otherwise(held)
+    return F.when(_is_stream(), held).otherwise(F.concat_ws("/", F.lit("consumer"), "stream", "consumer"))
 
 
 def _fields_column() -> Column:

@@ -17,7 +17,6 @@ from reconciler.kinds.fields import peers
 from reconciler.model.wire.questions import Unanswered
 
 ALL_SERVERS = "$SYS.REQ.ACCOUNT.PING.STATZ"
-IN_STREAMS = frozenset({"stream", "kv_bucket", "object_store"})
 
 
 def ties(view: View) -> Iterator[Tie]:
@@ -26,7 +25,7 @@ def ties(view: View) -> Iterator[Tie]:
     if not view.target.is_clustered:
         return
     for address, change in view.changes.items():
-        if address.kind in IN_STREAMS and change.action is Action.UPDATE and _changes_both(change):
+        if view.is_stream(address) and change.action is Action.UPDATE and _changes_both(change):
             yield Tie(address, address, gives="placement" if _added_replicas(change) > 0 else "num_replicas")
 
 
@@ -56,7 +55,7 @@ def _open_replicas(change: Change, _view: View) -> Opening:
     )
 
 
-@rule("XX227", "too-few-servers", of=tuple(IN_STREAMS), needs=("facts",), err_code=10005)
+@rule("XX227", "too-few-servers", needs=("facts",), err_code=10005)
 def too_few_servers(change: Change, view: View) -> Found:
     """A stream is to have more replicas than its cluster has servers.
 
@@ -66,7 +65,7 @@ def too_few_servers(change: Change, view: View) -> Found:
 
     Instead: fewer replicas, or more servers.
     """
-    questions = [*peers.questions(change)]
+    questions = [*peers.questions(change)] if view.is_stream(change.address) else []
     for question in questions if questions and view.target.is_clustered else ():
         wanted, answer = question.least, view.facts.get(question)
         if answer is None or isinstance(answer, Unanswered):
