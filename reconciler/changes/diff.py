@@ -1,8 +1,8 @@
 """Desired and live compared: which fields differ, and who changed them.
 
-`rebase` first fills the desired configuration with every live value that the file has no opinion on. After that,
-comparing is plain equality. All cases in which something "differs but does not matter" end there: values only the server
-knows, lists whose order means nothing, metadata keys of others, paths left unmanaged."""
+`rebase` first takes live values into the desired configuration where a difference would not matter: the order of a list
+that has none, metadata keys of others, paths left unmanaged. After that, comparing is plain equality. What only the server
+knows, or fills in, is no longer in the two configurations, or in both."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 
 def rebase(desired: Resource, live: Resource, applied: Owned | None, fields: Mapping[str, FieldInfo]) -> Config:
-    """The desired configuration, with live values wherever the file has no opinion."""
+    """The desired configuration, with live values where the file has no opinion: the order of unordered lists, metadata of
+    others, unmanaged paths."""
     config = dict(desired.config)
     for name, value in live.config.items():
         if name in config and config[name] != value:
@@ -230,7 +231,7 @@ def _classify(
     return FieldClass.CONFIG if was == live else FieldClass.BOTH
 
 
-def compare_resource(
+def resource_change(
     desired: Resource, live: Resource | None, owned: Owned | None, fields: Mapping[str, FieldInfo]
 ) -> Change:
     """The change that makes live equal to what is declared."""

@@ -220,7 +220,7 @@ class Registry:
         """The sections directly under `parent` (None: at top level), each with the kinds that share it."""
         return self._sections.get(parent, {})
 
-    def above(self, address: Address) -> Address | None:
+    def parent_of(self, address: Address) -> Address | None:
         """The resource in whose section this one stands, such as a consumer's stream; None at the top level."""
         within = self.of(address).place.within
         return Address(within, address.names[:-1]) if within else None

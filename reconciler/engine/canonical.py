@@ -69,7 +69,7 @@ def settle_declared(
     parents |= dict(_streams_of_buckets(desired, parents, registry))
     below = {address: replace(at_the_top, parent=item) for address, item in parents.items()}
     for item, kind in declared:
-        if above := registry.above(item.address):
+        if above := registry.parent_of(item.address):
             desired[item.address] = kind.settle(item, below.get(above, at_the_top))
     return {item.address: desired[item.address] for item, _ in declared} | dict(_with_uses(topology, desired, registry))
 

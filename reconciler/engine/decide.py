@@ -197,7 +197,7 @@ def _steps_of_change(
 
 def _goes_with_its_parent(change: Change, going: Mapping[Address, Change], registry: Registry) -> bool:
     """A delete that its parent's delete includes needs no step of its own."""
-    above = registry.above(change.address)
+    above = registry.parent_of(change.address)
     parent = going.get(above) if above else None
     return (
         change.action is Action.DELETE

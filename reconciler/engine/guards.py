@@ -71,7 +71,7 @@ def _destroys_alone(change: Change, registry: Registry, view: View) -> bool:
     """Does this plan, not an interrupted one, destroy something live on its own, not with its parent?"""
     if change.live is None or change.intent is not None:
         return False
-    parent = registry.above(change.address)
+    parent = registry.parent_of(change.address)
     above = view.changes.get(parent) if parent else None
     return above is None or above.action is not Action.DELETE
 
@@ -82,7 +82,7 @@ def refusals_of_mass_changes(counts: list[Tally], view: View, registry: Registry
     yield from ((address, _refusal_of_mass_change(view.changes[address], tally)) for address, tally in refused.items())
     for address, change in view.changes.items():
         if change.action is Action.DELETE and address not in refused:
-            above = registry.above(address)
+            above = registry.parent_of(address)
             if above in refused:
                 yield address, _refusal_of_child(above, change, refused[above])
 

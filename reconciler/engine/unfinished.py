@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from reconciler.changes.change import Action, Change, FieldChange, FieldClass
-from reconciler.changes.diff import compare_resource
+from reconciler.changes.diff import resource_change
 from reconciler.changes.kind import Registry
 from reconciler.model.fields import FieldInfo
 from reconciler.model.intents import Intent
@@ -35,19 +35,19 @@ def compare_unfinished(
     """`compare`, for objects that may have been replaced, may be half replaced, or have moved on from their start."""
     if intent is None:
         as_stated = _in_words_of_file(live, desired, owned.start, owned.fields) if live and owned else live
-        change = compare_resource(desired, as_stated, owned, fields)
+        change = resource_change(desired, as_stated, owned, fields)
         return _accept_moved_on(change, live, owned, fields, begins) if live else change
     owned = owned or Owned(topology=intent.topology, source=intent.source)  # whoever began it owns it
     if live is None:
-        change = compare_resource(desired, None, owned, fields)
+        change = resource_change(desired, None, owned, fields)
         return replace(change, action=Action.REPLACE, intent=intent, reason=RESUMED)
     if intent.is_made(live.config):
-        change = compare_resource(desired, _in_words_of_file(live, desired, intent.start, intent.wanted), owned, fields)
+        change = resource_change(desired, _in_words_of_file(live, desired, intent.start, intent.wanted), owned, fields)
         return replace(change, action=Action.REPLACE, intent=intent, reason=RESUMED)
     start = (
         intent.start if has_start(live.config, intent.start) else owned.start
     )  # the old one, recreated at its position
-    change = compare_resource(desired, _in_words_of_file(live, desired, start, owned.fields), owned, fields)
+    change = resource_change(desired, _in_words_of_file(live, desired, start, owned.fields), owned, fields)
     reason = RESUMED if change.touches(*intent.fields) else TAKEN_BACK
     left = tuple(_mark_unfinished(one, intent, fields) for one in change.fields)
     return replace(change, action=Action.UPDATE, intent=intent, reason=reason, fields=left)
@@ -93,7 +93,7 @@ def _accept_moved_on(
         return change
     words = {name: desired_config[name] for name in begins if name in desired_config}
     config = {name: value for name, value in live_config.items() if name not in begins} | words
-    rest = compare_resource(change.desired, replace(change.live, config=config), owned, fields)
+    rest = resource_change(change.desired, replace(change.live, config=config), owned, fields)
     changed = [name for name in begins if live_config.get(name) != desired_config.get(name)]
     return replace(
         rest,

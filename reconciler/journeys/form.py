@@ -40,7 +40,7 @@ def formed_files(paths: Sequence[Path]) -> tuple[list[Formed], list[Diagnostic]]
     order = document_order(REGISTRY)
     files = {path: _read(path, order) for path in found}
     wrong = {path: file.problems for path, file in files.items() if file.problems}
-    foreign = _foreign([path for path in wrong if path not in paths], wrong, paths)
+    foreign = _unrelated_files([path for path in wrong if path not in paths], wrong, paths)
     for path, said in wrong.items():
         problems += map(_noted, said) if path in foreign else said
     return [file for file in files.values() if not file.problems], problems
@@ -68,7 +68,9 @@ def _read(path: Path, order: Shape) -> Formed:
     return formed_data(str(path), data, order)
 
 
-def _foreign(unnamed: Sequence[Path], wrong: Mapping[Path, tuple[Diagnostic, ...]], paths: Sequence[Path]) -> set[Path]:
+def _unrelated_files(
+    unnamed: Sequence[Path], wrong: Mapping[Path, tuple[Diagnostic, ...]], paths: Sequence[Path]
+) -> set[Path]:
     """Files of something else, and text that is no YAML where no topology is around it: a template, or what is encrypted."""
     foreign = {path for path in unnamed if wrong[path][0].name == "other-file"}
     if foreign == set(unnamed):

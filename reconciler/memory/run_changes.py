@@ -14,7 +14,7 @@ from reconciler.model.fields import FieldInfo, infos_of_units
 from reconciler.model.resource import Json
 
 LONG = 8 << 10
-"""How many characters of one value are kept; for a longer one the journal only says that it changed."""
+"""How many characters of a field, before and after, are kept; of a longer one the journal only says that it changed."""
 
 
 def changes_entry(plan: Plan) -> dict[str, Json]:

@@ -210,7 +210,7 @@ def subject_of(change: Change, stream: Resource | None, view: View) -> Subject |
 
 def stream_of(address: Address, view: View, registry: Registry) -> Resource | None:
     """The stream that this belongs to, as it will be; None where it belongs to none, or none is declared or live."""
-    above = registry.above(address)
+    above = registry.parent_of(address)
     if above is None:
         return None
     if resource := view.desired.get(above) or view.live.get(above):

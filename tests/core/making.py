@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reconciler.changes.change import Change
-from reconciler.changes.diff import compare_resource
+from reconciler.changes.diff import resource_change
 from reconciler.model.fields import FieldInfo
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Config, Consent, Resource, ServerDefault, Terms
@@ -35,7 +35,7 @@ def applied(fields: Config, *left: str, filled: Config | None = None, expected: 
 
 
 def compared(desired: Resource, live: Config | None, owned: Owned | None = None) -> Change:
-    return compare_resource(desired, found(live) if live is not None else None, owned, FIELDS)
+    return resource_change(desired, found(live) if live is not None else None, owned, FIELDS)
 
 
 def consent(code: str = "ST101", **said: Any) -> Consent:

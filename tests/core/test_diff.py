@@ -342,6 +342,6 @@ def test_of_someone_elses_resource_only_what_is_written_is_compared() -> None:
     desired = wanted({"subjects": ["a"]})
     desired = type(desired)(address=desired.address, config=desired.config, external=True)
     live = found({"subjects": ["a"], "max_age": 7})
-    from reconciler.changes.diff import compare_resource
+    from reconciler.changes.diff import resource_change
 
-    assert compare_resource(desired, live, None, {}).action is Action.KEEP
+    assert resource_change(desired, live, None, {}).action is Action.KEEP

@@ -12,7 +12,7 @@ from reconciler.fleet.accounts.rows import rows_of
 from reconciler.fleet.accounts.targets import Fleet, FleetTarget
 from reconciler.fleet.drift.outliers import objects, objects_of, outliers, with_peers
 from reconciler.fleet.runs.fleet_run import FleetRun
-from reconciler.fleet.runs.stored_runs import unlike
+from reconciler.fleet.runs.stored_runs import find_outliers
 from reconciler.fleet.tables.store import store
 from reconciler.fleet.tables.tables import OUTLIERS, SNAPSHOTS
 from reconciler.model.diagnostic import CannotContinue
@@ -120,7 +120,7 @@ def test_a_label_that_no_target_has_would_make_no_peers(spark: SparkSession, tmp
     kept = store(spark, str(tmp_path))
     look = FleetRun(spark=spark, fleet=fleet, store=kept, run="r1", day=night(0).date(), say=Silent())
     with pytest.raises(CannotContinue, match="No target has the label `rolle`") as problem:
-        unlike(look, by=["rolle"])
+        find_outliers(look, by=["rolle"])
     assert problem.value.diagnostics[0].fix == "Use one of env, role."
 
 

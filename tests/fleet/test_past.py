@@ -16,7 +16,7 @@ from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.json import render
 from reconciler.fleet.report.report import report_of
 from reconciler.fleet.runs.fleet_run import FleetRun
-from reconciler.fleet.runs.stored_runs import report
+from reconciler.fleet.runs.stored_runs import compile_report
 from reconciler.fleet.tables.store import Store, store
 from reconciler.report.words.paper import Paper
 from reconciler.server.connect.settings import Settings
@@ -53,7 +53,7 @@ class Shops:
         chosen = tuple(target(name) for name in names or FLEET)
         fleet = Fleet(name="shops", file=Path("fleet.yaml"), targets=chosen, others=others)
         today = date(2026, 11, 21)
-        return report(
+        return compile_report(
             FleetRun(
                 spark=self.spark, fleet=fleet, store=self.kept, run=run or today.isoformat(), is_named=run is not None,
                 day=today, say=Silent(),

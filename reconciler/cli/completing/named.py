@@ -16,7 +16,7 @@ from reconciler.model.dataclass import dataclass
 PATIENCE = 0.15
 """Seconds in which files are looked for: whoever pressed a key waits, and may be in a folder of a million files."""
 ROOM = 512 << 10
-"""Bytes of files that are read at most."""
+"""Characters of files that are read at most."""
 ENDINGS = (".yaml", ".yml")
 
 Kinds = Mapping[str, Sequence[Any]]
@@ -71,7 +71,7 @@ def read_names(paths: Sequence[Path], kinds: Kinds) -> NamesRead:
     for root in _topology_trees(paths, kinds):
         if name := _value_text(root, "topology"):
             names_by_use["topologies"][name] = None
-        for address, entry in _declared_entries(root, kinds, None, ()):
+        for address, entry in _entries_below(root, kinds, None, ()):
             external = entry.get("external") if hasattr(entry, "get") else None
             if external is None or _value_text(entry, "external") == "false":
                 names_by_use["addresses"][address] = None
@@ -118,13 +118,13 @@ def _candidate_files(paths: Sequence[Path]) -> Iterator[Path]:
             waiting.extend(sorted(inside, key=Path.is_dir))
 
 
-def _declared_entries(node: Any, kinds: Kinds, within: str | None, above: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
+def _entries_below(node: Any, kinds: Kinds, within: str | None, above: tuple[str, ...]) -> Iterator[tuple[str, Any]]:
     for kind, (section, stands_in, tag, _) in kinds.items():
         section_node = node.get(section) if stands_in == within and hasattr(node, "get") else None
         for name, (_, entry) in getattr(section_node, "entries", {}).items():
             if tag is None or _value_text(entry, tag[0]) == tag[1]:
                 yield "/".join((kind, *above, name)), entry
-                yield from _declared_entries(entry, kinds, kind, (*above, name))
+                yield from _entries_below(entry, kinds, kind, (*above, name))
 
 
 def _value_text(node: Any, key: str) -> str:

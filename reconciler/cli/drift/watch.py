@@ -46,7 +46,9 @@ class Teller:
     is_lost: bool = False
 
     def __call__(self, happening: Happening) -> None:
-        """Update the metrics first, so that they are current for anybody who reads the report."""
+        """Tell people of problems, update the metrics, and then print the lines: whoever reads them finds current
+        metrics."""
+        self._tell_problems(happening)
         lines = [*self._lines(happening)]
         if isinstance(happening, LookedAtAll):
             self.drift, self.is_lost, self.looks = happening.drift, False, self.looks + 1
@@ -55,21 +57,27 @@ class Teller:
         for line in lines:
             say((line_json if self.as_json else line_text)(line, time.time()))
 
-    def _lines(self, happening: Happening) -> Iterator[WatchLine]:
+    def _tell_problems(self, happening: Happening) -> None:
+        """Print on stderr what is wrong now and was not before."""
         if isinstance(happening, Wrong):
             tell(report(happening.diagnostics, paper()))
+        elif isinstance(happening, LookedAtAll) and (
+            self.drift is None or self.drift.diagnostics != happening.drift.diagnostics
+        ):
+            tell(report(happening.drift.diagnostics, paper()))
+
+    def _lines(self, happening: Happening) -> Iterator[WatchLine]:
+        if isinstance(happening, Wrong):
             yield from self._error_lines(happening.diagnostics)
         elif isinstance(happening, LookedAtAll):
             if self.is_lost:
                 yield WatchLine("back", "connected again", {})
-            if self.drift is None or self.drift.diagnostics != happening.drift.diagnostics:
-                tell(report(happening.drift.diagnostics, paper()))
             yield from change_lines(self.drift, happening.drift)
         elif not self.is_lost:
             yield WatchLine("lost", f"{happening.why.rstrip('.')}; reconnecting", {"why": happening.why})
 
     def _error_lines(self, diagnostics: Sequence[Diagnostic]) -> Iterator[WatchLine]:
-        """Print it on stderr for people, as they expect of errors."""
+        """The line for programs; people read of errors on stderr."""
         if self.as_json:
             yield problem_line(diagnostics)
 

@@ -125,7 +125,7 @@ def _versions_phrase(review: Review) -> str:
 
 
 def _unjudged_note(review: Review, paths: Sequence[Path], values: Values, *, asked_ledger: bool) -> str:
-    """Say what was not judged here, and which command judges it."""
+    """Say what was not judged here, with the command that judges it, and whose reading of the streams is unknown."""
     unknown = "" if asked_ledger or not _changes_streams(review) else f"\n{READERS_UNKNOWN}"
     if not review.unjudged:
         return unknown.strip()

@@ -82,9 +82,9 @@ def outliers(
     """Show where a target differs from most targets with the same labels, declared or not."""
 
     def work(fleet_run: FleetRun) -> FleetFindings:
-        from reconciler.fleet.runs.stored_runs import unlike  # noqa: PLC0415 - pyspark is for fleet commands alone
+        from reconciler.fleet.runs.stored_runs import find_outliers  # noqa: PLC0415 - pyspark is for fleet commands alone
 
-        return unlike(fleet_run, tuple(by or ()))
+        return find_outliers(fleet_run, tuple(by or ()))
 
     return spark.run(work)
 
@@ -95,9 +95,9 @@ def report(spark: SparkCommand) -> int:
     """Show all that is kept on one page: try `--report html=fleet.html`. Reads no target."""
 
     def work(fleet_run: FleetRun) -> FleetFindings:
-        from reconciler.fleet.runs.stored_runs import report  # noqa: PLC0415 - pyspark is for fleet commands alone
+        from reconciler.fleet.runs.stored_runs import compile_report  # noqa: PLC0415 - pyspark is for fleet commands alone
 
-        return report(fleet_run)
+        return compile_report(fleet_run)
 
     return spark.run(work)
 

@@ -1,4 +1,4 @@
-"""Exit codes, the same for every command. Where several hold, USAGE > FAILED > REFUSED > DRIFT > PENDING > FINE."""
+"""Exit codes, the same for every command. Where several hold, INTERRUPTED > USAGE > FAILED > REFUSED > DRIFT > PENDING > FINE."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Filling:
 
 @dataclass(slots=True)
 class _OneFile:
-    """Returns the nodes of one file with values in place. What mentions nothing stays the same node."""
+    """Returns the nodes of one file with values in place. A text that mentions nothing stays the same node."""
 
     whole: Filling
     file: str
@@ -243,7 +243,7 @@ class _OneFile:
     def _value_of(self, name: str, node: Scalar) -> Chosen | None:
         """The value of a parameter that is mentioned here; None if it has none, which is reported."""
         if _is_of_element(name):
-            return self._value_of_element(name, node)
+            return self._value_of_each(name, node)
         self.whole.mentioned.add(name)
         if (value := self.whole.values.get(name)) is not None:
             return value
@@ -258,7 +258,7 @@ class _OneFile:
             self._complain("XX515", "no-value", message, node, fix)
         return None
 
-    def _value_of_element(self, name: str, node: Scalar) -> Chosen | None:
+    def _value_of_each(self, name: str, node: Scalar) -> Chosen | None:
         part = self.each.value_of(name) if self.each else ""
         if not isinstance(part, str):
             return Chosen(part.node, "text" if part.is_text else _type_of(part.node), part.origin)

@@ -1,5 +1,5 @@
-"""Reads the keys of a file that are not resources: format version, the topology's name, expectations, removals and
-what to forget."""
+"""Reads the keys of a file that are not resources: its format, the topology's name, what it expects, what is moved,
+removed and forgotten, and what is consented to."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ class Header:
             return Address.of(TOPOLOGY, name)
         return self._read_address(node, path, text)
 
-    def _read_guard(self, item: Node, path: str) -> None:
+    def _read_raised_guard(self, item: Node, path: str) -> None:
         guard = self._read_entry(None, item, Guard, path)
         if guard is None or not isinstance(item, Mapping):
             return
@@ -300,7 +300,7 @@ class Header:
         return None if plain.findings else value
 
     def _read_entry(self, key: Scalar | None, node: Node, spec: type[_S], path: str) -> _S | None:
-        """Read a checked model of `expect` or of an item of `removed`; None when something in it is wrong."""
+        """Read one entry as this spec; None when something in it is wrong."""
         validated, findings = read_spec(spec, node, key, path)
         for finding in findings:
             self._complain(finding)
@@ -311,7 +311,7 @@ class Header:
 
 
 _ITEMS = {
-    "removed": Header._read_removal, "forget": Header._read_forgotten, "moved": Header._read_move, "guards": Header._read_guard,
+    "removed": Header._read_removal, "forget": Header._read_forgotten, "moved": Header._read_move, "guards": Header._read_raised_guard,
     "allow": Header._read_allowance, "ignore_drift": Header._read_ignored, "policies": Header._read_policy,
 }  # fmt: skip
 """Reads one item of a list, by its key."""

@@ -142,7 +142,7 @@ class Collector:
     def readable_resources(self) -> Iterator[Declared]:
         """Return the resources that could be read, with everything around them."""
         for resource in self.resources:
-            if self.unreadable.isdisjoint((resource.address, self.registry.above(resource.address))):
+            if self.unreadable.isdisjoint((resource.address, self.registry.parent_of(resource.address))):
                 yield resource
 
     def _complain(self, kind: Kind, address: Address, finding: NodeProblem) -> None:

@@ -12,7 +12,7 @@ from reconciler.documents.read.header import FORMAT
 from reconciler.model.resource import Json
 
 WIDTH = 100
-"""Lists and small mappings stay on one line while they fit."""
+"""Lists, and the mappings in them, stay on one line while they fit."""
 LONGEST_KEY = 1000
 """The parser takes a longer key only after `? `."""
 
@@ -64,7 +64,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _entry_lines(key: str, value: Json, indent: str) -> Iterator[str]:
-    """`key: value`, on one line where it is short, otherwise with an indented block."""
+    """`key: value`: a mapping as an indented block, a list on one line where it fits."""
     written = scalar(str(key))
     head, colon = (f"{indent}{written}", ":") if len(written) < LONGEST_KEY else (f"{indent}? {written}\n{indent}", ":")
     if isinstance(value, Mapping) and value:

@@ -37,7 +37,7 @@ def drift_part(
             lead=" ".join(since),
             pieces=(Prose(lines=("None: everything that is declared is live as it was applied.",), tone="good"),),
         )
-    shown = tuple(map(_fold, groups[:MOST]))
+    shown = tuple(map(_drift_entry, groups[:MOST]))
     lead = " ".join(("Equal drift is one entry, however many targets have it.", *since))
     return ReportPart(
         title=title, lead=lead, pieces=(Folds(folds=shown, left_out=left_out + max(0, len(groups) - MOST)),)
@@ -52,7 +52,7 @@ def equal_drift(strayed: Iterable[StrayedObject]) -> list[list[StrayedObject]]:
     return sorted(groups.values(), key=lambda same: (_ORDER.index(same[0].standing), -len(same), same[0].address))
 
 
-def _fold(same: Sequence[StrayedObject]) -> Fold:
+def _drift_entry(same: Sequence[StrayedObject]) -> Fold:
     first, targets = same[0], [stray.target for stray in same]
     return Fold(
         mark=MARKS[first.standing], word=first.standing, style=STYLES[first.standing],
@@ -102,7 +102,7 @@ def _cause_cell(field: Field) -> Cell:
 
 def drift_totals(counts: Sequence[Count], compared: Collection[str], unread: Collection[str]) -> str:
     """Return `drift on 3 of 12 targets: 4 changed, 1 missing · 1 target not read · 8 targets as applied`, where the
-    last ones are those that were read completely."""
+    last ones were read completely and have not drifted."""
     objects, drifted = Counter[str](), Counter[str]()
     for count in counts:
         objects[count.standing] += count.objects

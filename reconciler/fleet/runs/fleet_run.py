@@ -84,7 +84,7 @@ class FleetRun:
     began: float = field(default_factory=time.monotonic)
 
     def live(self, table: str = "configs", **options: str) -> DataFrame:
-        """Read all targets when the result is written somewhere, and again each time it is used."""
+        """Read the selected targets when the result is written somewhere, and again each time it is used."""
         names = json.dumps([target.name for target in self.fleet.targets])
         return read_live(self.spark, self.fleet.file, table, targets=names, **options)
 
@@ -140,8 +140,9 @@ class FleetRun:
         more = {name: tables[name].count() - MOST for name, some in rows.items() if len(some) > MOST}
         return {**{name: some[:MOST] for name, some in rows.items()}, "left_out": more}
 
-    def findings(self, command: str, *several: Mapping[str, Any], **parts: Any) -> FleetFindings:
-        """Return the findings; `several` holds rows that belong together, each perhaps with something left out."""
+    def conclude(self, command: str, *several: Mapping[str, Any], **parts: Any) -> FleetFindings:
+        """Return what the command found, with the time it took. Each of `several` holds rows by table, and may say under
+        `left_out` how many more there are."""
         took = time.monotonic() - self.began
         for some in several:
             parts = {**parts, **some, "left_out": {**parts.get("left_out", {}), **some.get("left_out", {})}}

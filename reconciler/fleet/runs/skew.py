@@ -27,21 +27,21 @@ class Keys:
     """Parquet, or CSV with a head, with a column `subject`; None: the targets are asked."""
 
 
-def skew(look: FleetRun, keys: Keys, candidates: Candidates) -> FleetFindings:
+def skew(fleet_run: FleetRun, keys: Keys, candidates: Candidates) -> FleetFindings:
     """Read the subjects once, keep the counts, and add everything else up from them."""
     choices = counted(len(candidates.choices) * len(candidates.partitions), "candidate")
-    look.say(f"Counting how keys spread for {choices} …")
-    fallen = look.store_whole("falls", falling.falls(_subjects_of(look, keys), candidates))
-    loads = look.store_whole("loads", falling.loads(fallen, falling.ownership_frame(look.spark, candidates)))
-    even = look.store_whole("skew", falling.skew(fallen, loads))
-    moved = look.store_whole("moves", falling.moves(fallen, falling.handovers_frame(look.spark, candidates)))
-    return look.findings("skew", look.report_rows(skew=even, falls=fallen, moves=moved))
+    fleet_run.say(f"Counting how keys spread for {choices} …")
+    fallen = fleet_run.store_whole("falls", falling.falls(_subjects_of(fleet_run, keys), candidates))
+    loads = fleet_run.store_whole("loads", falling.loads(fallen, falling.ownership_frame(fleet_run.spark, candidates)))
+    even = fleet_run.store_whole("skew", falling.skew(fallen, loads))
+    moved = fleet_run.store_whole("moves", falling.moves(fallen, falling.handovers_frame(fleet_run.spark, candidates)))
+    return fleet_run.conclude("skew", fleet_run.report_rows(skew=even, falls=fallen, moves=moved))
 
 
-def _subjects_of(look: FleetRun, keys: Keys) -> DataFrame:
+def _subjects_of(fleet_run: FleetRun, keys: Keys) -> DataFrame:
     if keys.file is None:
-        return look.live("subjects", stream=keys.stream)
-    rows = _rows_of_file(look.spark, keys.file)
+        return fleet_run.live("subjects", stream=keys.stream)
+    rows = _rows_of_file(fleet_run.spark, keys.file)
     if "subject" not in rows.columns:
         raise _no_keys_error(keys.file, f"its columns are {', '.join(rows.columns)}")
     return falling.as_subjects(rows, target=keys.file.rstrip("/").rpartition("/")[2], stream=keys.stream)

@@ -26,34 +26,40 @@ if TYPE_CHECKING:
     from reconciler.fleet.accounts.targets import FleetTarget
 
 
-def snapshot(look: FleetRun) -> FleetFindings:
+def snapshot(fleet_run: FleetRun) -> FleetFindings:
     """Read what each target holds, and keep it as this run's."""
-    return look.findings("snapshot", targets=all_selected(look.fleet.targets, targets(_read_snapshots(look))))
+    return fleet_run.conclude(
+        "snapshot", targets=all_selected(fleet_run.fleet.targets, targets(_read_snapshots(fleet_run)))
+    )
 
 
-def compare(look: FleetRun) -> FleetFindings:
+def compare(fleet_run: FleetRun) -> FleetFindings:
     """Compare each target with what was applied; keep live state, declarations and differences."""
-    seen = _read_snapshots(look)
-    look.say("Comparing with what was applied …")
-    rows, texts = wanted(look.fleet.targets)
-    named = frame_of(look.spark, rows, WANTED)
-    meant = look.store_look("desired", desired(named, texts, run=look.run, day=look.day))
-    strayed = look.store_look("drift", drift(seen, meant, parts=parts_for(len(rows))))
-    return look.findings("drift", targets=all_selected(look.fleet.targets, targets(seen)), **strayed_of(strayed))
+    seen = _read_snapshots(fleet_run)
+    fleet_run.say("Comparing with what was applied …")
+    rows, texts = wanted(fleet_run.fleet.targets)
+    named = frame_of(fleet_run.spark, rows, WANTED)
+    meant = fleet_run.store_look("desired", desired(named, texts, run=fleet_run.run, day=fleet_run.day))
+    strayed = fleet_run.store_look("drift", drift(seen, meant, parts=parts_for(len(rows))))
+    return fleet_run.conclude(
+        "drift", targets=all_selected(fleet_run.fleet.targets, targets(seen)), **strayed_of(strayed)
+    )
 
 
-def _read_snapshots(look: FleetRun) -> DataFrame:
-    look.say(f"Reading {counted(len(look.fleet.targets), 'target')} …")
-    return look.store_look("snapshots", snapshots(look.live(sizes=_sizes_as_json(look)), run=look.run, day=look.day))
+def _read_snapshots(fleet_run: FleetRun) -> DataFrame:
+    fleet_run.say(f"Reading {counted(len(fleet_run.fleet.targets), 'target')} …")
+    return fleet_run.store_look(
+        "snapshots", snapshots(fleet_run.live(sizes=_sizes_as_json(fleet_run)), run=fleet_run.run, day=fleet_run.day)
+    )
 
 
 RECENT = 14
 """Days within which a complete look at a target still shows its size."""
 
 
-def _sizes_as_json(look: FleetRun) -> str:
+def _sizes_as_json(fleet_run: FleetRun) -> str:
     """Sizes of recently large targets: several tasks share the reading of them."""
-    large = heavy_targets(look.store.read("snapshots"), since=look.day - timedelta(days=RECENT)).collect()
+    large = heavy_targets(fleet_run.store.read("snapshots"), since=fleet_run.day - timedelta(days=RECENT)).collect()
     return json.dumps({row["target"]: row["objects"] for row in large})
 
 

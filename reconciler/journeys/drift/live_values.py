@@ -210,7 +210,7 @@ def _declared_values(terms: Terms) -> dict[str, Json]:
 
 
 def _context_of(address: Address, looked: Looked) -> Context:
-    above = REGISTRY.above(address)
+    above = REGISTRY.parent_of(address)
     parent = (_bucket_around(above, looked) or looked.view.live.get(above)) if above else None
     return Context(target=looked.view.snapshot.target, parent=parent, snapshot=looked.view.snapshot)
 

@@ -39,7 +39,7 @@ class Writer:
     def _is_sayable(self, address: Address, found: Resource) -> bool:
         """Can a file declare it? Not if it is broken, or a record left behind by a deleted stream. The stream of a
         bucket counts."""
-        above = self._registry.above(address)
+        above = self._registry.parent_of(address)
         stands_on = self._registry.backed_by(above.name) if above else [address]
         return not found.state.get("broken") and any(one in self.live for one in stands_on)
 
@@ -74,7 +74,7 @@ class Writer:
 
     def _stream_above(self, address: Address) -> Resource | None:
         """Return the stream of a consumer or group, which may be a bucket's."""
-        above = self._registry.above(address)
+        above = self._registry.parent_of(address)
         found = (self.live.get(one) for one in self._registry.backed_by(above.name)) if above else ()
         one = next(filter(None, found), None)
         return replace(one, config=self._registry.of(one.address).as_stream(one)) if one else None

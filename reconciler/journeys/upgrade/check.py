@@ -16,7 +16,14 @@ from reconciler.engine.compare import compare
 from reconciler.engine.judging import judged_all
 from reconciler.journeys.plan.files import load, topology_of
 from reconciler.journeys.plan.validate import OFFLINE, nowhere
-from reconciler.journeys.upgrade.outcomes import Fate, UpgradeFinding, finding, marked, verdicts, worst_first
+from reconciler.journeys.upgrade.outcomes import (
+    Fate,
+    UpgradeFinding,
+    finding,
+    marked,
+    refused_configurations,
+    worst_first,
+)
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.copies import unread_at_restart
@@ -66,8 +73,8 @@ async def check_account(js: JetStream, after: Version) -> Checked:
 def checked(snapshot: Snapshot, after: Version, registry: Registry = REGISTRY) -> Checked:
     """Judge a snapshot of the account for another version; no server is asked."""
     before, live = snapshot.target.version, _live(snapshot, after)
-    there = verdicts(live, _view(snapshot, after), registry, OF_ROOM)
-    here = list(verdicts(_live(snapshot, before), _view(snapshot, before), registry, OF_ROOM))
+    there = refused_configurations(live, _view(snapshot, after), registry, OF_ROOM)
+    here = list(refused_configurations(_live(snapshot, before), _view(snapshot, before), registry, OF_ROOM))
     lost = [*_known(marked(there, here)), *_offline(live, after)]
     gone = {one.address for one in lost if one.fate in GONE}
     rewritten = [one for one in _rewritten(snapshot, after) if one.address not in gone]

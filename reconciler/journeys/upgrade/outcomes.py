@@ -60,7 +60,7 @@ class UpgradeFinding:
     """Whether it would also happen on the running version at its next start."""
 
 
-def verdicts(
+def refused_configurations(
     live: Mapping[Address, Resource], view: View, registry: Registry, of_room: frozenset[int]
 ) -> Iterator[UpgradeFinding]:
     """Judge what such a server loses of the live objects, and what it keeps but never lets change. `view` names the
@@ -70,9 +70,11 @@ def verdicts(
     for address in live:
         rules_of_kind = rules[address.kind]
         refused_new = {
-            verdict.code for verdict in _judged(rules_of_kind, address, created) if verdict.reaction is Reaction.REFUSES
+            verdict.code
+            for verdict in _server_objections(rules_of_kind, address, created)
+            if verdict.reaction is Reaction.REFUSES
         }
-        for verdict in _judged(rules_of_kind, address, changed):
+        for verdict in _server_objections(rules_of_kind, address, changed):
             if verdict.code in refused_new:
                 yield finding(verdict, Fate.LOST)
             elif verdict.reaction is Reaction.REFUSES:
@@ -106,13 +108,11 @@ def _all(action: Action, live: Mapping[Address, Resource], view: View) -> View:
     return replace(view, desired=live, live={} if action is Action.CREATE else live, changes=changes)
 
 
-def _judged(rules: Iterable[Rule], address: Address, view: View) -> list[Verdict]:
+def _server_objections(rules: Iterable[Rule], address: Address, view: View) -> list[Verdict]:
     """Keep what such a server objects to itself; where only a rule of this tool objects, the server opens its store."""
     change, version = view.changes[address], view.target.version
-    judged_all_rules = judged(
-        (rule for rule in rules if rule.concerns(address.kind, change.action, version)), change, view
-    )
-    return [rule for rule in judged_all_rules if rule.reaction in (Reaction.REFUSES, Reaction.DOOMS)]
+    verdicts = judged((rule for rule in rules if rule.concerns(address.kind, change.action, version)), change, view)
+    return [verdict for verdict in verdicts if verdict.reaction in (Reaction.REFUSES, Reaction.DOOMS)]
 
 
 def worst_first(findings: Iterable[UpgradeFinding]) -> list[UpgradeFinding]:

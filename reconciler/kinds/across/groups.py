@@ -28,7 +28,7 @@ OTHER_NAME = "choose another group or member name"
 
 
 @rule("XX551", "shared-queue-name", on=(Action.CREATE,), needs=("neighbours",), err_code=10058)
-def shared_queue_name(change: Change, view: View) -> Found:
+def shared_queue_stream(change: Change, view: View) -> Found:
     """Two elastic groups would have the same work-queue stream: group `b-c` of stream `a` and group `c` of stream `a-b`
     both mean `a-b-c`.
 
@@ -300,7 +300,7 @@ def partitions_renumbered(change: Change, view: View) -> Found:
 
 
 RULES = (
-    shared_queue_name,
+    shared_queue_stream,
     member_consumer_taken,
     prefix_of_others,
     partitions_mismatch,

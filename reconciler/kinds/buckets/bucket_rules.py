@@ -22,7 +22,7 @@ from reconciler.kinds.losses.refused_at_restart import doomed_live
 from reconciler.kinds.losses.uncaptured import subject_removed
 from reconciler.kinds.losses.unprocessed import is_durable
 from reconciler.kinds.stream_config.config_checks import ConfigCheck, rules_of_family
-from reconciler.kinds.stream_config.fixed_fields import fixed_fields, updatability_rules
+from reconciler.kinds.stream_config.fixed_fields import fixed_field_words, updatability_rules
 from reconciler.kinds.stream_config.mirrors_and_sources import CHECKS as COPIES
 from reconciler.kinds.stream_config.ranges import CHECKS as RANGES
 from reconciler.kinds.stream_config.stream_config import FIELDS, StreamConfig
@@ -48,7 +48,7 @@ def bucket_rules(family: str, shape: BucketShape) -> tuple[Rule, ...]:
         return stream_config_of(shape, change.desired), stream_config_of(shape, change.live)
 
     return (
-        *updatability_rules(FIELDS, fixed_fields(family, another=ANOTHER, stays=stays), of="bucket", lower=lower),
+        *updatability_rules(FIELDS, fixed_field_words(family, another=ANOTHER, stays=stays), of="bucket", lower=lower),
         one_way_change(family, lower),
         limit_lowered(family, shape.ours, counts=is_durable),
         replicas_lowered(family, shape.ours, counts=is_durable),

@@ -16,7 +16,7 @@ from reconciler.kinds.consumer_checks.neighbours import (
     stream_of,
 )
 from reconciler.kinds.consumer_checks.objections import Check, codes, objections
-from reconciler.kinds.fields.checks import ALL, WRITES, is_new
+from reconciler.kinds.fields.actions import ALL, WRITES, is_new
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.stream_config.origins import Copiers, copies_afterwards, copies_now
 from reconciler.kinds.subjects.filters import FILTERS, named_filters

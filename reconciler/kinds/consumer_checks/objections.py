@@ -10,7 +10,7 @@ from reconciler.changes.rule import EVER
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
-from reconciler.kinds.fields.checks import WRITES, is_new
+from reconciler.kinds.fields.actions import WRITES, is_new
 from reconciler.kinds.fields.words import in_words
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config

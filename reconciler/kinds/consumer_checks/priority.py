@@ -12,7 +12,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.objections import Check, codes, objections
 from reconciler.kinds.consumer_checks.pull_push import pushes
 from reconciler.kinds.consumer_config.consumer_fields import GROUP
-from reconciler.kinds.fields.checks import ALL, is_new
+from reconciler.kinds.fields.actions import ALL, is_new
 from reconciler.kinds.fields.known import V2_12
 
 NAME = re.compile(GROUP)
@@ -55,7 +55,7 @@ UNLED = (_policy_check("priority_groups", 10196), _policy_check("priority_timeou
 
 
 @rule("CO572", "groups-without-policy", on=ALL, err_code=codes(UNLED))
-def groups_without_policy(change: Change, view: View) -> Iterator[Finding]:
+def settings_without_policy(change: Change, view: View) -> Iterator[Finding]:
     """Priority groups or a priority timeout have no policy.
 
     Servers from 2.12 on refuse it. 2.11 accepts it, and the consumer is lost as soon as the server is upgraded.
@@ -116,4 +116,4 @@ def timeout_without_pins(change: Change, view: View) -> Iterator[Finding]:
     return (one for one in objections(IDLE, change, view) if is_new(change, "priority_timeout", "priority_policy"))
 
 
-RULES = (bad_priority_group, groups_without_policy, policy_without_groups, timeout_without_pins)
+RULES = (bad_priority_group, settings_without_policy, policy_without_groups, timeout_without_pins)

@@ -11,7 +11,7 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.neighbours import stream_of
 from reconciler.kinds.consumer_checks.objections import Check, codes, objections
-from reconciler.kinds.fields.checks import STANDING, is_new
+from reconciler.kinds.fields.actions import STANDING, is_new
 from reconciler.kinds.fields.words import amount
 from reconciler.kinds.losses.unprocessed import undelivered
 from reconciler.kinds.subjects.subjects import is_literal, is_valid, matches

@@ -9,7 +9,7 @@ from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.objections import Check, codes, objections
-from reconciler.kinds.fields.checks import ALL
+from reconciler.kinds.fields.actions import ALL
 from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import some
 from reconciler.kinds.subjects.filters import named_filters

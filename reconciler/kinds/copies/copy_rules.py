@@ -88,8 +88,8 @@ def largest_message_of(config: Config) -> int:
 
 
 def copies_of_larger(name: str, streams: Mapping[str, Config]) -> Iterator[Copy]:
-    """Copies of origins whose messages may be larger than this stream accepts. No limit counts as none, on either
-    side."""
+    """Copies of origins whose messages may be larger than this stream accepts. A side without a limit
+    is not compared."""
     if own := largest_message_of(streams.get(name, {})):
         yield from (
             copy for copy in copies(name, streams[name]) if own < largest_message_of(streams.get(copy.origin, {}))

@@ -8,8 +8,8 @@ from reconciler.kinds.elastic_group.replicas import REPLICAS
 from reconciler.kinds.group_records.group_spec import not_membership
 
 QUEUE = "queue_stream"
-"""Not a field of any file: `missing` if the record exists without its work-queue stream (an interrupted create),
-`resumed` if the stream was recreated and no longer needs the start sequence it still has."""
+"""Not a field of any file. Its live value is `missing` if the record exists without its work-queue stream, `resumed` if
+the stream was recreated and no longer needs the start sequence it still has, or says how the stream's settings differ."""
 
 AS_NEEDED = "as the group needs it"
 """Where the queue's form comes from."""

@@ -1,4 +1,5 @@
-"""What an elastic group is: record and work-queue stream as one resource. Only its membership changes in place."""
+"""What an elastic group is: record and work-queue stream as one resource. Its membership, and what the queue
+needs, change in place; for anything else the group is made again."""
 
 from __future__ import annotations
 
@@ -100,8 +101,8 @@ def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
 
 
 def _queue_state(group: Resource, snapshot: Snapshot) -> str | None:
-    """A missing queue can be created, and a resumed one can be settled, both under a record of today's form (EG509).
-    Any other difference is only reported, never edited (EG320)."""
+    """A missing queue can be created, under a record of today's form (EG509), and a resumed one can be settled. Any other
+    difference is only reported, never edited (EG320)."""
     if group.state["broken"]:
         return None  # nobody knows what such a record wants
     name = queue_stream.stream_name(*group.address.names)
@@ -142,7 +143,7 @@ def _steps(change: Change, view: View) -> Sequence[Step]:
             (*group_steps.bucket_creation(change, BUCKET, view), *_create(change, view)), change, view
         )
     if change.action is Action.UPDATE:
-        return _with_catch_up_gate(change, view, tuple(_update(change, view)))
+        return _with_catch_up_gate(change, view, tuple(_update_steps(change, view)))
     if change.action is Action.KEEP:  # the rest of a replacement, whose queue may not have everything yet
         return _with_catch_up_gate(change, view, ())
     return removal.steps(change, view) if change.action is Action.DELETE else ()
@@ -178,7 +179,7 @@ def _create_queue(change: Change, view: View, after: tuple[str, ...]) -> Step:
     return replace(calls.create_stream(change, queue_stream.stream_name(stream, group), body), after=after)
 
 
-def _update(change: Change, view: View) -> Iterable[Step]:
+def _update_steps(change: Change, view: View) -> Iterable[Step]:
     if change.was(QUEUE) == "missing":
         yield (
             recreation_steps.queue_creation(change, view)

@@ -9,7 +9,7 @@ from reconciler.changes.change import Change
 from reconciler.changes.rule import Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.fields.checks import STANDING
+from reconciler.kinds.fields.actions import STANDING
 from reconciler.kinds.fields.words import size, some
 from reconciler.kinds.stream_config.config_checks import ConfigCheck, OwnName, Sent
 from reconciler.kinds.stream_config.stream_config import canonical

@@ -30,7 +30,7 @@ from reconciler.kinds.stream.contradictions import RULES as SUBJECTS
 from reconciler.kinds.stream.deletion import stream_deletion
 from reconciler.kinds.stream.retention import interest_retention, turns_to_interest
 from reconciler.kinds.stream_config.config_checks import objection, rules_of_family
-from reconciler.kinds.stream_config.fixed_fields import fixed_fields, seal_at_creation, updatability_rules
+from reconciler.kinds.stream_config.fixed_fields import fixed_field_words, seal_at_creation, updatability_rules
 from reconciler.kinds.stream_config.mirrors_and_sources import CHECKS as COPIES
 from reconciler.kinds.stream_config.ranges import CHECKS as RANGES
 from reconciler.kinds.stream_config.rewriting import CHECKS as REWRITING
@@ -69,7 +69,7 @@ LOSSES = (
 
 NEW_STREAM = "declare a second stream that sources this one, and move publishers and consumers to it"
 
-FIXED = fixed_fields("ST", another=NEW_STREAM, stays=lambda field: f"keep `{field}` as it is live")
+FIXED = fixed_field_words("ST", another=NEW_STREAM, stays=lambda field: f"keep `{field}` as it is live")
 
 
 @rule("ST107", "first-sequence-change", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.INERT)

@@ -105,8 +105,9 @@ MIRROR = (
 )
 
 
-def fixed_fields(family: str, *, another: str, stays: Callable[[str], str]) -> dict[str, Fixed]:
-    """By field. `another` is the alternative of a second stream; `stays` tells how a file leaves a field as it is."""
+def fixed_field_words(family: str, *, another: str, stays: Callable[[str], str]) -> dict[str, Fixed]:
+    """The words of each field's rule, by field. `another` is the alternative of a second stream; `stays` tells how a
+    file leaves a field as it is."""
     never = {
         "storage": (101, "storage-change", "The server fixes storage at creation."),
         "retention": (
@@ -143,7 +144,7 @@ def fixed_fields(family: str, *, another: str, stays: Callable[[str], str]) -> d
 
 
 def seal_at_creation(family: str) -> Rule:
-    """The 108 of a family."""
+    """The rule ST108, under the code of a family."""
 
     def judge(change: Change, _view: View) -> Found:
         """A new stream is declared sealed.

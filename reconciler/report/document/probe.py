@@ -54,7 +54,7 @@ def probe_rows(probe: Probe, *only: Foresight) -> list[ProbeRow]:
 
 
 def _likeness(experience: Experience) -> object:
-    """The key of rows that are alike except for the numbers of messages."""
+    """The key of rows that are alike except for the numbers in them."""
     return (
         experience.address,
         re.sub(r"\d+", "", experience.before),
@@ -163,7 +163,7 @@ def probe_lines(probe: Probe, paper: Paper) -> Iterator[str]:
     differing = probe_rows(probe)
     if differing:
         yield from paper.wrapped(f"{TITLE}: {probe_sums(probe)}.")
-        yield from _probe_table(differing, paper)
+        yield from _difference_lines(differing, paper)
         if quiet := unaffected_objects(probe):
             yield from name_lines("Nothing differs on", quiet, paper, 0)
     if probe.consented:
@@ -176,7 +176,7 @@ def probe_lines(probe: Probe, paper: Paper) -> Iterator[str]:
     yield from paper.wrapped(probe_verdict(probe))
 
 
-def _probe_table(differing: Sequence[ProbeRow], paper: Paper) -> list[str]:
+def _difference_lines(differing: Sequence[ProbeRow], paper: Paper) -> list[str]:
     """Use columns where they fit, otherwise an object and an operation above what differs."""
     cells = [[row.address, row.operation, row.before, row.after, row.foretold] for row in differing]
     lines = table([list(HEAD), *cells], indent=2)

@@ -30,7 +30,8 @@ def plan_commands(arguments: str, applying: str | None = None) -> CommandLines:
 
 def restore_commands(arguments: str, consented: str) -> CommandLines:
     """Return the commands after a restoration: an apply would also make the file's own changes. `consented` includes
-    the consents, which a look does not take. Only its plan tells what is true `then`."""
+    the consents, which a look does not take. Nothing is said about `then`, for only the next
+    plan knows it."""
     go = f"{_command_line('drift', consented)} --restore"
     return CommandLines(
         look=_command_line("drift", arguments), edited=go, go=go, rest=f"{go} --partial", editing=RESTORING, then=""

@@ -79,8 +79,8 @@ class _Write:
         return problems.unlike(self.step, wrong) if wrong else Succeeded(echo)
 
     async def answered(self, run: RunContext, echo: Mapping[str, Json]) -> Result:
-        """Read the object again: a server answers the first update of a consumer since its start with the old
-        configuration, although it makes the update."""
+        """Where the answer to an update of a consumer looks wrong, read the consumer again: a server answers the first
+        one since its start with the old configuration, although it makes the update."""
         result = self.judged(run, echo)
         if isinstance(result, Succeeded) or self.before is None or len(self.step.on) == 1:
             return result
@@ -110,7 +110,7 @@ async def _write_and_verify(run: RunContext, write: _Write) -> Result:
     answer: Answer | Result = await settled.write_until_known(run.js, lambda: write.send(run), lambda: write.look(run))
     if isinstance(answer, Mapping):
         return await write.answered(run, answer)
-    return answer if isinstance(answer, Succeeded | Unsuccessful | Doubtful) else _result_of(write.step, answer)
+    return answer if isinstance(answer, Succeeded | Unsuccessful | Doubtful) else _result_of_answer(write.step, answer)
 
 
 async def _delete(run: RunContext, step: Step) -> Result:
@@ -132,7 +132,7 @@ async def _delete(run: RunContext, step: Step) -> Result:
     )
     if isinstance(answer, Refusal) and is_missing(answer):
         return Succeeded()
-    return answer if isinstance(answer, Succeeded | Unsuccessful | Doubtful) else _result_of(step, answer)
+    return answer if isinstance(answer, Succeeded | Unsuccessful | Doubtful) else _result_of_answer(step, answer)
 
 
 async def _pause(run: RunContext, step: Step) -> Result:
@@ -140,11 +140,11 @@ async def _pause(run: RunContext, step: Step) -> Result:
     until = step.body.get("pause_until")
     if isinstance(answer, Mapping) and until and not _is_same_moment(answer.get("pause_until"), until):
         return problems.unlike(step, [f"it is paused until {answer.get('pause_until')}, not {until}"])
-    return _result_of(step, answer)
+    return _result_of_answer(step, answer)
 
 
 async def _unpin(run: RunContext, step: Step) -> Result:
-    return _result_of(step, await _repeated(run, step, "UNPIN"))
+    return _result_of_answer(step, await _repeated(run, step, "UNPIN"))
 
 
 async def _repeated(run: RunContext, step: Step, verb: str) -> Answer:
@@ -175,7 +175,7 @@ async def _read(run: RunContext, step: Step) -> Result:
 
 async def _reset(run: RunContext, step: Step) -> Result:
     """Reset while paused, so that nothing is delivered between two attempts."""
-    return _result_of(step, await _repeated(run, step, "RESET"))
+    return _result_of_answer(step, await _repeated(run, step, "RESET"))
 
 
 _HANDLERS: Mapping[Call, Callable[[RunContext, Step], Awaitable[Result]]] = {
@@ -204,7 +204,7 @@ _HANDLERS: Mapping[Call, Callable[[RunContext, Step], Awaitable[Result]]] = {
 }
 
 
-def _result_of(step: Step, answer: Answer) -> Result:
+def _result_of_answer(step: Step, answer: Answer) -> Result:
     if isinstance(answer, Mapping):
         return Succeeded(answer)
     if settled.is_unknown(answer):
