@@ -13,7 +13,7 @@ from reconciler.kinds.fields.words import listed, some
 from reconciler.kinds.losses import over_limit
 from reconciler.kinds.losses.over_limit import REFUSING, is_lowered, state_of, stream_of
 from reconciler.kinds.losses.shrinking import stream_changes
-from reconciler.model.resource import Address, Json
+from reconciler.model.resource import Json
 
 
 @foretold(605, "direct-gets-refused")
@@ -111,20 +111,21 @@ def _whole_mirrors_answering(moved: MovedField, stream: str) -> Iterator[str]:
 
 def _mirrors_answering(moved: MovedField, stream: str) -> Iterator[tuple[str, Mapping[str, Json]]]:
     """Mirrors that answer for this stream, with what they say of it."""
-    streams = moved.view.snapshot.streams
-    for name, info in streams.items():
-        config, change = info.get("config", {}), moved.view.changes.get(Address.of("stream", name))
+    for name, info in moved.view.snapshot.streams.items():
+        config = info.get("config", {})
         origin = config.get("mirror") or {}
         is_of_it = origin.get("name") == stream and not origin.get("external")
-        goes = change is not None and change.action in (Action.DELETE, Action.REPLACE)
-        stays = not goes and (
-            change is None
-            or change.action is not Action.UPDATE
-            or change.becomes("mirror_direct")
-            or moved.view.target.version < V2_12
-        )
-        if is_of_it and config.get("mirror_direct") and stays:
+        if is_of_it and config.get("mirror_direct") and _goes_on_answering(moved, name):
             yield name, origin
+
+
+def _goes_on_answering(moved: MovedField, mirror: str) -> bool:
+    """Does the plan leave this mirror its answers? Its stream may be a bucket's."""
+    change = stream_changes(moved.view).get(mirror)
+    if change is None or change.action is not Action.UPDATE:
+        return change is None
+    ends = any(change.touches(name) and not change.becomes(name) for name in ("mirror", "mirror_direct"))
+    return not ends or moved.view.target.version < V2_12
 
 
 def _is_partial(origin: Mapping[str, Json]) -> bool:
