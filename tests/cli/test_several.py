@@ -175,6 +175,23 @@ def test_subjects_pass_from_one_topology_to_another_that_comes_after_it(shell: S
     assert shell("plan", whole, other, "--exit-code", *target(account)).code == 0
 
 
+def test_what_comes_after_a_refused_topology_is_not_begun(shell: Shell, account: Account) -> None:
+    """The second would give the subject up that the first, refused, was to take: nobody would store it."""
+    whole = shell.write(CHAT, "chat.yaml")
+    assert shell("apply", whole, "--yes", *target(account)).code == 0
+    shell.write(CHAT.replace("chat.>", "chat.eu.>"), "chat.yaml")
+    other = shell.write("reconciler: 1\ntopology: a-us\nstreams:\n  US: {subjects: [chat.us.>]}\n", "us.yaml")
+    ran = shell("apply", other, whole, "--yes", *target(account))
+    assert (ran.code, headlines(ran)) == (4, ["a-us"]), ran
+    assert ran.out.endswith(
+        "\nNot begun, because the topology before was refused: chat\n\n2 topologies: 1 refused, 1 not begun\n"
+    )
+    assert "nothing to do" in shell("plan", shell.write(CHAT, "chat.yaml"), *target(account)).out
+    shell.write(CHAT.replace("chat.>", "chat.eu.>"), "chat.yaml")
+    partial = shell("apply", other, whole, "--yes", "--partial", *target(account))
+    assert (partial.code, headlines(partial)) == (4, ["a-us", "chat"]), partial
+
+
 def test_a_topology_is_split_in_one_apply_and_the_first_half_only_reads_from_then_on(
     shell: Shell, account: Account
 ) -> None:

@@ -64,9 +64,10 @@ def test_messages_that_were_counted_and_cannot_be_any_more_stop_an_update(
         ({"consumers": 2}, {"consumers": 3}, ["the plan said 2 consumers (ST206), and now it is 3"]),
         ({"messages": 5}, {"messages": 5, "readers": 1}, ["the plan said 0 readers (ST206), and now it is 1"]),
         ({"waiting": 3}, {"waiting": 900}, []),
+        ({"stored": 50}, {"stored": 1_110}, []),
         ({}, {"messages": 7}, []),
     ],
-    ids=["beyond", "twice", "from none", "another one", "of a new sort", "passing", "never counted"],
+    ids=["beyond", "twice", "from none", "another one", "of a new sort", "passing", "staying", "never counted"],
 )
 def test_what_grew_beyond_what_was_agreed_to_is_said_with_both_numbers(
     then: dict[str, int], now: dict[str, int], said: list[str]

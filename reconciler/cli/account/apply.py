@@ -13,7 +13,15 @@ import typer
 
 from reconciler.cli.account.apply_run import ApplyRun, Manner
 from reconciler.cli.account.backups import Backup
-from reconciler.cli.account.many_applies import Applied, Together, is_failure, topology_exit_code, unit_outcome
+from reconciler.cli.account.many_applies import (
+    Applied,
+    Together,
+    is_failure,
+    is_refused,
+    not_begun_line,
+    topology_exit_code,
+    unit_outcome,
+)
 from reconciler.cli.account.planning import Selection, selection
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
@@ -94,18 +102,24 @@ def apply_(
         return apply_unit
 
     all_units = units(paths, selection.values, connection, *single_options)
-    unit_run = UnitRun(begin, at_once=parallel if yes else 1, ends=is_failure, on_problem=together.report_problem)
+    unit_run = UnitRun(
+        begin, at_once=parallel if yes else 1, ends=is_failure, on_problem=together.report_problem,
+        ends_unit=(lambda _: False) if partial else is_refused,
+    )  # fmt: skip
     return asyncio.run(_apply_all(unit_run, all_units, single_options, together))
 
 
 async def _apply_all(
     unit_run: UnitRun[Applied], all_units: Sequence[Unit], single_options: Sequence[SingleOption], together: Together
 ) -> int:
-    """Apply every topology. Once one has failed, none that was not begun is begun: it may depend on the failed one."""
+    """Apply every topology. Once one has failed, none that was not begun is begun: it may depend on the failed one. Once
+    one is refused, none of the same account is, unless --partial was given."""
     try:
         parts = await unit_run.run(all_units, *single_options)
     finally:
         together.print_document()
+    for part in parts:
+        together.print_text(not_begun_line(part))
     if summary := summary_line(parts, unit_outcome):
         together.print_text(f"\n{summary}")
     return exits.worst(topology_exit_code(result) for result in results(parts))

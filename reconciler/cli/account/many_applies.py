@@ -15,6 +15,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.codec.json import json_list
 from reconciler.report.document.document import Document
+from reconciler.report.words.visible import visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +41,21 @@ def topology_exit_code(result: Ended) -> int:
 def is_failure(result: Ended) -> bool:
     """Return whether nothing else may be begun after it."""
     return topology_exit_code(result) in (exits.FAILED, exits.INTERRUPTED)
+
+
+def is_refused(result: Ended) -> bool:
+    """Return whether no other topology of its account may be begun after it: one may take away what this one was to
+    replace."""
+    return topology_exit_code(result) == exits.REFUSED
+
+
+def not_begun_line(part: UnitResults[Applied]) -> str:
+    """Return which topologies of a unit were left alone, and why; nothing if all were begun."""
+    if not part.not_begun:
+        return ""
+    fate = "refused" if part.results and is_refused(part.results[-1]) else "failed"
+    where = f" in {visible(part.unit.name)}" if part.unit.name else ""
+    return f"\nNot begun{where}, because the topology before was {fate}: {', '.join(map(visible, part.not_begun))}\n"
 
 
 def unit_outcome(part: UnitResults[Applied]) -> str:

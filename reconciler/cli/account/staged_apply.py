@@ -10,7 +10,14 @@ from typing import TypeAlias
 
 from reconciler.cli.account.apply_run import ApplyRun, Manner
 from reconciler.cli.account.interruption import interruptible_between
-from reconciler.cli.account.many_applies import Applied, Together, is_failure, topology_exit_code, unit_outcome
+from reconciler.cli.account.many_applies import (
+    Applied,
+    Together,
+    is_failure,
+    is_refused,
+    topology_exit_code,
+    unit_outcome,
+)
 from reconciler.cli.account.planning import Made, Selection, open_plan
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.each_topology import Unit, UnitResults, UnitRun, Work
@@ -203,6 +210,7 @@ class Staged:
             lambda: self._apply_work(by_unit),
             at_once=self.at_once,
             ends=is_failure,
+            ends_unit=(lambda _: False) if self.manner.partial else is_refused,
             on_problem=self._together.report_problem,
         )
         for applied in await unit_run.run([part.unit for part in by_unit.values()]):

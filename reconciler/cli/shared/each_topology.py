@@ -15,7 +15,7 @@ from reconciler.cli.shared.reporting import document
 from reconciler.cli.shared.screen import Turns
 from reconciler.cli.shared.value_option import Values
 from reconciler.journeys.plan.files import Several
-from reconciler.journeys.stages.text import summary
+from reconciler.journeys.stages.text import NOT_BEGUN, summary
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.document.document import Document
@@ -55,10 +55,12 @@ Work: TypeAlias = Callable[[Unit, Sequence[Path]], Awaitable[T]]
 
 @dataclass(slots=True)
 class UnitResults(Generic[T]):
-    """The results of one unit: one for each topology."""
+    """The results of one unit: one for each topology that was begun."""
 
     unit: Unit
     results: list[T | CannotContinue] = field(default_factory=list)
+    not_begun: list[str] = field(default_factory=list)
+    """The topologies that were left alone because of what became of one before them."""
 
 
 def units(paths: Sequence[Path], values: Values, connection: Connection, *single_options: SingleOption) -> list[Unit]:
@@ -92,7 +94,8 @@ def _place(connection: Connection, values: Values, paths: Sequence[Path]) -> Has
 
 class UnitRun(Generic[T]):
     """Works on units. `begin` makes the work of one place, which may remember what it did there before. Once a result
-    `ends` the run, no other topology is begun. `on_problem` is called at once for what could not be worked on."""
+    `ends` the run, no other topology is begun; once one `ends_unit`, no other of its unit. `on_problem` is called at once
+    for what could not be worked on."""
 
     def __init__(
         self,
@@ -100,9 +103,11 @@ class UnitRun(Generic[T]):
         *,
         at_once: int = 1,
         ends: Callable[[T | CannotContinue], bool] = lambda _: False,
+        ends_unit: Callable[[T | CannotContinue], bool] = lambda _: False,
         on_problem: Callable[[Unit, CannotContinue], None] = lambda _unit, _problem: None,
     ) -> None:
-        self._begin, self._at_once, self._ends, self._on_problem = begin, at_once, ends, on_problem
+        self._begin, self._at_once, self._on_problem = begin, at_once, on_problem
+        self._ends, self._ends_unit = ends, ends_unit
         self.is_over = False
 
     async def run(self, units_: Sequence[Unit], *single_options: SingleOption) -> list[UnitResults[T]]:
@@ -157,8 +162,10 @@ class UnitRun(Generic[T]):
             (diagnostic,) = several.diagnostics
             message = diagnostic.message.replace("this works", f"{option_given} works")
             raise CannotContinue(replace(diagnostic, message=message))
-        for topology in several.readable(unit.name or None):
-            if self.is_over:
+        topologies = [*several.readable(unit.name or None)]
+        for number, topology in enumerate(topologies):
+            if self.is_over or any(map(self._ends_unit, part.results[-1:])):
+                part.not_begun += [left.name for left in topologies[number:]]
                 return
             try:
                 result: T | CannotContinue = await work(unit, [*topology.paths])
@@ -192,9 +199,10 @@ def summary_line(parts: Sequence[UnitResults[T]], outcome: Callable[[UnitResults
     if len(parts) > 1:
         return summary({part.unit.name: outcome(part) for part in parts}, "environment") + "\n"
     each = [UnitResults(part.unit, [result]) for part in parts for result in part.results]
-    if len(each) < 2:
+    outcomes = [*map(outcome, each), *(NOT_BEGUN for part in parts for _ in part.not_begun)]
+    if len(outcomes) < 2:
         return ""
-    return summary({str(number): outcome(part) for number, part in enumerate(each)}, "topology") + "\n"
+    return summary({str(number): word for number, word in enumerate(outcomes)}, "topology") + "\n"
 
 
 def failure_document(command: str, problem: CannotContinue, paper: Paper) -> Document:
