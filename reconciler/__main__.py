@@ -22,9 +22,13 @@ def main() -> None:
     # A command lives for seconds and drops nearly nothing before its end: collecting cycles would only cost time.
     gc.disable()
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")  # looking for plugins takes longer than validating
-    from reconciler.cli.run import run  # noqa: PLC0415 - see above
+    try:
+        from reconciler.cli.run import run  # noqa: PLC0415 - see above
 
-    code = run(sys.argv[1:])
+        code = run(sys.argv[1:])
+    except KeyboardInterrupt:  # before there is a command that could say so
+        sys.stderr.write("Interrupted.\n")
+        code = 130
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)  # nothing is left to do, and taking a large plan apart piece by piece takes its time

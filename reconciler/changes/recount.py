@@ -15,7 +15,9 @@ NAMED = frozenset({"consumers", "dependants", "readers"})
 """What the plan names one by one: one more is another one, which nobody has seen."""
 STAYING = frozenset({"stored"})
 """What stays where it is: however many there are, nothing is lost."""
-PASSING = frozenset({"undelivered", "unacknowledged", "redelivered", "queued", "skipped", "copied", "waiting", "instances"})
+PASSING = frozenset(
+    {"undelivered", "unacknowledged", "redelivered", "queued", "skipped", "copied", "waiting", "instances"}
+)
 """What comes and goes while everything works, and is not lost: messages that are redelivered, copied twice or continue in
 a new queue, and clients that ask again."""
 BY_DEFAULT = 1_000

@@ -37,8 +37,13 @@ def _open_closed_streams() -> None:
 
 
 def _run_and_report(arguments: Sequence[str]) -> int:
+    """Typer's own `main` would end in silence at a Ctrl-C."""
     try:
-        result = typer.main.get_command(app).main(list(arguments), prog_name="reconciler", standalone_mode=False)
+        command = typer.main.get_command(app)
+        with command.make_context("reconciler", list(arguments)) as context:
+            result = command.invoke(context)
+    except typer.Exit as end:
+        return end.exit_code
     except NobodyReads:
         return exits.FINE
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last door: whatever ends a command leaves by it

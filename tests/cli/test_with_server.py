@@ -15,6 +15,7 @@ import jsonschema
 import pytest
 
 from tests.cli.running import EXAMPLES, PATIENCE, ROOT, TOPOLOGIES, Ran, Shell, command, environment, on_a_terminal
+from tests.e2e.someone import start
 from tests.support.accounts import Account
 from tests.support.jetstream import talk
 
@@ -250,6 +251,26 @@ def test_an_interrupted_apply_says_what_was_done_and_exits_130(shell: Shell, acc
     assert "Traceback" not in ran.err
     assert "Interrupted after 1 of 2 steps" in ran.out
     assert "In doubt: consumer/A/c" in " ".join(ran.out.split())
+
+
+@pytest.mark.parametrize("words", [("plan",), ("apply", "--yes"), ("drift",), ("adopt", "--yes")], ids=" ".join)
+def test_a_command_that_is_interrupted_before_it_did_anything_says_so(shell: Shell, words: tuple[str, ...]) -> None:
+    file = shell.write(SMALL)
+
+    async def interrupted() -> Ran:
+        connected = asyncio.Event()
+        silent = await asyncio.start_server(lambda *_: connected.set(), "127.0.0.1", 0)
+        url = f"nats://127.0.0.1:{silent.sockets[0].getsockname()[1]}"
+        running = await start(shell, *words, file, "--server", url)
+        await asyncio.wait_for(connected.wait(), PATIENCE)
+        running.send_signal(signal.SIGINT)
+        out, err = await asyncio.wait_for(running.communicate(), PATIENCE)
+        silent.close()
+        return Ran(code=running.returncode or 0, out=out.decode(), err=err.decode())
+
+    ran = asyncio.run(interrupted())
+    assert (ran.code, ran.out) == (130, "")
+    assert ran.err.startswith("Interrupted."), ran
 
 
 def test_the_embedded_server_lasts_between_commands_until_it_is_stopped(shell: Shell) -> None:

@@ -592,5 +592,14 @@ SAVED = (
         seen_by=("tests/core/test_standing.py",),
     ),
 )
+SEVERAL = (
+    Act(
+        name="a topology is applied although the one before it is refused",
+        file="reconciler/cli/account/apply.py",
+        before="        ends_unit=(lambda _: False) if partial else is_refused,",
+        after="        ends_unit=(lambda _: False) if partial else is_failure,",
+        seen_by=("tests/cli/test_several.py::test_what_comes_after_a_refused_topology_is_not_begun",),
+    ),
+)
 
-ACTS = (*STEPS, *ORDER, *REPLACING, *REMEMBERING, *SAVED)
+ACTS = (*STEPS, *ORDER, *REPLACING, *REMEMBERING, *SAVED, *SEVERAL)

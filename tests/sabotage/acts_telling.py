@@ -546,5 +546,12 @@ HELP = (
         after='@app.command(name="adopt")',
         seen_by=("tests/cli/test_adopt.py",),
     ),
+    Act(
+        name="a command that Ctrl-C ends says nothing",
+        file="reconciler/cli/run.py",
+        before="    except (Exception, KeyboardInterrupt) as error:",
+        after="    except KeyboardInterrupt:\n        return 130\n    except Exception as error:",
+        seen_by=("tests/cli/test_with_server.py::test_a_command_that_is_interrupted_before_it_did_anything_says_so",),
+    ),
 )
 ACTS = (*FORMATS, *SECRETS, *DRIFT, *HELP)

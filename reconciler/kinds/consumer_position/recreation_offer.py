@@ -20,11 +20,13 @@ from reconciler.kinds.consumer_position.position import (
     why_immovable,
 )
 from reconciler.kinds.consumer_position.retention import is_interest, is_queue
-from reconciler.kinds.consumer_position.start_position import BEGINS, START_FIELDS
+from reconciler.kinds.consumer_position.start_position import BEGINS, START_FIELDS, has_delivered
 from reconciler.kinds.consumer_position.unclaimed import unclaimed_messages
 from reconciler.kinds.fields.words import amount, some, verb
 from reconciler.model.records import BUCKET
 
+START_STAYS = "The new one starts where this one would have: a replacement never skips or repeats anything."
+OTHER_START = "remove it, apply, and declare it again: it then starts as the file says; or declare a second consumer"
 SECOND_CONSUMER = "declare a second consumer with the wanted setting and move the clients to it"
 
 
@@ -65,8 +67,16 @@ def offer_instead_of_refusal(change: Change, view: View, refusal: Finding) -> Fi
     finding = offer_or_refusal(change, view, replace(refusal, fix=instead))
     if finding.outcome is not Outcome.REPLACES:
         return finding
+    if refusal.path in BEGINS and _would_start_as_before(change, view):
+        finding = replace(finding, message=f"{finding.message} {START_STAYS}")
+        instead = OTHER_START
     fix = _fix_after_power_cut(change, refusal.path) + (instead or "")
     return replace(finding, fix=fix, to=refusal.to if refusal.to is not None else FIELDS[refusal.path].default)
+
+
+def _would_start_as_before(change: Change, view: View) -> bool:
+    """Would the new one start where the old one did, because neither clients nor a record say otherwise?"""
+    return change.live is not None and not has_delivered(change.live) and start_by_record(change, view) is None
 
 
 def _fix_on_work_queue(fix: str | None) -> str | None:
