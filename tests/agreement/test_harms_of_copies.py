@@ -404,6 +404,63 @@ def test_one_message_becomes_hundreds_between_streams_that_republish(account: Ac
     return "One published message has become more than 100 stored ones within a minute."
 
 
+@shows("XX244")
+@on_every_version
+def test_what_is_republished_into_a_stream_with_a_limit_deletes_its_own_messages(account: Account) -> str:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await make_stream(js, "RA", subjects=["ra.*"])
+        await make_stream(js, "RB", subjects=["rb.*"], max_msgs=20)
+        await publish(js, *(f"rb.own{number}" for number in range(20)))
+        await change(js, "RA", republish={"src": "ra.*", "dest": "rb.{{wildcard(1)}}"})
+        await publish(js, *(f"ra.{number}" for number in range(15)))
+        await until(js, lambda info: info["state"]["last_seq"] == 35, "STREAM.INFO.RB")
+        first = done(await js.read("STREAM.INFO.RB"))["state"]["first_seq"]
+        return max(0, 21 - first), await count(js, "RB")
+
+    own, stored = talk(account, work)
+    assert (own, stored) == (5, 20)
+    return (
+        f"After 15 messages of the other stream, a stream with max_msgs: {stored} holds {own} of its 20 own messages."
+    )
+
+
+@shows("XX244")
+@on_every_version
+def test_a_full_stream_refuses_its_publishers_for_what_is_republished_into_it(account: Account) -> str:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await make_stream(js, "RA", subjects=["ra"], republish={"src": "ra", "dest": "rb"})
+        await make_stream(js, "RB", subjects=["rb"], max_msgs=5, discard="new")
+        await publish(js, *["ra"] * 5)
+        held = await reaches(5, js, "RB")
+        reply = await js.pipeline.request("rb", b"own", within=20)
+        return held, json.loads(reply.data)["error"]["err_code"]  # type: ignore[union-attr]
+
+    held, code = talk(account, work)
+    assert (held, code) == (5, 10077)
+    return f"With discard: new, {counted(held, 'republished message')} fill the stream, and its own publisher is refused (err_code {code})."
+
+
+@shows("XX244")
+@on_every_version
+def test_deliveries_to_a_subscriber_are_stored_by_a_stream_of_that_subject(account: Account) -> str:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await make_stream(js, "S", subjects=["s"])
+        await make_stream(js, "T", subjects=["x"])
+        await make_consumer(js, "S", "c", deliver_subject="d.c", ack_policy="none")
+        await change(js, "T", subjects=["x", "d.>"])
+        await publish(js, *["s"] * 5)
+        before = done(await js.read("CONSUMER.INFO.S.c"))["num_pending"]
+        client = await account.connect()
+        await client.subscribe("d.c")
+        held = await reaches(5, js, "T")
+        await client.close()
+        return before, held
+
+    waiting, held = talk(account, work)
+    assert (waiting, held) == (5, 5)
+    return f"Without a subscriber {waiting} of 5 messages wait for delivery; once one has come, the other stream holds {held}."
+
+
 @shows("XX242")
 @on_every_version
 def test_a_transform_sends_nothing_to_the_stream_of_that_subject(account: Account) -> str:

@@ -445,6 +445,27 @@ RULES = (
         seen_by=(says("XX110"),),
     ),
     Act(
+        name="a stream whose limit deletes for what is republished into it takes no consent",
+        file="reconciler/kinds/across/stored_again.py",
+        before="is_meant = not effects or (made_by is not None",
+        after="is_meant = bool(effects) or (made_by is not None",
+        seen_by=(says("XX244"),),
+    ),
+    Act(
+        name="what others republish into a stream that takes their subjects is not told",
+        file="reconciler/kinds/across/stored_again.py",
+        before="near = senders_to(_own_subjects(name, view), view)",
+        after="near = senders_to((), view)",
+        seen_by=(says("XX244"),),
+    ),
+    Act(
+        name="a stream that has long been republished into is told at every change",
+        file="reconciler/kinds/across/stored_again.py",
+        before="    before = list(arriving(sent_now(sender, view), live))",
+        after="    before = list(arriving((), live))",
+        seen_by=(says("XX244"),),
+    ),
+    Act(
         name="what is still stored of a subject is said to be lost",
         file="reconciler/kinds/across/stream_dependants.py",
         before="[kept for kept in after or () if collide(kept, one)]",

@@ -9,6 +9,7 @@ from reconciler.kinds.across.ownership import RULES as OWNERSHIP
 from reconciler.kinds.across.renaming import RULES as RENAMING
 from reconciler.kinds.across.replicas import RULES as REPLICAS
 from reconciler.kinds.across.republishing import RULES as FLOWS
+from reconciler.kinds.across.stored_again import RULES as STORED_AGAIN
 from reconciler.kinds.across.stream_dependants import RULES as DEPENDANTS
 from reconciler.kinds.across.subjects import RULES as SUBJECTS
 from reconciler.kinds.across.used_streams import RULES as USED_STREAMS
@@ -33,6 +34,7 @@ RULES = (
     *FEEDING,
     *DEPENDANTS,
     *FLOWS,
+    *STORED_AGAIN,
     *CAPACITY,
     *REPLICAS,
     *GROUPS,

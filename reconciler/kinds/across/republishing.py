@@ -36,7 +36,7 @@ def republish_loop(change: Change, view: View) -> Found:
     if not view.is_stream(change.address) or not (change.action is Action.CREATE or change.touches(*SHAPES_FLOW)):
         return None
     name = view.stream_of(change.address) or ""
-    way = next((way for way in _loops(view) if name in way), None)
+    way = next((way for way in loops(view) if name in way), None)
     if way is None:
         return None
     begin, republish = way.index(name), change.becomes("republish")
@@ -51,7 +51,7 @@ def republish_loop(change: Change, view: View) -> Found:
 
 
 @lru_cache(maxsize=4)
-def _loops(view: View) -> tuple[tuple[str, ...], ...]:
+def loops(view: View) -> tuple[tuple[str, ...], ...]:
     """Streams on each loop that starts with a republishing one. Computed once per view."""
     republishing = [name for name, config in afterwards(view).streams.items() if config.get("republish")]
     return tuple(way for name in republishing if (way := _loop_from(name, view)))
@@ -86,7 +86,7 @@ def _next_streams(name: str, stored: str, view: View) -> Iterator[tuple[str, str
     after = afterwards(view)
     republish = after.streams.get(name, {}).get("republish")
     if republish and republish.get("dest") and collide(stored, republish.get("src") or ">"):
-        sent = _republished_subject(stored, republish)
+        sent = republished_subject(stored, republish)
         for other, theirs in captured(view).near(sent):
             if other != name and collide(sent, theirs):
                 for arriving in narrowed([sent], theirs):
@@ -98,7 +98,7 @@ def _next_streams(name: str, stored: str, view: View) -> Iterator[tuple[str, str
                 yield copy.stream, arriving
 
 
-def _republished_subject(stored: str, republish: Config) -> str:
+def republished_subject(stored: str, republish: Config) -> str:
     """The subject it is republished under; a mapping of everything to everything keeps the subject."""
     dest = outcome(republish["dest"])
     src = republish.get("src") or ">"

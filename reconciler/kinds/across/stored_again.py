@@ -1,0 +1,241 @@
+"""Messages that one stream republishes, or a push consumer delivers, and that another stream stores as its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from reconciler.changes.change import Action, Change
+from reconciler.changes.rule import rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
+from reconciler.kinds.across.republishing import SHAPES_FLOW, loops
+from reconciler.kinds.across.senders import (
+    Sender,
+    arriving,
+    change_of,
+    former_name,
+    senders_to,
+    sent_afterwards,
+    sent_now,
+)
+from reconciler.kinds.across.subjects import captured
+from reconciler.kinds.afterwards.readers import consuming, copying
+from reconciler.kinds.afterwards.streams import afterwards, live_streams
+from reconciler.kinds.fields.words import few, listed, some, verb, written_size
+from reconciler.kinds.losses.dependants import consumers, everybody, streams
+from reconciler.kinds.subjects.subjects import is_subset, storable
+from reconciler.model.resource import Address
+
+NAMED = 3
+
+
+@rule("XX244", "captured-by-another-stream", needs=("neighbours",), reaction=Reaction.HARMS)
+def captured_by_another_stream(change: Change, view: View) -> Iterator[Finding]:
+    """A stream captures subjects to which another stream republishes, or to which a push consumer of another one delivers.
+
+    From then on, the server stores each of these messages in the capturing stream as well, and its consumers get them. If
+    that stream has a limit, it deletes its own oldest messages for them, or refuses its own publishers. Headers count as
+    with every publish: a `Nats-Rollup` deletes stored messages, and of messages with the same `Nats-Msg-Id` the first is
+    stored. Deliveries and heartbeats of a push consumer are sent only while a client is subscribed, and a capturing stream
+    is no client.
+
+    The rule judges changes of those that send and of those that capture. It needs consent if a limit then deletes or
+    refuses, or if the capturing stream belongs to another topology or to none. If the capturing stream is new and its own
+    topology sends, this is a warning: the stream has no messages yet. XX241 tells of messages that go round.
+
+    Instead: republish or deliver to subjects that no other stream captures; or let a stream of its own capture them.
+    """
+    if view.is_stream(change.address) or change.address.kind == "consumer":
+        yield from _captured_from_here(change, view)
+    if view.is_stream(change.address):
+        yield from _captured_here(change, view)
+
+
+def _captured_from_here(change: Change, view: View) -> Iterator[Finding]:
+    """One finding for each stream that captures what this one sends."""
+    sender = _sender_of(change, view)
+    if not _changes_sending(change) or not (sent := list(sent_afterwards(sender, view))):
+        return
+    path, does, to = _words_of(sender, view)
+    for name in dict.fromkeys(name for one in sent for name, _ in captured(view).near(one.to)):
+        if not _is_new(sender, name, view):
+            continue
+        address = _address_of(name, view)
+        called = address.name if address else name
+        effects = list(_effects(sender, name, view, f" of {called}", f"{called}'s own"))
+        made_by = afterwards(view).made_by.get(name)
+        is_meant = not effects or (made_by is not None and made_by.action is Action.CREATE)
+        yield Finding(
+            outcome=Outcome.WARNS if is_meant else Outcome.NEEDS_CONSENT,
+            path=path,
+            to=to,
+            message=f"{_label(name, address)} captures {_met_text(sender, name, view)} and also stores each message that "
+            f"this {_noun(change.address)} {does} there{_while_subscribed(sender)}{_if_wanted(name, view)}"
+            + "".join(f"; {one}" for one in (*_readers_text(sender, name, view), *effects)),
+            affects=[*([address] if address else []), *(everybody(name, view) if effects else [])],
+            fix=f"{'deliver' if sender.consumer else 'republish'} to subjects that no other stream captures"
+            + (f"; leave it if {called} is to hold these messages" if is_meant else ""),
+        )
+
+
+def _captured_here(change: Change, view: View) -> Iterator[Finding]:
+    """One finding about everything that this stream captures besides, and whose senders do not tell it themselves."""
+    name = view.stream_of(change.address) or ""
+    if not (change.action is Action.CREATE or change.touches("subjects")):
+        return
+    near = senders_to(_own_subjects(name, view), view)
+    senders = [one for one in near if not _tells_itself(one, view) and _is_new(one, name, view)]
+    if not senders:
+        return
+    effects = list(dict.fromkeys(effect for one in senders for effect in _effects(one, name, view)))
+    others = [f"{more:_} more of them send to it"] if (more := len(senders) - NAMED) > 0 else []
+    is_own = not any(_others_text(one, view) for one in senders)
+    is_meant = not effects or (change.action is Action.CREATE and is_own)
+    path = "subjects" if change.becomes("subjects") else ""
+    yield Finding(
+        outcome=Outcome.WARNS if is_meant else Outcome.NEEDS_CONSENT,
+        path=path,
+        to=change.becomes("subjects") if path else None,
+        message=f"this {_noun(change.address)} also stores each message that "
+        f"{listed([*(_sending_text(one, name, view) for one in senders[:NAMED]), *others])}{_if_wanted(name, view)}"
+        + "".join(f"; {one}" for one in effects),
+        affects=everybody(name, view) if effects else [],
+        fix=("write subjects that leave these out" if path else "let these messages go to other subjects first")
+        + ("; leave it if this one is to hold them" if is_meant else ""),
+    )
+
+
+def _sender_of(change: Change, view: View) -> Sender:
+    if change.address.kind == "consumer":
+        return Sender(*change.address.names)
+    return Sender(view.stream_of(change.address) or "")
+
+
+def _changes_sending(change: Change) -> bool:
+    """Does this change decide what is sent, or where to?"""
+    fields = ("deliver_subject",) if change.address.kind == "consumer" else SHAPES_FLOW
+    return change.action is Action.CREATE or (change.action is Action.UPDATE and change.touches(*fields))
+
+
+def _tells_itself(sender: Sender, view: View) -> bool:
+    change = change_of(sender, view)
+    return change is not None and _changes_sending(change)
+
+
+def _words_of(sender: Sender, view: View) -> tuple[str, str, str]:
+    """The field that says where to, what the sender does, and the value of that field."""
+    if sender.consumer:
+        return "deliver_subject", "delivers", next(sent_afterwards(sender, view)).to
+    return "republish.dest", "republishes", afterwards(view).streams[sender.stream]["republish"]["dest"]
+
+
+def _own_subjects(name: str, view: View) -> Iterable[str]:
+    return storable(afterwards(view).streams.get(name, {})).values()
+
+
+def _is_new(sender: Sender, name: str, view: View) -> bool:
+    """Does this stream store anything of it that it does not store now? A loop is for another rule to tell."""
+    if name == sender.stream or afterwards(view).streams[name].get("sealed"):
+        return False
+    if not sender.consumer and any({name, sender.stream} <= {*way} for way in loops(view)):
+        return False
+    live = live_streams(view).get(former_name(name, view), {}).get("subjects") or ()
+    before = list(arriving(sent_now(sender, view), live))
+    return any(
+        not any(is_subset(one.stored, old.stored) and is_subset(one.to, old.to) for old in before)
+        for one in arriving(sent_afterwards(sender, view), _own_subjects(name, view))
+    )
+
+
+def _effects(sender: Sender, name: str, view: View, of: str = "", own: str = "its own") -> Iterator[str]:
+    """What the capturing stream then does to its own messages and publishers. `of` and `own` name it, if it is not the one
+    that changes."""
+    config, sends = afterwards(view).streams[name], afterwards(view).streams.get(sender.stream, {})
+    refuses = config.get("discard") == "new"
+    for field in ("max_msgs", "max_bytes"):
+        if limit := _limit_text(field, name, view, of):
+            if refuses:
+                yield f"once {limit} is reached, the server refuses {own} publishers (10077)"
+            else:
+                yield f"{limit} then deletes {own} oldest messages"
+    if limit := _limit_text("max_msgs_per_subject", name, view, of):
+        if refuses and config.get("discard_new_per_subject"):
+            yield f"once a subject holds {limit}, the server refuses {own} publishers there (10077)"
+        else:
+            yield f"{limit} then deletes {own} older messages of the same subject"
+    if config.get("allow_rollup_hdrs") and sends.get("allow_rollup_hdrs"):
+        yield f"a message with `Nats-Rollup` deletes {own} older messages"
+
+
+def _limit_text(field: str, name: str, view: View, of: str) -> str:
+    """`max_msgs (20) of S`, `its history (1)`; empty if there is no such limit."""
+    most, address = afterwards(view).streams[name].get(field) or 0, _address_of(name, view)
+    if most <= 0:
+        return ""
+    own_field = view.kinds[address.kind].own_name(field) if address else field
+    limit = f"{own_field} ({written_size(most) if field == 'max_bytes' else some(most)})"
+    return f"{limit}{of}" if of else f"its {limit}"
+
+
+def _met_subjects(sender: Sender, name: str, view: View) -> tuple[str, ...]:
+    """The subjects on which it captures what is sent."""
+    met = arriving(sent_afterwards(sender, view), _own_subjects(name, view))
+    return tuple(dict.fromkeys(one.to for one in met))
+
+
+def _met_text(sender: Sender, name: str, view: View) -> str:
+    return few([f"`{one}`" for one in _met_subjects(sender, name, view)], NAMED)
+
+
+def _readers_text(sender: Sender, name: str, view: View) -> Iterator[str]:
+    """Who gets these messages now, and did not before."""
+    met = _met_subjects(sender, name, view)
+    is_renamed = bool((afterwards(view).streams[name].get("subject_transform") or {}).get("dest"))
+    readers = [one for one in (*consuming(name, view), *copying(name, view)) if is_renamed or one.wants_any(met)]
+    if readers:
+        yield f"{few([one.label for one in readers], NAMED)} {verb(len(readers), 'get')} it as well"
+
+
+def _if_wanted(name: str, view: View) -> str:
+    return ", if a consumer wants it" if afterwards(view).streams[name].get("retention") == "interest" else ""
+
+
+def _while_subscribed(sender: Sender) -> str:
+    return " while a client is subscribed" if sender.consumer else ""
+
+
+def _sending_text(sender: Sender, name: str, view: View) -> str:
+    """`stream RA (owned by `audit`) republishes to `rb.>``."""
+    to, who = _met_text(sender, name, view), _others_text(sender, view)
+    if sender.consumer:
+        return f"consumer {sender.consumer} of {sender.stream}{who} delivers to {to}{_while_subscribed(sender)}"
+    return f"{_label(sender.stream, _address_of(sender.stream, view))}{who} republishes to {to}"
+
+
+def _others_text(sender: Sender, view: View) -> str:
+    """Whose it is, if it does not belong to this topology."""
+    if sender.consumer:
+        addresses = consumers(sender.stream, [sender.consumer], view) or [Address.of("consumer", *sender)]
+    else:
+        addresses = [address] if (address := _address_of(sender.stream, view)) else []
+    for other in view.others(addresses):
+        nobody = "owned by no topology" if view.ledger_known else "owner unknown"
+        return f" ({f'owned by `{other.owner}`' if other.owner else nobody})"
+    return ""
+
+
+def _address_of(name: str, view: View) -> Address | None:
+    change = afterwards(view).made_by.get(name)
+    return change.address if change else next(iter(streams([name], view)), None)
+
+
+def _label(name: str, address: Address | None) -> str:
+    """`stream S`, `bucket B`, `object store O`."""
+    return f"{_noun(address)} {address.name}" if address and address.kind != "stream" else f"stream {name}"
+
+
+def _noun(address: Address) -> str:
+    return address.kind.removeprefix("kv_").replace("_", " ")
+
+
+RULES = (captured_by_another_stream,)
