@@ -190,14 +190,17 @@ def _open_counts(finished: Finished) -> str:
 def _half_made_lines(finished: Finished, paper: Paper) -> list[str]:
     """Find resources of which some steps were carried out and others not; the next apply completes them.
 
-    Members that do not return are for their owners to start: nothing is left to write.
+    Members that do not return are for their owners to start: nothing is left to write. A step that would have undone
+    another is not left to do.
     """
     done = {outcome.step.address for outcome in finished.done}
     open_: dict[str, list[Step]] = {}
     unfinished: tuple[Settled, ...] = (*finished.failed, *finished.skipped, *finished.not_started)
     for outcome in unfinished:
-        if outcome.step.address in done and outcome.step.call is not Call.GATE_MEMBERS_BACK:
-            open_.setdefault(outcome.step.address, []).append(outcome.step)
+        step = outcome.step
+        is_left = step.call is not Call.GATE_MEMBERS_BACK and (step.undoes is None or outcome in finished.failed)
+        if step.address in done and is_left:
+            open_.setdefault(step.address, []).append(step)
     if not open_:
         return ["Nothing is half-made."] if not finished.in_doubt else []
     open_text = "; ".join(f"{address} (still to do: {_deed_list(steps)})" for address, steps in open_.items())

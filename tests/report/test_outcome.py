@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from reconciler.changes.events import Done, Failed, Finished, InDoubt, NotStarted, Skipped
@@ -76,6 +77,19 @@ def test_where_records_alone_are_written_it_says_so() -> None:
     assert both.startswith(
         "Adopted: 2 resources now belong to this topology, 3 records are updated, and no object was touched."
     )
+
+
+def test_a_step_that_would_have_undone_another_is_not_left_to_do() -> None:
+    """A replacement that is cut off is completed; only a refused one would have been taken back."""
+    back = replace(WEST, id="back", undoes="create", effect="recreate consumer west as it was, at its position")
+    text = outcome_text(
+        Finished(
+            done=(Done(step=replace(WEST, id="delete")),),
+            not_started=(NotStarted(step=replace(WEST, id="create")), NotStarted(step=back)),
+            stopped="interrupted",
+        )
+    )
+    assert ("still to do: create" in " ".join(text.split()), "as it was" in text) == (True, False), text
 
 
 def test_an_interruption_says_what_is_in_doubt_and_what_is_half_made() -> None:
