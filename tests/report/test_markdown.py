@@ -195,6 +195,10 @@ def test_what_is_unknown_is_said_with_what_stops_it() -> None:
         ("ask @everyone, or see #12.", "ask `@everyone`, or see `#12`."),
         ("`orders.>` overlaps", "`orders.>` overlaps"),
         ("what is queued (up to a_b, or see c_d) now", "what is queued (up to `a_b`, or see `c_d`) now"),
+        (
+            "(change.fields is [max_msgs, max_age], before.max_msgs is 100)",
+            "(change.fields is `[max_msgs, max_age]`, `before.max_msgs` is 100)",
+        ),
         ("1_200_000 messages (40 GiB) go, 12%", "1_200_000 messages (40 GiB) go, 12%"),
         ("a ` alone", "a ' alone"),
         ("GH-12 www.example.org", "`GH-12 www.example.org`"),

@@ -47,17 +47,24 @@ def prose(text: str) -> str:
 
 
 def _words_as_code(text: str) -> str:
-    """Turn words that are not plain into code, together with neighbours of that sort: `max_age: 7d`."""
+    """Turn words that are not plain into code, together with neighbours of that sort: `max_age: 7d`. A comma outside
+    brackets parts them."""
     parts = re.split(r"(\s+)", text)
     text_so_far, names = "", list[str]()
     for number in range(0, len(parts), 2):
         word, gap = parts[number], "".join(parts[number + 1 : number + 2])
         if word and not _is_plain_word(word):
             names += [word, gap]
+            if word.endswith(",") and _has_closed_brackets("".join(names)):
+                text_so_far, names = text_so_far + _names_as_code(names), []
             continue
         text_so_far += _names_as_code(names) + _escaped_sign(word) + gap
         names = []
     return text_so_far + _names_as_code(names)
+
+
+def _has_closed_brackets(text: str) -> bool:
+    return all(text.count(opening) <= text.count(closing) for opening, closing in ("[]", "{}", "()"))
 
 
 def _is_plain_word(word: str) -> bool:
