@@ -284,7 +284,7 @@ RULES = (
     Act(
         name="a stream that takes subjects over is said to get none of their messages",
         file="reconciler/kinds/across/stream_dependants.py",
-        before='    if not lost or reader.address is None or reader.address.kind != "stream":\n',
+        before='    if not gone or reader.address is None or reader.address.kind != "stream":\n',
         after='    if lost or reader.address is None or reader.address.kind != "stream":\n',
         seen_by=("tests/rules/test_rules.py",),
     ),
@@ -467,9 +467,9 @@ RULES = (
     ),
     Act(
         name="what is still stored of a subject is said to be lost",
-        file="reconciler/kinds/across/stream_dependants.py",
-        before="[kept for kept in after or () if collide(kept, one)]",
-        after="[]",
+        file="reconciler/kinds/afterwards/stored.py",
+        before="tuple(dict.fromkeys([*was.without, *kept]))",
+        after="(*was.without, *[one for one in kept if not one])",
         seen_by=(says("XX233"),),
     ),
     Act(

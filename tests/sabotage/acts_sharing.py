@@ -52,6 +52,27 @@ ACTS = (
         seen_by=(says("XX233"),),
     ),
     Act(
+        name="readers of what a transform takes of a wider subject are not told",
+        file="reconciler/kinds/afterwards/stored.py",
+        before="return StoredPart(self.subject, tuple(dict.fromkeys([*self.without, both])))",
+        after="return self",
+        seen_by=(says("XX233"),),
+    ),
+    Act(
+        name="our own reader that loses what a transform takes is not told",
+        file="reconciler/kinds/across/stream_dependants.py",
+        before="    return bool(losing.reader.filters) and any(",
+        after="    return not losing.reader and any(",
+        seen_by=(says("XX233"),),
+    ),
+    Act(
+        name="a reader that follows a transform to its new subject is said to lose messages",
+        file="reconciler/kinds/across/stream_dependants.py",
+        before="if not (is_followed and _is_renamed(one, origin, view))]",
+        after="if not (is_followed and not one)]",
+        seen_by=(says("XX233"),),
+    ),
+    Act(
         name="a stream goes without consent of whoever is only recorded",
         file="reconciler/kinds/across/stream_dependants.py",
         before="    if missing := list(recorded(name, view)):",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
@@ -19,14 +20,16 @@ from reconciler.kinds.afterwards.readers import (
     stored_afterwards,
     stored_now,
 )
+from reconciler.kinds.afterwards.stored import StoredPart, lost
 from reconciler.kinds.afterwards.streams import afterwards, config_of, copies
-from reconciler.kinds.fields.words import few, outside, some, verb
+from reconciler.kinds.fields.words import few, some, verb
 from reconciler.kinds.group_records.group_record import STATIC_BUCKET
 from reconciler.kinds.losses.dependants import streams
 from reconciler.kinds.losses.over_limit import state_of
 from reconciler.kinds.losses.unprocessed import going_unread
 from reconciler.kinds.subjects.filters import named_filters
-from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid
+from reconciler.kinds.subjects.subjects import is_subset, is_valid
+from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Address
 
 NAMED = 5
@@ -168,34 +171,35 @@ SHAPES_SUBJECTS = ("subjects", "subject_transform", "sources", "mirror")
 
 @rule("XX233", "readers-left-dry", on=(Action.UPDATE,), needs=("live", "neighbours"), reaction=Reaction.HARMS)
 def readers_left_dry(change: Change, view: View) -> Found:
-    """Subjects of a stream or bucket change, and the filter of a reader no longer matches any of them. Readers are
+    """Subjects or the transform of a stream or bucket change, and the filter of a reader no longer matches any of them. Readers are
     consumers, mirrors, sources and groups, of any topology.
 
     The server does not report it; the reader simply receives nothing more. Stored messages are still read. A stream
     that is left without subjects also silences readers without a filter.
 
-    Readers of other topologies, and of none, also count if they lose part of their messages: the plan names them with
-    their owners, and that needs consent. Ephemeral consumers are only named. Readers of copies that pass on fewer
-    messages count as well.
+    A transform of the stream also takes subjects away: its messages are stored under other ones, and filters look at
+    those. A reader that filters by some of what a transform takes is named, unless its filters also match the new
+    subject.
+
+    Readers of other topologies, and of none, also count if they lose any other part of their messages: the plan names
+    them with their owners, and that needs consent. Ephemeral consumers are only named. Readers of copies that pass on
+    fewer messages count as well.
 
     Instead: keep the subject, change those filters in the same plan, or let their owners change them first.
     """
     if not view.is_stream(change.address) or not change.touches(*SHAPES_SUBJECTS):
         return None
     own_name = view.stream_of(change.address) or ""
-    each = [_dry_and_losing_readers(name, own_name, view) for name in (own_name, *_unchanged_copies(own_name, view))]
-    dry, less = ([one for pair in each for one in pair[index]] for index in range(2))
-    if not dry and not less:
+    each = [_readers_of_less(name, own_name, view) for name in (own_name, *_unchanged_copies(own_name, view))]
+    dry, losing = [one for readers, _ in each for one in readers], [one for _, some_of in each for one in some_of]
+    if not dry and not losing:
         return None
+    less = [one.reader for one in losing]
     path = next(path for path in SHAPES_SUBJECTS if change.touches(path))
     choosy, open_to_all = [one for one in dry if one.filters], [one for one in dry if not one.filters]
     texts = [f"nothing new will match the filters of {_reader_labels(choosy)}"] if choosy else []
     texts += [f"{_reader_labels(open_to_all)} will get only new messages on {own_name}"] if open_to_all else []
-    texts += (
-        [f"{_reader_labels(less)} will get no new messages on {', '.join(_lost_parts(own_name, less, view))}"]
-        if less
-        else []
-    )
+    texts += [f"{_reader_labels(less)} will get no new messages on {_parts_in_words(losing)}"] if losing else []
     return Finding(
         outcome=Outcome.WARNS,
         path=path,
@@ -207,30 +211,72 @@ def readers_left_dry(change: Change, view: View) -> Found:
     )
 
 
-def _lost_parts(stream: str, readers: Sequence[Reader], view: View) -> list[str]:
-    """The first subjects that they lose, without the parts that are still stored: `o.> outside o.eu.>`."""
-    stored, after = _lost_subjects(stream, view), stored_afterwards(view).by(stream)
-    if not any(one.filters for one in readers) and (taken_in := _no_longer_taken_in(stream, view)):
-        stored, after = taken_in, stored_afterwards(view).taken_in(stream)
-    return [outside(one, [kept for kept in after or () if collide(kept, one)]) for one in stored[:NAMED]]
+class _ReaderOfLess(NamedTuple):
+    """A reader that gets less than before, and what it gets no more."""
+
+    reader: Reader
+    parts: Sequence[StoredPart]
 
 
-def _dry_and_losing_readers(stream: str, origin: str, view: View) -> tuple[list[Reader], list[Reader]]:
-    """Readers of this stream that get nothing new any more, and readers of other owners that lose a part. The server
+def _parts_in_words(losing: Sequence[_ReaderOfLess]) -> str:
+    """The first of these subjects, without the parts that are still stored: `o.> outside o.eu.>`."""
+    every = list(dict.fromkeys(part for one in losing for part in one.parts))
+    widest = [one for one in every if not any(other != one and other.holds(one.subject) for other in every)]
+    return few([str(one) for one in sorted(widest, key=lambda one: bool(one.without))], NAMED)
+
+
+def _readers_of_less(stream: str, origin: str, view: View) -> tuple[list[Reader], list[_ReaderOfLess]]:
+    """Readers of this stream that get nothing new any more, and those that lose a part which has to be told. The server
     gives a stream without subjects its own name as subject, and nobody publishes on it."""
-    before, after = stored_now(view).by(stream), stored_afterwards(view).by(stream)
+    before, after = stored_now(view).parts(stream), stored_afterwards(view).parts(stream)
     if after is None or before == after:
         return [], []
-    lost, lost_whole = _lost_subjects(stream, view), _no_longer_taken_in(stream, view)
+    gone, gone_whole = lost(before or (), after), _no_longer_taken_in(stream, view)
     live = (*consuming(stream, view), *copying(stream, view), *grouped(stream, view))
     every = (*live, *recorded(stream, view), *as_applied(stream, view))
-    readers = [one for one in every if not one.is_new and not _takes_over(one, lost, view)]
-    is_emptied = after == (origin,) and origin not in (before or ())
+    readers = [one for one in every if not one.is_new and not _takes_over(one, gone, view)]
+    is_emptied = after == (StoredPart(origin),) and StoredPart(origin) not in (before or ())
     fed = [one for one in readers if one.wants_any(after) and (one.filters or not is_emptied)]
     dry = [one for one in readers if one not in fed and (before is None or one.wants_any(before))]
-    less = [one for one in fed if one.loses_any(lost if one.filters else lost_whole, after)]
-    others = [one for one in less if view.others(_addresses([one])) and one.address not in _addresses(dry)]
-    return _without_doubles(dry), _without_doubles(others)
+    losing = [
+        _ReaderOfLess(one, _loss_of(one, gone if one.filters else gone_whole, after, origin, view)) for one in fed
+    ]
+    less = [
+        one.reader
+        for one in losing
+        if one.parts and one.reader.address not in _addresses(dry)
+        if view.others(_addresses([one.reader])) or _is_felt(one, origin, view)
+    ]
+    told = _without_doubles(less)
+    return _without_doubles(dry), [one for one in losing if any(one.reader is each for each in told)]
+
+
+def _loss_of(
+    reader: Reader, gone: Sequence[StoredPart], after: Sequence[StoredPart], origin: str, view: View
+) -> list[StoredPart]:
+    """What it loses of this, unless it also reads the subject to which the transform of the origin moves that."""
+    parts, (_, gets) = reader.share(gone), _transform_of(origin, view)
+    is_followed = any(is_subset(gets, mine) for mine in reader.filters) and any(one.holds(gets) for one in after)
+    return [one for one in parts if not (is_followed and _is_renamed(one, origin, view))]
+
+
+def _is_felt(losing: _ReaderOfLess, origin: str, view: View) -> bool:
+    """Does it lose what a transform takes?"""
+    return bool(losing.reader.filters) and any(_is_renamed(one, origin, view) for one in losing.parts)
+
+
+def _transform_of(stream: str, view: View) -> tuple[str, str]:
+    """Its source and what it makes of that; without a transform nothing."""
+    transform = (afterwards(view).streams.get(stream) or {}).get("subject_transform") or {}
+    dest = transform.get("dest")
+    return (transform.get("src") or ">", outcome(dest)) if dest else ("", "")
+
+
+def _is_renamed(part: StoredPart, origin: str, view: View) -> bool:
+    """Does the stream still capture these messages, and store them under another subject?"""
+    src, _ = _transform_of(origin, view)
+    taken = stored_afterwards(view).taken_in(origin) or ()
+    return bool(src) and is_subset(part.subject, src) and any(is_subset(part.subject, one) for one in taken)
 
 
 def _without_doubles(readers: Sequence[Reader]) -> list[Reader]:
@@ -239,24 +285,18 @@ def _without_doubles(readers: Sequence[Reader]) -> list[Reader]:
     return [one for one in readers if one.address is None or first[one.address] is one]
 
 
-def _takes_over(reader: Reader, lost: Sequence[str], view: View) -> bool:
+def _takes_over(reader: Reader, gone: Sequence[StoredPart], view: View) -> bool:
     """A copy that stores all of these subjects itself once the plan is applied."""
-    if not lost or reader.address is None or reader.address.kind != "stream":
+    if not gone or reader.address is None or reader.address.kind != "stream":
         return False
     own = (afterwards(view).streams.get(reader.address.name) or {}).get("subjects") or ()
-    return all(any(is_subset(one, other) for other in own) for one in lost)
+    return all(any(is_subset(one.subject, other) for other in own) for one in gone)
 
 
-def _lost_subjects(stream: str, view: View) -> list[str]:
-    """Subjects that it stores until now, and no longer."""
-    before, after = (stored.by(stream) or () for stored in (stored_now(view), stored_afterwards(view)))
-    return [one for one in before if not any(is_subset(one, other) for other in after)]
-
-
-def _no_longer_taken_in(stream: str, view: View) -> list[str]:
+def _no_longer_taken_in(stream: str, view: View) -> list[StoredPart]:
     """What a reader without a filter loses: another transform gives it the same messages under other subjects."""
     before, after = (stored.taken_in(stream) for stored in (stored_now(view), stored_afterwards(view)))
-    return [one for one in before or () if after and not any(is_subset(one, other) for other in after)]
+    return lost(map(StoredPart, before or ()), [*map(StoredPart, after)]) if after else []
 
 
 def _unchanged_copies(origin: str, view: View) -> Iterator[str]:
@@ -284,13 +324,14 @@ def filter_matches_nothing(change: Change, view: View) -> Iterator[Finding]:
     Instead: correct the filter, or add the subject to the stream.
     """
     for path, one, stream in _new_filters(change, view):
-        stored = stored_afterwards(view).by(stream)
+        stored = stored_afterwards(view).parts(stream)
         if (
             stored is not None
             and is_valid(one)
-            and not any(collide(one, subject) for subject in (*stored, *_stored_subjects_now(stream, view)))
+            and not any(part.of(one) for part in (*stored, *_stored_parts_now(stream, view)))
         ):
-            subjects, rest = ", ".join(stored[:NAMED]) or "nothing at all", _holds_messages(stream, view)
+            subjects = ", ".join(map(str, stored[:NAMED])) or "nothing at all"
+            rest = _holds_messages(stream, view)
             yield Finding(
                 outcome=Outcome.WARNS,
                 path=path,
@@ -305,9 +346,9 @@ def _holds_messages(stream: str, view: View) -> bool:
     return bool(view.snapshot.state_of(stream).get("messages"))
 
 
-def _stored_subjects_now(stream: str, view: View) -> Sequence[str]:
+def _stored_parts_now(stream: str, view: View) -> Sequence[StoredPart]:
     """Subjects of messages that are already stored, if those are the ones that the stream takes now."""
-    return stored_now(view).by(stream) or () if _holds_messages(stream, view) else ()
+    return stored_now(view).parts(stream) or () if _holds_messages(stream, view) else ()
 
 
 def _new_filters(change: Change, view: View) -> Iterator[tuple[str, str, str]]:

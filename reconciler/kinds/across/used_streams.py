@@ -154,7 +154,7 @@ def _refuses_instead(change: Change, limit: str) -> bool:
 
 def _foreign_readers(stream: str, view: View) -> list[Address]:
     """What other topologies read of a stream, as far as it stores that."""
-    stored = stored_now(view).by(stream)
+    stored = stored_now(view).parts(stream)
     every = (*consuming(stream, view), *copying(stream, view), *grouped(stream, view), *recorded(stream, view))
     return [one.address for one in every if one.address and one.owner and (stored is None or one.wants_any(stored))]
 

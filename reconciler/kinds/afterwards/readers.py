@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import lru_cache
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.afterwards.stored import StoredSubjects
+from reconciler.kinds.afterwards.stored import StoredPart, StoredSubjects
 from reconciler.kinds.afterwards.streams import GONE, Copy, afterwards, live_streams
 from reconciler.kinds.losses.dependants import consumers, streams
 from reconciler.kinds.subjects.filters import EVERYTHING, named_filters
-from reconciler.kinds.subjects.subjects import collide, is_subset, meets
 from reconciler.model.dataclass import dataclass
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Config
@@ -41,13 +40,13 @@ class Reader:
         """This plan creates the reader: it had nothing before that it could lose."""
         return self.change is not None and self.change.action is Action.CREATE
 
-    def wants_any(self, stored: tuple[str, ...]) -> bool:
+    def wants_any(self, stored: Iterable[StoredPart]) -> bool:
         """Does it want messages on any of these subjects? A reader without filters always does."""
-        return not self.filters or any(collide(mine, theirs) for mine in self.filters for theirs in stored)
+        return not self.filters or any(part.of(mine) for mine in self.filters for part in stored)
 
-    def loses_any(self, lost: Sequence[str], stored: Sequence[str]) -> bool:
-        """Does it want some of what is lost, and not only the part that is still stored?"""
-        return any(not any(is_subset(one, other) for other in stored) for one in meets(self.filters or (">",), lost))
+    def share(self, stored: Iterable[StoredPart]) -> list[StoredPart]:
+        """Those of these subjects that it wants."""
+        return [both for part in stored for mine in self.filters or EVERYTHING if (both := part.of(mine))]
 
 
 def copying(stream: str, view: View) -> Iterator[Reader]:

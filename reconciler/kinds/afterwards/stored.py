@@ -1,16 +1,19 @@
 """Under which subjects does a stream store messages? Its own, those it copies, and what transforms make of both.
 
-The answer is always rather too much than too little: what matches nothing here really matches nothing.
+The answer is always rather too much than too little: what matches nothing here really matches nothing. A transform that takes
+only some of the subjects leaves a gap in the rest, and so do copies of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
+from typing import NamedTuple
 
 from reconciler.kinds.afterwards.streams import Copy, copies
-from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid, storable
-from reconciler.kinds.subjects.transforms import outcome, problem, transformed
+from reconciler.kinds.fields.words import outside
+from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid, meet, meets, storable
+from reconciler.kinds.subjects.transforms import outcome, problem
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.version import SUPPORTED
@@ -20,6 +23,55 @@ DEEPEST = 30
 
 Patterns = tuple[str, ...] | None
 """Subjects, possibly with wildcards; None: nobody knows, so anything."""
+
+
+class StoredPart(NamedTuple):
+    """Subjects that match a pattern, without some of them: those to which a transform gives other names."""
+
+    subject: str
+    without: tuple[str, ...] = ()
+
+    def of(self, wanted: str) -> StoredPart | None:
+        """Those of them that a filter matches; None: not one."""
+        if not collide(self.subject, wanted):
+            return None
+        both = meet(self.subject, wanted) or self.subject
+        without = tuple(one for one in self.without if collide(one, both))
+        return None if any(is_subset(both, one) for one in without) else StoredPart(both, without)
+
+    def outside(self, taken: str) -> StoredPart | None:
+        """Those of them that a pattern does not match; None: not one."""
+        both = meet(self.subject, taken)
+        if both is None or is_subset(self.subject, taken):
+            return None if both else self
+        return StoredPart(self.subject, tuple(dict.fromkeys([*self.without, both])))
+
+    def holds(self, subject: str) -> bool:
+        """Are all that match this subject among them?"""
+        return is_subset(subject, self.subject) and not any(collide(subject, one) for one in self.without)
+
+    def __str__(self) -> str:
+        return outside(self.subject, [*self.without])
+
+
+StoredParts = tuple[StoredPart, ...] | None
+"""None: nobody knows, so anything."""
+
+
+def lost(before: Iterable[StoredPart], after: Sequence[StoredPart]) -> list[StoredPart]:
+    """What is stored until now, and no longer."""
+    return list(dict.fromkeys(gone for part in before for gone in _lost_of(part, after)))
+
+
+def _lost_of(part: StoredPart, after: Sequence[StoredPart]) -> Iterator[StoredPart]:
+    gaps = [gap for one in after for gap in meets([part.subject], one.without)]
+    if not any(is_subset(part.subject, one.subject) for one in after):
+        gaps.insert(0, part.subject)
+    for gap in gaps:
+        was = part.of(gap)
+        if was and not any(one.holds(gap) for one in after):
+            kept = (both.subject for one in after if (both := one.of(gap)))
+            yield StoredPart(gap, tuple(dict.fromkeys([*was.without, *kept])))
 
 
 def narrowed(subjects: Iterable[str], filter_subject: str) -> Iterator[str]:
@@ -34,58 +86,81 @@ class StoredSubjects:
     """Answers for many streams of one account, each computed once."""
 
     streams: Mapping[str, Config]
-    known: dict[str, Patterns] = field(default_factory=dict)
+    known: dict[str, StoredParts] = field(default_factory=dict)
 
-    def by(self, name: str, way: tuple[str, ...] = ()) -> Patterns:
-        """Subjects under which a stream stores messages; None: anything may be stored. `way`: streams not to be
-        followed again."""
+    def by(self, name: str) -> Patterns:
+        """Subjects under which a stream stores messages, by patterns that may also match others; None: anything may be
+        stored."""
+        return _patterns(self.parts(name))
+
+    def parts(self, name: str, way: tuple[str, ...] = ()) -> StoredParts:
+        """The same exactly. `way`: streams not to be followed again."""
         if name not in self.known or way:
-            subjects = self._find(name, (*way, name))
+            parts = self._found(name, self.streams.get(name), (*way, name))
             if way:
-                return subjects
-            self.known[name] = subjects
+                return parts
+            self.known[name] = parts
         return self.known[name]
 
     def taken_in(self, name: str) -> Patterns:
-        """The same before the stream's own transform."""
+        """The patterns before the stream's own transform."""
         config = self.streams.get(name)
-        return self._found(name, config and {**config, "subject_transform": None}, (name,))
+        return _patterns(self._found(name, config and {**config, "subject_transform": None}, (name,)))
 
-    def _find(self, name: str, way: tuple[str, ...]) -> Patterns:
-        return self._found(name, self.streams.get(name), way)
-
-    def _found(self, name: str, config: Config | None, way: tuple[str, ...]) -> Patterns:
+    def _found(self, name: str, config: Config | None, way: tuple[str, ...]) -> StoredParts:
         if config is None or len(way) > DEEPEST or _copies_from_elsewhere(config) or not is_clear(config):
             return None
-        subjects = list(config.get("subjects") or ())
+        own, copied = [StoredPart(one) for one in config.get("subjects") or ()], list[StoredPart]()
         for copy in copies(name, config):
             if copy.origin in way:
                 continue
-            if (copied := self.copied(copy, way)) is None:
+            if (theirs := self._copied(copy, way)) is None:
                 return None
-            subjects += copied
-        transform = config.get("subject_transform")
-        return tuple(dict.fromkeys([*transformed(subjects, transform), *_maybe_untransformed(name, config, subjects)]))
+            copied += theirs
+        # it is not certain whether copied messages go through the stream's own transform
+        return tuple(dict.fromkeys([*_transformed([*own, *copied], config.get("subject_transform")), *copied]))
 
-    def copied(self, copy: Copy, way: tuple[str, ...] = ()) -> Patterns:
+    def copied(self, copy: Copy) -> Patterns:
         """What a mirror or source brings in."""
-        theirs = self.by(copy.origin, way) or ((">",) if copy.filters else None)
+        return _patterns(self._copied(copy, ()))
+
+    def _copied(self, copy: Copy, way: tuple[str, ...]) -> StoredParts:
+        theirs = self.parts(copy.origin, way) or ((StoredPart(">"),) if copy.filters else None)
         if theirs is None:
             return None
         if transforms := copy.said.get("subject_transforms"):
-            return tuple(subject for one in transforms for subject in self._renamed(theirs, one))
+            return tuple(part for one in transforms for part in self._renamed(theirs, one))
         if only := copy.said.get("filter_subject"):
-            return tuple(narrowed(theirs, only))
+            return tuple(_narrowed(theirs, only))
         return theirs
 
     @staticmethod
-    def _renamed(theirs: Iterable[str], transform: Mapping[str, Json]) -> Iterator[str]:
-        src = transform.get("src") or ">"
-        through = list(narrowed(theirs, src))
+    def _renamed(theirs: Iterable[StoredPart], transform: Mapping[str, Json]) -> Iterator[StoredPart]:
+        through = list(_narrowed(theirs, transform.get("src") or ">"))
         if through and transform.get("dest"):
-            yield outcome(transform["dest"])
+            yield StoredPart(outcome(transform["dest"]))
         else:
             yield from through
+
+
+def _patterns(parts: StoredParts) -> Patterns:
+    return None if parts is None else tuple(dict.fromkeys(one.subject for one in parts))
+
+
+def _narrowed(parts: Iterable[StoredPart], filter_subject: str) -> Iterator[StoredPart]:
+    return (both for part in parts if (both := part.of(filter_subject)))
+
+
+def _transformed(parts: Iterable[StoredPart], transform: Mapping[str, Json] | None) -> Iterator[StoredPart]:
+    if not transform or not transform.get("dest"):
+        yield from parts
+        return
+    src = transform.get("src") or ">"
+    for part in parts:
+        if part.of(src):
+            yield StoredPart(outcome(transform["dest"]))
+        if rest := part.outside(src):
+            yield rest
 
 
 def is_clear(config: Config) -> bool:
@@ -100,11 +175,6 @@ def is_clear(config: Config) -> bool:
     return all(map(is_valid, filters)) and not any(
         problem(one.get("src") or "", one.get("dest") or "", SUPPORTED[-1]) for one in transforms if one
     )
-
-
-def _maybe_untransformed(name: str, config: Config, subjects: list[str]) -> list[str]:
-    """It is not certain whether copied messages go through the stream's own transform."""
-    return subjects if any(copies(name, config)) else []
 
 
 def _copies_from_elsewhere(config: Config) -> bool:
