@@ -24,7 +24,7 @@ from reconciler.server.read import queues
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from tests.groups.making import until
-from tests.quantities.losing import applied, publish, settled, state, take
+from tests.quantities.losing import applied, publish, settled, state, take, times
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer, make_stream, talk
 from tests.support.topologies import read
@@ -604,3 +604,60 @@ def test_a_source_that_comes_back_behind_many_messages_says_that_it_skips_some(
 async def last_of(js: JetStream) -> Mapping[str, Any]:
     found: Mapping[str, Any] = done(await js.request("STREAM.MSG.GET.ALL", {"last_by_subj": ">"}))["message"]
     return found
+
+
+class Late(NamedTuple):
+    """A source that shall start before the newest message of the stream that gets it."""
+
+    source: Mapping[str, Any]
+    limits: str = ""
+    starts_with: int = 1
+    """The message of its origin whose time is the start; 0: long before them all."""
+    purged: int | None = None
+    hole: int = 0
+    """A message of the origin that is deleted."""
+    comes: int = 3
+    said: Amount = exactly(0)
+
+
+LATE = {
+    "long before": Late(EVERYTHING, starts_with=0, said=exactly(10)),
+    "between": Late(EVERYTHING, starts_with=5, said=exactly(6)),
+    "between, counted": Late(EVERYTHING, "allow_direct: true, ", starts_with=5, said=exactly(6)),
+    "a part, counted": Late(A, "allow_direct: true, ", starts_with=5, comes=2, said=exactly(3)),
+    "a part, in bounds": Late(A, starts_with=5, comes=2, said=Amount(0, 6)),
+    "with a gap": Late(EVERYTHING, starts_with=5, hole=7, said=Amount(5, 6)),
+    "with a gap, counted": Late(EVERYTHING, "allow_direct: true, ", starts_with=5, hole=7, said=exactly(5)),
+    "long before a gap": Late(EVERYTHING, starts_with=0, hole=7, said=Amount(9, 10)),
+    "where all messages are gone": Late(EVERYTHING, starts_with=0, purged=0, said=exactly(10)),
+    "where the first messages are gone": Late(EVERYTHING, starts_with=5, purged=1, said=exactly(6)),
+    "with the last ones": Late(EVERYTHING, starts_with=11, said=exactly(0)),
+}  # fmt: skip
+
+
+@on_every_version
+@pytest.mark.parametrize("late", LATE.values(), ids=LATE)
+def test_what_a_start_before_the_newest_message_leaves_out_is_counted(
+    account: Account, tmp_path: Path, late: Late
+) -> None:
+    async def work(js: JetStream) -> tuple[Verdict | None, int]:
+        both = "streams: {O: {%ssubjects: [o.>]}, ALL: {subjects: [all]%s}}"
+        await applied(js, tmp_path, both % (late.limits, ""))
+        await publish(js, *["o.a", "o.b"] * 5, "all", "all", *["o.a", "o.b", "o.a"])
+        stored = await times(js, "O")
+        if late.hole:
+            done(await js.request("STREAM.MSG.DELETE.O", {"seq": late.hole}))
+        if late.purged is not None:
+            done(await js.request("STREAM.PURGE.ALL", {"keep": late.purged} if late.purged else None))
+        start = stored[late.starts_with - 1] if late.starts_with else "2020-01-01T00:00:00Z"
+        before = (await state(js, "ALL"))["last_seq"]
+        source = file([{**late.source, "opt_start_time": f"'{start}'"}]).partition("sources: ")[2].removesuffix("}}")
+        found = await plan(read(tmp_path, both % (late.limits, f", sources: {source}")), js, RunOptions())
+        events = [event async for event in apply(found, js)]
+        assert isinstance(events[-1], Finished) and events[-1].is_success, events[-1]
+        said = [one for change in found.plan.changes for one in change.verdicts if one.code == "ST305"]
+        return next(iter(said), None), await rests(js, before + late.comes) - before
+
+    verdict, came = talk(account, work)
+    assert came == late.comes
+    assert _said(verdict, "left_out") == late.said

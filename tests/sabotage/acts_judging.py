@@ -466,6 +466,20 @@ RULES = (
         seen_by=(says("XX244"),),
     ),
     Act(
+        name="what a start time before the newest message leaves out is not counted",
+        file="reconciler/kinds/losses/sources_changed.py",
+        before='quantities={"left_out": passed} if passed else {},',
+        after="quantities={},",
+        seen_by=(says("ST305"),),
+    ),
+    Act(
+        name="a deleted message of an origin counts as one that its source leaves out",
+        file="reconciler/kinds/losses/sources_begun.py",
+        before="Amount(max(0, sequences - missing), min(sequences, most))",
+        after="Amount(max(0, sequences - 0), min(sequences, most))",
+        seen_by=(says("ST305"),),
+    ),
+    Act(
         name="what is still stored of a subject is said to be lost",
         file="reconciler/kinds/afterwards/stored.py",
         before="tuple(dict.fromkeys([*was.without, *kept]))",

@@ -25,10 +25,10 @@ from reconciler.kinds.subjects.subjects import meets, widest
 from reconciler.model.dataclass import dataclass
 from reconciler.model.records import BUCKET, encode_key
 from reconciler.model.resource import Address, Config, Json
-from reconciler.model.wire.questions import CopiedUpTo, MessagesFrom
+from reconciler.model.wire.questions import CopiedUpTo, MessagesFrom, MessagesSince
 
 Source = Mapping[str, Json]
-Question = CopiedUpTo | MessagesFrom
+Question = CopiedUpTo | MessagesFrom | MessagesSince
 MANY = 10
 """With more subjects of an origin, they are not counted one by one."""
 
@@ -156,11 +156,13 @@ class Begun:
             return
         if self.copied_so_far:
             yield self.copied_so_far
+        if self._starts_later and self.since is None:
+            yield self._search
         yield from self.asked(taken_subjects(self.source))
 
     def asked(self, subjects: Sequence[str]) -> Iterator[Question]:
         """What tells how many of these it copies, and how many the stream already stores."""
-        for start in dict.fromkeys((1, self.start.at, *self._kept)):
+        for start in dict.fromkeys((1, self.start.at, *self._kept, *([self.since] if self.since else ()))):
             yield from _questions_from(self.origin, start, subjects)
         if self._has_others:
             yield from _questions_from(stream_of(self.change), 1, taken_subjects(self.source))
@@ -241,6 +243,68 @@ class Begun:
         stays, copied = self._stays(subjects), self.copies(subjects)
         least = stays.least - copied.most if self.start.is_known else 0
         return Amount(max(0, least), max(0, stays.most - copied.least))
+
+    @property
+    def passed(self) -> Amount | None:
+        """How many messages between the start time of the file and the start that servers choose instead are not copied.
+        None: it starts as the file says, or after its last copy."""
+        if not self._starts_later:
+            return None
+        subjects = taken_subjects(self.source)
+        between = self._between(self.since, self.start.at, subjects)
+        is_kept = self.start.is_known and going(self.origin, self.view) is None
+        most = min(between.most, self._stays(subjects).most)
+        return Amount(min(between.least, most) if is_kept else 0, most)
+
+    @property
+    def since(self) -> int | None:
+        """The first message of its origin since the start time of the file, or the next one to come; None: nobody looked, or it
+        starts then."""
+        if not self._starts_later:
+            return None
+        oldest, answer = self.origin_state.get("first_ts"), self.view.facts.get(self._search)
+        if oldest and moment(self._search.since) < moment(oldest):
+            return 1
+        return int(answer.get("first") or self._next) if isinstance(answer, Mapping) else None
+
+    @property
+    def _search(self) -> MessagesSince:
+        return MessagesSince(stream=self.origin, since=str(self.source["opt_start_time"]))
+
+    @property
+    def _starts_later(self) -> bool:
+        """Do servers start it later than at the time that the file says?"""
+        time, at = self.source.get("opt_start_time"), self.start.at
+        if self.goes_on_after is not None or self.source.get("opt_start_seq") or not time:
+            return False
+        return isinstance(at, str) and moment(time) < moment(at)
+
+    def _between(self, start: int | None, end: int | str, subjects: Sequence[str]) -> Amount:
+        """How many messages on these subjects its origin stores from the start on, and before the end."""
+        state, last = self.origin_state, self._first_from(end, subjects)
+        every, oldest = int(state.get("messages", 0)), int(state.get("first_seq", 1))
+        since, ahead = self._number(start or 1, subjects), self._number(end, subjects) if last != self._next else 0
+        if start and since is not None and ahead is not None:
+            return exactly(max(0, since - ahead))
+        most = every if since is None else since
+        if start is None or last is None:
+            return Amount(0, most)
+        sequences = max(0, last - max(start, oldest))
+        missing = self._next - oldest - every if subjects == [">"] else sequences
+        return Amount(max(0, sequences - missing), min(sequences, most))
+
+    def _first_from(self, time: int | str, subjects: Sequence[str]) -> int | None:
+        """The first message on these subjects from there on, or else the next one to come; None: nobody looked."""
+        newest = self.origin_state.get("last_ts")
+        if isinstance(time, str) and newest and moment(newest) < moment(time):
+            return self._next
+        answers = [self._answer(one) for one in _questions_from(self.origin, time, subjects)]
+        return min(int(one.get("first") or self._next) for one in answers if one) if all(answers) else None
+
+    @property
+    def _next(self) -> int:
+        """The sequence of the next message to come."""
+        return int(self.origin_state.get("last_seq", 0)) + 1
 
     @property
     def reached(self) -> LastCopy | None:

@@ -214,21 +214,32 @@ def _still_to_come(reported: Source, view: View) -> Amount | None:
 def _start_before_newest(change: Change, view: View) -> Iterator[Finding]:
     """Sources that are added to a stream with messages, and that shall start before the newest of them."""
     newest, before = state_of(change).get("last_ts"), _by_identity(change.was("sources"), view)
-    if not (state_of(change).get("messages") and newest):
-        return
-    goes_on = {one.origin for one in begun(change, view) if one.goes_on_after is not None}
+    from_here = {one.path: one for one in begun(change, view)}
     for index, source in enumerate(change.becomes("sources") or ()):
-        start = source.get("opt_start_time")
-        if source["name"] in goes_on:
+        path, start = f"sources[{index}]", source.get("opt_start_time")
+        one = from_here.get(path)
+        if (
+            not start
+            or not newest
+            or moment(start) >= moment(newest)
+            or source_identity(source, view.target.version) in before
+        ):
             continue
-        if start and moment(start) < moment(newest) and source_identity(source, view.target.version) not in before:
-            yield Finding(
-                outcome=Outcome.WARNS,
-                path=f"sources[{index}].opt_start_time",
-                message=f"the newest message of this stream is from {newest}, and servers start a new source no earlier: messages that "
-                f"{source['name']} stored between {start} and then are not copied",
-                fix="write opt_start_seq instead",
-            )
+        passed = one.passed if one else None
+        if (one and not (passed and passed.most)) or not (one or state_of(change).get("messages")):
+            continue
+        many = amount(passed, "message") if passed else "messages"
+        dates = f"the newest message of this stream {'is' if state_of(change).get('messages') else 'was'} from {newest}"
+        first = one.since if one else None
+        yield Finding(
+            outcome=Outcome.WARNS,
+            path=f"{path}.opt_start_time",
+            quantities={"left_out": passed} if passed else {},
+            affects=_affected_readers(source, change, view) if one else (),
+            message=f"{dates}, and servers start a new source no earlier: {many} that "
+            f"{source['name']} stored between {start} and then {verb(passed.most if passed else 2, 'are')} not copied",
+            fix=f"write opt_start_seq{f': {first}' if first else ''} instead",
+        )
 
 
 def _never_copied(change: Change, view: View) -> Iterator[Finding]:
