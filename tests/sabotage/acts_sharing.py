@@ -66,6 +66,13 @@ ACTS = (
         seen_by=(says("XX233"),),
     ),
     Act(
+        name="our own reader of which one whole filter matches nothing any more is not told",
+        file="reconciler/kinds/across/stream_dependants.py",
+        before="    if any(one.of(mine) for one in losing.parts for mine in failing):",
+        after="    if any(one.of(mine) for one in losing.parts for mine in failing[:0]):",
+        seen_by=(says("XX233"),),
+    ),
+    Act(
         name="a reader that follows a transform to its new subject is said to lose messages",
         file="reconciler/kinds/across/stream_dependants.py",
         before="if not (is_followed and _is_renamed(one, origin, view))]",

@@ -177,9 +177,10 @@ def readers_left_dry(change: Change, view: View) -> Found:
     The server does not report it; the reader simply receives nothing more. Stored messages are still read. A stream
     that is left without subjects also silences readers without a filter.
 
-    A transform of the stream also takes subjects away: its messages are stored under other ones, and filters look at
-    those. A reader that filters by some of what a transform takes is named, unless its filters also match the new
-    subject.
+    A reader with several filters is named if one of them matches nothing any more. A transform of the stream also takes
+    subjects away: its messages are stored under other ones, and filters look at those. A reader that filters by some of
+    what a transform takes is named, unless its filters also match the new subject. Neither needs consent where the reader
+    is the topology's own.
 
     Readers of other topologies, and of none, also count if they lose any other part of their messages: the plan names
     them with their owners, and that needs consent. Ephemeral consumers are only named. Readers of copies that pass on
@@ -245,7 +246,7 @@ def _readers_of_less(stream: str, origin: str, view: View) -> tuple[list[Reader]
         one.reader
         for one in losing
         if one.parts and one.reader.address not in _addresses(dry)
-        if view.others(_addresses([one.reader])) or _is_felt(one, origin, view)
+        if view.others(_addresses([one.reader])) or _is_felt(one, after, origin, view)
     ]
     told = _without_doubles(less)
     return _without_doubles(dry), [one for one in losing if any(one.reader is each for each in told)]
@@ -260,8 +261,11 @@ def _loss_of(
     return [one for one in parts if not (is_followed and _is_renamed(one, origin, view))]
 
 
-def _is_felt(losing: _ReaderOfLess, origin: str, view: View) -> bool:
-    """Does it lose what a transform takes?"""
+def _is_felt(losing: _ReaderOfLess, after: Sequence[StoredPart], origin: str, view: View) -> bool:
+    """Does it lose what a transform takes, or all that one of its several filters matches?"""
+    failing = [mine for mine in losing.reader.filters if not any(one.of(mine) for one in after)]
+    if any(one.of(mine) for one in losing.parts for mine in failing):
+        return True
     return bool(losing.reader.filters) and any(_is_renamed(one, origin, view) for one in losing.parts)
 
 
