@@ -87,6 +87,8 @@ class View:
     """What topologies earlier in the same run give up, with the name of each: it has no owner then."""
     streams_left: Mapping[str, Config | None] = field(default_factory=dict)
     """What they write of the configuration of streams; None: they delete it."""
+    owners_named: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The owners of streams that the files of other topologies of the same run name, by topology: what they name from now on."""
     unmanaged: tuple[Address, ...] = ()
     """Live, and neither declared nor owned by this topology: never touched."""
     guards: tuple[Guarded, ...] = ()

@@ -77,6 +77,7 @@ def compare(
         allow=topology.allow,
         given_up=dict(options.given_up),
         streams_left=dict(options.streams_left),
+        owners_named=options.owners_named,
         diagnostics=(*memory.problems, *misnamed(topology, names, registry, options.day, unmatched)),
         kinds=registry.by_name,
         policies=Policies(topology.policies, registry) if topology.policies else None,

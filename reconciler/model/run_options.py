@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import field
 from datetime import date
 
 from reconciler.model.dataclass import dataclass
@@ -34,6 +36,8 @@ class RunOptions:
     """What topologies earlier in the same run give up, with the name of each."""
     streams_left: tuple[tuple[str, Config | None], ...] = ()
     """What they write of the configuration of streams; None: they delete it."""
+    owners_named: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The owners of streams that the files of each other topology of the same run name."""
     today: date | None = None
     """The day on which `until` ends what was agreed to. None: as the server's clock has it; ours may be wrong by years."""
     origin: Origin | None = None

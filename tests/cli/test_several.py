@@ -209,6 +209,26 @@ def test_a_topology_is_split_in_one_apply_and_the_first_half_only_reads_from_the
     assert shell("drift", ".", *target(account)).code == 0
 
 
+@pytest.mark.parametrize("command", [("plan", "."), ("apply", ".", "--yes")], ids=" ".join)
+def test_who_takes_a_stream_over_in_the_same_run_is_not_said_to_be_refused(
+    shell: Shell, account: Account, command: tuple[str, ...]
+) -> None:
+    reads = "  LOGS: {external: {from: topology/%s}, consumers: {%s: {ack_policy: explicit}}}\n"
+    taker, reader = (f"reconciler: 1\ntopology: {name}\nstreams:\n" for name in ("taker", "reader"))
+    shell.write(f"{CHAT}  LOGS: {{subjects: [logs]}}\n", "chat.yaml")
+    shell.write(taker + reads % ("chat", "c"), "taker.yaml")
+    shell.write(reader + reads % ("chat", "r"), "reader.yaml")
+    assert shell("apply", ".", "--yes", *target(account)).code == 0
+    shell.write(CHAT + "forget: [stream/LOGS]\n", "chat.yaml")
+    shell.write(taker + "  LOGS: {subjects: [logs], consumers: {c: {ack_policy: explicit}}}\n", "taker.yaml")
+    shell.write(reader + reads % ("taker", "r"), "reader.yaml")
+    alone = shell("plan", "chat.yaml", *target(account))
+    assert (alone.code, "XX237" in alone.out) == (0, True), alone
+    together = shell(*command, *target(account))
+    assert (together.code, "XX237" in together.out) == (0, False), together
+    assert shell("plan", ".", "--exit-code", *target(account)).code == 0 or command[0] == "plan"
+
+
 def test_a_consumer_that_is_given_up_is_taken_before_it_gets_another_name(shell: Shell, account: Account) -> None:
     whole = shell.write(f"{LOGS}    consumers: {{old: {{ack_policy: explicit}}}}\n", "logs.yaml")
     assert shell("apply", whole, "--yes", *target(account)).code == 0

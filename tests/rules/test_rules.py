@@ -44,6 +44,7 @@ SETTINGS = (
     "cluster",
     "owner",
     "owner_source",
+    "owners_named",
     "raw",
     "source",
     "ledger_known",

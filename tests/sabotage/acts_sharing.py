@@ -103,9 +103,23 @@ ACTS = (
     Act(
         name="nobody learns that an owner has a new name",
         file="reconciler/kinds/across/used_streams.py",
-        before="by_use.setdefault(used, []).append(address)",
-        after="by_use.setdefault(used, [])",
+        before="by_use.setdefault((stream, owner), []).append(address)",
+        after="by_use.setdefault((stream, owner), [])",
         seen_by=(says("XX237"),),
+    ),
+    Act(
+        name="whoever takes a stream over in the same run is said to be refused",
+        file="reconciler/kinds/across/used_streams.py",
+        before="view.owners_named.get(owned.topology, owned.uses)",
+        after="owned.uses",
+        seen_by=(says("XX237"),),
+    ),
+    Act(
+        name="a plan does not know which owners the files of the same run name",
+        file="reconciler/cli/shared/each_topology.py",
+        before="unit = replace(unit, owners_named=owners_named(each))",
+        after="unit = replace(unit)",
+        seen_by=("tests/cli/test_several.py::test_who_takes_a_stream_over_in_the_same_run_is_not_said_to_be_refused",),
     ),
     Act(
         name="what others only have to know needs consent",

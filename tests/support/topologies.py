@@ -191,11 +191,12 @@ class Scene:
     ledger_known: bool = True
     source: str | None = None
     facts: Facts = field(default_factory=dict)
+    owners_named: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     registry: Registry = REGISTRY
 
     @property
     def options(self) -> RunOptions:
-        return RunOptions(today=TODAY, origin=Origin(repository=self.source))
+        return RunOptions(today=TODAY, origin=Origin(repository=self.source), owners_named=self.owners_named)
 
     def view(self, options: RunOptions | None = None) -> View:
         memory = Memory(records=self.ledger, is_known=self.ledger_known)

@@ -93,7 +93,7 @@ def apply_(
             is_alone = files is unit.paths and not selection.values.is_pattern
             apply_run = ApplyRun(manner if is_alone else together.manner_of(unit))
             unit_connection = connection.in_environment(unit.values, files)
-            unit_selection = replace(selection, values=unit.values)
+            unit_selection = replace(selection, values=unit.values, owners_named=unit.owners_named)
             code = await apply_run.plan_and_apply(
                 files, unit_connection.options(), unit_selection, lambda used: used.arguments(files, unit_connection)
             )
@@ -145,7 +145,7 @@ def _apply_in_stages(
     def reach(unit: Unit, files: Sequence[Path]) -> Reached:
         unit_connection = connection.in_environment(unit.values, files)
         return Reached(
-            options=unit_connection.options(), chosen=replace(selection, values=unit.values),
+            options=unit_connection.options(), chosen=replace(selection, values=unit.values, owners_named=unit.owners_named),
             arguments=lambda used: used.arguments(files, unit_connection),
         )  # fmt: skip
 

@@ -69,7 +69,10 @@ def plan_(
         async def plan_unit(unit: Unit, files: Sequence[Path]) -> Made:
             nonlocal chosen
             unit_connection = connection.in_environment(unit.values, files)
-            options, unit_selection = unit_connection.options(), replace(chosen, values=unit.values)
+            options, unit_selection = (
+                unit_connection.options(),
+                replace(chosen, values=unit.values, owners_named=unit.owners_named),
+            )
             async with open_plan(
                 files, options, unit_selection, lambda used: used.arguments(files, unit_connection)
             ) as (made, _js):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -53,6 +53,8 @@ class Selection:
     """Objects that the topologies planned before give up."""
     streams_left: tuple[tuple[str, Config | None], ...] = ()
     """What they write of the configuration of streams; None: they delete it."""
+    owners_named: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The owners of streams that the files of each other topology name."""
 
     @property
     def single_topology_options(self) -> tuple[SingleOption, ...]:
@@ -75,7 +77,7 @@ class Selection:
         allow = common.parse_consents([*self.allow])
         return RunOptions(
             only=self.only, exclude=self.exclude, allow=allow, take_over=self.take_over, given_up=self.given_up,
-            streams_left=self.streams_left, origin=came_from,
+            streams_left=self.streams_left, owners_named=self.owners_named, origin=came_from,
         )  # fmt: skip
 
     def after(self, plan: Plan) -> Selection:

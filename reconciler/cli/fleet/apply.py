@@ -117,7 +117,7 @@ class _Reach:
 
         target = self._targets[unit.name]
         return Reached(
-            options=target.options(), chosen=replace(self._selection, values=unit.values),
+            options=target.options(), chosen=replace(self._selection, values=unit.values, owners_named=unit.owners_named),
             arguments=lambda used: target_arguments(target, _selected_options(used)), deadline=target.deadline,
             late=with_target(late_diagnostic, target),
         )  # fmt: skip

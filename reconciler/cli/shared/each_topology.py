@@ -14,7 +14,7 @@ import typer
 from reconciler.cli.shared.reporting import document
 from reconciler.cli.shared.screen import Turns
 from reconciler.cli.shared.value_option import Values
-from reconciler.journeys.plan.files import Several
+from reconciler.journeys.plan.files import Several, owners_named
 from reconciler.journeys.stages.text import NOT_BEGUN, summary
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
@@ -48,6 +48,8 @@ class Unit:
     labels: Mapping[str, str] = field(default_factory=dict)
     place: Hashable = None
     """Where it is. Units at one place are worked on one after the other, because one may take what another gives up."""
+    owners_named: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The owners of streams that its files name, by topology; empty where they hold only one."""
 
 
 Work: TypeAlias = Callable[[Unit, Sequence[Path]], Awaitable[T]]
@@ -163,6 +165,7 @@ class UnitRun(Generic[T]):
             message = diagnostic.message.replace("this works", f"{option_given} works")
             raise CannotContinue(replace(diagnostic, message=message))
         topologies = [*several.readable(unit.name or None)]
+        unit = replace(unit, owners_named=owners_named(topologies))
         for number, topology in enumerate(topologies):
             if self.is_over or any(map(self._ends_unit, part.results[-1:])):
                 part.not_begun += [left.name for left in topologies[number:]]

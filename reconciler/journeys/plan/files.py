@@ -105,6 +105,15 @@ def in_order(each: Sequence[Loaded]) -> list[Loaded]:
     return ordered
 
 
+def owners_named(each: Sequence[Loaded]) -> dict[str, dict[str, str]]:
+    """Return the owners of streams that the files of each topology name."""
+    topologies = [loaded.topology for loaded in each if loaded.topology]
+    return {
+        topology.name: {one.address.name: one.owner for one in topology.resources if one.owner}
+        for topology in topologies
+    }
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Claims:
     """The addresses that one topology claims or gives up."""

@@ -201,7 +201,8 @@ def owner_changes(change: Change, view: View) -> Found:
     """A stream gets another owner, or none, and other topologies name the old one (`external: {from: topology/orders}`).
 
     It is taken over, its topology is renamed, or its topology gives it up. Nothing happens to the stream and to whoever
-    reads it. But the next plan of these topologies is refused until they name the new owner.
+    reads it. But the next plan of these topologies is refused until they name the new owner. Those of the same run whose
+    files name it already, or declare the stream themselves, are left out.
 
     Instead: tell them the new owner, so that they write it into their files.
     """
@@ -222,11 +223,14 @@ def owner_changes(change: Change, view: View) -> Found:
 
 @lru_cache(maxsize=4)
 def _readers_naming_owner(view: View) -> dict[tuple[str, str], list[Address]]:
-    """Readers of other topologies, by the stream and the owner that their files name."""
+    """Readers of other topologies, by the stream and the owner that their files name. The files of the same run say it
+    themselves; the ledger has what others were last applied with."""
     by_use: dict[tuple[str, str], list[Address]] = {}
     for address, owned in view.ledger.items():
-        for used in owned.uses.items() if owned.topology != view.topology else ():
-            by_use.setdefault(used, []).append(address)
+        names = view.owners_named.get(owned.topology, owned.uses)
+        for stream, owner in owned.uses.items() if owned.topology != view.topology else ():
+            if names.get(stream) == owner:
+                by_use.setdefault((stream, owner), []).append(address)
     return by_use
 
 
