@@ -117,7 +117,7 @@ ACTS = (
     Act(
         name="a plan does not know which owners the files of the same run name",
         file="reconciler/cli/shared/each_topology.py",
-        before="unit = replace(unit, owners_named=owners_named(each))",
+        before="unit = replace(unit, owners_named=owners_named(topologies))",
         after="unit = replace(unit)",
         seen_by=("tests/cli/test_several.py::test_who_takes_a_stream_over_in_the_same_run_is_not_said_to_be_refused",),
     ),

@@ -20,6 +20,7 @@ from reconciler.kinds.across.senders import (
 )
 from reconciler.kinds.across.subjects import captured
 from reconciler.kinds.afterwards.readers import consuming, copying
+from reconciler.kinds.afterwards.stored import StoredPart
 from reconciler.kinds.afterwards.streams import afterwards, live_streams
 from reconciler.kinds.fields.words import few, listed, some, verb, written_size
 from reconciler.kinds.losses.dependants import consumers, everybody, streams
@@ -191,7 +192,11 @@ def _readers_text(sender: Sender, name: str, view: View) -> Iterator[str]:
     """Who gets these messages now, and did not before."""
     met = _met_subjects(sender, name, view)
     is_renamed = bool((afterwards(view).streams[name].get("subject_transform") or {}).get("dest"))
-    readers = [one for one in (*consuming(name, view), *copying(name, view)) if is_renamed or one.wants_any(met)]
+    readers = [
+        one
+        for one in (*consuming(name, view), *copying(name, view))
+        if is_renamed or one.wants_any(map(StoredPart, met))
+    ]
     if readers:
         yield f"{few([one.label for one in readers], NAMED)} {verb(len(readers), 'get')} it as well"
 
