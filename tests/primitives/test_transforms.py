@@ -7,7 +7,13 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import strategies as st
 
-from reconciler.kinds.subjects.transforms import DestinationFunction, partition_call, problem, worst_problem
+from reconciler.kinds.subjects.transforms import (
+    DestinationFunction,
+    partition_call,
+    problem,
+    published_as,
+    worst_problem,
+)
 from reconciler.model.wire.version import Version
 from tests.primitives.compare import BATCH, PAIRS
 from tests.primitives.echo import Body, Server
@@ -82,3 +88,24 @@ def test_the_partition_function_at_the_start_is_found_whatever_its_spelling() ->
 
 def test_a_function_inside_a_longer_token_is_plain_text() -> None:
     assert partition_call("p-{{partition(3,1)}}.a") is None
+
+
+@pytest.mark.parametrize(
+    ("src", "dest", "stored", "published"),
+    [
+        ("a.*.*", "z.{{wildcard(2)}}.k.$1", "z.x.>", "a.*.x"),
+        ("a.*.*", "z.{{wildcard(2)}}.k.$1", "z.x.k.y", "a.y.x"),
+        ("a.*.*", "z.{{wildcard(2)}}.k.$1", ">", "a.*.*"),
+        ("a.*", "z.{{wildcard(1)}}", "a.x", None),
+        ("a.>", "z.>", "z.b.*", "a.b.*"),
+        ("a.>", "z.>", ">", "a.>"),
+        ("a.*.>", "z.{{wildcard(1)}}.>", "z.*.x", "a.*.x"),
+        ("", "z.>", "z.b", "b"),
+        ("a.*", "{{partition(3,1)}}.a.{{wildcard(1)}}", "0.a.x", "a.x"),
+        ("a.*", "{{partition(3,1)}}", "0", "a.*"),
+    ],
+)
+def test_what_is_stored_under_a_subject_was_published_under(
+    src: str, dest: str, stored: str, published: str | None
+) -> None:
+    assert published_as(stored, {"src": src, "dest": dest}) == published

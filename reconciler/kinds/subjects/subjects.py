@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from reconciler.model.resource import Config
 
@@ -71,6 +71,19 @@ def widest(subjects: Iterable[str]) -> list[str]:
     """The subjects without those that lie inside another, nothing twice."""
     once = list(dict.fromkeys(subjects))
     return [one for one in once if not any(one != wider and is_subset(one, wider) for wider in once)]
+
+
+def is_covered(subject: str, others: Sequence[str]) -> bool:
+    """Does everything that matches `subject` match one of the others? `a.*` and `a.*.>` are all of `a.>`. Literals never are
+    all of `*`."""
+    if any(is_subset(subject, one) for one in others):
+        return True
+    longest = max((one.count(".") for one in others), default=-1)
+    return (
+        subject.endswith(">")
+        and subject.count(".") < longest
+        and all(is_covered(subject[:-1] + one, others) for one in ("*", "*.>"))
+    )
 
 
 def collide(one: str, other: str) -> bool:

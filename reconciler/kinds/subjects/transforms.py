@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from reconciler.kinds.fields.known import V2_12, V2_15
-from reconciler.kinds.subjects.subjects import WHITE, collide, is_literal, is_subset, is_valid
+from reconciler.kinds.subjects.subjects import WHITE, collide, is_literal, is_subset, is_valid, meet
 from reconciler.model.resource import Json
 from reconciler.model.wire.version import Version
 
@@ -72,6 +72,28 @@ def transformed(subjects: Iterable[str], transform: Mapping[str, Json] | None) -
             yield outcome(transform["dest"])
         if not is_subset(subject, src):
             yield subject
+
+
+def published_as(subject: str, transform: Mapping[str, Json]) -> str | None:
+    """Everything that a transform stores under this subject, by the subjects under which it is published; None: nothing. What
+    other functions than `wildcard` make of a token does not narrow it, so the answer is rather too much."""
+    dest = transform["dest"].split(".")
+    if (met := meet(subject, outcome(transform["dest"]))) is None:
+        return None
+    given = met.split(".")
+    values = {number: value for token, value in zip(dest, given, strict=False) if (number := _wildcard_number(token))}
+    *tokens, last = (transform.get("src") or ">").split(".")
+    numbers = iter(range(1, len(tokens) + 2))
+    found = [values.get(next(numbers), one) if one == "*" else one for one in (*tokens, last)]
+    return ".".join([*found[:-1], *given[len(dest) - 1 :]] if last == ">" else found)
+
+
+def _wildcard_number(token: str) -> int | None:
+    """The number of the wildcard of `src` that this token repeats."""
+    if token[:1] == "$" and token[1:].isdigit():
+        return int(token[1:])
+    call = _parsed_call(token)
+    return int(call.args[0]) if call and call.name == "wildcard" and call.args[0].isdigit() else None
 
 
 class Problem(NamedTuple):
