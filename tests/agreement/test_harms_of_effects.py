@@ -17,6 +17,7 @@ from reconciler.server.wire.pipeline import NoAnswer, Silence
 from tests.agreement.harm import (
     Alone,
     as_text,
+    carried_out,
     change,
     change_consumer,
     count,
@@ -552,3 +553,83 @@ def test_a_plan_reads_how_many_messages_are_larger_than_the_new_limit(account: A
         ],
         [],
     ]
+
+
+async def stored_of(js: JetStream, stream: str, *subjects: str) -> tuple[int, int]:
+    """How many publishes are acknowledged, and how many of them stored."""
+    before = await count(js, stream)
+    acknowledged = [await send(js, subject) for subject in subjects].count(0)
+    return acknowledged, await count(js, stream) - before
+
+
+@shows("XX245")
+@on_every_version
+def test_what_no_consumer_of_an_interest_stream_wants_is_acknowledged_and_not_stored(account: Account) -> str:
+    async def work(js: JetStream) -> list[tuple[int, int]]:
+        await make_stream(js, "S", subjects=["s.>"], retention="interest")
+        await make_consumer(js, "S", "c", filter_subject="s.x.>")
+        seen = [await stored_of(js, "S", "s.x.1", "s.x.2")]
+        await change(js, "S", subject_transform={"src": "s.x.*", "dest": "z.{{wildcard(1)}}"})
+        seen.append(await stored_of(js, "S", "s.x.1", "s.x.2"))
+        await change(js, "S", subject_transform=None)
+        await change_consumer(js, "S", "c", filter_subject="s.x.1")
+        seen.append(await stored_of(js, "S", "s.x.1", "s.x.2"))
+        done(await js.write("CONSUMER.DELETE.S.c"))
+        return [*seen, await stored_of(js, "S", "s.x.1", "s.x.2")]
+
+    wanted, transformed, narrowed, gone = talk(account, work)
+    assert [wanted, transformed, narrowed, gone] == [(2, 2), (2, 0), (2, 1), (2, 0)]
+    return (
+        f"Of 2 acknowledged publishes that the only consumer wants, {wanted[1]} are stored. Under a transform that gives them "
+        f"subjects beside its filter, {transformed[1]} are; with a filter that matches one of them, {narrowed[1]}; without the "
+        f"consumer, {gone[1]}."
+    )
+
+
+@on_every_version
+def test_what_an_interest_stream_stores_is_as_foretold(account: Account, tmp_path: Path) -> None:
+    """Every subject that the plan names is not stored afterwards, and every other one is."""
+    live = """
+        streams:
+          S: {subjects: [s.>], retention: interest, consumers: {c: {ack_policy: explicit}}}
+          T: {subjects: [t.*], retention: interest, consumers: {c: {ack_policy: explicit, filter_subject: t.a}}}
+          U: {subjects: [u.*], retention: interest}
+          M: {mirror: {name: U}}
+    """
+    desired = """
+        streams:
+          S:
+            subjects: [s.>]
+            retention: interest
+            subject_transform: {src: s.*.*, dest: "z.{{wildcard(2)}}.{{wildcard(1)}}"}
+            consumers: {c: {ack_policy: explicit, filter_subjects: [z.a.>, s.x]}}
+          T: {subjects: [t.*, tt.*], retention: interest, consumers: {c: {ack_policy: explicit, filter_subject: t.a}}}
+          U: {subjects: [u.*], retention: interest}
+          M: {mirror: {name: U}}
+    """
+    published = {
+        "S": ("s.1.a", "s.1.b", "s.x", "s.y", "s.1.2.3"),
+        "T": ("t.a", "t.b", "tt.a"),
+    }
+
+    async def work(js: JetStream) -> tuple[list[str], dict[str, int]]:
+        await carried_out(js, tmp_path, live)
+        made = await plan(read(tmp_path, desired), js)
+        said = [verdict.message for one in made.plan.changes for verdict in one.verdicts if verdict.code == "XX245"]
+        said += [note.message for one in made.plan.changes for note in one.consequences if note.code == "XX245"]
+        await carried_out(js, tmp_path, desired, "XX245")
+        return said, {
+            subject: (await stored_of(js, stream, subject))[1]
+            for stream, subjects in published.items()
+            for subject in subjects
+        }
+
+    said, stored = talk(account, work)
+    assert said == [
+        "publishes on s.*.* outside s.*.a and on s.> outside s.x and s.*.* will be acknowledged and not stored: no consumer "
+        "of S wants them",
+        "publishes on tt.* will be acknowledged and not stored: no consumer of T wants them (XX245)",
+    ]
+    assert stored == {
+        "s.1.a": 1, "s.1.b": 0, "s.x": 1, "s.y": 0, "s.1.2.3": 0, "t.a": 1, "t.b": 0, "tt.a": 0,
+    }  # fmt: skip

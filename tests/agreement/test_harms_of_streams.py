@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from reconciler.report.words.values import counted
@@ -98,6 +100,50 @@ def test_interest_retention_drops_what_everybody_has_read(account: Account) -> s
     assert (published, left) == (3, 1)
     return (
         f"Of {published} messages, the {published - left} that the only consumer had acknowledged are deleted at once."
+    )
+
+
+@shows("ST302")
+@pytest.mark.parametrize("minor", MINORS)
+def test_what_a_consumer_without_acknowledgements_gets_last_stays_until_a_restart(pool: Pool, minor: str) -> str:
+    async def consume(js: JetStream, stream: str) -> int:
+        """The one that acknowledges comes first."""
+        await publish(js, stream, stream, stream)
+        for name in ("acks", "none"):
+            for _ in range(3):
+                message = await pull(js.pipeline.nc, stream, name)
+                assert message is not None
+                if name == "acks":
+                    await js.pipeline.request(message.reply, b"+ACK", within=5)
+        return await settled(js, stream)
+
+    async def settled(js: JetStream, stream: str) -> int:
+        """A server deletes what is acknowledged in its own time."""
+        while True:
+            before = await count(js, stream)
+            await asyncio.sleep(0.3)
+            if await count(js, stream) == before:
+                return before
+
+    async def work(js: JetStream) -> tuple[int, int]:
+        for stream, retention in (("T", "limits"), ("B", "interest")):
+            await make_stream(js, stream, subjects=[stream], retention=retention)
+            await make_consumer(js, stream, "acks")
+            await make_consumer(js, stream, "none", ack_policy="none")
+        await change(js, "T", retention="interest")
+        return await consume(js, "B"), await consume(js, "T")
+
+    async def later(js: JetStream) -> tuple[int, int]:
+        return await settled(js, "T"), await consume(js, "T")
+
+    with running(minor) as server:
+        born, turned = talk(Alone(server), work)
+        server.restart()
+        kept, then = talk(Alone(server), later)
+    assert (born, turned, kept, then) == (0, 3, 0, 0)
+    return (
+        f"Of 3 messages that an ack_policy: none consumer got last, {turned} stay after the change of retention; a stream that was "
+        f"created with interest keeps {born}. After a restart the stream holds {kept}, and it keeps {then} of 3 more."
     )
 
 

@@ -12,6 +12,7 @@ from reconciler.kinds.across.republishing import RULES as FLOWS
 from reconciler.kinds.across.stored_again import RULES as STORED_AGAIN
 from reconciler.kinds.across.stream_dependants import RULES as DEPENDANTS
 from reconciler.kinds.across.subjects import RULES as SUBJECTS
+from reconciler.kinds.across.unwanted_publishes import RULES as UNWANTED_PUBLISHES
 from reconciler.kinds.across.used_streams import RULES as USED_STREAMS
 from reconciler.kinds.copies.copied_and_deleted import RULES as DRAINED
 from reconciler.kinds.copies.copies_refused_at_restart import RULES as DOOMED_COPIES
@@ -33,6 +34,7 @@ RULES = (
     *LARGE_MESSAGES,
     *FEEDING,
     *DEPENDANTS,
+    *UNWANTED_PUBLISHES,
     *FLOWS,
     *STORED_AGAIN,
     *CAPACITY,

@@ -9,6 +9,7 @@ from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declar
 from reconciler.changes.view import View
 from reconciler.kinds.fields.texts import NAME
 from reconciler.kinds.losses.made_again import filled_at_once
+from reconciler.kinds.stream import interest
 from reconciler.kinds.stream.another_name import recipe
 from reconciler.kinds.stream.rules import EFFECTS, RULES, questions
 from reconciler.kinds.stream_config import advisories, calls
@@ -85,6 +86,7 @@ STREAM = Kind(
         *filled_at_once(change, view),
         *advisories.consequences(change, view),
         *EFFECTS.consequences(change, view),
+        *interest.consequences(change, view),
     ),
     unknown=lambda address, snapshot: snapshot.unknown_stream(address.name),
     rules=RULES,

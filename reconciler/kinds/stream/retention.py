@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from reconciler.changes.amount import Amount, exactly
@@ -16,12 +16,17 @@ from reconciler.kinds.losses.lagging import lagging, taking_in
 from reconciler.kinds.losses.unprocessed import (
     SOME,
     behind,
+    consumers_afterwards,
     taking,
     unread_consumers,
 )
+from reconciler.kinds.losses.unwanted import unwanted
 from reconciler.kinds.stream_config.origins import copies_afterwards
 from reconciler.model.resource import Json
 from reconciler.model.wire.version import Version
+
+NAMED = 3
+"""How many consumers are named; the others are counted."""
 
 EMPTIES = Version(2, 15)
 """From this version on, a stream that turns to interest retention without any consumer deletes everything it stores."""
@@ -42,12 +47,18 @@ def interest_retention(change: Change, view: View) -> Found:
     a restart of the server. From then on the stream keeps a message only until it is copied, and servers from 2.14 on
     also delete what was copied before.
 
+    Until it restarts, a server of any version does not delete a message when a consumer with `ack_policy: none` receives it. If that
+    consumer is the last to get a message, the message stays until a restart. So it is with consumers that existed before the
+    change and with later ones, whether they pull or are pushed to; a stream that was created with interest retention deletes
+    such messages at once.
+
     Instead: make sure a consumer still wants every message that must stay, or consent:
     `allow: [{code: ST302, to: interest, reason: …}]`.
     """
     if not turns_to_interest(change):
         return None
     going, words = _deleted_messages(change, view, over_limit.state_of(change)["messages"])
+    words += "".join(f". {one[0].upper()}{one[1:]}" for one in _afterwards_texts(change, view))
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path="retention",
@@ -63,6 +74,29 @@ def turns_to_interest(change: Change) -> bool:
     """The stream turns to interest retention while it holds messages."""
     turns = change.touches("retention") and change.becomes("retention") == "interest"
     return turns and over_limit.state_of(change).get("messages", 0) > 0
+
+
+def _afterwards_texts(change: Change, view: View) -> Iterator[str]:
+    """What becomes of new messages. If nobody reads the stream at all, that is said before."""
+    stream = change.address.name
+    is_read = consumers_afterwards(stream, view) or copies_afterwards(stream, view)
+    if is_read and (found := unwanted(stream, view)).lost:
+        yield found.text(found.lost, stream)
+    if text := kept_until_restart(change, view):
+        yield text
+
+
+def kept_until_restart(change: Change, view: View) -> str:
+    """The words for messages that a server deletes only at its next restart; empty if there are none."""
+    consumers = consumers_afterwards(change.address.name, view)
+    names = sorted(name for name, config in consumers.items() if (config.get("ack_policy") or "none") == "none")
+    if change.becomes("retention") != "interest" or not names:
+        return ""
+    called = listed([*names[:NAMED], *([some(len(names) - NAMED, "other")] if len(names) > NAMED else [])])
+    gets = verb(len(names), "get")
+    return (
+        f"until the server restarts, it keeps messages that {called} (ack_policy: none) {gets} last, after all others"
+    )
 
 
 def _deleted_messages(change: Change, view: View, messages: int) -> tuple[Amount, str]:

@@ -1,0 +1,147 @@
+"""What an interest stream no longer stores, and whose change brings that about: the stream's, a consumer's or a copy's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
+
+from reconciler.changes.change import Action, Change
+from reconciler.changes.rule import rule
+from reconciler.changes.verdict import Finding, Outcome, Reaction
+from reconciler.changes.view import View
+from reconciler.kinds.losses.dependants import consumers, streams
+from reconciler.kinds.losses.unwanted import Unstored, Unwanted, is_unused, readers_kept, unwanted
+from reconciler.kinds.stream.retention import turns_to_interest
+from reconciler.kinds.stream_config.origins import copies_now, origin_names
+from reconciler.kinds.subjects.filters import FILTERS, filters_of
+from reconciler.kinds.subjects.subjects import collide
+from reconciler.model.resource import Address
+
+SHAPES = ("retention", "subjects", "subject_transform", "sources", "mirror")
+
+
+class _Blame(NamedTuple):
+    stream: str
+    parts: list[Unstored]
+    unwanted: Unwanted
+
+
+@rule(
+    "XX245",
+    "publishes-not-stored",
+    on=(Action.UPDATE, Action.REPLACE, Action.DELETE),
+    needs=("live", "neighbours"),
+    reaction=Reaction.HARMS,
+)
+def publishes_not_stored(change: Change, view: View) -> Iterator[Finding]:
+    """An interest stream stores some subjects until now, and no consumer wants them once the plan is applied: a filter changes,
+    a consumer or a copy goes, or a transform gives messages another subject.
+
+    The server acknowledges such publishes, with a sequence, and stores nothing. Publishers notice nothing. It looks at the
+    subject after `subject_transform`. All existing consumers count: those of any topology, ephemeral ones, paused ones, and
+    push consumers to which nobody listens. A mirror or a source that copies the stream counts as a consumer of what it copies,
+    but messages that the server copies into an interest stream need a consumer as well.
+
+    Subjects that the stream takes for the first time, and new streams, only get a note in the plan. If retention becomes interest on a
+    stream with messages, ST302 says it. Filters are compared by subjects: the rule does not see that a transform with more
+    partitions gives messages to partitions which no consumer reads. Where the stream's own change brings it about, this needs
+    consent. A filter that is narrowed, or a reader that goes, says itself what it no longer wants: that is a warning.
+
+    Instead: declare a consumer that wants these messages, in the same plan.
+    """
+    blames = [_blames(stream, view).get(change.address) for stream in dict.fromkeys(_streams_read(change, view))]
+    for blame in filter(None, blames):
+        path, is_own = _path(change), view.stream_of(change.address) == blame.stream
+        yield Finding(
+            outcome=Outcome.NEEDS_CONSENT if is_own else Outcome.WARNS,
+            path=path,
+            to=change.becomes(path) if path and is_own else None,
+            message=blame.unwanted.text(blame.parts, blame.stream),
+            affects=streams([blame.stream], view),
+            fix=f"declare a consumer of {blame.stream} that wants them",
+        )
+
+
+def _path(change: Change) -> str:
+    """The field that brings it about."""
+    if change.action is Action.DELETE:
+        return ""
+    fields = FILTERS if change.address.kind == "consumer" else SHAPES
+    return next((one for one in fields if change.touches(one)), "")
+
+
+def _streams_read(change: Change, view: View) -> Iterator[str]:
+    """The streams of which this change may take a reader away: the one that it changes, reads or copies."""
+    own = view.stream_of(change.address)
+    if change.address.kind == "stream" or own is None:
+        yield change.address.stream
+    if own is not None:
+        yield from origin_names(view.snapshot.config_of(own))
+
+
+def _blames(stream: str, view: View) -> Mapping[Address, _Blame]:
+    """What this stream no longer stores, by the change that says so."""
+    known = _known(view)
+    if stream not in known:
+        known[stream] = _find_blames(stream, view)
+    return known[stream]
+
+
+@lru_cache(maxsize=4)
+def _known(_view: View) -> dict[str, Mapping[Address, _Blame]]:
+    """Each stream is looked at once per view, and only if it matters."""
+    return {}
+
+
+def _find_blames(stream: str, view: View) -> Mapping[Address, _Blame]:
+    own = view.changes.get(Address.of("stream", stream))
+    if stream not in view.snapshot.streams or not (found := unwanted(stream, view)).lost:
+        return {}
+    if own and own.touches("retention") and (turns_to_interest(own) or is_unused(own)):
+        return {}
+    by_address: dict[Address, _Blame] = {}
+    left = list(found.lost)
+    for address in dict.fromkeys(_suspects(stream, view)):
+        taken = [one for one in left if _brings_about(address, stream, one, view)]
+        if taken:
+            by_address[address] = _Blame(stream, taken, found)
+            left = [one for one in left if one not in taken]
+    return by_address
+
+
+def _suspects(stream: str, view: View) -> Iterator[Address]:
+    """The stream itself if it would be so whatever its readers become; then consumers, groups and copies."""
+    own = Address.of("stream", stream)
+    change = view.changes.get(own)
+    turns = change is not None and change.touches("retention")
+    if (
+        change
+        and change.action is Action.UPDATE
+        and change.touches(*SHAPES)
+        and (turns or readers_kept(stream, view).lost)
+    ):
+        yield own
+    for name in sorted(view.snapshot.consumers.get(stream, {})):
+        yield from consumers(stream, [name], view)
+    yield from streams(sorted(copies_now(stream, view)), view)
+    if change and change.action is Action.UPDATE:
+        yield own
+
+
+def _brings_about(address: Address, stream: str, part: Unstored, view: View) -> bool:
+    """Does this change take away somebody who wanted it?"""
+    change = view.changes.get(address)
+    if change is None or change.action not in (Action.UPDATE, Action.REPLACE, Action.DELETE):
+        return False
+    if address == Address.of("stream", stream):
+        return True
+    if address.kind == "consumer":
+        wanted = filters_of(change.live.config) if change.live else ()
+        goes = change.action is Action.DELETE or change.touches(*FILTERS)
+        return goes and any(collide(one, part.subject) for one in wanted)
+    goes = change.action is Action.DELETE or change.touches("sources", "mirror")
+    return goes and address.kind != "consumer"
+
+
+RULES = (publishes_not_stored,)

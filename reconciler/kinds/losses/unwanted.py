@@ -1,0 +1,242 @@
+"""Messages that an interest stream acknowledges and does not store: no consumer of it wants their subject, and nothing copies it.
+
+A server looks at the subject after `subject_transform`, and at the filters of all consumers that exist: durable and ephemeral
+ones, paused ones, push consumers to which nobody listens, and those through which it feeds mirrors and sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from reconciler.changes.change import Action, Change
+from reconciler.changes.view import View
+from reconciler.kinds.fields.known import V2_14
+from reconciler.kinds.fields.words import listed
+from reconciler.kinds.losses import dependants
+from reconciler.kinds.losses.unprocessed import consumers_afterwards, unread_consumers
+from reconciler.kinds.stream_config.origins import copies_afterwards, copies_now, fed_stream, given_subjects
+from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
+from reconciler.kinds.subjects.subjects import is_covered, meet, meets, widest
+from reconciler.kinds.subjects.transforms import published_as, transformed
+from reconciler.model.resource import Address, Config, Json
+
+NAMED = 3
+FEW = 100
+"""Among how many subjects it is worth while to look for those that lie inside another."""
+
+
+class Unstored(NamedTuple):
+    """A subject, except for what lies in others."""
+
+    subject: str
+    kept: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.subject} outside {_several(self.kept)}" if self.kept else self.subject
+
+
+def _several(names: Sequence[str], before: str = "") -> str:
+    """`a and b`; of many, only the first ones: `a, b, c and 4 more`."""
+    more = [f"{len(names) - NAMED:_} more"] if len(names) > NAMED else []
+    return listed([*(f"{before}{one}" for one in names[:NAMED]), *more])
+
+
+class Unwanted(NamedTuple):
+    """What an interest stream does not store once this plan is applied."""
+
+    lost: list[Unstored]
+    """What it stored before."""
+    new: list[Unstored]
+    """What it takes for the first time."""
+    words: str
+    """How to call messages: their subjects may be those after a transform."""
+    caveat: str
+    """Why it is not certain."""
+
+    def text(self, parts: Sequence[Unstored], stream: str) -> str:
+        """The fate of these parts, in a sentence."""
+        return (
+            f"{self.words.format(_several([str(one) for one in parts], 'on '))} not stored: no consumer of {stream} wants "
+            f"them{self.caveat}"
+        )
+
+
+NOTHING = Unwanted([], [], "", "")
+
+
+class _Zone(NamedTuple):
+    """Subjects that one transform changes, or those that it does not."""
+
+    within: str = ">"
+    outside: tuple[str, ...] = ()
+    transform: Mapping[str, Json] | None = None
+
+    def published(self, filters: Iterable[str]) -> list[str]:
+        """What is published that is stored under these."""
+        if self.transform is None:
+            return list(filters)
+        return [one for each in filters if (one := published_as(each, self.transform)) is not None]
+
+
+def unwanted(stream: str, view: View) -> Unwanted:
+    """Compare who wants what of the stream before and after this plan."""
+    before, after = view.snapshot.config_of(stream), config_afterwards(stream, view)
+    if after is None or after.get("retention") != "interest" or after.get("sealed"):
+        return NOTHING
+    kept = before.get("retention") != "interest"
+    wanted = EVERYTHING if kept else tuple(_wanted_now(stream, view))
+    wanted_then = tuple(_wanted_afterwards(stream, view))
+    if before is after and set(wanted) <= set(wanted_then):
+        return NOTHING
+    return _compared(stream, (before, wanted), (after, wanted_then), view)
+
+
+def config_afterwards(stream: str, view: View) -> Config | None:
+    """The configuration of a stream once this plan is applied; None: it does not exist then."""
+    change = view.changes.get(Address.of("stream", stream))
+    if change and change.action in (Action.DELETE, Action.ABSENT):
+        return None
+    if change and change.action.writes and change.desired and not change.desired.external:
+        return change.desired.config
+    return view.snapshot.config_of(stream) or None
+
+
+def readers_kept(stream: str, view: View) -> Unwanted:
+    """The same if only the stream itself changed, and everybody wanted what they want now."""
+    before, after = view.snapshot.config_of(stream), config_afterwards(stream, view)
+    if after is None or before.get("retention") != "interest":
+        return NOTHING
+    wanted = (*_wanted_now(stream, view), *_wanted_afterwards(stream, view))
+    return _compared(stream, (before, wanted), (after, wanted), view)
+
+
+def _compared(
+    stream: str, now: tuple[Config, Sequence[str]], then: tuple[Config, Sequence[str]], view: View
+) -> Unwanted:
+    (before, wanted_before), (after, wanted_after) = now, then
+    transforms = [_transform_of(one) for one in (before, after)]
+    taken = [_taken(stream, one, is_whole=not any(transforms)) if one else [] for one in (before, after)]
+    words = "publishes {} will be acknowledged and"
+    if transforms[0] == transforms[1] and transforms[0]:
+        taken = [[*transformed(one, transforms[0])] for one in taken]
+        words, transforms = "publishes that subject_transform puts {} will be acknowledged and", [None, None]
+    elif not after.get("subjects") and _copied(after):
+        words = "copied messages {} are"
+    if transforms == [None, None]:  # what somebody wants before and afterwards is stored all the time
+        left = set(wanted_after)
+        wanted_before = [one for one in wanted_before if one not in left]
+    lost = [
+        part
+        for old in _zones(transforms[0])
+        for new in _zones(transforms[1])
+        for part in _rest(
+            meets(meets(meets(*taken), meets([old.within], [new.within])), old.published(wanted_before)),
+            (*new.published(wanted_after), *old.outside, *new.outside),
+        )
+    ]
+    wanted = (*wanted_after, *_read_by_groups("static_group", stream, view))
+    added = [
+        part
+        for new in _zones(transforms[1])
+        for part in _rest(meets(taken[1], [new.within]), (*taken[0], *new.published(wanted), *new.outside))
+    ]
+    return Unwanted(lost, added, words, _unless_unread(stream, view) if lost or added else "")
+
+
+def _rest(subjects: Sequence[str], kept: Sequence[str]) -> Iterator[Unstored]:
+    """The subjects without those that are kept."""
+    for one in subjects:
+        if not is_covered(one, kept):
+            inside = dict.fromkeys(both for other in kept if (both := meet(one, other)))
+            yield Unstored(one, tuple(widest(inside) if len(inside) <= FEW else inside))
+
+
+def _zones(transform: Mapping[str, Json] | None) -> list[_Zone]:
+    if transform is None:
+        return [_Zone()]
+    src = transform.get("src") or ">"
+    return [_Zone(src, (), transform), *([_Zone(outside=(src,))] if src != ">" else [])]
+
+
+def _transform_of(config: Config) -> Mapping[str, Json] | None:
+    transform = config.get("subject_transform")
+    return transform if transform and transform.get("dest") else None
+
+
+def _copied(config: Config) -> list[Config]:
+    return [one for one in (config.get("mirror"), *(config.get("sources") or ())) if one]
+
+
+def _taken(stream: str, config: Config, *, is_whole: bool) -> list[str]:
+    """What is published to it, and what it copies unless a transform hides under which subjects."""
+    copied = _copied(config)
+    own = list(config.get("subjects") or (() if copied else (stream,)))
+    return [*own, *(subject for one in copied for subject in given_subjects(one))] if is_whole else own
+
+
+def _wanted_now(stream: str, view: View) -> Iterator[str]:
+    for info in view.snapshot.consumers.get(stream, {}).values():
+        yield from filters_of(info["config"])
+    for subjects in copies_now(stream, view).values():
+        yield from subjects
+    yield from _wanted_elsewhere(stream, view)
+
+
+def _wanted_afterwards(stream: str, view: View) -> Iterator[str]:
+    gone = {change.origin.name for change in view.children(stream, "consumer") if change.origin}
+    for name, config in consumers_afterwards(stream, view).items():
+        if name not in gone and not _goes_with_its_group(stream, name, view):
+            yield from filters_of(config)
+    for subjects in copies_afterwards(stream, view).values():
+        yield from subjects
+    yield from _read_by_groups("elastic_group", stream, view)
+    yield from _wanted_elsewhere(stream, view)
+
+
+def _read_by_groups(kind: str, stream: str, view: View) -> Iterator[str]:
+    """What declared groups read. A queue begins to copy at once, and members of a static group when they start."""
+    for address in _declared_groups(view).get(stream, ()):
+        if address.kind == kind:
+            reads = view.kinds[kind].reads(address, view.desired[address].config)
+            yield from (subject for one in reads if one.stream == stream for subject in one.subjects)
+
+
+@lru_cache(maxsize=4)
+def _declared_groups(view: View) -> Mapping[str, Sequence[Address]]:
+    """Groups by their streams; computed once per view."""
+    by_stream: dict[str, list[Address]] = {}
+    for address in view.desired:
+        if address.kind in ("static_group", "elastic_group"):
+            by_stream.setdefault(address.stream, []).append(address)
+    return by_stream
+
+
+def _goes_with_its_group(stream: str, name: str, view: View) -> bool:
+    """The consumer of a member of a static group that this plan deletes."""
+    return any(
+        (change := view.changes.get(one)) is not None and change.action is Action.DELETE
+        for one in dependants.consumers(stream, [name], view)
+        if one.kind == "static_group"
+    )
+
+
+def _wanted_elsewhere(stream: str, view: View) -> Iterator[str]:
+    """What streams of other accounts copy, as far as the server lists the consumers that feed them."""
+    for name, info in view.snapshot.copiers.get(stream, {}).items():
+        if (fed_stream(info) or name) not in view.snapshot.streams:
+            yield from filters_of(info["config"])
+
+
+def _unless_unread(stream: str, view: View) -> str:
+    """Before 2.14 no server lists the consumers that feed streams of other accounts, but it counts them."""
+    known = len(view.snapshot.consumers.get(stream, {})) + len(copies_now(stream, view))
+    is_hidden = view.target.version < V2_14 and view.snapshot.state_of(stream).get("consumer_count", 0) > known
+    return ", unless one does that the plan could not read" if is_hidden or unread_consumers(stream, view) else ""
+
+
+def is_unused(change: Change) -> bool:
+    """Nothing was ever published to the live stream."""
+    state = change.info.get("state") or {}
+    return not state.get("messages") and not state.get("last_seq")
