@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
+from nats.aio.subscription import Subscription
 
 from reconciler.report.words.values import counted
 from reconciler.server.wire.api import JetStream
@@ -15,6 +19,23 @@ from tests.support.binaries import MINORS
 from tests.support.jetstream import done, make_consumer, make_stream, talk
 from tests.support.servers import running
 from tests.support.versions import on_every_version
+
+
+async def answer(js: JetStream, subject: str, data: bytes = b"x", /, **headers: str) -> int:
+    """The sequence of what is published, or its err_code below zero."""
+    said = json.loads((await js.pipeline.nc.request(subject, data, timeout=20, headers=headers or None)).data)
+    return -int(said["error"]["err_code"]) if "error" in said else int(said["seq"])
+
+
+async def fired_by(inbox: Subscription) -> str:
+    """The subject of the schedule that sent the next message."""
+    return str(((await inbox.next_msg(timeout=30)).headers or {})["Nats-Scheduler"])
+
+
+async def counted_up(js: JetStream, counter: str, by: str) -> int:
+    """Where the counter stands then."""
+    said = await js.pipeline.nc.request(counter, b"", timeout=20, headers={"Nats-Incr": by})
+    return int(json.loads(said.data)["val"])
 
 
 @shows("ST107")
@@ -59,6 +80,75 @@ def test_a_lower_limit_removes_messages(account: Account, limit: dict[str, int])
     published, left = talk(account, work)
     assert (published, left) == (4, 1)
     return f"{as_text(limit)}: of {counted(published, 'message')} on one subject, {published - left} are deleted."
+
+
+@shows("ST301")
+@pytest.mark.parametrize("minor", [minor for minor in MINORS if minor != "2.11"])
+def test_a_schedule_that_is_due_later_than_its_age_is_never_sent(pool: Pool, minor: str) -> str:
+    """`never` outlasts max_age, and shows that the others would have been sent by then."""
+
+    async def work(js: JetStream) -> tuple[list[str], int]:
+        await make_stream(js, "S", subjects=["s.*", "t.*"], allow_msg_schedules=True, allow_msg_ttl=True)
+        due = datetime.now(UTC) + timedelta(seconds=4)
+        for number, lasting in enumerate(({}, {}, {"Nats-TTL": "never"})):
+            headers = {
+                "Nats-Schedule": f"@at {due:%Y-%m-%dT%H:%M:%SZ}",
+                "Nats-Schedule-Target": f"t.{number}",
+                **lasting,
+            }
+            assert await answer(js, f"s.{number}", **headers) == number + 1
+        await change(js, "S", max_age=1_500_000_000, duplicate_window=1_500_000_000)
+        inbox = await js.pipeline.nc.subscribe("fired")
+        await make_consumer(js, "S", "c", filter_subject="t.*", deliver_subject="fired", ack_policy="none")
+        sent = [await fired_by(inbox)]
+        return sent, done(await js.read("STREAM.INFO.S"))["state"]["last_seq"]
+
+    sent, last = talk(pool.account(minor), work)
+    assert (sent, last) == (["s.2"], 4)
+    return "Of 3 schedules that are due after max_age, only the one with Nats-TTL: never is sent."
+
+
+@shows("ST301")
+@pytest.mark.parametrize("limit", [{"max_msgs": 2}, {"max_bytes": 80}, {"max_age": 100_000_000}])
+@pytest.mark.parametrize("minor", [minor for minor in MINORS if minor != "2.11"])
+def test_a_counter_whose_last_message_goes_starts_again(pool: Pool, minor: str, limit: dict[str, int]) -> str:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await make_stream(js, "S", subjects=["s.*"], allow_msg_counter=True)
+        for number in range(3):
+            before = await counted_up(js, f"s.{number}", "+20")
+        window = {"duplicate_window": limit["max_age"]} if "max_age" in limit else {}
+        await change(js, "S", **limit, **window)
+        await asyncio.sleep(0.5)  # longer than max_age
+        return before, await counted_up(js, "s.0", "+1")
+
+    before, after = talk(pool.account(minor), work)
+    assert (before, after) == (20, 1)
+    return f"{next(iter(limit))} deletes the last message of a counter that stood at {before}: +1 makes it {after}."
+
+
+@pytest.mark.parametrize("minor", [minor for minor in MINORS if minor != "2.11"])
+def test_a_limit_for_each_subject_ends_no_counter_and_no_schedule(pool: Pool, minor: str) -> None:
+    """This is why ST301 says nothing of them there: what comes on the subject of a schedule has ended it before."""
+
+    async def work(js: JetStream) -> tuple[int, int, Any]:
+        await make_stream(js, "C", subjects=["c"], allow_msg_counter=True)
+        await make_stream(js, "S", subjects=["s.*", "t.*"], allow_msg_schedules=True)
+        for _ in range(3):
+            await counted_up(js, "c", "+20")
+        due = datetime.now(UTC) + timedelta(seconds=2)
+        for number in range(2):
+            headers = {"Nats-Schedule": f"@at {due:%Y-%m-%dT%H:%M:%SZ}", "Nats-Schedule-Target": f"t.{number}"}
+            await answer(js, f"s.{number}", **headers)
+        await publish(js, "s.1")
+        inbox = await js.pipeline.nc.subscribe("fired")
+        await make_consumer(js, "S", "c", filter_subject="t.*", deliver_subject="fired", ack_policy="none")
+        await change(js, "C", max_msgs_per_subject=1)
+        sent = await fired_by(inbox)
+        with pytest.raises(TimeoutError):
+            await inbox.next_msg(timeout=1)
+        return await counted_up(js, "c", "+1"), await count(js, "C"), sent
+
+    assert talk(pool.account(minor), work) == (61, 1, "s.0")
 
 
 @shows("ST557")

@@ -360,6 +360,58 @@ def test_a_limit_of_a_stream_that_was_used_is_a_note(tmp_path: Path) -> None:
     ]
 
 
+AGED = "from then on the server deletes messages when they are 1h old"
+FULL = "each publish deletes the oldest messages"
+
+
+@pytest.mark.parametrize(
+    ("flag", "limit", "said"),
+    [
+        ("allow_msg_schedules", "max_age: 1h", f"{AGED}; schedules that are due later are never sent"),
+        ("allow_msg_counter", "max_age: 1h", f"{AGED}; counters that nobody changes for so long start again at 0"),
+        (
+            "allow_msg_schedules",
+            "max_msgs: 9",
+            f"once 9 messages are stored, {FULL}; schedules among them are never sent",
+        ),
+        (
+            "allow_msg_counter",
+            "max_bytes: 9KiB",
+            f"once 9KiB are stored, {FULL}; counters whose last message goes start again at 0",
+        ),
+        (
+            "allow_msg_counter",
+            "max_msgs_per_subject: 9",
+            "once a subject holds 9 messages, each publish there deletes its oldest message",
+        ),
+    ],
+)
+def test_a_limit_to_come_says_what_becomes_of_schedules_and_counters(
+    tmp_path: Path, flag: str, limit: str, said: str
+) -> None:
+    live, raw = f"streams: {{S: {{subjects: [s.*], {flag}: true}}}}", {"streams": {"S": {"state": {"last_seq": 7}}}}
+    (change,) = scene(tmp_path, live.replace("true", f"true, {limit}"), live, raw=raw).plan().changes
+    assert [one.message for one in change.consequences] == [f"{said} (ST301)"]
+    assert [one.code for one in change.verdicts] == []
+
+
+@pytest.mark.parametrize("flag", ["allow_msg_schedules", "allow_msg_counter"])
+def test_a_limit_for_each_subject_takes_no_schedule_and_no_total(tmp_path: Path, flag: str) -> None:
+    live = f"streams: {{S: {{subjects: [s.*], {flag}: true}}}}"
+    raw = {"streams": {"S": {"state": {"messages": 30, "num_subjects": 3}}}}
+    (change,) = scene(tmp_path, live.replace("true", "true, max_msgs_per_subject: 1"), live, raw=raw).plan().changes
+    (verdict,) = change.verdicts
+    assert verdict.message.endswith("how many each subject holds was not counted")
+
+
+def test_schedules_that_a_shorter_life_ends_are_not_said_twice(tmp_path: Path) -> None:
+    live = "streams: {S: {subjects: [s.*], allow_msg_schedules: true}}"
+    raw = {"streams": {"S": {"state": {"messages": 7, "last_seq": 7}}}}
+    (change,) = scene(tmp_path, live.replace("true", "true, max_age: 1h"), live, raw=raw).plan().changes
+    assert [one.code for one in change.verdicts] == ["ST301"]
+    assert not any("ST301" in one.message for one in change.consequences)
+
+
 def test_mirrors_leave_direct_gets_to_nobody_where_their_origin_answers_none_either(tmp_path: Path) -> None:
     live = "streams: {O: {subjects: [o], allow_direct: true}, M: {mirror: {name: O}}, P: {mirror: {name: O}}}"
     state = {name: {"state": {"messages": 3}} for name in "OMP"}

@@ -2271,6 +2271,48 @@ QUANTITIES = (
         after="yield entry.address, replace(change, former=owned)",
         seen_by=("tests/quantities/test_another_name.py",),
     ),
+    Act(
+        name="a shorter life ends schedules and counters without consent where nothing is that old yet",
+        file="reconciler/kinds/losses/lowered_limits.py",
+        before="    if most.most and is_lowered(change, path):",
+        after="    if most.most < 0 and is_lowered(change, path):",
+        seen_by=(says("ST301"),),
+    ),
+    Act(
+        name="counters are not said to start again where a limit deletes their last message",
+        file="reconciler/kinds/losses/schedules_and_counters.py",
+        before='COUNTERS):\n        yield "Counters',
+        after='COUNTERS) and not change:\n        yield "Counters',
+        seen_by=(says("ST301"),),
+    ),
+    Act(
+        name="schedules are not said to be lost with the oldest messages",
+        file="reconciler/kinds/losses/schedules_and_counters.py",
+        before='SCHEDULES):\n        yield "Schedules',
+        after='SCHEDULES) and not change:\n        yield "Schedules',
+        seen_by=(says("ST301"),),
+    ),
+    Act(
+        name="a limit for each subject is said to take the totals of counters",
+        file="reconciler/kinds/losses/schedules_and_counters.py",
+        before='return "" if limit == "max_msgs_per_subject" else',
+        after='return "" if not limit else',
+        seen_by=("tests/kinds/test_effects.py::test_a_limit_for_each_subject_takes_no_schedule_and_no_total",),
+    ),
+    Act(
+        name="schedules that will be pushed out one day are not mentioned",
+        file="reconciler/kinds/losses/schedules_and_counters.py",
+        before="if change.becomes(SCHEDULES) or _is_on(change, SCHEDULES):",
+        after="if change.becomes(SCHEDULES) and not _is_on(change, SCHEDULES):",
+        seen_by=("tests/kinds/test_effects.py::test_a_limit_to_come_says_what_becomes_of_schedules_and_counters",),
+    ),
+    Act(
+        name="a stream with schedules or counters is removed without a word about them",
+        file="reconciler/kinds/stream/deletion.py",
+        before="{late.words}{deletion_text(change)}",
+        after="{late.words}",
+        seen_by=(says("ST310"),),
+    ),
 )
 
 ACTS = (*RULES, *CONSENT, *QUANTITIES)

@@ -14,7 +14,7 @@ from reconciler.kinds.fields.field_effects import value_after
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.times import ZERO, between
 from reconciler.kinds.fields.words import amount, average, listed, size, some, verb, written_size
-from reconciler.kinds.losses import lowered_limits, over_limit, unprocessed
+from reconciler.kinds.losses import lowered_limits, over_limit, schedules_and_counters, unprocessed
 from reconciler.kinds.losses.dependants import everybody
 from reconciler.kinds.losses.over_limit import (
     FEW_BYTES,
@@ -422,12 +422,13 @@ def limits_to_come(moved: MovedField) -> Iterable[Finding]:
         return  # nobody has used it yet
     if not is_lowered(change, path) or over_limit.LOSSES[moved.field](change, path, moved.view):
         return
-    most = over_limit.becomes(change, path)
+    most, also = over_limit.becomes(change, path), schedules_and_counters.note_text(change, moved.field)
     if moved.field in REFUSING:
         if not over_limit.keeps_old(change):
             _, limited = _limit_in_words(moved.field, most)
-            yield note(f"once {limited} {verb(most, 'are')} stored, each publish deletes the oldest messages")
+            yield note(f"once {limited} {verb(most, 'are')} stored, each publish deletes the oldest messages{also}")
     elif moved.field == "max_age":
-        yield note(f"from then on the server deletes messages when they are {show_duration(most)} old")
+        if not schedules_and_counters.aging(change):  # else the rule says it, and asks
+            yield note(f"from then on the server deletes messages when they are {show_duration(most)} old{also}")
     elif not change.becomes("discard_new_per_subject"):
         yield note(f"once a subject holds {some(most, 'message')}, each publish there deletes its oldest message")

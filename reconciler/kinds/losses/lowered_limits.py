@@ -13,12 +13,13 @@ from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.fields.words import amount, consent_to
-from reconciler.kinds.losses import dependants, over_limit, unprocessed
+from reconciler.kinds.losses import dependants, over_limit, schedules_and_counters, unprocessed
 from reconciler.kinds.losses.over_limit import Loss, OwnName, as_named, is_lowered
 from reconciler.kinds.losses.shrinking import altogether
 from reconciler.kinds.losses.unprocessed import Unread
 from reconciler.model.fields import Unit
 from reconciler.model.resource import Address
+from reconciler.model.units import show_duration
 from reconciler.model.wire.questions import Question
 
 
@@ -28,6 +29,10 @@ def limit_lowered(family: str, own: OwnName = as_named, counts: unprocessed.Coun
 
     def judge(change: Change, view: View) -> Found:
         """A limit is lowered below what is stored: the server deletes the surplus at once, even if somebody still wants it.
+
+        On streams with `allow_msg_schedules` or `allow_msg_counter`, `max_msgs`, `max_bytes` and `max_age` also delete
+        schedules that are not due yet, and the last message of a counter, which then starts again at 0. A shorter `max_age` needs consent
+        there even if nothing is that old yet. Schedules with `Nats-TTL: never` outlast `max_age`.
 
         So it does with `allow_msg_ttl` on a stream that copies: messages whose `Nats-TTL` has ended go.
 
@@ -57,6 +62,8 @@ def limit_lowered(family: str, own: OwnName = as_named, counts: unprocessed.Coun
                 affects=loss.affects,
                 fix=f"consent here if that is meant: {consent_to(f'{family}301', to, _unit_of(change, path))}",
             )
+        if own("max_age") not in lost.each:
+            yield from _aging_findings(change, view, family, own)
 
     harms = rule(f"{family}301", "limit-lowered", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS)
     return harms(judge)
@@ -79,6 +86,23 @@ def _expired_copies(change: Change, view: View, code: str) -> Iterator[Finding]:
         )
 
 
+def _aging_findings(change: Change, view: View, family: str, own: OwnName) -> Iterator[Finding]:
+    """A shorter `max_age` that deletes nothing yet, of a stream whose schedules and counters it deletes one day."""
+    path, most = own("max_age"), Amount(0, schedules_and_counters.aging(change))
+    if most.most and is_lowered(change, path):
+        to, unit = over_limit.becomes(change, path), _unit_of(change, path)
+        yield Finding(
+            outcome=Outcome.NEEDS_CONSENT,
+            path=path,
+            to=to,
+            message=f"from then on the server deletes messages when they are {show_duration(to)} old"
+            f"{schedules_and_counters.limit_text(change, 'max_age', path)}",
+            quantities={"messages": most},
+            affects=dependants.everybody(over_limit.stream_of(change), view),
+            fix=f"consent here if that is meant: {consent_to(f'{family}301', to, unit)}",
+        )
+
+
 class DescribedLoss(NamedTuple):
     """What a limit deletes, who has not processed it, and the quantities that an `upto` may bound: of messages, what
     all limits delete together."""
@@ -96,13 +120,17 @@ class LimitLosses:
     ) -> None:
         self.each = over_limit.limit_losses(change, view, own)
         self._change, self._view, self._counts = change, view, counts
+        self._limits = {own(limit): limit for limit in over_limit.LOSSES}
 
     def told(self, path: str) -> DescribedLoss:
         """What is to be said of one of them."""
         altogether_lost = altogether([*self.each.values()], over_limit.state_of(self._change))
         late, others = self._unread(altogether_lost), [other for other in self.each if other != path]
         return DescribedLoss(
-            self.each[path].words + _others_text(others, altogether_lost) + late.words,
+            self.each[path].words
+            + _others_text(others, altogether_lost)
+            + late.words
+            + schedules_and_counters.limit_text(self._change, self._limits[path], path),
             _lost_quantities(altogether_lost, late),
             late.affects,
         )

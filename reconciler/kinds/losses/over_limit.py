@@ -70,9 +70,19 @@ def state_of(change: Change) -> State:
     return state
 
 
+def raw_config(change: Change) -> Mapping[str, Json]:
+    """The live stream's configuration as the server says it; empty if nothing is live."""
+    return (change.live.state.get("config") or {}) if change.live else {}
+
+
+def may_outlast_age(change: Change) -> bool:
+    """Messages may carry a time to live of their own, and so `never`."""
+    return bool(raw_config(change).get("allow_msg_ttl"))
+
+
 def stream_of(change: Change) -> str:
     """Name of the live stream behind a change of any kind; empty if nothing is live."""
-    return str((change.live.state.get("config") or {}).get("name", change.address.name)) if change.live else ""
+    return str(raw_config(change).get("name", change.address.name)) if change.live else ""
 
 
 def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Question]:
@@ -180,7 +190,7 @@ def too_old(change: Change, path: str, view: View) -> Loss | None:
 def _without_lasting(going: Going, change: Change) -> tuple[Going, str]:
     """What goes of these where messages may carry a time of their own, and the words for what stays. Only `never`
     outlasts max_age, and only headers tell which messages say so."""
-    if not (change.live and (change.live.state.get("config") or {}).get("allow_msg_ttl")):
+    if not may_outlast_age(change):
         return going, ""
     first, end = state_of(change).get("first_seq", 1), going.before.most if going.before else None
     lasting = Going(messages=Amount(0, going.messages.most), before=None if end is None else Amount(first, end))
@@ -290,8 +300,7 @@ def _number_by_average(surplus: int, change: Change) -> tuple[Amount, int]:
 
 def smallest_message(change: Change) -> int:
     """Bytes that the live stream's storage counts for a message without content: 17 in memory, 31 in a file."""
-    config: Mapping[str, Json] = change.live.state.get("config") or {} if change.live else {}
-    return SMALLEST.get(str(config.get("storage")), 31)
+    return SMALLEST.get(str(raw_config(change).get("storage")), 31)
 
 
 def too_many_per_subject(change: Change, path: str, view: View) -> Loss | None:
@@ -370,13 +379,12 @@ def average_number(weighing: int, change: Change) -> int:
 
 def keeps_old(change: Change) -> bool:
     """With discard new the server keeps what is stored and refuses new messages. Buckets never show their discard."""
-    raw = change.live.state.get("config", {}) if change.live else {}
-    return bool((change.becomes("discard") if change.touches("discard") else raw.get("discard")) == "new")
+    live = raw_config(change).get("discard")
+    return bool((change.becomes("discard") if change.touches("discard") else live) == "new")
 
 
 def _stops_refusing(change: Change) -> bool:
-    raw = change.live.state.get("config", {}) if change.live else {}
-    return raw.get("discard") == "new" and not keeps_old(change)
+    return raw_config(change).get("discard") == "new" and not keeps_old(change)
 
 
 def _oldest_age(change: Change) -> int | None:

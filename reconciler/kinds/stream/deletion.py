@@ -13,6 +13,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.fields.words import few, size, some
 from reconciler.kinds.group_records.group_record import durables
 from reconciler.kinds.losses import dependants, over_limit
+from reconciler.kinds.losses.schedules_and_counters import deletion_text
 from reconciler.kinds.losses.uncaptured import takeover_text
 from reconciler.kinds.losses.unprocessed import (
     Going,
@@ -30,6 +31,8 @@ def stream_deletion(change: Change, view: View) -> Iterator[Finding]:
     `removed:` is the consent to the deletion; this verdict says what it costs. Consumers that the files do not remove
     need a consent of their own. Consumers of another topology are refused: that topology must remove or forget them
     first. No consent covers consumers that were applied with `protect: true`, or consumers that could not be read.
+
+    Stored message schedules are never sent, and counters start again at 0 wherever they are counted next.
 
     If another stream takes over its subjects, no stream stores them for a moment. If apply is interrupted at that
     point, no stream stores them until the next apply.
@@ -112,7 +115,7 @@ def _lost_messages(change: Change, view: View) -> Iterator[Finding]:
             outcome=Outcome.WARNS,
             quantities={"messages": messages, "bytes": state.get("bytes", 0)}
             | ({"unprocessed": late.furthest} if late.furthest.most else {}),
-            message=f"this deletes {some(messages, 'message')} ({size(state.get('bytes', 0))}){late.words}",
+            message=f"this deletes {some(messages, 'message')} ({size(state.get('bytes', 0))}){late.words}{deletion_text(change)}",
         )
 
 
