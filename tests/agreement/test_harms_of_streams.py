@@ -13,7 +13,7 @@ from nats.aio.subscription import Subscription
 from reconciler.report.words.values import counted
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import NoAnswer, Silence
-from tests.agreement.harm import Alone, as_text, change, count, is_there, publish, pull, refused, shows
+from tests.agreement.harm import Alone, as_text, change, count, is_there, publish, pull, reaches, refused, shows
 from tests.support.accounts import Account, Pool
 from tests.support.binaries import MINORS
 from tests.support.jetstream import done, make_consumer, make_stream, talk
@@ -249,6 +249,47 @@ def test_nobody_answers_publishers_of_a_removed_subject(account: Account) -> str
     said = talk(account, work)
     assert isinstance(said, NoAnswer) and said.why is Silence.NO_RESPONDERS
     return f"A publish to the removed subject is stored nowhere: {said.why}."
+
+
+@shows("ST303")
+@on_every_version
+def test_message_ids_do_not_move_with_their_subject(account: Account) -> str:
+    async def work(js: JetStream) -> tuple[int, int, int]:
+        await make_stream(js, "OLD", subjects=["s", "t"])
+        await answer(js, "t", **{"Nats-Msg-Id": "one"})
+        again = await answer(js, "t", **{"Nats-Msg-Id": "one"})
+        await change(js, "OLD", subjects=["s"])
+        await make_stream(js, "NEW", subjects=["t"])
+        await answer(js, "t", **{"Nats-Msg-Id": "one"})
+        return again, await count(js, "NEW"), await answer(js, "t", **{"Nats-Expected-Stream": "OLD"})
+
+    again, stored, refusal = talk(account, work)
+    assert (again, stored, refusal) == (1, 1, -10060)
+    return (
+        "A message sent again with the same Nats-Msg-Id is stored again in the stream that takes its subject; a publish with "
+        f"Nats-Expected-Stream: OLD is refused (err_code {-refusal})."
+    )
+
+
+@shows("ST206")
+@pytest.mark.parametrize("minor", [minor for minor in MINORS if minor != "2.11"])
+def test_a_promoted_mirror_knows_no_message_ids(pool: Pool, minor: str) -> str:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await make_stream(js, "O", subjects=["s"])
+        await make_stream(js, "M", mirror={"name": "O"})
+        await answer(js, "s", **{"Nats-Msg-Id": "one"})
+        assert await reaches(1, js, "M") == 1
+        await change(js, "O", subjects=["elsewhere"])
+        await change(js, "M", mirror=None, subjects=["s"], duplicate_window=120 * 10**9)
+        again = await answer(js, "s", **{"Nats-Msg-Id": "one"})
+        return again, await answer(js, "s", **{"Nats-Expected-Stream": "O"})
+
+    again, refusal = talk(pool.account(minor), work)
+    assert (again, refusal) == (2, -10060)
+    return (
+        "A message that a promoted mirror had copied is stored again when it is sent again with the same Nats-Msg-Id; a publish "
+        f"with Nats-Expected-Stream: O is refused (err_code {-refusal})."
+    )
 
 
 @shows("ST310", "KV310", "OB310")

@@ -2313,6 +2313,34 @@ QUANTITIES = (
         after="{late.words}",
         seen_by=(says("ST310"),),
     ),
+    Act(
+        name="what is published again is not said to be stored again where its subject moves",
+        file="reconciler/kinds/losses/uncaptured.py",
+        before="{BETWEEN}{_caveat_about_message_ids(change)}",
+        after="{BETWEEN}",
+        seen_by=(says("ST303"),),
+    ),
+    Act(
+        name="publishers that expect a stream by name are not said to be refused where their subject moves",
+        file="reconciler/kinds/losses/uncaptured.py",
+        before="{_caveat_about_message_ids(change)}. {refused_by_name(change.address.name)}",
+        after="{_caveat_about_message_ids(change)}",
+        seen_by=(says("ST303"),),
+    ),
+    Act(
+        name="a promoted mirror is taken to know the message ids of its origin",
+        file="reconciler/kinds/effects/one_way.py",
+        before="{_caveat_about_subjects(change, view)}{_caveat_about_publishers(change, view)}",
+        after="{_caveat_about_subjects(change, view)}",
+        seen_by=(says("ST206"),),
+    ),
+    Act(
+        name="a renamed stream is taken to know the message ids of the old one",
+        file="reconciler/kinds/stream/another_name.py",
+        before="(not is_copied or renaming.version >= V2_14)",
+        after="(not is_copied and renaming.version >= V2_14)",
+        seen_by=(says("XX110"),),
+    ),
 )
 
 ACTS = (*RULES, *CONSENT, *QUANTITIES)

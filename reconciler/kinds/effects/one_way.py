@@ -14,8 +14,10 @@ from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import consent_to, listed, size, some, verb
 from reconciler.kinds.losses import dependants
 from reconciler.kinds.losses.over_limit import state_of, stream_of
+from reconciler.kinds.losses.uncaptured import refused_by_name
 from reconciler.kinds.stream_config.config_checks import Lower
 from reconciler.kinds.stream_config.origins import deleted_streams, taken_subjects
+from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.units import show_duration
 from reconciler.model.wire.info import mirror_hears
 from reconciler.model.wire.questions import MessagesFrom
@@ -41,7 +43,13 @@ def one_way_change(family: str, lower: Lower) -> Rule:
         if is_promoted and view.target.version >= V2_12:  # before, no server does it, and another rule refuses it
             yield from _refuse_removed_origin(change, view)
             text, behind = _promotion_text(change, view)
-            yield _one_way_finding(code, "mirror", None, text + _caveat_about_subjects(change, view), behind)
+            yield _one_way_finding(
+                code,
+                "mirror",
+                None,
+                f"{text}{_caveat_about_subjects(change, view)}{_caveat_about_publishers(change, view)}",
+                behind,
+            )
 
     judge.__doc__ = f"""A change cannot be undone: sealing, denying deletes or purges, promoting a mirror.
 
@@ -110,6 +118,20 @@ def _caveat_about_subjects(change: Change, view: View) -> str:
     return (
         f"; the {some(held, 'message')} that it holds {verb(held, 'stay')} under {listed(subjects)}, where clients of {name} "
         "do not look"
+    )
+
+
+def _caveat_about_publishers(change: Change, view: View) -> str:
+    """Publishers of its origin feel it if they publish to the mirror from now on: it may take the subjects of its origin, or
+    of one that this account does not know."""
+    origin, wanted = str((change.was("mirror") or {}).get("name", "")), change.becomes("subjects") or ()
+    theirs = (view.snapshot.streams.get(origin) or {}).get("config", {}).get("subjects")
+    takes_over = not theirs or any(collide(one, other) for one in wanted for other in theirs)
+    if view.kinds[change.address.kind].backing or not wanted or not takes_over:
+        return ""
+    return (
+        ". It knows no message ids (`Nats-Msg-Id`) of what it copied, so what is published again is stored again. "
+        f"{refused_by_name(origin)}"
     )
 
 

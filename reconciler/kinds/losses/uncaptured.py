@@ -25,7 +25,6 @@ from reconciler.kinds.losses.unprocessed import (
     unread,
 )
 from reconciler.kinds.stream_config.origins import copies_afterwards, streams_reached_by
-from reconciler.kinds.stream_config.stream_settle import DUPLICATE_WINDOW
 from reconciler.kinds.subjects.filters import filters_of, keeping
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subject_moves import is_parking_subject, taken_at_deletions
@@ -77,8 +76,9 @@ def subject_removed(change: Change, view: View) -> Found:
 
     If another stream takes over the subject, that stream has its own consumers and copies. The consumers and copies of
     this stream no longer get those messages. It knows no message ids (`Nats-Msg-Id`) of what this stream has stored, so what
-    is published again is stored again. No two streams may store one subject, so this stream gives it up first:
-    for a moment no stream stores it. If apply is interrupted at that point, no stream stores it until the next apply.
+    is published again is stored again. Publishers that expect this stream by name (`Nats-Expected-Stream`) are refused. No two
+    streams may store one subject, so this stream gives it up first: for a moment no stream stores it. If apply is interrupted at
+    that point, no stream stores it until the next apply.
 
     On an interest stream, and from 2.12 on on a work queue, stored messages may stay although they were acknowledged. The server takes
     a consumer whose filters are all subjects of its stream for one without filters, which wants everything that it has not come
@@ -101,7 +101,7 @@ def subject_removed(change: Change, view: View) -> Found:
         outcome=Outcome.WARNS,
         path="subjects",
         quantities=stored,
-        message=f"{'; '.join(texts)}{BETWEEN + _caveat_about_message_ids(change) if taken or parts else ''}{words}"
+        message=f"{'; '.join(texts)}{_handover_text(change) if taken or parts else ''}{words}"
         f"{_caveat_about_schedules(change)}",
         fix="move the publishers first; the plan cannot see who they are" if lost else None,
     )
@@ -111,7 +111,7 @@ def takeover_text(change: Change, view: View) -> str:
     """For a stream that is deleted: which of its subjects other streams take over, and what that means for
     publishers."""
     taken, parts = _taking_streams(change, sorted(change.was("subjects") or ()), view)
-    return f"{'; '.join(_takeover_texts(change, taken, parts, view))}{BETWEEN}" if taken or parts else ""
+    return f"{'; '.join(_takeover_texts(change, taken, parts, view))}{_handover_text(change)}" if taken or parts else ""
 
 
 def _taking_streams(change: Change, gone: Sequence[str], view: View) -> tuple[dict[str, str], dict[str, str]]:
@@ -155,15 +155,28 @@ def _caveat_about_interest(subject: str, taker: str, view: View) -> str:
 BETWEEN = ". Between the two steps publishers get an error (no responders) and have to retry"
 
 
+def _handover_text(change: Change) -> str:
+    """What publishers feel when their subject is stored by another stream. Nobody has published to a stream that never
+    stored anything."""
+    state = over_limit.state_of(change)
+    if not (state.get("messages") or state.get("last_seq")):
+        return BETWEEN
+    return f"{BETWEEN}{_caveat_about_message_ids(change)}. {refused_by_name(change.address.name)}"
+
+
 def _caveat_about_message_ids(change: Change) -> str:
-    """Message ids do not move with their subject. Said where somebody relies on them for longer than servers do by
-    themselves."""
-    window = change.was("duplicate_window") or 0
-    if window <= DUPLICATE_WINDOW:
+    """Message ids do not move with their subject."""
+    if not (window := change.was("duplicate_window")):
         return ""
     return (
-        f"; message ids (`Nats-Msg-Id`) that this stream remembers for {in_words(window, 'duration')} are unknown there"
+        f"; message ids (`Nats-Msg-Id`) that this stream remembers for {in_words(window, 'duration')} are unknown there, so "
+        "what is published again is stored again"
     )
+
+
+def refused_by_name(stream: str) -> str:
+    """Of publishers that name the stream which used to store what they publish."""
+    return f"Publishers that expect {stream} by name (`Nats-Expected-Stream`) are refused until they are changed"
 
 
 def _caveat_about_schedules(change: Change) -> str:

@@ -38,7 +38,7 @@ def _steps_for_stream(renaming: Renaming) -> list[str]:
         f"{_step_that_ends_intake(renaming)} Wait until {new} shows no lag, and note its last sequence: N.",
         f"Give {new} {f'the {given} and ' if given else ''}{_clause_about_own_sources(renaming)}; declare its "
         f"consumers{_except_push_consumers(renaming)} with `deliver_policy: by_start_sequence` and `opt_start_seq:` "
-        f"N + 1{_clause_about_sourcing_both(renaming)}; apply.{_sentence_about_publishers(renaming)}",
+        f"N + 1{_clause_about_sourcing_both(renaming)}; apply.{_sentence_about_publishers(renaming, is_copied=True)}",
         *_steps_that_end_sourcing(renaming),
         *_step_for_its_mirrors(renaming, f", with consumers that start at N + 1 as those of {new} do. {_EMPTIED}"),
         *_step_for_groups(
@@ -90,7 +90,7 @@ def _steps_for_queue(renaming: Renaming) -> list[str]:
         *_backup_step(renaming),
         _step_that_ends_intake(renaming),
         f"Declare {new} with {_clause_about_intake(renaming)}and with consumers like those of {old}"
-        f"{_clause_about_other_readers(renaming)}, and apply.{_sentence_about_publishers(renaming)}",
+        f"{_clause_about_other_readers(renaming)}, and apply.{_sentence_about_publishers(renaming, is_copied=False)}",
         *_step_for_schedules(renaming),
         *_steps_that_end_other_readers(renaming),
         f"{_step_that_empties_the_old(renaming)}{_caveat_about_double_pushes(renaming)}",
@@ -198,8 +198,18 @@ def _step_that_ends_intake(renaming: Renaming) -> str:
     )
 
 
-def _sentence_about_publishers(renaming: Renaming) -> str:
-    return " Publishers can publish again." if renaming.live.get("subjects") else ""
+def _sentence_about_publishers(renaming: Renaming, *, is_copied: bool) -> str:
+    """A copy has remembered ids of what it copied until 2.14, which gives streams with sources no window for them."""
+    old, new = renaming.old.name, renaming.new.name
+    if not renaming.live.get("subjects"):
+        return ""
+    ids = ""
+    if renaming.live.get("duplicate_window") and (not is_copied or renaming.version >= V2_14):
+        ids = f" {new} knows no message ids (`Nats-Msg-Id`) of {old}, so what is published again is stored again."
+    return (
+        f" Publishers can publish again. Those that expect {old} by name (`Nats-Expected-Stream`) are refused until they "
+        f"expect {new}.{ids}"
+    )
 
 
 def _clause_about_intake(renaming: Renaming) -> str:
