@@ -66,7 +66,7 @@ HURTING = {
         stream=("", "consumer_limits: {inactive_threshold: 5s, max_ack_pending: 100}, "), says="after 5s (from consumer_limits)"),
     "deduplication shortened": Hurts(
         code="ST604", stream=("duplicate_window: 2m, ", "duplicate_window: 1s, "),
-        says="a message id that is repeated between 1s and 2m later is stored twice"),
+        says="a message id that is repeated between 1s and 2m later may be stored twice"),
     "direct gets refused": Hurts(
         code="ST605", stream=("allow_direct: true, ", ""), says="(no responders): clients can then read 30 stored messages only"),
     "rollups refused": Hurts(

@@ -2141,8 +2141,8 @@ QUANTITIES = (
     Act(
         name="a stream that forgets all ids is not said to store messages twice",
         file="reconciler/kinds/stream_config/stream_fields.py",
-        before='frozenset({Way.LOWERED, Way.UNSET}),\n                    "The server stores a message twice',
-        after='frozenset({Way.LOWERED}),\n                    "The server stores a message twice',
+        before='frozenset({Way.LOWERED, Way.UNSET}),\n                    "The server may store a message twice',
+        after='frozenset({Way.LOWERED}),\n                    "The server may store a message twice',
         seen_by=(says("ST604"),),
     ),
     Act(
@@ -2340,6 +2340,13 @@ QUANTITIES = (
         before="(not is_copied or renaming.version >= V2_14)",
         after="(not is_copied and renaming.version >= V2_14)",
         seen_by=(says("XX110"),),
+    ),
+    Act(
+        name="a message is said to be stored twice for certain, though servers may remember its id for longer",
+        file="reconciler/kinds/effects/publishers.py",
+        before="may be stored twice",
+        after="is stored twice",
+        seen_by=(says("ST604"),),
     ),
 )
 

@@ -359,11 +359,12 @@ def _left_without(state: over_limit.State, messages: int, limit: str) -> int:
 
 @foretold(604, "deduplication-shortened")
 def deduplication_shortened(moved: MovedField) -> Iterable[Finding]:
-    """`duplicate_window` is lowered: if a publisher repeats a message id after the new window, the server stores the
+    """`duplicate_window` is lowered: if a publisher repeats a message id after the new window, the server may store the
     message twice. From 2.14 on a stream with sources has none unless the file says one.
 
     The rule is silent if nothing was stored within the old window. A server that checks its ids just before it takes
-    over the new window checks them again only when the old one ends.
+    over the new window checks them again only when the old one ends, or when it restarts. Until then it refuses what is
+    repeated within the old window, new ids as well.
 
     Instead: keep the window at least as long as publishers may repeat a message.
     """
@@ -374,7 +375,7 @@ def deduplication_shortened(moved: MovedField) -> Iterable[Finding]:
         if after
         else f"within {show_duration(before)}"
     )
-    words = f"a message id that is repeated {when} is stored twice"
+    words = f"a message id that is repeated {when} may be stored twice"
     server_time, last = change.live.state.get("ts") if change.live else None, state.get("last_ts")
     since = between(last, server_time) if server_time and last and last != ZERO else None
     if not state.get("messages") or since is None or since > change.was(moved.path):

@@ -282,7 +282,7 @@ class StreamConfig(Terms):
                     604,
                     Side.PUBLISHERS,
                     frozenset({Way.LOWERED, Way.UNSET}),
-                    "The server stores a message twice that is published again after the new window.",
+                    "The server may store a message twice that is published again after the new window.",
                     "publishers repeat message ids",
                     also={Side.STORED},
                 ),
