@@ -513,6 +513,36 @@ def test_a_deleted_consumer_takes_with_it_what_a_limits_stream_stored_for_nobody
     assert words.endswith("with it, apply deletes up to 3 stored messages that no consumer wants")
 
 
+@on_every_version
+@pytest.mark.parametrize("in_flight", [True, False], ids=["in flight, left out", "before its position"])
+def test_what_another_consumer_wants_is_not_what_a_deleted_one_takes_with_it(
+    account: Account, tmp_path: Path, in_flight: bool
+) -> None:
+    """Nobody wants s.e. What is in flight for o is not what its filter matches, or lies before what c has acknowledged."""
+
+    async def work(js: JetStream) -> tuple[int, int, int]:
+        await make_stream(js, "S", subjects=["s.>"])
+        await make_consumer(js, "S", "c", filter_subject="s.c")
+        await make_consumer(js, "S", "o", filter_subjects=["s.o", "s.l"], ack_wait=600_000_000_000)
+        await publish(js, *["s.l"] * 4, *["s.o"] * 4, "s.c", *["s.e"] * 4, "s.c")
+        if in_flight:
+            await take(js, "S", "o", 4, acknowledge=False)
+        await take(js, "S", "c", 1)
+        subjects = ["s.o"] if in_flight else ["s.l", "s.o"]
+        await update_consumer(js, "o", ack_wait=600_000_000_000, filter_subjects=subjects)
+        done(await js.request("STREAM.UPDATE.S", {"name": "S", "subjects": ["s.>"], "retention": "interest"}))
+        before = await settled(js, "S")
+        declared = f"o: {{ack_policy: explicit, ack_wait: 10m, filter_subjects: [{', '.join(subjects)}]}}"
+        file = f"streams: {{S: {{subjects: [s.>], retention: interest, consumers: {{{declared}}}}}}}"
+        verdict = (await planned(js, tmp_path, f"{file}\nremoved: [{{address: consumer/S/c, reason: x}}]"))["CO310"]
+        done(await js.request("CONSUMER.DELETE.S.c"))
+        return verdict.quantities["dropped"], before, await settled(js, "S")
+
+    said, before, after = talk(account, work)
+    assert before - after == 5
+    assert said == 5
+
+
 NARROWED = {"all that the stream still takes": (["s.a"], 0), "a part of it": (["s.a", "s.c"], 5)}
 
 
@@ -586,6 +616,59 @@ def test_interest_retention_drops_no_more_than_was_said(account: Account, tmp_pa
         return verdicts["ST302"].quantities["messages"], 10 - await settled(js, "S", 6)
 
     assert talk(account, work) == (4, 4)
+
+
+@on_every_version
+@pytest.mark.parametrize("purged", [False, True], ids=["left out by a new filter", "purged"])
+def test_interest_retention_keeps_nothing_for_what_is_in_flight_and_not_wanted_any_more(
+    account: Account, tmp_path: Path, purged: bool
+) -> None:
+    """Of ten in flight five are left out by the filter by then, or purged."""
+    filters = "" if purged else ", filter_subject: s.a"
+
+    async def work(js: JetStream) -> tuple[Amount, int, str]:
+        await make_stream(js, "S", subjects=["s.>"])
+        await make_consumer(js, "S", "c", ack_wait=600_000_000_000)
+        await publish(js, "s.a", *("s.b", "s.a") * 10)
+        await take(js, "S", "c", 1)
+        await take(js, "S", "c", 10, acknowledge=False)
+        if purged:
+            done(await js.request("STREAM.PURGE.S", {"filter": "s.b"}))
+        else:
+            await update_consumer(js, "c", ack_wait=600_000_000_000, filter_subject="s.a")
+        await take(js, "S", "c", 5)
+        await applied(js, tmp_path, text("limits", f", ack_wait: 10m{filters}"))
+        before = await settled(js, "S")
+        verdict = (await applied(js, tmp_path, text("interest", f", ack_wait: 10m{filters}"), "ST302"))["ST302"]
+        most = verdict.quantities["messages"]
+        return verdict.bounds.get("messages", Amount(most, most)), before - await settled(js, "S"), verdict.message
+
+    said, gone, words = talk(account, work)
+    assert gone == (1 if account.minor == "2.11" else 6), "2.11 deletes none above an unacknowledged message"
+    assert said == Amount(0, 11)
+    assert words.endswith("c still wants up to 10")
+
+
+@on_every_version
+def test_interest_retention_after_a_filter_of_the_same_file_was_narrowed(account: Account, tmp_path: Path) -> None:
+    """Nothing but apply: on an interest stream, with four in flight, of which the narrower filter leaves out two."""
+
+    async def work(js: JetStream) -> tuple[int, int]:
+        await applied(js, tmp_path, text("interest", ", ack_wait: 10m"))
+        await publish(js, *MIXED * 3)
+        await take(js, "S", "c", 4, acknowledge=False)
+        narrow = ", ack_wait: 10m, filter_subject: s.a"
+        await applied(js, tmp_path, text("interest", narrow), "CO301")
+        await applied(js, tmp_path, text("limits", narrow))
+        await publish(js, *MIXED)
+        await take(js, "S", "c", 5)
+        before = await settled(js, "S")
+        verdict = (await applied(js, tmp_path, text("interest", narrow), "ST302"))["ST302"]
+        return verdict.quantities["messages"], before - await settled(js, "S")
+
+    said, gone = talk(account, work)
+    assert gone == (0 if account.minor == "2.11" else 5)
+    assert 5 <= said <= 7
 
 
 @on_every_version

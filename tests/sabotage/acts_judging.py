@@ -1258,6 +1258,23 @@ RULES = (
         seen_by=(says("ST302"),),
     ),
     Act(
+        name="what a filter has left out in flight counts as kept by an interest stream",
+        file="reconciler/kinds/losses/unprocessed.py",
+        before="    return Amount(max(0, flying - others), flying)",
+        after="    return Amount(flying, flying)",
+        seen_by=(says("ST302"),),
+        is_quick=True,
+    ),
+    Act(
+        name="what another consumer wants below the position of a deleted one hides what goes with that",
+        file="reconciler/kinds/consumer_position/unclaimed.py",
+        before="[(subjects, max(0, wants - up_to_floor)) for",
+        after="[(subjects, wants) for",
+        seen_by=(
+            "tests/quantities/test_consumers.py::test_what_another_consumer_wants_is_not_what_a_deleted_one_takes_with_it",
+        ),
+    ),
+    Act(
         name="a version bound is off by one: from when a limit per subject trims at once",
         file="reconciler/kinds/losses/over_limit.py",
         before="TRIMS = Version(2, 14)",

@@ -85,6 +85,15 @@ BY_HAND = (
         )
         for limit in ({"max_msgs": 4}, {"max_msgs": 1}, {"max_msgs_per_subject": 2}, {"max_bytes": 200})
     ),
+    *(
+        Case(  # what the filter has left out, or what is purged, is in flight for nobody
+            codes=("ST302",), before=stream({"c": taking()}, allow_direct=direct), messages=(("s.a", 10), ("s.c", 10)) * 20,
+            work={"c": Work(20, done)}, after=stream({"c": taking(*then)}, allow_direct=direct, retention="interest"),
+            ready=measuring.turned("c", taking(*then), 10, purged), measure=measuring.no_longer_kept,
+        )
+        for direct in (True, False)
+        for then, done, purged in ((("s.a",), (), ""), ((), (0,), "s.c"), (("s.a",), range(6), ""))
+    ),
     Case(  # wider is nothing lost
         codes=("ST303",), before=stream({}, subjects=["s.a", "s.b", "s.c"]), messages=SOME,
         after=stream({}), measure=measuring.no_longer_taken,

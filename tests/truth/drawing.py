@@ -167,6 +167,24 @@ def interests(draw: Draw) -> Case:
 
 
 @st.composite
+def turned_before(draw: Draw) -> Case:
+    """What is in flight is not what the filter matches by then, or no longer stored."""
+    found = draw(base(("limits",), 2))
+    stream = found.pop("stream")
+    for one in stream["consumers"].values():
+        one.update(ack_policy="explicit")
+    stream["consumers"]["c"] = {"ack_policy": "explicit", **filtering(draw(subsets()))}
+    found["work"]["c"] = draw(works())
+    then = filtering(draw(subsets()))
+    turned = {**stream["consumers"], "c": {"ack_policy": "explicit", **then}}
+    purged = draw(st.sampled_from(["", *(f"s.{letter}" for letter in LETTERS)]))
+    return Case(
+        codes=("ST302",), before=of(stream), after=of({**stream, "consumers": turned, "retention": "interest"}),
+        ready=measuring.turned("c", then, draw(st.integers(0, 20)), purged), measure=measuring.no_longer_kept, **found,
+    )  # fmt: skip
+
+
+@st.composite
 def subjects(draw: Draw) -> Case:
     found = draw(base(("limits", "workqueue")))
     stream = found.pop("stream")
@@ -414,7 +432,8 @@ def starts(draw: Draw) -> Case:
 
 KINDS: Mapping[str, tuple[int, Callable[[], st.SearchStrategy[Case]]]] = {
     "limits": (8, limits), "large": (1, too_large_to_read), "ages": (1, ages), "histories": (1, histories),
-    "interests": (2, interests), "subjects": (2, subjects), "removals": (1, removals), "buckets": (1, removed_buckets),
+    "interests": (2, interests), "turned": (2, turned_before), "subjects": (2, subjects), "removals": (1, removals),
+    "buckets": (1, removed_buckets),
     "filters": (6, filters), "consumers": (3, removed_consumers), "again": (2, made_again), "replaced": (4, replacements),
     "copies": (1, copies), "members": (1, memberships), "starts": (2, starts), "stores": (1, removed_stores),
     "lags": (1, sources_left), "origins": (1, streams_made_again), "queues": (1, removed_queues),

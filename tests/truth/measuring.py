@@ -50,6 +50,29 @@ async def without_interest(live: Live, scene: Scene) -> Measured:
     return {"ST302 messages": len(scene.stored) - len(await live.rests(len(wanted)))}
 
 
+async def no_longer_kept(live: Live, scene: Scene) -> Measured:
+    """The same where a server keeps less than its consumers want: it deletes before it answers."""
+    return {"ST302 messages": len(scene.stored) - len(await live.rests())}
+
+
+def turned(name: str, filters: Mapping[str, Any], pulled: int, purged: str = "") -> Ready:
+    """Somebody gives a consumer another filter while messages are in flight, and purges a subject; then it processes more."""
+
+    async def ready(live: Live) -> None:
+        progress = live.consumers[name]
+        progress.config = {"ack_policy": "explicit", **filters}
+        config = {"durable_name": name, "name": name, **progress.config}
+        body = {"stream_name": live.stream, "action": "update", "config": config}
+        done(await live.js.request(f"CONSUMER.CREATE.{live.stream}.{name}", body))
+        if purged:
+            done(await live.js.request(f"STREAM.PURGE.{live.stream}", {"filter": purged}))
+        there = done(await live.js.request(f"CONSUMER.INFO.{live.stream}.{name}"))["num_pending"]
+        for one in await live.pull(name, min(pulled, there)):
+            await live.js.pipeline.nc.request(one.reply, b"+ACK", timeout=20)
+
+    return ready
+
+
 async def no_longer_taken(live: Live, scene: Scene) -> Measured:
     subjects = (await live.info())["config"]["subjects"]
     stays = await live.rests(len(scene.stored))

@@ -14,7 +14,7 @@ from reconciler.kinds.consumer.filter_changes import Info, others_of
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.consumer_position.unclaimed import unclaimed_messages
 from reconciler.kinds.fields.words import amount, listed, some, verb
-from reconciler.kinds.losses.unprocessed import behind, later, undelivered
+from reconciler.kinds.losses.unprocessed import behind, claimed, later, undelivered
 from reconciler.kinds.stream_config.new_copies import successors
 from reconciler.kinds.subjects.filters import filters_of, keeping
 from reconciler.kinds.subjects.subject_moves import taken_at_deletions
@@ -105,7 +105,9 @@ def _dropped_by_interest(change: Change, info: Info, unread: Amount, view: View)
         return exactly(0), f"; {heirs}"
     copying = [one.stream for one in copies]
     if not copying and not any(collide(one, subject) for one in others for subject in subjects):
-        return unread, "; apply deletes them, since no other consumer wants them"
+        dropped = claimed(change.address.stream, info, view)
+        them = "them" if dropped.is_exact else f"{amount(dropped)} of them"
+        return dropped, f"; apply deletes {them}, since no other consumer wants them"
     dropped = Amount(0, unread.most)
     except_copied = f" and that {listed(copying)} {'does' if len(copying) == 1 else 'do'} not copy" if copying else ""
     return dropped, f"; apply deletes {amount(dropped)} of them: those that no other consumer wants{except_copied}"

@@ -4,13 +4,13 @@ deletes what nobody wants with the next consumer that it loses."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_position.counts import total_count
 from reconciler.kinds.consumer_position.retention import is_interest, is_queue, retention_of
-from reconciler.kinds.losses.unprocessed import behind, together
+from reconciler.kinds.losses.unprocessed import behind, claimed, together
 from reconciler.kinds.subjects.filters import FILTERS, filters_of
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire.questions import MessagesFrom
@@ -44,16 +44,16 @@ def unclaimed_messages(change: Change, view: View) -> int:
     own_names, state = {one.name for one in (change.address, change.origin) if one}, _stream_state(change, view)
     info, others = change.live.state, [*_other_consumers(stream, own_names, view)]
     stored = min(int(state.get("messages", 0)), int(state.get("last_seq", 0)) - _floor_sequence(change))
+    own = (filters_of(info["config"]), behind(stream, info, view).least)  # counted as lost with it anyway
+    wanted_by_others = [(filters_of(one["config"]), claimed(stream, one, view).least) for one in others]
     later = 0
     if change.action is Action.DELETE:  # one that is recreated gets what comes after its floor
-        later = max(0, stored - together(_wanted_messages(stream, one, view) for one in (info, *others)))
+        up_to_floor = _span_up_to(_floor_sequence(change), state)
+        wanted_later = [(subjects, max(0, wants - up_to_floor)) for subjects, wants in wanted_by_others]
+        later = max(0, stored - together([own, *wanted_later]))
     before = _stored_up_to(_floor_sequence(change), change, view) if _gives_up(change) else 0
-    wanted = together(_wanted_messages(stream, one, view) for one in others)
+    wanted = together(wanted_by_others)
     return later + max(0, before - max(0, wanted - stored))
-
-
-def _wanted_messages(stream: str, info: Info, view: View) -> tuple[Sequence[str], int]:
-    return filters_of(info["config"]), behind(stream, info, view).least
 
 
 def _gives_up(change: Change) -> bool:
@@ -91,7 +91,7 @@ def _count_questions(change: Change, sequence: int) -> list[MessagesFrom]:
 def _stored_up_to(sequence: int, change: Change, view: View) -> int:
     """How many stored messages that it matches have such numbers, at most."""
     state = _stream_state(change, view)
-    span = max(0, min(int(state.get("messages", 0)), sequence + 1 - max(1, int(state.get("first_seq", 0)))))
+    span = _span_up_to(sequence, state)
     asked = _count_questions(change, sequence)
     stored, later = (
         total_count([question for question in asked if (question.start == 1) is is_all], view)
@@ -101,6 +101,11 @@ def _stored_up_to(sequence: int, change: Change, view: View) -> int:
         return span
     pending = int(change.info.get("num_pending", 0))
     return min(span, max(0, stored - (pending if later is None else later)))
+
+
+def _span_up_to(sequence: int, state: Info) -> int:
+    """How many stored messages have such numbers, at most."""
+    return max(0, min(int(state.get("messages", 0)), sequence + 1 - max(1, int(state.get("first_seq", 0)))))
 
 
 def _stream_state(change: Change, view: View) -> Info:

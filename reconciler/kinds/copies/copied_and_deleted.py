@@ -14,7 +14,7 @@ from reconciler.kinds.afterwards.streams import config_of
 from reconciler.kinds.fields.words import amount, listed
 from reconciler.kinds.losses import dependants
 from reconciler.kinds.losses.sources_begun import Begun, drained, retention_afterwards
-from reconciler.kinds.losses.unprocessed import behind, gave_up
+from reconciler.kinds.losses.unprocessed import claimed, gave_up
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.subjects.filters import FILTERS, filters_of
 from reconciler.kinds.subjects.subjects import is_subset, meets
@@ -103,7 +103,7 @@ def _deleted_at_once(one: Begun, subjects: Sequence[str], staying: Consumers, re
         filters = filters_of(info["config"])
         if not meets(filters, subjects):
             continue
-        wants = behind(one.origin, info, view)
+        wants = claimed(one.origin, info, view)
         most += wants.most + gave_up(one.origin, info, view)
         is_whole = one.start.at == 1 and all(any(is_subset(mine, theirs) for theirs in subjects) for mine in filters)
         wanted.append(wants.least if is_whole else 0)

@@ -110,10 +110,12 @@ def questions(stream: str, going: Going, view: View) -> Iterator[MessagesFrom]:
 
 
 def taking_questions(stream: str, view: View) -> Iterator[MessagesFrom]:
-    """How many of all stored messages each filter matches."""
+    """How many of all stored messages each filter matches, and how many of those after what a consumer has acknowledged."""
     live = view.snapshot.consumers.get(stream, {})
     wanted = dict.fromkeys(one for info in live.values() if not _takes_all(info) for one in filters_of(info["config"]))
     yield from (MessagesFrom(stream=stream, start=1, filter=one) for one in list(wanted)[:ASKED])
+    flying = [info for info in live.values() if info.get("num_ack_pending")]
+    yield from [one for info in flying for one in _unacknowledged_questions(stream, info)][:ASKED]
 
 
 def taking(stream: str, info: Info, messages: int, view: View) -> int:
@@ -277,6 +279,41 @@ def behind(stream: str, info: Info, view: View) -> Amount:
     return total((undelivered(stream, info, view), exactly(int(info.get("num_ack_pending", 0)))))
 
 
+def claimed(stream: str, info: Info, view: View) -> Amount:
+    """Messages that an interest stream keeps for a consumer: what is `behind`, without messages in flight that are not stored any
+    more or that its filter has left out since they were delivered."""
+    return total((undelivered(stream, info, view), _claimed_in_flight(stream, info, view)))
+
+
+# Measured: a filter that changes leaves messages of the old one in flight, and so does a deletion of messages that the filter
+# does not match by then, or a purge of a subject after the first message was acknowledged.
+def _claimed_in_flight(stream: str, info: Info, view: View) -> Amount:
+    """The server tells how many messages are in flight, not which: perhaps all those that lie between its positions and are not
+    stored, or not matched by its filter."""
+    flying = int(info.get("num_ack_pending", 0))
+    span = max(0, _sequence(info, "delivered") - _sequence(info, "ack_floor"))
+    others = max(0, span - _matched_between(stream, info, view))
+    return Amount(max(0, flying - others), flying)
+
+
+def _matched_between(stream: str, info: Info, view: View) -> int:
+    """How many stored messages its filter matches between what is acknowledged and the last one delivered, at least."""
+    floor, ahead = _sequence(info, "ack_floor"), undelivered(stream, info, view).most
+    answers = [view.facts.get(question) for question in _unacknowledged_questions(stream, info)]
+    counts = [int(one["messages"]) for one in answers if isinstance(one, Mapping) and "messages" in one]
+    if len(counts) == len(answers):
+        return max(0, sum(counts) - ahead)
+    state = view.snapshot.state_of(stream)
+    stored = exactly(int(state.get("messages", 0)))
+    matched = stored if _takes_all(info) else _staying_wanted(stream, info, 1, stored, view)
+    return max(0, matched.least - ahead - max(0, floor - int(state.get("first_seq", 1)) + 1))
+
+
+def _unacknowledged_questions(stream: str, info: Info) -> list[MessagesFrom]:
+    start = _sequence(info, "ack_floor") + 1
+    return [MessagesFrom(stream=stream, start=start, filter=one) for one in filters_of(info["config"])]
+
+
 # Measured: of a consumer that had got the last of each of three subjects, 30 messages later, the server said 30; after its
 # restart it said 3, and 0 once these had come, and delivered 30.
 def undelivered(stream: str, info: Info, view: View) -> Amount:
@@ -346,7 +383,7 @@ def gave_up(stream: str, info: Info, view: View) -> int:
     everybody = [
         one for where in (view.snapshot.consumers, view.snapshot.copiers) for one in where.get(stream, {}).values()
     ]
-    wanted = together((filters_of(one["config"]), behind(stream, one, view).least) for one in everybody)
+    wanted = together((filters_of(one["config"]), claimed(stream, one, view).least) for one in everybody)
     return max(0, min(int(state.get("messages", 0)) - wanted, _sequence(info, "delivered")))
 
 

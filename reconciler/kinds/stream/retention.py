@@ -15,7 +15,7 @@ from reconciler.kinds.losses import dependants, over_limit
 from reconciler.kinds.losses.lagging import lagging, taking_in
 from reconciler.kinds.losses.unprocessed import (
     SOME,
-    behind,
+    claimed,
     consumers_afterwards,
     taking,
     unread_consumers,
@@ -112,15 +112,16 @@ def _deleted_messages(change: Change, view: View, messages: int) -> tuple[Amount
         return exactly(0), (
             f"this stream has no consumers: {stored} {verb(messages, 'stay')} for now, but new messages are not stored"
         )
-    furthest = max(sorted(takers), key=lambda name: takers[name].wants)
-    wanted = min(messages, takers[furthest].wants)
+    furthest = max(sorted(takers), key=lambda name: (takers[name].wants.most, takers[name].wants.least))
+    wanted = Amount(*(min(messages, number) for number in takers[furthest].wants[:2]))
+    kept = min(messages, max(one.wants.least for one in takers.values()))
     wants = "still wants" if furthest in view.snapshot.consumers.get(change.address.name, {}) else "will want"
     is_copied = view.target.version >= DELETES_COPIED and bool(copies_afterwards(change.address.name, view))
     given = messages if is_copied else sum(one.done for one in takers.values())
-    going = Amount(0, min(messages - wanted, given))
-    others = sum(one.wants > 0 for one in takers.values()) - 1
+    going = Amount(0, min(messages - kept, given))
+    others = sum(one.wants.most > 0 for one in takers.values()) - 1
     more = f", and {some(others, 'other consumer')} no more than that" if others > 0 else ""
-    still = f"{furthest} {wants} {some(wanted)}{more}" if wanted else ""
+    still = f"{furthest} {wants} {amount(wanted)}{more}" if wanted.most else ""
     if not going.most:
         return going, f"apply deletes none of {stored}: {still or 'no consumer has acknowledged any'}"
     words = f"apply deletes {amount(going)} of {stored}, those that no consumer wants any more"
@@ -143,8 +144,8 @@ def _sentence_about_copies(stream: str, stored: str, copies: list[str], view: Vi
 class _Taker(NamedTuple):
     """A consumer that exists when retention changes."""
 
-    wants: int
-    """How many of the stored messages it still wants, at least."""
+    wants: Amount
+    """How many of the stored messages it still wants. Of an unknown consumer: none for certain, and none is said."""
     done: int
     """How many of them it has acknowledged, at most. What nobody has acknowledged stays, and so does what no filter
     matches."""
@@ -152,7 +153,7 @@ class _Taker(NamedTuple):
 
 def _takers_by_name(above: Change, messages: int, view: View) -> dict[str, _Taker]:
     """All consumers that exist when retention changes. Nobody knows yet what a new filter matches."""
-    stream, unknown = above.address.name, _Taker(0, messages)
+    stream, unknown = above.address.name, _Taker(exactly(0), messages)
     takers = {
         name: _taker_of_consumer(above, info, messages, view)
         for name, info in view.snapshot.consumers.get(stream, {}).items()
@@ -166,18 +167,20 @@ def _takers_by_name(above: Change, messages: int, view: View) -> dict[str, _Take
         if change.action is Action.DELETE:
             takers.pop(name, None)
         elif change.action is Action.CREATE:
-            takers[name] = _Taker(messages if _wants_all(change) else 0, _stored_up_to(_last_skipped(change), above))
+            takers[name] = _Taker(
+                exactly(messages if _wants_all(change) else 0), _stored_up_to(_last_skipped(change), above)
+            )
         elif change.touches("filter_subject", "filter_subjects"):
             takers[name] = _Taker(
-                0, _stored_up_to(_last_delivered(view.snapshot.consumers.get(stream, {}).get(name, {})), above)
+                exactly(0), _stored_up_to(_last_delivered(view.snapshot.consumers.get(stream, {}).get(name, {})), above)
             )
     return takers
 
 
 def _taker_of_consumer(above: Change, info: Mapping[str, Json], messages: int, view: View) -> _Taker:
-    wants = behind(above.address.name, info, view)
+    wants = claimed(above.address.name, info, view)
     got = taking(above.address.name, info, messages, view) - wants.least
-    return _Taker(wants.least, max(0, min(got, _stored_up_to(_last_delivered(info), above))))
+    return _Taker(wants, max(0, min(got, _stored_up_to(_last_delivered(info), above))))
 
 
 def _stored_up_to(sequence: int | None, above: Change) -> int:
