@@ -69,7 +69,7 @@ class FieldChange:
     """The value that is wanted, raw: durations in nanoseconds, sizes in bytes."""
     field_class: Annotated[FieldClass, ALWAYS, Name("class")] = FieldClass.PLAIN
     """Who changed it since it was last applied: the file (`config`), somebody outside (`drifted`), or `both`; `plain`
-    where there is no record; `unfinished` where an interrupted apply left a value that it had written for a moment."""
+    where there is no record; `unfinished` where an interrupted apply left a value that it had written."""
     info: Annotated[FieldInfo, INLINE] = field(default_factory=FieldInfo)
     filled: str = ""
     """Where the wanted value comes from, if the file leaves it out: `default`, `from consumer_limits`."""
@@ -121,7 +121,7 @@ class Change:
     allow: tuple[Consent, ...] = ()
     """Consent from elsewhere than the resource: from the entry that moves it, or from the top level of the files."""
     began: Config = field(default_factory=dict)
-    """Its real start (null: none). It has moved on, and what the file says now counts as that."""
+    """Its real start (null: none), for which the file's words stand: it has moved on, or a replacement gave it that."""
     where: Where = nowhere
     reason: str = ""
     """Why, if the action alone does not say it (a removal's reason, why something is unknown)."""

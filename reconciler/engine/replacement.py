@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from reconciler.changes.change import Action, Change
+from reconciler.changes.change import Action, Change, FieldClass
 from reconciler.changes.kind import Kind
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View
 from reconciler.engine.bindings import SEEN
 from reconciler.engine.identity import server_identity
-from reconciler.engine.unfinished import RESUMED, has_start
+from reconciler.engine.unfinished import RESUMED, given
 from reconciler.model.entries import compact_json
 from reconciler.model.intents import Intent, encode_intent, intent_key
 from reconciler.model.records import BUCKET, Owned, encode_key, encode_owned
@@ -37,21 +37,26 @@ def decide_manner(change: Change, verdicts: Sequence[Verdict]) -> Change:
 
 
 def new_intent(
-    change: Change, verdicts: Sequence[Verdict], given: Iterable[Consent], record: Owned, view: View
+    change: Change, verdicts: Sequence[Verdict], allowed: Iterable[Consent], record: Owned, view: View
 ) -> Intent:
     """The intent that is noted before anything happens, except the position."""
     live = change.live or view.live[change.origin or change.address]
     paths = (verdict.path for verdict in verdicts if verdict.outcome is Outcome.REPLACES)
     tops = (path.partition(".")[0] for path in paths if path)  # a name is no field
+    real = view.live[change.origin or change.address].config  # as the server shows it; in `live` the file's words stand
+    passing = {one.top for one in change.fields if one.field_class is FieldClass.UNFINISHED and one.info.passing}
+    stood, made = given(real, change.intent, change.owned) if change.intent else ({}, {})
     return Intent(
         topology=record.topology,
         source=record.source,
         git_revision=record.git_revision,
         created=live.state.get("created", ""),
-        old=live.config,
+        old={name: value for name, value in live.config.items() if name not in passing},
         wanted=change.desired.config if change.desired else {},
         fields=tuple(dict.fromkeys(tops)),
-        allow=tuple(given),
+        made=made,
+        stood=stood,
+        allow=tuple(allowed),
     )
 
 
@@ -81,17 +86,30 @@ def finishing_steps(change: Change, kind: Kind, view: View, record: Owned | None
         start = kind.resume(change, view)
         own = replace(own, desired=with_start(change.desired, start))
     creating, learned = _with_created_bound(kind.steps(own, view), change, kind)
-    steps = [*_note_of_new_start(change, start, view), *creating, *kind.tidy(change, view)]
-    if record and (change.action is Action.REPLACE or _starts_like(change, start, view)):
+    steps = [*_note_of_new_wish(change, start, view), *creating, *kind.tidy(change, view)]
+    if record and change.action is Action.REPLACE:
         steps.append(_record_step(change, replace(record, start=start), view, learned))
+    elif record and change.intent and (change.began or change.intent.made):  # what only the intent knows
+        steps.append(_record_step(change, record, view, learned))
     return in_a_row((*steps, _end_step(change, view)))
 
 
-def _note_of_new_start(change: Change, start: Config, view: View) -> Iterator[Step]:
-    """A note of the new position if it differs from the noted one, so that a run after another interruption knows
-    it."""
-    if change.intent and change.live is None and start and start != change.intent.start:
-        yield _note_step(change, replace(change.intent, start=start), view, {}, "anew")
+def _note_of_new_wish(change: Change, start: Config, view: View) -> Iterator[Step]:
+    """A note of what is made now, if the file or the position is another than the noted one: a run after another interruption
+    knows by it what this one has made."""
+    intent, desired = change.intent, change.desired
+    if intent is None or desired is None or change.live is not None:
+        return
+    unmanaged = {name: value for name, value in intent.wanted.items() if name in desired.terms.unmanaged}
+    anew = replace(intent, start=start or intent.start)
+    if (wanted := {**unmanaged, **desired.config}) != intent.wanted:
+        anew = replace(anew, wanted=wanted, fields=_differing(intent.old, wanted))
+    if anew != intent:
+        yield _note_step(change, anew, view, {}, "anew")
+
+
+def _differing(old: Config, new: Config) -> tuple[str, ...]:
+    return tuple(sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name)))
 
 
 def _with_created_bound(steps: Sequence[Step], change: Change, kind: Kind) -> tuple[list[Step], dict[str, str]]:
@@ -104,12 +122,6 @@ def _with_created_bound(steps: Sequence[Step], change: Change, kind: Kind) -> tu
         return [*steps], {}
     learned = {"filled": creating.id, **{f"seen.{name}": creating.id for name in SEEN}}
     return [replace(step, bind=Bind.MADE) if step is creating else step for step in steps], learned
-
-
-def _starts_like(change: Change, start: Config, view: View) -> bool:
-    """The live object starts like this. So does the old object if it was recreated after the server had refused the new
-    one."""
-    return bool(start) and change.address in view.live and has_start(view.live[change.address].config, start)
 
 
 def without_replacement(change: Change) -> Change:

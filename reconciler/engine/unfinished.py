@@ -41,16 +41,31 @@ def compare_unfinished(
     if live is None:
         change = resource_change(desired, None, owned, fields)
         return replace(change, action=Action.REPLACE, intent=intent, reason=RESUMED)
+    start, made = given(live.config, intent, owned)
+    as_stated = _in_words_of_file(live, desired, start, made or owned.fields)
+    change = resource_change(desired, as_stated, owned, fields)
+    change = replace(change, fields=tuple(_mark_made(one, as_stated.config, made) for one in change.fields))
     if intent.is_made(live.config):
-        change = resource_change(desired, _in_words_of_file(live, desired, intent.start, intent.wanted), owned, fields)
         return replace(change, action=Action.REPLACE, intent=intent, reason=RESUMED)
-    start = (
-        intent.start if has_start(live.config, intent.start) else owned.start
-    )  # the old one, recreated at its position
-    change = resource_change(desired, _in_words_of_file(live, desired, start, owned.fields), owned, fields)
     reason = RESUMED if change.touches(*intent.fields) else TAKEN_BACK
     left = tuple(_mark_unfinished(one, intent, fields) for one in change.fields)
-    return replace(change, action=Action.UPDATE, intent=intent, reason=reason, fields=left)
+    return replace(change, action=Action.UPDATE, intent=intent, reason=reason, fields=left, began=start)
+
+
+def given(live: Config, intent: Intent, owned: Owned | None) -> tuple[Config, Config]:
+    """What no record says of a live object, since replacements were interrupted: the start that one gave it, and the
+    configuration with which one made it; nothing where it is the recorded object."""
+    if intent.is_made(live):
+        return intent.start, intent.wanted
+    starts = (intent.start, intent.stood, owned.start if owned else {})
+    return next((start for start in starts if start and has_start(live, start)), {}), intent.made
+
+
+def _mark_made(field_change: FieldChange, live: Config, made: Config) -> FieldChange:
+    """A value with which an interrupted replacement made the object is its own; nobody changed it outside."""
+    is_its_own = bool(made) and live.get(field_change.top) == made.get(field_change.top)
+    is_blamed = field_change.field_class in (FieldClass.DRIFTED, FieldClass.BOTH)
+    return replace(field_change, field_class=FieldClass.UNFINISHED) if is_its_own and is_blamed else field_change
 
 
 def changes_left_by_renames(

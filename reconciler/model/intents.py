@@ -47,6 +47,11 @@ class Intent:
     start: Config = field(default_factory=dict)
     """What the new one is made with instead of the file's words, so that it continues from the old one's position. As
     far as that is known: until `ready` it is what the plan saw, which is no later than the old one's position."""
+    made: Config = field(default_factory=dict)
+    """Canonical configuration with which an interrupted replacement had made the old object, in the file's words then. No
+    record knows of it; nothing where the old object is the recorded one."""
+    stood: Config = field(default_factory=dict)
+    """The start that a replacement had given the old object instead of the file's words."""
     notes: Config = field(default_factory=dict)
     """What the kind must find again, such as the name of a placeholder."""
     allow: tuple[Consent, ...] = ()
@@ -81,6 +86,8 @@ def encode_intent(intent: Intent) -> dict[str, Json]:
         "wanted": intent.wanted,
         "fields": list(intent.fields),
         "start": intent.start,
+        "made": intent.made,
+        "stood": intent.stood,
         "notes": intent.notes,
         "allow": [consent.model_dump(mode="json", exclude_unset=True) for consent in intent.allow],
         "ready": intent.ready,
@@ -95,7 +102,7 @@ def _are_notes(value: Json) -> bool:
 
 _SHAPES: Mapping[str, Fits] = {
     "source": is_text, "git_revision": is_text, "created": is_text, "old": is_config, "wanted": is_config,
-    "fields": are_texts, "start": is_start, "notes": _are_notes, "allow": are_any,
+    "fields": are_texts, "start": is_start, "made": is_config, "stood": is_start, "notes": _are_notes, "allow": are_any,
     "ready": is_flag,
 }  # fmt: skip
 

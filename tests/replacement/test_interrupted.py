@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.changes.change import Action
+from reconciler.changes.change import Action, FieldClass
 from reconciler.journeys.apply.apply import apply
 from reconciler.server.wire.api import JetStream
 from tests.replacement.consuming import CONSENT, Work, at_work, file
 from tests.replacement.killing import killed, unlock
 from tests.support.accounts import Account, connect
 from tests.support.lossy import losing
-from tests.support.versions import in_turn
+from tests.support.versions import in_turn, on_every_version
 
 WRITES = {
     "the note": (b"$KV.reconciler.intent.consumer.S.c ", 1),
@@ -59,6 +59,38 @@ def test_killed_at_any_write(account: Account, tmp_path: Path, write: str, sent:
             await unlock(work.js)
             await work.publish(2)
             await finished(work, tmp_path, again=4)
+
+    asyncio.run(story())
+
+
+@on_every_version
+@pytest.mark.parametrize("last", [9, 10], ids=["the same file again", "a file edited again"])
+def test_killed_again_and_again_with_an_edited_file(account: Account, tmp_path: Path, last: int) -> None:
+    """What the first run made is on no record when the third begins; nobody else is blamed for it, and nothing is blocked."""
+    consumer = "max_waiting: {0}, allow: [{{code: CO106, to: {0}, reason: fewer waiting pulls}}]"
+
+    async def story() -> None:
+        async with at_work(account, file(tmp_path / "first", "interest")) as work:
+            for waiting, write in ((8, "the creation"), (9, "the note"), (last, "the note")):
+                consumers = f"{{c: {{ack_policy: explicit, {consumer.format(waiting)}}}}}"
+                streams = f"{{S: {{subjects: [s.*], retention: interest, consumers: {consumers}}}}}"
+                (tmp_path / "topology.yaml").write_text(f"reconciler: 1\ntopology: orders\nstreams: {streams}\n")
+                await killed(tmp_path, account, "topology.yaml", WRITES[write], sent=True)
+                await unlock(work.js)
+                await work.publish(2)
+                await work.acknowledge(await work.receive(2))
+            wanted = file(tmp_path / "wanted", "interest", consumer.format(last))
+            (change,) = (await work.plan(wanted)).plan.changes
+            assert (change.action, change.is_blocked) == (Action.REPLACE, False)
+            assert [(one.path, one.field_class) for one in change.fields] == [("max_waiting", FieldClass.UNFINISHED)]
+            processed = set(work.acknowledged)
+            assert (await work.apply(wanted)).is_success
+            assert (await work.plan(wanted)).plan.changes == ()
+            assert ((await work.info())["config"]["max_waiting"], await work.consumers()) == (last, ["c"])
+            came = set(await work.work_off())
+            assert processed | came == set(work.published)
+            assert came & processed == set()
+            assert await work.left() == 0
 
     asyncio.run(story())
 

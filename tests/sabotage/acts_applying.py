@@ -6,6 +6,41 @@ from tests.sabotage.act import Act
 
 STEPS = (
     Act(
+        name="a replacement forgets the start that an interrupted one gave",
+        file="reconciler/engine/replacement.py",
+        before="        stood=stood,\n",
+        after="",
+        seen_by=("tests/replacement/test_cut_again.py",),
+    ),
+    Act(
+        name="what an interrupted replacement made counts as changed outside",
+        file="reconciler/engine/unfinished.py",
+        before="field_class=FieldClass.UNFINISHED) if is_its_own and is_blamed else field_change",
+        after="field_class=FieldClass.UNFINISHED) if is_its_own and not is_blamed else field_change",
+        seen_by=("tests/replacement/test_cut_again.py",),
+    ),
+    Act(
+        name="a replacement that is taken back leaves a start that no record knows",
+        file="reconciler/engine/replacement.py",
+        before="(change.began or change.intent.made):",
+        after="(not change.began and change.intent.made):",
+        seen_by=("tests/replacement/test_cut_again.py",),
+    ),
+    Act(
+        name="a replacement after an interrupted one gives again what was acknowledged since",
+        file="reconciler/kinds/consumer_position/position.py",
+        before=" and not has_start(change.raw, intent.start)",
+        after="",
+        seen_by=("tests/replacement/test_cut_again.py",),
+    ),
+    Act(
+        name="a resumed replacement does not note what an edited file makes of it",
+        file="reconciler/engine/replacement.py",
+        before="if (wanted := {**unmanaged, **desired.config}) != intent.wanted:",
+        after="if (wanted := {**unmanaged, **intent.wanted}) != intent.wanted:",
+        seen_by=("tests/replacement/test_cut_again.py",),
+    ),
+    Act(
         name="a stream takes another subject before its new consumer exists",
         file="reconciler/kinds/order/reader_handovers.py",
         before="        elif change.action.writes and _any_collides(gained(change), taken) and (drops or _misses(change, view)):",

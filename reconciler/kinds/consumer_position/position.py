@@ -16,6 +16,7 @@ from reconciler.changes.amount import Amount
 from reconciler.changes.change import Change
 from reconciler.changes.view import View
 from reconciler.engine.bindings import after_ack_floor
+from reconciler.engine.unfinished import has_start
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.consumer_position import recorded_position
 from reconciler.kinds.consumer_position.counts import count_questions_from, total_count
@@ -176,11 +177,12 @@ def resumed_start(change: Change, view: View) -> Config:
 
 
 def is_position_noted(change: Change) -> bool:
-    """An earlier run noted the position, and the live consumer may be another one that somebody made since."""
+    """An earlier run noted the position, and the live consumer may be another one that somebody made since. One that starts at
+    that very position is the run's own, and has a position itself."""
     intent = change.intent
     if intent is None or not intent.ready or "opt_start_seq" not in intent.start:
         return False
-    return bool(intent.created != change.info.get("created"))
+    return bool(intent.created != change.info.get("created")) and not has_start(change.raw, intent.start)
 
 
 def placeholder_name(name: str) -> str:
