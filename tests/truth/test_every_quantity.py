@@ -39,7 +39,7 @@ ELSEWHERE = {
 }
 """Counted on real servers by tests of other folders, since it takes a restart, a cut or clients of its own."""
 TWINS = {
-    **dict.fromkeys(("CO101", "CO104", "CO106", "CO109"), "CO105"), "KV304": "ST304", "KV305": "ST305", "OB301": "KV301",
+    **dict.fromkeys(("CO101", "CO102", "CO104", "CO106", "CO109"), "CO105"), "KV304": "ST304", "KV305": "ST305", "OB301": "KV301",
     **dict.fromkeys(("KV312", "OB312"), "ST312"), **dict.fromkeys(("KV303", "OB303"), "ST303"),
 }  # fmt: skip
 """Another code that is judged by the same function of the same numbers."""
