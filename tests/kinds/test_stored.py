@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.kinds.afterwards.stored import StoredPart, StoredSubjects, lost
+from reconciler.kinds.afterwards.stored import StoredSubjects
+from reconciler.kinds.subjects.subject_part import SubjectPart, lost
 from reconciler.kinds.subjects.subjects import matches
 
 LITERALS = [".".join(tokens) for length in (1, 2, 3) for tokens in product("ab", repeat=length)]
@@ -19,19 +20,19 @@ PATTERNS = st.builds(
 )
 
 
-def among(literal: str, part: StoredPart) -> bool:
+def among(literal: str, part: SubjectPart) -> bool:
     return matches(literal, part.subject) and not any(matches(literal, one) for one in part.without)
 
 
-def among_any(literal: str, parts: tuple[StoredPart, ...]) -> bool:
+def among_any(literal: str, parts: tuple[SubjectPart, ...]) -> bool:
     return any(among(literal, one) for one in parts)
 
 
-PARTS = st.builds(StoredPart, PATTERNS, st.lists(PATTERNS, max_size=2).map(tuple))
+PARTS = st.builds(SubjectPart, PATTERNS, st.lists(PATTERNS, max_size=2).map(tuple))
 
 
 @given(PARTS, PATTERNS)
-def test_what_a_filter_takes_of_a_part(part: StoredPart, wanted: str) -> None:
+def test_what_a_filter_takes_of_a_part(part: SubjectPart, wanted: str) -> None:
     inside, outside = part.of(wanted), part.outside(wanted)
     for literal in LITERALS:
         is_wanted = matches(literal, wanted)
@@ -41,7 +42,7 @@ def test_what_a_filter_takes_of_a_part(part: StoredPart, wanted: str) -> None:
 
 @given(st.lists(PARTS, max_size=3).map(tuple), st.lists(PARTS, max_size=3).map(tuple))
 def test_what_is_stored_no_longer_is_lost_and_nothing_else(
-    before: tuple[StoredPart, ...], after: tuple[StoredPart, ...]
+    before: tuple[SubjectPart, ...], after: tuple[SubjectPart, ...]
 ) -> None:
     gone = tuple(lost(before, after))
     for literal in LITERALS:

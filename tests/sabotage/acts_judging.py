@@ -481,7 +481,7 @@ RULES = (
     ),
     Act(
         name="what is still stored of a subject is said to be lost",
-        file="reconciler/kinds/afterwards/stored.py",
+        file="reconciler/kinds/subjects/subject_part.py",
         before="tuple(dict.fromkeys([*was.without, *kept]))",
         after="(*was.without, *[one for one in kept if not one])",
         seen_by=(says("XX233"),),

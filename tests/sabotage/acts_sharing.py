@@ -53,8 +53,8 @@ ACTS = (
     ),
     Act(
         name="readers of what a transform takes of a wider subject are not told",
-        file="reconciler/kinds/afterwards/stored.py",
-        before="return StoredPart(self.subject, tuple(dict.fromkeys([*self.without, both])))",
+        file="reconciler/kinds/subjects/subject_part.py",
+        before="return SubjectPart(self.subject, tuple(dict.fromkeys([*self.without, both])))",
         after="return self",
         seen_by=(says("XX233"),),
     ),

@@ -20,10 +20,10 @@ from reconciler.kinds.across.senders import (
 )
 from reconciler.kinds.across.subjects import captured
 from reconciler.kinds.afterwards.readers import consuming, copying
-from reconciler.kinds.afterwards.stored import StoredPart
 from reconciler.kinds.afterwards.streams import afterwards, live_streams
 from reconciler.kinds.fields.words import few, listed, some, verb, written_size
 from reconciler.kinds.losses.dependants import consumers, everybody, streams
+from reconciler.kinds.subjects.subject_part import SubjectPart
 from reconciler.kinds.subjects.subjects import is_subset, storable
 from reconciler.model.resource import Address
 
@@ -195,7 +195,7 @@ def _readers_text(sender: Sender, name: str, view: View) -> Iterator[str]:
     readers = [
         one
         for one in (*consuming(name, view), *copying(name, view))
-        if is_renamed or one.wants_any(map(StoredPart, met))
+        if is_renamed or one.wants_any(map(SubjectPart, met))
     ]
     if readers:
         yield f"{few([one.label for one in readers], NAMED)} {verb(len(readers), 'get')} it as well"

@@ -20,7 +20,6 @@ from reconciler.kinds.afterwards.readers import (
     stored_afterwards,
     stored_now,
 )
-from reconciler.kinds.afterwards.stored import StoredPart, lost
 from reconciler.kinds.afterwards.streams import afterwards, config_of, copies
 from reconciler.kinds.fields.words import few, some, verb
 from reconciler.kinds.group_records.group_record import STATIC_BUCKET
@@ -28,6 +27,7 @@ from reconciler.kinds.losses.dependants import streams
 from reconciler.kinds.losses.over_limit import state_of
 from reconciler.kinds.losses.unprocessed import going_unread
 from reconciler.kinds.subjects.filters import named_filters
+from reconciler.kinds.subjects.subject_part import SubjectPart, lost
 from reconciler.kinds.subjects.subjects import is_subset, is_valid
 from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Address
@@ -216,7 +216,7 @@ class _ReaderOfLess(NamedTuple):
     """A reader that gets less than before, and what it gets no more."""
 
     reader: Reader
-    parts: Sequence[StoredPart]
+    parts: Sequence[SubjectPart]
 
 
 def _parts_in_words(losing: Sequence[_ReaderOfLess]) -> str:
@@ -236,7 +236,7 @@ def _readers_of_less(stream: str, origin: str, view: View) -> tuple[list[Reader]
     live = (*consuming(stream, view), *copying(stream, view), *grouped(stream, view))
     every = (*live, *recorded(stream, view), *as_applied(stream, view))
     readers = [one for one in every if not one.is_new and not _takes_over(one, gone, view)]
-    is_emptied = after == (StoredPart(origin),) and StoredPart(origin) not in (before or ())
+    is_emptied = after == (SubjectPart(origin),) and SubjectPart(origin) not in (before or ())
     fed = [one for one in readers if one.wants_any(after) and (one.filters or not is_emptied)]
     dry = [one for one in readers if one not in fed and (before is None or one.wants_any(before))]
     losing = [
@@ -253,15 +253,15 @@ def _readers_of_less(stream: str, origin: str, view: View) -> tuple[list[Reader]
 
 
 def _loss_of(
-    reader: Reader, gone: Sequence[StoredPart], after: Sequence[StoredPart], origin: str, view: View
-) -> list[StoredPart]:
+    reader: Reader, gone: Sequence[SubjectPart], after: Sequence[SubjectPart], origin: str, view: View
+) -> list[SubjectPart]:
     """What it loses of this, unless it also reads the subject to which the transform of the origin moves that."""
     parts, (_, gets) = reader.share(gone), _transform_of(origin, view)
     is_followed = any(is_subset(gets, mine) for mine in reader.filters) and any(one.holds(gets) for one in after)
     return [one for one in parts if not (is_followed and _is_renamed(one, origin, view))]
 
 
-def _is_felt(losing: _ReaderOfLess, after: Sequence[StoredPart], origin: str, view: View) -> bool:
+def _is_felt(losing: _ReaderOfLess, after: Sequence[SubjectPart], origin: str, view: View) -> bool:
     """Does it lose what a transform takes, or all that one of its several filters matches?"""
     failing = [mine for mine in losing.reader.filters if not any(one.of(mine) for one in after)]
     if any(one.of(mine) for one in losing.parts for mine in failing):
@@ -276,7 +276,7 @@ def _transform_of(stream: str, view: View) -> tuple[str, str]:
     return (transform.get("src") or ">", outcome(dest)) if dest else ("", "")
 
 
-def _is_renamed(part: StoredPart, origin: str, view: View) -> bool:
+def _is_renamed(part: SubjectPart, origin: str, view: View) -> bool:
     """Does the stream still capture these messages, and store them under another subject?"""
     src, _ = _transform_of(origin, view)
     taken = stored_afterwards(view).taken_in(origin) or ()
@@ -289,7 +289,7 @@ def _without_doubles(readers: Sequence[Reader]) -> list[Reader]:
     return [one for one in readers if one.address is None or first[one.address] is one]
 
 
-def _takes_over(reader: Reader, gone: Sequence[StoredPart], view: View) -> bool:
+def _takes_over(reader: Reader, gone: Sequence[SubjectPart], view: View) -> bool:
     """A copy that stores all of these subjects itself once the plan is applied."""
     if not gone or reader.address is None or reader.address.kind != "stream":
         return False
@@ -297,10 +297,10 @@ def _takes_over(reader: Reader, gone: Sequence[StoredPart], view: View) -> bool:
     return all(any(is_subset(one.subject, other) for other in own) for one in gone)
 
 
-def _no_longer_taken_in(stream: str, view: View) -> list[StoredPart]:
+def _no_longer_taken_in(stream: str, view: View) -> list[SubjectPart]:
     """What a reader without a filter loses: another transform gives it the same messages under other subjects."""
     before, after = (stored.taken_in(stream) for stored in (stored_now(view), stored_afterwards(view)))
-    return lost(map(StoredPart, before or ()), [*map(StoredPart, after)]) if after else []
+    return lost(map(SubjectPart, before or ()), [*map(SubjectPart, after)]) if after else []
 
 
 def _unchanged_copies(origin: str, view: View) -> Iterator[str]:
@@ -350,7 +350,7 @@ def _holds_messages(stream: str, view: View) -> bool:
     return bool(view.snapshot.state_of(stream).get("messages"))
 
 
-def _stored_parts_now(stream: str, view: View) -> Sequence[StoredPart]:
+def _stored_parts_now(stream: str, view: View) -> Sequence[SubjectPart]:
     """Subjects of messages that are already stored, if those are the ones that the stream takes now."""
     return stored_now(view).parts(stream) or () if _holds_messages(stream, view) else ()
 

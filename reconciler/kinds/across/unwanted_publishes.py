@@ -11,10 +11,11 @@ from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.losses.dependants import consumers, streams
-from reconciler.kinds.losses.unwanted import Unstored, Unwanted, is_unused, readers_kept, unwanted
+from reconciler.kinds.losses.unwanted import Unwanted, is_unused, readers_kept, unwanted
 from reconciler.kinds.stream.retention import turns_to_interest
 from reconciler.kinds.stream_config.origins import copies_now, origin_names
 from reconciler.kinds.subjects.filters import FILTERS, filters_of
+from reconciler.kinds.subjects.subject_part import SubjectPart
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Address
 
@@ -23,7 +24,7 @@ SHAPES = ("retention", "subjects", "subject_transform", "sources", "mirror")
 
 class _Blame(NamedTuple):
     stream: str
-    parts: list[Unstored]
+    parts: list[SubjectPart]
     unwanted: Unwanted
 
 
@@ -129,7 +130,7 @@ def _suspects(stream: str, view: View) -> Iterator[Address]:
         yield own
 
 
-def _brings_about(address: Address, stream: str, part: Unstored, view: View) -> bool:
+def _brings_about(address: Address, stream: str, part: SubjectPart, view: View) -> bool:
     """Does this change take away somebody who wanted it?"""
     change = view.changes.get(address)
     if change is None or change.action not in (Action.UPDATE, Action.REPLACE, Action.DELETE):

@@ -8,10 +8,11 @@ from functools import lru_cache
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.afterwards.stored import StoredPart, StoredSubjects
+from reconciler.kinds.afterwards.stored import StoredSubjects
 from reconciler.kinds.afterwards.streams import GONE, Copy, afterwards, live_streams
 from reconciler.kinds.losses.dependants import consumers, streams
 from reconciler.kinds.subjects.filters import EVERYTHING, named_filters
+from reconciler.kinds.subjects.subject_part import SubjectPart
 from reconciler.model.dataclass import dataclass
 from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Config
@@ -40,11 +41,11 @@ class Reader:
         """This plan creates the reader: it had nothing before that it could lose."""
         return self.change is not None and self.change.action is Action.CREATE
 
-    def wants_any(self, stored: Iterable[StoredPart]) -> bool:
+    def wants_any(self, stored: Iterable[SubjectPart]) -> bool:
         """Does it want messages on any of these subjects? A reader without filters always does."""
         return not self.filters or any(part.of(mine) for mine in self.filters for part in stored)
 
-    def share(self, stored: Iterable[StoredPart]) -> list[StoredPart]:
+    def share(self, stored: Iterable[SubjectPart]) -> list[SubjectPart]:
         """Those of these subjects that it wants."""
         return [both for part in stored for mine in self.filters or EVERYTHING if (both := part.of(mine))]
 

@@ -6,13 +6,12 @@ only some of the subjects leaves a gap in the rest, and so do copies of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
-from typing import NamedTuple
 
 from reconciler.kinds.afterwards.streams import Copy, copies
-from reconciler.kinds.fields.words import outside
-from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid, meet, meets, storable
+from reconciler.kinds.subjects.subject_part import SubjectPart
+from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid, storable
 from reconciler.kinds.subjects.transforms import outcome, problem
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config, Json
@@ -25,53 +24,8 @@ Patterns = tuple[str, ...] | None
 """Subjects, possibly with wildcards; None: nobody knows, so anything."""
 
 
-class StoredPart(NamedTuple):
-    """Subjects that match a pattern, without some of them: those to which a transform gives other names."""
-
-    subject: str
-    without: tuple[str, ...] = ()
-
-    def of(self, wanted: str) -> StoredPart | None:
-        """Those of them that a filter matches; None: not one."""
-        if not collide(self.subject, wanted):
-            return None
-        both = meet(self.subject, wanted) or self.subject
-        without = tuple(one for one in self.without if collide(one, both))
-        return None if any(is_subset(both, one) for one in without) else StoredPart(both, without)
-
-    def outside(self, taken: str) -> StoredPart | None:
-        """Those of them that a pattern does not match; None: not one."""
-        both = meet(self.subject, taken)
-        if both is None or is_subset(self.subject, taken):
-            return None if both else self
-        return StoredPart(self.subject, tuple(dict.fromkeys([*self.without, both])))
-
-    def holds(self, subject: str) -> bool:
-        """Are all that match this subject among them?"""
-        return is_subset(subject, self.subject) and not any(collide(subject, one) for one in self.without)
-
-    def __str__(self) -> str:
-        return outside(self.subject, [*self.without])
-
-
-StoredParts = tuple[StoredPart, ...] | None
+StoredParts = tuple[SubjectPart, ...] | None
 """None: nobody knows, so anything."""
-
-
-def lost(before: Iterable[StoredPart], after: Sequence[StoredPart]) -> list[StoredPart]:
-    """What is stored until now, and no longer."""
-    return list(dict.fromkeys(gone for part in before for gone in _lost_of(part, after)))
-
-
-def _lost_of(part: StoredPart, after: Sequence[StoredPart]) -> Iterator[StoredPart]:
-    gaps = [gap for one in after for gap in meets([part.subject], one.without)]
-    if not any(is_subset(part.subject, one.subject) for one in after):
-        gaps.insert(0, part.subject)
-    for gap in gaps:
-        was = part.of(gap)
-        if was and not any(one.holds(gap) for one in after):
-            kept = (both.subject for one in after if (both := one.of(gap)))
-            yield StoredPart(gap, tuple(dict.fromkeys([*was.without, *kept])))
 
 
 def narrowed(subjects: Iterable[str], filter_subject: str) -> Iterator[str]:
@@ -110,7 +64,7 @@ class StoredSubjects:
     def _found(self, name: str, config: Config | None, way: tuple[str, ...]) -> StoredParts:
         if config is None or len(way) > DEEPEST or _copies_from_elsewhere(config) or not is_clear(config):
             return None
-        own, copied = [StoredPart(one) for one in config.get("subjects") or ()], list[StoredPart]()
+        own, copied = [SubjectPart(one) for one in config.get("subjects") or ()], list[SubjectPart]()
         for copy in copies(name, config):
             if copy.origin in way:
                 continue
@@ -125,7 +79,7 @@ class StoredSubjects:
         return _patterns(self._copied(copy, ()))
 
     def _copied(self, copy: Copy, way: tuple[str, ...]) -> StoredParts:
-        theirs = self.parts(copy.origin, way) or ((StoredPart(">"),) if copy.filters else None)
+        theirs = self.parts(copy.origin, way) or ((SubjectPart(">"),) if copy.filters else None)
         if theirs is None:
             return None
         if transforms := copy.said.get("subject_transforms"):
@@ -135,10 +89,10 @@ class StoredSubjects:
         return theirs
 
     @staticmethod
-    def _renamed(theirs: Iterable[StoredPart], transform: Mapping[str, Json]) -> Iterator[StoredPart]:
+    def _renamed(theirs: Iterable[SubjectPart], transform: Mapping[str, Json]) -> Iterator[SubjectPart]:
         through = list(_narrowed(theirs, transform.get("src") or ">"))
         if through and transform.get("dest"):
-            yield StoredPart(outcome(transform["dest"]))
+            yield SubjectPart(outcome(transform["dest"]))
         else:
             yield from through
 
@@ -147,18 +101,18 @@ def _patterns(parts: StoredParts) -> Patterns:
     return None if parts is None else tuple(dict.fromkeys(one.subject for one in parts))
 
 
-def _narrowed(parts: Iterable[StoredPart], filter_subject: str) -> Iterator[StoredPart]:
+def _narrowed(parts: Iterable[SubjectPart], filter_subject: str) -> Iterator[SubjectPart]:
     return (both for part in parts if (both := part.of(filter_subject)))
 
 
-def _transformed(parts: Iterable[StoredPart], transform: Mapping[str, Json] | None) -> Iterator[StoredPart]:
+def _transformed(parts: Iterable[SubjectPart], transform: Mapping[str, Json] | None) -> Iterator[SubjectPart]:
     if not transform or not transform.get("dest"):
         yield from parts
         return
     src = transform.get("src") or ">"
     for part in parts:
         if part.of(src):
-            yield StoredPart(outcome(transform["dest"]))
+            yield SubjectPart(outcome(transform["dest"]))
         if rest := part.outside(src):
             yield rest
 

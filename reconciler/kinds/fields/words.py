@@ -65,9 +65,14 @@ def few(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(names[:most]) + (f" and {len(names) - most:_} more" if len(names) > most else "")
 
 
-def outside(subject: str, kept: list[str]) -> str:
-    """A subject without a part of it: `a.> outside a.bill.>`."""
-    return f"{subject} outside {listed(kept)}" if kept else subject
+def listed_few(parts: Sequence[str], most: int = 3) -> str:
+    """`a and b`; of many, only the first ones: `a, b, c and 4 more`."""
+    return listed([*parts[:most], *([f"{len(parts) - most:_} more"] if len(parts) > most else [])])
+
+
+def outside(subject: str, kept: Sequence[str]) -> str:
+    """A subject without parts of it: `a.> outside a.bill.>`."""
+    return f"{subject} outside {listed_few(kept)}" if kept else subject
 
 
 def size(count: int, beside: int = 0) -> str:

@@ -13,52 +13,36 @@ from typing import NamedTuple
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.fields.known import V2_14
-from reconciler.kinds.fields.words import listed
+from reconciler.kinds.fields.words import listed_few
 from reconciler.kinds.losses import dependants
 from reconciler.kinds.losses.unprocessed import consumers_afterwards, unread_consumers
 from reconciler.kinds.stream_config.origins import copies_afterwards, copies_now, fed_stream, given_subjects
 from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
+from reconciler.kinds.subjects.subject_part import SubjectPart
 from reconciler.kinds.subjects.subjects import is_covered, meet, meets, widest
 from reconciler.kinds.subjects.transforms import published_as, transformed
 from reconciler.model.resource import Address, Config, Json
 
-NAMED = 3
 FEW = 100
 """Among how many subjects it is worth while to look for those that lie inside another."""
-
-
-class Unstored(NamedTuple):
-    """A subject, except for what lies in others."""
-
-    subject: str
-    kept: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return f"{self.subject} outside {_several(self.kept)}" if self.kept else self.subject
-
-
-def _several(names: Sequence[str], before: str = "") -> str:
-    """`a and b`; of many, only the first ones: `a, b, c and 4 more`."""
-    more = [f"{len(names) - NAMED:_} more"] if len(names) > NAMED else []
-    return listed([*(f"{before}{one}" for one in names[:NAMED]), *more])
 
 
 class Unwanted(NamedTuple):
     """What an interest stream does not store once this plan is applied."""
 
-    lost: list[Unstored]
+    lost: list[SubjectPart]
     """What it stored before."""
-    new: list[Unstored]
+    new: list[SubjectPart]
     """What it takes for the first time."""
     words: str
     """How to call messages: their subjects may be those after a transform."""
     caveat: str
     """Why it is not certain."""
 
-    def text(self, parts: Sequence[Unstored], stream: str) -> str:
+    def text(self, parts: Sequence[SubjectPart], stream: str) -> str:
         """The fate of these parts, in a sentence."""
         return (
-            f"{self.words.format(_several([str(one) for one in parts], 'on '))} not stored: no consumer of {stream} wants "
+            f"{self.words.format(listed_few([f'on {one}' for one in parts]))} not stored: no consumer of {stream} wants "
             f"them{self.caveat}"
         )
 
@@ -145,12 +129,12 @@ def _compared(
     return Unwanted(lost, added, words, _unless_unread(stream, view) if lost or added else "")
 
 
-def _rest(subjects: Sequence[str], kept: Sequence[str]) -> Iterator[Unstored]:
+def _rest(subjects: Sequence[str], kept: Sequence[str]) -> Iterator[SubjectPart]:
     """The subjects without those that are kept."""
     for one in subjects:
         if not is_covered(one, kept):
             inside = dict.fromkeys(both for other in kept if (both := meet(one, other)))
-            yield Unstored(one, tuple(widest(inside) if len(inside) <= FEW else inside))
+            yield SubjectPart(one, tuple(widest(inside) if len(inside) <= FEW else inside))
 
 
 def _zones(transform: Mapping[str, Json] | None) -> list[_Zone]:

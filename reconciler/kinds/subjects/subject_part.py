@@ -1,0 +1,54 @@
+"""Part of the subjects that match a pattern, with what is left out of it: `a.> outside a.bill.>`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from reconciler.kinds.fields.words import outside
+from reconciler.kinds.subjects.subjects import collide, is_subset, meet, meets
+
+
+class SubjectPart(NamedTuple):
+    """Subjects that match a pattern, without those that match another."""
+
+    subject: str
+    without: tuple[str, ...] = ()
+
+    def of(self, wanted: str) -> SubjectPart | None:
+        """Those of them that a filter matches; None: not one."""
+        if not collide(self.subject, wanted):
+            return None
+        both = meet(self.subject, wanted) or self.subject
+        without = tuple(one for one in self.without if collide(one, both))
+        return None if any(is_subset(both, one) for one in without) else SubjectPart(both, without)
+
+    def outside(self, taken: str) -> SubjectPart | None:
+        """Those of them that a pattern does not match; None: not one."""
+        both = meet(self.subject, taken)
+        if both is None or is_subset(self.subject, taken):
+            return None if both else self
+        return SubjectPart(self.subject, tuple(dict.fromkeys([*self.without, both])))
+
+    def holds(self, subject: str) -> bool:
+        """Are all that match this subject among them?"""
+        return is_subset(subject, self.subject) and not any(collide(subject, one) for one in self.without)
+
+    def __str__(self) -> str:
+        return outside(self.subject, self.without)
+
+
+def lost(before: Iterable[SubjectPart], after: Sequence[SubjectPart]) -> list[SubjectPart]:
+    """What is stored until now, and no longer."""
+    return list(dict.fromkeys(gone for part in before for gone in _lost_of(part, after)))
+
+
+def _lost_of(part: SubjectPart, after: Sequence[SubjectPart]) -> Iterator[SubjectPart]:
+    gaps = [gap for one in after for gap in meets([part.subject], one.without)]
+    if not any(is_subset(part.subject, one.subject) for one in after):
+        gaps.insert(0, part.subject)
+    for gap in gaps:
+        was = part.of(gap)
+        if was and not any(one.holds(gap) for one in after):
+            kept = (both.subject for one in after if (both := one.of(gap)))
+            yield SubjectPart(gap, tuple(dict.fromkeys([*was.without, *kept])))
