@@ -109,6 +109,15 @@ def nobody_is_given_again(before: Snapshot, after: Snapshot, floor: int) -> bool
     return not old or not new or old["created"] == new["created"] or start in (None, floor + 1)
 
 
+@pytest.mark.parametrize("retention", ["limits", "interest", "workqueue"])
+def test_a_file_that_stays_as_it_is_takes_no_other_note(retention: str) -> None:
+    account = imagined.empty(Target(version=SUPPORTED[-1], peers=1))
+    applied = apply_offline(planned(wanted(retention, 512), account), account)
+    file = wanted(retention, 8)
+    for left in cut_anywhere(at(applied, 60), planned(file, at(applied, 60)).steps):
+        assert [step.id for step in planned(file, left).steps if step.id.endswith("anew")] == []
+
+
 @pytest.mark.parametrize("name", ROUNDS)
 def test_cut_again_and_again_the_rest_is_done_by_the_last(name: str) -> None:
     retention, edits = ROUNDS[name]

@@ -18,6 +18,7 @@ from reconciler.kinds.fields.known import V2_14, V2_15
 from reconciler.kinds.fields.times import ZERO, moment
 from reconciler.kinds.losses.over_limit import state_of, stream_of
 from reconciler.kinds.losses.shrinking import going, gone
+from reconciler.kinds.losses.unprocessed import taking_questions
 from reconciler.kinds.stream_config.mirrors_and_sources import origin_of, source_identity, source_index
 from reconciler.kinds.stream_config.origins import fed_stream, given_subjects, is_fed_durably, taken_subjects
 from reconciler.kinds.subjects.filters import filters_of
@@ -483,4 +484,6 @@ def questions(change: Change, view: View) -> Iterator[Question]:
         asking += drained(change, view, change.desired.config)
     for one in asking:
         yield from one.questions()
+        if deletes_copied(one.origin, view):
+            yield from taking_questions(one.origin, view)
     yield from (one.copied_so_far for one in awaiting(change, view) if one.copied_so_far)

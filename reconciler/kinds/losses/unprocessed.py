@@ -306,7 +306,8 @@ def _matched_between(stream: str, info: Info, view: View) -> int:
     state = view.snapshot.state_of(stream)
     stored = exactly(int(state.get("messages", 0)))
     matched = stored if _takes_all(info) else _staying_wanted(stream, info, 1, stored, view)
-    return max(0, matched.least - ahead - max(0, floor - int(state.get("first_seq", 1)) + 1))
+    early = 0 if _keeps_unacknowledged(stream, info, view) else max(0, floor - int(state.get("first_seq", 1)) + 1)
+    return max(0, matched.least - ahead - early)
 
 
 def _unacknowledged_questions(stream: str, info: Info) -> list[MessagesFrom]:
