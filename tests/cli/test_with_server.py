@@ -258,13 +258,20 @@ def test_a_command_that_is_interrupted_before_it_did_anything_says_so(shell: She
     file = shell.write(SMALL)
 
     async def interrupted() -> Ran:
-        connected = asyncio.Event()
-        silent = await asyncio.start_server(lambda *_: connected.set(), "127.0.0.1", 0)
+        connected, ended = asyncio.Event(), asyncio.Event()
+
+        async def say_nothing(_request: asyncio.StreamReader, answer: asyncio.StreamWriter) -> None:
+            connected.set()
+            await ended.wait()
+            answer.close()
+
+        silent = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
         url = f"nats://127.0.0.1:{silent.sockets[0].getsockname()[1]}"
         running = await start(shell, *words, file, "--server", url)
         await asyncio.wait_for(connected.wait(), PATIENCE)
         running.send_signal(signal.SIGINT)
         out, err = await asyncio.wait_for(running.communicate(), PATIENCE)
+        ended.set()
         silent.close()
         return Ran(code=running.returncode or 0, out=out.decode(), err=err.decode())
 

@@ -259,7 +259,7 @@ REPUBLISHED = "reconciler: 1\ntopology: theirs\nstreams: {A: {subjects: [a.>]}}\
 @pytest.mark.parametrize(
     "ours",
     [
-        "streams: {B: {subjects: [b.>], republish: {src: b.>, dest: a.>}}}\n",
+        "streams: {B: {subjects: [b.>], republish: {src: b.>, dest: a.>}, allow: [{code: XX244, to: a.>, reason: r}]}}\n",
         "streams: {B: {mirror: {name: A}}}\n",
         "streams: {B: {sources: [{name: A}]}}\n",
     ],
