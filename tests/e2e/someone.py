@@ -89,8 +89,10 @@ async def ctrl_c(port: int, at: Point, begin: Callable[[int], Awaitable[Process]
 
 
 async def start(shell: Shell, *arguments: str, **env: str) -> asyncio.subprocess.Process:
+    """As a terminal starts it: what a script starts in the background ignores Ctrl-C, and so does all that it starts."""
     return await asyncio.create_subprocess_exec(
         *command(*arguments), cwd=shell.folder, env=environment(shell.folder, **env),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
 
