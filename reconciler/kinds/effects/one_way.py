@@ -125,7 +125,7 @@ def _caveat_about_publishers(change: Change, view: View) -> str:
     """Publishers of its origin feel it if they publish to the mirror from now on: it may take the subjects of its origin, or
     of one that this account does not know."""
     origin, wanted = str((change.was("mirror") or {}).get("name", "")), change.becomes("subjects") or ()
-    theirs = (view.snapshot.streams.get(origin) or {}).get("config", {}).get("subjects")
+    theirs = view.snapshot.config_of(origin).get("subjects")
     takes_over = not theirs or any(collide(one, other) for one in wanted for other in theirs)
     if view.kinds[change.address.kind].backing or not wanted or not takes_over:
         return ""

@@ -70,19 +70,14 @@ def state_of(change: Change) -> State:
     return state
 
 
-def raw_config(change: Change) -> Mapping[str, Json]:
-    """The live stream's configuration as the server says it; empty if nothing is live."""
-    return (change.live.state.get("config") or {}) if change.live else {}
-
-
 def may_outlast_age(change: Change) -> bool:
     """Messages may carry a time to live of their own, and so `never`."""
-    return bool(raw_config(change).get("allow_msg_ttl"))
+    return bool(change.raw.get("allow_msg_ttl"))
 
 
 def stream_of(change: Change) -> str:
     """Name of the live stream behind a change of any kind; empty if nothing is live."""
-    return str(raw_config(change).get("name", change.address.name)) if change.live else ""
+    return str(change.raw.get("name", change.address.name)) if change.live else ""
 
 
 def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Question]:
@@ -300,7 +295,7 @@ def _number_by_average(surplus: int, change: Change) -> tuple[Amount, int]:
 
 def smallest_message(change: Change) -> int:
     """Bytes that the live stream's storage counts for a message without content: 17 in memory, 31 in a file."""
-    return SMALLEST.get(str(raw_config(change).get("storage")), 31)
+    return SMALLEST.get(str(change.raw.get("storage")), 31)
 
 
 def too_many_per_subject(change: Change, path: str, view: View) -> Loss | None:
@@ -379,12 +374,12 @@ def average_number(weighing: int, change: Change) -> int:
 
 def keeps_old(change: Change) -> bool:
     """With discard new the server keeps what is stored and refuses new messages. Buckets never show their discard."""
-    live = raw_config(change).get("discard")
+    live = change.raw.get("discard")
     return bool((change.becomes("discard") if change.touches("discard") else live) == "new")
 
 
 def _stops_refusing(change: Change) -> bool:
-    return raw_config(change).get("discard") == "new" and not keeps_old(change)
+    return change.raw.get("discard") == "new" and not keeps_old(change)
 
 
 def _oldest_age(change: Change) -> int | None:

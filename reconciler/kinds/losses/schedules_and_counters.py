@@ -10,14 +10,14 @@ from collections.abc import Iterator
 
 from reconciler.changes.change import Change
 from reconciler.kinds.fields.words import some
-from reconciler.kinds.losses.over_limit import becomes, may_outlast_age, raw_config, state_of
+from reconciler.kinds.losses.over_limit import becomes, may_outlast_age, state_of
 from reconciler.model.units import show_duration
 
 SCHEDULES, COUNTERS = "allow_msg_schedules", "allow_msg_counter"
 
 
 def _is_on(change: Change, flag: str) -> bool:
-    return bool(raw_config(change).get(flag))
+    return bool(change.raw.get(flag))
 
 
 def _most(change: Change) -> int:

@@ -10,7 +10,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.fields.words import amount, consent_to, listed, some, verb
+from reconciler.kinds.fields.words import amount, consent_to, listed, listed_few, some, verb
 from reconciler.kinds.losses import dependants, over_limit
 from reconciler.kinds.losses.lagging import lagging, taking_in
 from reconciler.kinds.losses.unprocessed import (
@@ -24,9 +24,6 @@ from reconciler.kinds.losses.unwanted import unwanted
 from reconciler.kinds.stream_config.origins import copies_afterwards
 from reconciler.model.resource import Json
 from reconciler.model.wire.version import Version
-
-NAMED = 3
-"""How many consumers are named; the others are counted."""
 
 EMPTIES = Version(2, 15)
 """From this version on, a stream that turns to interest retention without any consumer deletes everything it stores."""
@@ -92,10 +89,10 @@ def kept_until_restart(change: Change, view: View) -> str:
     names = sorted(name for name, config in consumers.items() if (config.get("ack_policy") or "none") == "none")
     if change.becomes("retention") != "interest" or not names:
         return ""
-    called = listed([*names[:NAMED], *([some(len(names) - NAMED, "other")] if len(names) > NAMED else [])])
     gets = verb(len(names), "get")
     return (
-        f"until the server restarts, it keeps messages that {called} (ack_policy: none) {gets} last, after all others"
+        f"until the server restarts, it keeps messages that {listed_few(names)} (ack_policy: none) {gets} last, after all "
+        "others"
     )
 
 
