@@ -11,8 +11,8 @@ from typing import Annotated
 from reconciler.changes.amount import Amounts
 from reconciler.model.dataclass import dataclass
 from reconciler.model.fields import FieldInfo
-from reconciler.model.intents import Intent
-from reconciler.model.records import Owned
+from reconciler.model.ledger.intents import Intent
+from reconciler.model.ledger.records import Owned
 from reconciler.model.resource import Address, Config, Consent, Json, Resource, Terms, Where, no_terms, nowhere
 from reconciler.model.shape import ALWAYS, INLINE, Name
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from reconciler.changes.change import Action, Change, FieldChange, FieldClass
 from reconciler.model.fields import FieldInfo
-from reconciler.model.records import Owned
+from reconciler.model.ledger.records import Owned
 from reconciler.model.resource import Config, Json, Resource
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from reconciler.changes.change import Action, Consequence, FieldChange
 from reconciler.changes.verdict import Verdict
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
-from reconciler.model.records import BUCKET, Owned, encode_key
+from reconciler.model.ledger.records import BUCKET, Owned, encode_key
 from reconciler.model.resource import Address, Config
 from reconciler.model.shape import ALWAYS, UNWRITTEN, AddressText, Count, computed, counts_by, format_of
 from reconciler.model.wire.snapshot import Target

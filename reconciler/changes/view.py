@@ -13,7 +13,7 @@ from reconciler.changes.renaming import Recipe
 from reconciler.changes.verdict import Other, Verdict
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
-from reconciler.model.records import Owned
+from reconciler.model.ledger.records import Owned
 from reconciler.model.resource import Address, Config, Resource
 from reconciler.model.topology import Allowed, Guarded
 from reconciler.model.wire.questions import Facts

@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from reconciler.model.entries import compact_json
+from reconciler.model.ledger.entries import compact_json
 from reconciler.model.resource import Json
 from reconciler.model.wire.steps import Bind, Call, Step
 

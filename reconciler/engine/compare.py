@@ -8,14 +8,19 @@ from dataclasses import replace
 from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Registry
 from reconciler.changes.view import View
-from reconciler.engine import bulk, identity, moves, unfinished
-from reconciler.engine import take_over as handover
-from reconciler.engine.canonical import recognised, settle_declared
-from reconciler.engine.misnamed import KnownNames, misnamed
-from reconciler.engine.removals import changes_of_undeclared
+from reconciler.engine.pairing import bulk, identity, moves, unfinished
+from reconciler.engine.pairing.canonical import recognised, settle_declared
+from reconciler.engine.pairing.misnamed import KnownNames, misnamed
+from reconciler.engine.pairing.removals import changes_of_undeclared
+from reconciler.engine.pairing.take_over import (
+    names_of_owner,
+    take_over_records,
+    with_giver_as_reason,
+    with_new_records,
+)
 from reconciler.memory.remembered import Ledger, Memory
-from reconciler.model.intents import Intent, intents
-from reconciler.model.records import Owned, is_stale
+from reconciler.model.ledger.intents import Intent, intents
+from reconciler.model.ledger.records import Owned, is_stale
 from reconciler.model.resource import Address, Resource
 from reconciler.model.run_options import NO_OPTIONS, RunOptions
 from reconciler.model.topology import Topology
@@ -26,11 +31,11 @@ from reconciler.policies.policies import Policies
 def compare(
     topology: Topology, snapshot: Snapshot, memory: Memory, registry: Registry, options: RunOptions = NO_OPTIONS
 ) -> View:
-    """Pair desired, live and owned resources, and decides what happens to each address."""
-    owners = handover.names_of_owner(topology, options.day)
+    """Pair desired, live and owned resources, and decide what happens to each address."""
+    owners = names_of_owner(topology, options.day)
     matches = bulk.match_entries(topology, memory.records, owners, registry, options.day)
     topology = bulk.expand_entries(topology, matches, options.day)
-    ledger = handover.take_over_records(topology, memory.records, options)
+    ledger = take_over_records(topology, memory.records, options)
     going = (*(one.address for one in topology.removed), *(one.address for one in topology.forget))
     known_as = [*ledger, *(address for address in going if registry.holds(address))]
     external = [one.address for one in topology.resources if one.external]
@@ -53,8 +58,8 @@ def compare(
     changes = {
         address: _with_identity_checked(change, registry, snapshot, ledger) for address, change in changes.items()
     }
-    changes |= handover.with_new_records(changes)
-    changes |= handover.with_giver_as_reason(changes, options)
+    changes |= with_new_records(changes)
+    changes |= with_giver_as_reason(changes, options)
     if not memory.is_known:
         changes = {a: _keep_unrecorded(c) if c.action is Action.ADOPT else c for a, c in changes.items()}
     names = KnownNames(

@@ -13,12 +13,12 @@ from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View
 from reconciler.engine import guards, order, replacement
-from reconciler.engine import take_over as handover
 from reconciler.engine.judging import Judged, judged_all
+from reconciler.engine.pairing.take_over import unused_take_overs
 from reconciler.model.code_pages import PLANNING
 from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.ledger.records import Owned, managed
 from reconciler.model.policy import is_policy
-from reconciler.model.records import Owned, managed
 from reconciler.model.resource import Address, Config, Consent
 from reconciler.model.run_options import RunOptions
 from reconciler.model.selection import selects
@@ -97,7 +97,7 @@ def decide(
                 [verdict for address, each in verdicts.items() if address not in hidden for verdict in each],
                 {*(rule.code for rule in registry.rules()), *PLANNING},
             ),
-            *handover.unused_take_overs(options.take_over, view.ledger),
+            *unused_take_overs(options.take_over, view.ledger),
         ),
         kept=sum(change.action is Action.KEEP for change in view.changes.values())
         - sum(one.action is Action.KEEP for one in planned),

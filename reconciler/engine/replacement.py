@@ -14,11 +14,11 @@ from reconciler.changes.kind import Kind
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View
 from reconciler.engine.bindings import SEEN
-from reconciler.engine.identity import server_identity
-from reconciler.engine.unfinished import RESUMED, given
-from reconciler.model.entries import compact_json
-from reconciler.model.intents import Intent, encode_intent, intent_key
-from reconciler.model.records import BUCKET, Owned, encode_key, encode_owned
+from reconciler.engine.pairing.identity import server_identity
+from reconciler.engine.pairing.unfinished import RESUMED, given
+from reconciler.model.ledger.entries import compact_json
+from reconciler.model.ledger.intents import Intent, encode_intent, intent_key
+from reconciler.model.ledger.records import BUCKET, Owned, encode_key, encode_owned
 from reconciler.model.resource import Config, Consent, Resource
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.steps import Bind, Call, Step

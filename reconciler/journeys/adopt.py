@@ -9,11 +9,11 @@ from dataclasses import replace
 from reconciler.changes.change import Action
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.verdict import Outcome, Verdict
-from reconciler.engine.canonical import recognised
+from reconciler.engine.pairing.canonical import recognised
 from reconciler.journeys.plan.plan import Planned, PlanPurpose
 from reconciler.kinds import REGISTRY
 from reconciler.model.dataclass import dataclass
-from reconciler.model.records import Owned
+from reconciler.model.ledger.records import Owned
 from reconciler.model.resource import Address, Config, Resource
 
 OWNERSHIP = frozenset({"XX101", "XX102", "XX541", "XX543", "XX552"})

@@ -21,8 +21,8 @@ from reconciler.kinds import REGISTRY
 from reconciler.memory.remembered import Memory
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.ledger.records import Owned
 from reconciler.model.policy import PlacedPolicy, PolicyCase
-from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Declared, Json
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot

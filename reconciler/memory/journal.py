@@ -16,7 +16,7 @@ from reconciler.changes.plan import Plan
 from reconciler.memory.lease import Holder
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
-from reconciler.model.entries import FORMAT, Unusable, are_texts, is_number, json_object
+from reconciler.model.ledger.entries import FORMAT, Unusable, are_texts, is_number, json_object
 from reconciler.model.resource import Json
 
 PREFIX = "journal"

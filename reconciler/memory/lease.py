@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, fields
 
 from reconciler.model.dataclass import dataclass
-from reconciler.model.entries import FORMAT, Unusable, compact_json, escaped, json_object, unescaped
+from reconciler.model.ledger.entries import FORMAT, Unusable, compact_json, escaped, json_object, unescaped
 from reconciler.model.wire.snapshot import Entry
 
 PREFIX = "lease"

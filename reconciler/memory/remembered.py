@@ -8,8 +8,8 @@ from dataclasses import field
 from reconciler.changes.kind import Registry
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
-from reconciler.model.intents import intent_key, intents
-from reconciler.model.records import BUCKET, Owned, decode_key, decode_owned
+from reconciler.model.ledger.intents import intent_key, intents
+from reconciler.model.ledger.records import BUCKET, Owned, decode_key, decode_owned
 from reconciler.model.resource import Address
 from reconciler.model.wire.snapshot import Snapshot
 

@@ -14,7 +14,7 @@ from reconciler.changes.plan import Plan
 from reconciler.engine.bindings import BINDS, record_of_created, with_bound_values
 from reconciler.engine.compare import compare
 from reconciler.engine.decide import decide
-from reconciler.engine.misnamed import addresses_let_go
+from reconciler.engine.pairing.misnamed import addresses_let_go
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.consumer_config.consumer_settle import ACK_WAIT, MAX_ACK_PENDING, MAX_WAITING
@@ -22,7 +22,7 @@ from reconciler.kinds.fields.known import V2_14, Known
 from reconciler.kinds.stream_config import stream_config
 from reconciler.kinds.stream_config.stream_settle import DUPLICATE_WINDOW
 from reconciler.memory.remembered import Memory
-from reconciler.model.records import BUCKET, encode_key, encode_owned
+from reconciler.model.ledger.records import BUCKET, encode_key, encode_owned
 from reconciler.model.resource import Address, Config
 from reconciler.model.run_options import NO_OPTIONS
 from reconciler.model.selection import is_label

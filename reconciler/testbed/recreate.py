@@ -10,9 +10,9 @@ from graphlib import CycleError, TopologicalSorter
 from typing import TypeVar
 
 from reconciler.changes.rehearsal import Missing
-from reconciler.model.entries import compact_json
-from reconciler.model.intents import PREFIX as INTENT
-from reconciler.model.records import BUCKET, PREFIX, decode_owned, encode_owned
+from reconciler.model.ledger.entries import compact_json
+from reconciler.model.ledger.intents import PREFIX as INTENT
+from reconciler.model.ledger.records import BUCKET, PREFIX, decode_owned, encode_owned
 from reconciler.model.resource import Json, users_metadata
 from reconciler.model.wire.snapshot import Entry, Snapshot
 from reconciler.server.remember import ledger

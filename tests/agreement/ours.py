@@ -15,7 +15,7 @@ from reconciler.engine.decide import decide, unanswered_questions
 from reconciler.kinds import REGISTRY
 from reconciler.memory.remembered import Memory
 from reconciler.model.diagnostic import Diagnostic
-from reconciler.model.records import Owned
+from reconciler.model.ledger.records import Owned
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire.questions import Facts, Question

@@ -21,7 +21,7 @@ ELSEWHERE = {
     ),
     "ST307": "quantities/test_pushed_out.py::test_copies_push_out_as_many_messages_as_the_plan_said",
     "KV307": "quantities/test_pushed_out.py::test_copies_fill_a_stream_that_refuses_and_publishers_are_told",
-    "EG302": "replacement/test_outlived.py::test_what_the_source_dropped_is_lost_with_the_queue_as_said",
+    "EG302": "replacement/test_emptied_source.py::test_what_the_source_dropped_is_lost_with_the_queue_as_said",
     **dict.fromkeys(
         ("ST320", "KV320", "OB320", "CO320"),
         "upgrades/test_upgrade_check.py::test_what_is_said_of_a_store_happens_to_it",

@@ -8,7 +8,7 @@ from typing import Any
 from reconciler.changes.change import Change
 from reconciler.changes.diff import resource_change
 from reconciler.model.fields import FieldInfo
-from reconciler.model.records import Owned
+from reconciler.model.ledger.records import Owned
 from reconciler.model.resource import Address, Config, Consent, Resource, ServerDefault, Terms
 
 FIELDS: Mapping[str, FieldInfo] = {

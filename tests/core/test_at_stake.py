@@ -8,7 +8,7 @@ from reconciler.changes.at_stake import is_at_stake, removes, streams_at_stake
 from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.verdict import Outcome, Verdict
-from reconciler.model.records import BUCKET
+from reconciler.model.ledger.records import BUCKET
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.steps import Call, Step
 from reconciler.model.wire.version import SUPPORTED

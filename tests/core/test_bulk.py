@@ -9,7 +9,7 @@ from datetime import date
 import pytest
 
 from reconciler.changes.change import Action
-from reconciler.model.records import BUCKET
+from reconciler.model.ledger.records import BUCKET
 from reconciler.model.resource import Address
 from reconciler.model.wire.snapshot import Entry
 from tests.support.topologies import Scene

@@ -9,9 +9,9 @@ import pytest
 
 from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan
-from reconciler.engine import take_over as handover
+from reconciler.engine.pairing import take_over as handover
 from reconciler.engine.target_check import unexpected_of_target
-from reconciler.model.records import Owned
+from reconciler.model.ledger.records import Owned
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Expect
 from reconciler.model.wire.snapshot import Target

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reconciler.changes.kind import Raw
-from reconciler.engine.identity import (
+from reconciler.engine.pairing.identity import (
     identity_after_request,
     identity_in_answer,
     identity_of_resource,
@@ -17,7 +17,7 @@ from reconciler.engine.identity import (
     recreated_stream_behind,
 )
 from reconciler.kinds import REGISTRY
-from reconciler.model.records import Owned
+from reconciler.model.ledger.records import Owned
 from reconciler.model.resource import Address
 from reconciler.model.wire.snapshot import Entry, Snapshot, Target
 from reconciler.model.wire.version import Version

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.model.intents import Intent, decode_intent, encode_intent, intent_key, intents
+from reconciler.model.ledger.intents import Intent, decode_intent, encode_intent, intent_key, intents
 from reconciler.model.resource import Address, Consent
 from reconciler.model.wire.snapshot import Entry, Snapshot, Target
 from reconciler.model.wire.version import Version

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.model.records import BUCKET
+from reconciler.model.ledger.records import BUCKET
 from reconciler.model.wire.snapshot import Entry
 from tests.support.topologies import Scene
 

@@ -8,8 +8,8 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.model.entries import is_config
-from reconciler.model.records import Owned, decode_key, decode_owned, encode_key, encode_owned
+from reconciler.model.ledger.entries import is_config
+from reconciler.model.ledger.records import Owned, decode_key, decode_owned, encode_key, encode_owned
 from reconciler.model.resource import Address
 from reconciler.model.wire.snapshot import Entry
 

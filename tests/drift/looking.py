@@ -9,7 +9,7 @@ from typing import Any
 
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item
 from reconciler.journeys.drift.look import drift
-from reconciler.model.records import Owned
+from reconciler.model.ledger.records import Owned
 from reconciler.model.resource import Address
 from tests.support.topologies import Scene, scene
 

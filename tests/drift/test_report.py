@@ -18,7 +18,7 @@ from reconciler.server.wire.audit import Actor, Attribution
 from tests.cli.running import Shell
 from tests.drift.account import updating
 from tests.drift.looking import APPLIED, look, seen
-from tests.drift.test_standing import NEW
+from tests.drift.test_headings import NEW
 from tests.support.accounts import Account
 from tests.support.jetstream import done, talk
 from tests.support.topologies import scene

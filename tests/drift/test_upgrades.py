@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.model.records import BUCKET
+from reconciler.model.ledger.records import BUCKET
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from tests.drift.account import Owner

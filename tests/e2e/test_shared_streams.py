@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.model.records import BUCKET, Owned, decode_key, decode_owned
+from reconciler.model.ledger.records import BUCKET, Owned, decode_key, decode_owned
 from reconciler.model.resource import Address
 from reconciler.server.read.read_kv import entries
 from reconciler.server.wire.api import JetStream

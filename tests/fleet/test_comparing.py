@@ -16,7 +16,7 @@ from reconciler.fleet.drift.rendering import rows_of_topology, topology_of_rows
 from reconciler.fleet.tables.tables import CONFIGS, DESIRED, DRIFT
 from reconciler.journeys.drift.look import look
 from reconciler.kinds import REGISTRY
-from reconciler.model.records import encode_key, encode_owned
+from reconciler.model.ledger.records import encode_key, encode_owned
 from reconciler.model.run_options import Origin, RunOptions
 from reconciler.model.topology import Topology
 from reconciler.report.codec.json import json_text

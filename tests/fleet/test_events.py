@@ -167,7 +167,7 @@ def test_a_client_goes_by_its_name_its_language_or_the_leaf_node_it_came_through
 
 def test_rows_of_messages_keep_microseconds() -> None:
     from reconciler.fleet.accounts.message_ranges import StreamPiece
-    from tests.fleet.test_pieces import EAST
+    from tests.fleet.test_message_ranges import EAST
 
     page = [Message(sequence=1, time="2026-11-21T06:40:06.728740131Z", subject="s"),
             Message(sequence=2, time="2026-11-21T06:40:06Z", subject="s")]  # fmt: skip

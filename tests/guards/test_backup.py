@@ -22,7 +22,7 @@ from reconciler.journeys.plan.files import load
 from reconciler.journeys.plan.plan import Planned, plan
 from reconciler.memory.lease import Held, lease_key, read_lease
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.model.records import BUCKET
+from reconciler.model.ledger.records import BUCKET
 from reconciler.report.outcome import outcome_text
 from reconciler.server.read import lost_answers as settled
 from reconciler.server.read.read_kv import entry

@@ -15,7 +15,7 @@ from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import Planned, plan
 from reconciler.memory.lease import Holder, encode_holder, lease_key
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.model.records import BUCKET
+from reconciler.model.ledger.records import BUCKET
 from reconciler.server.read.observe import observe
 from reconciler.server.read.read_kv import entry
 from reconciler.server.remember import ledger

@@ -18,7 +18,7 @@ from reconciler.journeys.apply.last_look import LastLook
 from reconciler.journeys.plan.plan import Planned, plan
 from reconciler.journeys.plan.predict import forms
 from reconciler.memory.lease import Holder, lease_key
-from reconciler.model.records import BUCKET
+from reconciler.model.ledger.records import BUCKET
 from reconciler.model.run_options import RunOptions
 from reconciler.model.wire.snapshot import Entry
 from reconciler.server.read.read_kv import entry

@@ -14,8 +14,8 @@ from reconciler.changes.view import View
 from reconciler.engine.judging import EVERYTHING
 from reconciler.journeys import policies as journey
 from reconciler.kinds import REGISTRY
+from reconciler.model.ledger.records import Owned
 from reconciler.model.policy import PlacedPolicy, Policy
-from reconciler.model.records import Owned
 from reconciler.model.resource import Address, Resource
 from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.model.wire.version import SUPPORTED

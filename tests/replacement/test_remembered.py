@@ -11,7 +11,7 @@ import pytest
 
 from reconciler.changes.change import Action
 from reconciler.journeys.plan.plan import Planned
-from reconciler.model.records import decode_owned
+from reconciler.model.ledger.records import decode_owned
 from reconciler.model.topology import Topology
 from reconciler.server.wire.answers import Refusal
 from tests.replacement.consuming import CONSENT, Work, at_work, file

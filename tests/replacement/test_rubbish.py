@@ -30,8 +30,8 @@ from reconciler.memory import journal, remembered
 from reconciler.memory import run_changes as changed
 from reconciler.memory.journal import Run
 from reconciler.memory.lease import lease_key, read_lease, topology_of
-from reconciler.model.intents import Intent, encode_intent, intent_key
-from reconciler.model.records import encode_key
+from reconciler.model.ledger.intents import Intent, encode_intent, intent_key
+from reconciler.model.ledger.records import encode_key
 from reconciler.model.resource import Address
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology

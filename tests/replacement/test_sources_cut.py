@@ -14,7 +14,7 @@ from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import plan
 from reconciler.model.run_options import RunOptions
 from reconciler.model.wire.steps import Call
-from tests.replacement.test_outlived import QUEUED, Source, carried_out, played
+from tests.replacement.test_emptied_source import QUEUED, Source, carried_out, played
 from tests.support.accounts import Account
 from tests.support.jetstream import done
 from tests.support.topologies import TODAY

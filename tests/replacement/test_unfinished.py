@@ -10,7 +10,7 @@ import pytest
 
 from reconciler.changes.change import Action, FieldClass
 from reconciler.changes.plan import Plan
-from reconciler.engine.unfinished import RESUMED, TAKEN_BACK
+from reconciler.engine.pairing.unfinished import RESUMED, TAKEN_BACK
 from reconciler.journeys.drift.drift import Standing
 from reconciler.journeys.drift.look import look
 from reconciler.model.topology import Topology

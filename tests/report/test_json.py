@@ -23,7 +23,7 @@ from reconciler.journeys.rehearse.json import rehearsal_schema
 from reconciler.journeys.saved.codec import plan_schema
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
 from reconciler.model.fields import FieldInfo, Unit
-from reconciler.model.records import Owned
+from reconciler.model.ledger.records import Owned
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.steps import Call, Step
 from reconciler.model.wire.version import Version

@@ -10,8 +10,8 @@ import pytest
 
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.journeys.review.revisions import review_files
-from reconciler.model.entries import compact_json
-from reconciler.model.records import Owned, encode_key, encode_owned
+from reconciler.model.ledger.entries import compact_json
+from reconciler.model.ledger.records import Owned, encode_key, encode_owned
 from reconciler.model.resource import Address
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Entry

@@ -14,7 +14,7 @@ STEPS = (
     ),
     Act(
         name="what an interrupted replacement made counts as changed outside",
-        file="reconciler/engine/unfinished.py",
+        file="reconciler/engine/pairing/unfinished.py",
         before="field_class=FieldClass.UNFINISHED) if is_its_own and is_blamed else field_change",
         after="field_class=FieldClass.UNFINISHED) if is_its_own and not is_blamed else field_change",
         seen_by=("tests/replacement/test_cut_again.py",),
@@ -163,11 +163,11 @@ STEPS = (
         file="reconciler/cli/account/plan.py",
         before="chosen = chosen.after(made.planned.plan)",
         after="chosen = chosen.after(made.planned.plan) and chosen",
-        seen_by=("tests/cli/test_several.py",),
+        seen_by=("tests/cli/test_many_topologies.py",),
     ),
     Act(
         name="a consumer renamed without an entry is not told of it",
-        file="reconciler/engine/moves.py",
+        file="reconciler/engine/pairing/moves.py",
         before="len(candidates) == 1 and not orphan.reason",
         after="not alike and orphan.reason",
         seen_by=("tests/core/test_moves.py",),
@@ -188,7 +188,7 @@ STEPS = (
     ),
     Act(
         name="before 2.15 an update changes what was made anew since the plan and has come further",
-        file="reconciler/engine/identity.py",
+        file="reconciler/engine/pairing/identity.py",
         before="or _keeps_running(was, now) or",
         after="or",
         seen_by=("tests/core/test_last_look.py",),
@@ -207,7 +207,9 @@ STEPS = (
         file="reconciler/kinds/afterwards/streams.py",
         before="            streams[name] = {**streams.get(name, {}), **written}",
         after="            streams[name] = {**written, **streams.get(name, {})}",
-        seen_by=("tests/cli/test_several.py::test_subjects_pass_from_one_topology_to_another_that_comes_after_it",),
+        seen_by=(
+            "tests/cli/test_many_topologies.py::test_subjects_pass_from_one_topology_to_another_that_comes_after_it",
+        ),
     ),
     Act(
         name="a restoration takes the first number of a recreated stream from the record",
@@ -228,14 +230,14 @@ STEPS = (
         file="reconciler/journeys/saved/comparison.py",
         before="        return _judge_as_saved(change, both)\n",
         after="        return Judged(change=change, standing=SavedStanding.TO_DO)\n",
-        seen_by=("tests/core/test_standing.py",),
+        seen_by=("tests/core/test_outlook.py",),
     ),
     Act(
         name="a saved change counts as planned again though its steps start from other values",
         file="reconciler/journeys/saved/comparison.py",
         before="    return change_now == change and both.needed.get(change.address) == both.planned_steps.get(change.address)\n",
         after="    return change_now == change\n",
-        seen_by=("tests/core/test_standing.py",),
+        seen_by=("tests/core/test_outlook.py",),
     ),
     Act(
         name="a deletion takes what was made anew since the plan",
@@ -258,7 +260,7 @@ STEPS = (
         file="reconciler/server/run/final_look.py",
         before="    if not last:\n        return []",
         after="    if last or not last:\n        return []",
-        seen_by=("tests/server/test_afterwards.py",),
+        seen_by=("tests/server/test_lagging_lists.py",),
     ),
     Act(
         name="what comes after a failed step is done all the same",
@@ -322,32 +324,32 @@ ORDER = (
     ),
     Act(
         name="a consumer that was let go is deleted",
-        file="reconciler/engine/removals.py",
+        file="reconciler/engine/pairing/removals.py",
         before="        action = Action.FORGET if address in ours else Action.ABSENT",
         after="        action = Action.DELETE if address in ours else Action.ABSENT",
-        seen_by=("tests/core/test_reconcile.py",),
+        seen_by=("tests/core/test_compare.py",),
     ),
     Act(
         name="what is declared no more is deleted",
-        file="reconciler/engine/removals.py",
+        file="reconciler/engine/pairing/removals.py",
         before="        action=Action.ORPHAN,",
         after="        action=Action.DELETE,",
-        seen_by=("tests/core/test_reconcile.py",),
+        seen_by=("tests/core/test_compare.py",),
     ),
     Act(
         name="what could not be read is taken for absent and made",
         file="reconciler/engine/compare.py",
         before="    why = kind.unknown(desired.address, snapshot) if live is None else None\n    if why or isinstance(intent, str):",
         after="    why = None\n    if why or isinstance(intent, str):",
-        seen_by=("tests/core/test_reconcile.py",),
+        seen_by=("tests/core/test_compare.py",),
         is_quick=True,
     ),
     Act(
         name="`until` of a removal is ignored",
-        file="reconciler/engine/removals.py",
+        file="reconciler/engine/pairing/removals.py",
         before="ended = {one.address: one for one in topology.removed if one.until and today > one.until}",
         after="ended = {one.address: one for one in topology.removed if one.until and today > date.max}",
-        seen_by=("tests/core/test_reconcile.py",),
+        seen_by=("tests/core/test_compare.py",),
     ),
 )
 
@@ -371,7 +373,7 @@ REPLACING = (
         file="reconciler/engine/bindings.py",
         before='        return floor["stream_seq"] + 1',
         after='        return floor["stream_seq"] + 2',
-        seen_by=("tests/core/test_binds.py",),
+        seen_by=("tests/core/test_bindings.py",),
         is_quick=True,
     ),
     Act(
@@ -379,7 +381,7 @@ REPLACING = (
         file="reconciler/engine/bindings.py",
         before="datetime.fromisoformat(info['ts'][:19]) + PAUSE",
         after="datetime.now() + PAUSE",
-        seen_by=("tests/core/test_binds.py",),
+        seen_by=("tests/core/test_bindings.py",),
     ),
     Act(
         name="a new queue begins one message late",
@@ -467,14 +469,14 @@ REMEMBERING = (
     ),
     Act(
         name="two addresses share one record",
-        file="reconciler/model/records.py",
+        file="reconciler/model/ledger/records.py",
         before="*(escaped(part) for part in (address.kind, *address.names))",
         after="*(escaped(part.lower()) for part in (address.kind, *address.names))",
         seen_by=("tests/core/test_records.py",),
     ),
     Act(
         name="a field is left out of what is remembered",
-        file="reconciler/model/records.py",
+        file="reconciler/model/ledger/records.py",
         before='        "start": owned.start,\n        "seen": owned.seen,\n    }\n    return',
         after='        "start": owned.start,\n    }\n    return',
         seen_by=("tests/core/test_records.py",),
@@ -593,38 +595,38 @@ SAVED = (
     ),
     Act(
         name="a saved plan deletes what was made anew since",
-        file="reconciler/engine/identity.py",
+        file="reconciler/engine/pairing/identity.py",
         before="or bool(went_back and keeps)",
         after="or bool(went_back and not keeps)",
-        seen_by=("tests/core/test_standing.py",),
+        seen_by=("tests/core/test_outlook.py",),
     ),
     Act(
         name="a saved plan deletes what was made anew since and got as far",
-        file="reconciler/engine/identity.py",
+        file="reconciler/engine/pairing/identity.py",
         before="return (_has_stable_time(was) and _has_stable_time(now)) or",
         after="return",
-        seen_by=("tests/core/test_standing.py",),
+        seen_by=("tests/core/test_outlook.py",),
     ),
     Act(
         name="a saved plan overwrites what somebody changed since",
         file="reconciler/journeys/saved/comparison.py",
         before="    if strayed or change_now.action is not change.action:",
         after="    if change_now.action is not change.action:",
-        seen_by=("tests/core/test_standing.py",),
+        seen_by=("tests/core/test_outlook.py",),
     ),
     Act(
         name="a saved plan does what has been refused since",
         file="reconciler/journeys/saved/comparison.py",
         before="    if blocking := next((verdict for verdict in change_now.verdicts if verdict.blocks), None):",
         after="    if blocking := next((verdict for verdict in () if verdict.blocks), None):",
-        seen_by=("tests/core/test_standing.py",),
+        seen_by=("tests/core/test_outlook.py",),
     ),
     Act(
         name="a saved plan loses more than it said",
         file="reconciler/journeys/saved/comparison.py",
         before="    if more := next(losses_beyond_consent(change, change_now, both.consents(change)), None):",
         after='    if (more := next(losses_beyond_consent(change, change_now, both.consents(change)), None)) == "":',
-        seen_by=("tests/core/test_standing.py",),
+        seen_by=("tests/core/test_outlook.py",),
     ),
 )
 SEVERAL = (
@@ -633,7 +635,7 @@ SEVERAL = (
         file="reconciler/cli/account/apply.py",
         before="        ends_unit=(lambda _: False) if partial else is_refused,",
         after="        ends_unit=(lambda _: False) if partial else is_failure,",
-        seen_by=("tests/cli/test_several.py::test_what_comes_after_a_refused_topology_is_not_begun",),
+        seen_by=("tests/cli/test_many_topologies.py::test_what_comes_after_a_refused_topology_is_not_begun",),
     ),
 )
 

@@ -7,7 +7,7 @@ from tests.sabotage.act import Act
 ACTS = (
     Act(
         name="an entry about many deletes more than its `upto`",
-        file="reconciler/engine/bulk.py",
+        file="reconciler/engine/pairing/bulk.py",
         before="        if len(match.addresses) > match.entry.upto:",
         after="        if len(match.addresses) > 10 * match.entry.upto:",
         seen_by=("tests/core/test_bulk.py",),
@@ -15,7 +15,7 @@ ACTS = (
     ),
     Act(
         name="of an entry that matches too many, some go all the same",
-        file="reconciler/engine/bulk.py",
+        file="reconciler/engine/pairing/bulk.py",
         before="match)) for address in match.addresses)",
         after="match)) for address in match.addresses[match.entry.upto :])",
         seen_by=("tests/core/test_bulk.py",),
@@ -29,7 +29,7 @@ ACTS = (
     ),
     Act(
         name="an entry about many deletes what the files declare",
-        file="reconciler/engine/bulk.py",
+        file="reconciler/engine/pairing/bulk.py",
         before="    named = {one.address for one in topology.resources} | {",
         after="    named = {",
         seen_by=("tests/core/test_bulk.py",),
@@ -37,14 +37,14 @@ ACTS = (
     ),
     Act(
         name="an entry about many deletes what the files declare as another kind",
-        file="reconciler/engine/bulk.py",
+        file="reconciler/engine/pairing/bulk.py",
         before=" and registry.of(address).stream(address) not in streams:",
         after=":",
         seen_by=("tests/core/test_bulk.py",),
     ),
     Act(
         name="an entry about many deletes what another topology owns",
-        file="reconciler/engine/bulk.py",
+        file="reconciler/engine/pairing/bulk.py",
         before="        if owned.topology in owners and address",
         after="        if address",
         seen_by=("tests/core/test_bulk.py",),
@@ -60,21 +60,21 @@ ACTS = (
     ),
     Act(
         name="what an entry names itself goes by another entry's pattern",
-        file="reconciler/engine/bulk.py",
+        file="reconciler/engine/pairing/bulk.py",
         before=" | {one.address for one in topology.forget}",
         after="",
         seen_by=("tests/core/test_bulk.py",),
     ),
     Act(
         name="what has another name now is deleted by the pattern of its old one",
-        file="reconciler/engine/bulk.py",
+        file="reconciler/engine/pairing/bulk.py",
         before="    named |= {one.origin for one in topology.moved}\n",
         after="",
         seen_by=("tests/core/test_bulk.py",),
     ),
     Act(
         name="what is to be deleted and given up at once is deleted",
-        file="reconciler/engine/bulk.py",
+        file="reconciler/engine/pairing/bulk.py",
         before='        if match.entry.key == "removed":\n            in_both',
         after='        if match.entry.key == "forget":\n            in_both',
         seen_by=("tests/core/test_bulk.py",),
@@ -102,7 +102,7 @@ ACTS = (
     ),
     Act(
         name="a pattern whose work is done is called misspelt",
-        file="reconciler/engine/misnamed.py",
+        file="reconciler/engine/pairing/misnamed.py",
         before="        elif any(entry.reaches(one, {}) for one in gone):",
         after="        elif not any(entry.reaches(one, {}) for one in gone) and not free:",
         seen_by=("tests/core/test_bulk.py",),

@@ -24,7 +24,7 @@ ACTS = (
         file="reconciler/fleet/accounts/message_ranges.py",
         before="        for after in range(first, last, PIECE):",
         after="        for after in range(first, last - PIECE, PIECE):",
-        seen_by=("tests/fleet/test_pieces.py",),
+        seen_by=("tests/fleet/test_message_ranges.py",),
     ),
     Act(
         name="a stream is read by no part of its account",

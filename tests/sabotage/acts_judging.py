@@ -220,10 +220,10 @@ RULES = (
     ),
     Act(
         name="an entry of `forget` whose work is done hides what a change does to the new owner",
-        file="reconciler/engine/removals.py",
+        file="reconciler/engine/pairing/removals.py",
         before="        if address not in ours and address in live and address not in begun:\n",
         after="        if address not in ours and address in live and address in begun:\n",
-        seen_by=("tests/core/test_reconcile.py", "tests/cli/test_with_server.py"),
+        seen_by=("tests/core/test_compare.py", "tests/cli/test_with_server.py"),
     ),
     Act(
         name="drift calls an account whose records are lost as good as one that was applied",
@@ -276,7 +276,7 @@ RULES = (
     ),
     Act(
         name="the pause of an interrupted rename is blamed on somebody outside",
-        file="reconciler/engine/unfinished.py",
+        file="reconciler/engine/pairing/unfinished.py",
         before="        if intent and change.intent is None:\n",
         after="        if intent and change.intent is not None:\n",
         seen_by=("tests/drift/test_interrupted.py",),
@@ -509,14 +509,14 @@ RULES = (
     ),
     Act(
         name="the pause of a replacement is taken for somebody else's",
-        file="reconciler/engine/unfinished.py",
+        file="reconciler/engine/pairing/unfinished.py",
         before="    return replace(field_change, field_class=FieldClass.UNFINISHED) if is_its_own else field_change",
         after="    return replace(field_change, field_class=FieldClass.UNFINISHED) if not field_change.path else field_change",
         seen_by=("tests/replacement/test_unfinished.py::test_drift_says_what_was_cut_off_and_blames_nobody_else",),
     ),
     Act(
         name="drift calls a replacement that the files still want one that nobody wants any more",
-        file="reconciler/engine/unfinished.py",
+        file="reconciler/engine/pairing/unfinished.py",
         before="    reason = RESUMED if change.touches(*intent.fields) else TAKEN_BACK",
         after="    reason = TAKEN_BACK",
         seen_by=("tests/replacement/test_unfinished.py::test_drift_says_what_was_cut_off_and_blames_nobody_else",),
@@ -558,7 +558,7 @@ RULES = (
     ),
     Act(
         name="a group of which only the record is gone gives its place to the new name",
-        file="reconciler/engine/moves.py",
+        file="reconciler/engine/pairing/moves.py",
         before="            if kind.remains(entry.origin, snapshot):",
         after="            if kind.remains(entry.origin, snapshot) and kind.renames:",
         seen_by=(says("XX110"),),
@@ -831,10 +831,10 @@ RULES = (
     ),
     Act(
         name="nothing is said of a queue that an interrupted removal left, once its entry is gone",
-        file="reconciler/engine/removals.py",
+        file="reconciler/engine/pairing/removals.py",
         before="    changes |= {one: _orphan_of_remains(ledger[one], one) for one in gone if registry.of(one).remains(one, snapshot)}",
         after="    changes |= {one: _orphan_of_remains(ledger[one], one) for one in gone if False}",
-        seen_by=("tests/core/test_reconcile.py",),
+        seen_by=("tests/core/test_compare.py",),
     ),
     Act(
         name="nothing is said of what finishing the move of a consumer costs",
@@ -861,10 +861,10 @@ RULES = (
     ),
     Act(
         name="what somebody deleted is said to stay as it is, where it is removed",
-        file="reconciler/engine/removals.py",
+        file="reconciler/engine/pairing/removals.py",
         before="            action, reason = (Action.FORGET, GONE) if owned",
         after="            action, reason = (Action.FORGET, GIVEN_UP) if owned",
-        seen_by=("tests/core/test_reconcile.py",),
+        seen_by=("tests/core/test_compare.py",),
     ),
     Act(
         name="a static group that was deleted with its consumers comes back without a word",
@@ -963,17 +963,19 @@ RULES = (
     ),
     Act(
         name="taking over also takes what is only declared as external",
-        file="reconciler/engine/take_over.py",
+        file="reconciler/engine/pairing/take_over.py",
         before="wanted = {one.address for one in topology.resources if not one.external}",
         after="wanted = {one.address for one in topology.resources}",
-        seen_by=("tests/core/test_handover.py::test_what_only_stands_around_what_is_declared_is_not_taken",),
+        seen_by=("tests/core/test_take_over.py::test_what_only_stands_around_what_is_declared_is_not_taken",),
     ),
     Act(
         name="what another topology gives up in the same run is said to be recreated by somebody",
         file="reconciler/kinds/across/ownership.py",
         before="if giver := view.given_up.get(address):",
         after="if giver := view.given_up.get(change.address):",
-        seen_by=("tests/cli/test_several.py::test_a_consumer_that_is_given_up_is_taken_before_it_gets_another_name",),
+        seen_by=(
+            "tests/cli/test_many_topologies.py::test_a_consumer_that_is_given_up_is_taken_before_it_gets_another_name",
+        ),
     ),
     Act(
         name="going back says of subjects that wider ones covered that they were not stored",
@@ -1075,7 +1077,7 @@ RULES = (
     ),
     Act(
         name="a consumer that was renamed before is not recognised under another name",
-        file="reconciler/engine/moves.py",
+        file="reconciler/engine/pairing/moves.py",
         before="return unfinished.with_stated_start(live, owned.start, owned.fields) if owned else live",
         after="return live",
         seen_by=("tests/e2e/test_splitting.py",),
@@ -1135,7 +1137,7 @@ RULES = (
         before="    if remaining:\n",
         after="    if remaining and False:\n",
         seen_by=(
-            "tests/replacement/test_outlived.py::test_members_that_still_consume_are_not_said_to_have_ended[2.15]",
+            "tests/replacement/test_emptied_source.py::test_members_that_still_consume_are_not_said_to_have_ended[2.15]",
         ),
     ),
     Act(
@@ -1154,7 +1156,7 @@ RULES = (
     ),
     Act(
         name="a rename that is reverted with more beside it is told of no entry",
-        file="reconciler/engine/moves.py",
+        file="reconciler/engine/pairing/moves.py",
         before="candidates = alike if len(alike) == 1 else others",
         after="candidates = alike",
         seen_by=("tests/e2e/test_splitting.py",),
@@ -1213,14 +1215,14 @@ RULES = (
         file="reconciler/kinds/across/ownership.py",
         before="if one != change.address] if stream else []",
         after="if one == change.address] if stream else []",
-        seen_by=(says("XX101"), "tests/guards/test_handover.py"),
+        seen_by=(says("XX101"), "tests/guards/test_take_over.py"),
     ),
     Act(
         name="the records of every topology are one stream of a file",
         file="reconciler/kinds/across/names.py",
         before="if change.address.name in KEPT:",
         after="if change.address in KEPT:",
-        seen_by=("tests/guards/test_handover.py",),
+        seen_by=("tests/guards/test_take_over.py",),
     ),
     Act(
         name="what was applied as protected goes when the file says so no more",
@@ -1469,7 +1471,7 @@ QUANTITIES = (
         file="reconciler/changes/recount.py",
         before="TWICE = 2",
         after="TWICE = 20",
-        seen_by=("tests/core/test_growth.py",),
+        seen_by=("tests/core/test_recount.py",),
     ),
     Act(
         name="messages nobody has acknowledged are not counted as delivered again",
@@ -1737,7 +1739,7 @@ QUANTITIES = (
     ),
     Act(
         name="where a recreated consumer really began is forgotten when its file names another start",
-        file="reconciler/engine/unfinished.py",
+        file="reconciler/engine/pairing/unfinished.py",
         before="        began={name: live.config.get(name) for name in begins},",
         after="        began={name: live_config.get(name) for name in begins},",
         seen_by=("tests/replacement/test_moved_on.py",),
@@ -1867,7 +1869,7 @@ QUANTITIES = (
     ),
     Act(
         name="a request that writes the record of a group forgets which queue it had",
-        file="reconciler/engine/identity.py",
+        file="reconciler/engine/pairing/identity.py",
         before="return {**seen_now, BEHIND: was[BEHIND]} if BEHIND in was else seen_now",
         after="return seen_now",
         seen_by=("tests/core/test_identity.py",),
@@ -2167,7 +2169,7 @@ QUANTITIES = (
         file="reconciler/kinds/stream_config/stream_settle.py",
         before='        config.pop("duplicate_window", None)\n',
         after="        pass\n",
-        seen_by=("tests/drift/test_standing.py::test_the_window_that_servers_forget_is_nothing_of_a_mirror",),
+        seen_by=("tests/drift/test_headings.py::test_the_window_that_servers_forget_is_nothing_of_a_mirror",),
     ),
     Act(
         name="a consumer that somebody recreated is restored without the start that its file says",
@@ -2185,7 +2187,7 @@ QUANTITIES = (
     ),
     Act(
         name="what is recorded of a consumer that somebody deleted is forgotten with its old name",
-        file="reconciler/engine/moves.py",
+        file="reconciler/engine/pairing/moves.py",
         before="yield entry.address, replace(change, former=owned, made_anew=recreation)",
         after="yield entry.address, replace(change, made_anew=recreation)",
         seen_by=("tests/quantities/test_another_name.py",),
@@ -2283,7 +2285,7 @@ QUANTITIES = (
     ),
     Act(
         name="a consumer renamed by hand passes for the old one",
-        file="reconciler/engine/moves.py",
+        file="reconciler/engine/pairing/moves.py",
         before="yield entry.address, replace(change, former=owned, made_anew=recreation)",
         after="yield entry.address, replace(change, former=owned)",
         seen_by=("tests/quantities/test_another_name.py",),

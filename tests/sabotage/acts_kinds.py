@@ -144,7 +144,7 @@ FILES = (
     ),
     Act(
         name="an entry of `removed:` that names nothing passes for work that is done",
-        file="reconciler/engine/misnamed.py",
+        file="reconciler/engine/pairing/misnamed.py",
         before="        if target in names.live or target in names.ledger or target in names.begun or target in remembered:",
         after="        if target not in names.live or target in names.ledger or target in names.begun or target in remembered:",
         seen_by=("tests/core/test_misnamed.py",),
@@ -284,7 +284,7 @@ FILES = (
     ),
     Act(
         name="consumers of a bucket's stream are read as somebody has made it, not as the bucket will be",
-        file="reconciler/engine/canonical.py",
+        file="reconciler/engine/pairing/canonical.py",
         before="    parents |= dict(_streams_of_buckets(desired, parents, registry))\n",
         after="",
         seen_by=("tests/e2e/test_consumers_of_buckets.py",),
@@ -382,7 +382,7 @@ GROUPS = (
         file="reconciler/kinds/elastic_group/queue_rules.py",
         before='    if info is None or live is None or live.state["broken"] or QUEUE in live.config:',
         after='    if info is None or live is None or live.state["broken"] or live.state["legacy"] or QUEUE in live.config:',
-        seen_by=("tests/drift/test_standing.py",),
+        seen_by=("tests/drift/test_headings.py",),
     ),
     Act(
         name="the doctor looks at no queue whose group has a record of the first version",

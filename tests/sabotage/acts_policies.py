@@ -83,6 +83,6 @@ ACTS = (
         before="        return await asyncio.gather(*map(counted, questions))",
         after="        made = [ask(one) for one in questions]\n\n        async def awaited(one: Awaitable[T]) -> T:\n"
         "            return await one\n\n        return await asyncio.gather(*map(awaited, made))",
-        seen_by=("tests/server/test_gathered.py",),
+        seen_by=("tests/server/test_many_questions.py",),
     ),
 )

@@ -9,7 +9,7 @@ OLDER = "tests/power/test_older_bucket.py::"
 ACTS = (
     Act(
         name="on a server before 2.15 a consumer made anew is the old one",
-        file="reconciler/engine/identity.py",
+        file="reconciler/engine/pairing/identity.py",
         before='return bool(was.get("process")) and was["process"] == now.get("process")',
         after="return False",
         seen_by=("tests/core/test_identity.py", "tests/drift/test_recreated.py"),
@@ -17,14 +17,14 @@ ACTS = (
     ),
     Act(
         name="a restart of the server counts as its objects being made anew",
-        file="reconciler/engine/identity.py",
+        file="reconciler/engine/pairing/identity.py",
         before='return bool(was.get("process")) and was["process"] == now.get("process")',
         after='return bool(was.get("process"))',
         seen_by=("tests/core/test_identity.py", "tests/drift/test_recreated.py"),
     ),
     Act(
         name="consumers outlive their stream",
-        file="reconciler/engine/identity.py",
+        file="reconciler/engine/pairing/identity.py",
         before='if raw.type == "consumer" else None',
         after="if False else None",
         seen_by=("tests/core/test_identity.py", "tests/drift/test_recreated.py"),
@@ -55,7 +55,7 @@ ACTS = (
         file="reconciler/kinds/consumer/beyond_end.py",
         before="    return reached < (",
         after="    return reached < 0 * (",
-        seen_by=("tests/kinds/test_ahead.py",),
+        seen_by=("tests/kinds/test_beyond_end.py",),
     ),
     Act(
         name="what was removed and is there again is called somebody else's",
@@ -66,7 +66,7 @@ ACTS = (
     ),
     Act(
         name="what somebody made anew is deleted for what was removed before",
-        file="reconciler/engine/identity.py",
+        file="reconciler/engine/pairing/identity.py",
         before="    return (_has_stable_time(was) and _has_stable_time(now)) or _keeps_running(was, now) or bool(went_back and keeps)",
         after="    return False",
         seen_by=(OLDER + "test_what_somebody_made_anew_is_not_deleted_for_what_was_removed_before[2.15]",),

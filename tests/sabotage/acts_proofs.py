@@ -94,7 +94,9 @@ ACTS = (
         file="tests/faults/wire.py",
         before="        if self._wire.at == (request, Side.REQUEST) and not self._wire.was_reached:",
         after="        if self._wire.at == request and not self._wire.was_reached:",
-        seen_by=("tests/server/test_stale.py::test_a_stream_that_this_run_has_made_is_there_whatever_a_server_says",),
+        seen_by=(
+            "tests/server/test_asked_again.py::test_a_stream_that_this_run_has_made_is_there_whatever_a_server_says",
+        ),
     ),
     Act(
         name="CI excuses a run that broke off",

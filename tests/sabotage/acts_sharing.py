@@ -32,7 +32,7 @@ ACTS = (
     ),
     Act(
         name="a record is not renewed when its file names the owner",
-        file="reconciler/model/records.py",
+        file="reconciler/model/ledger/records.py",
         before="        or owned.uses != desired.uses\n",
         after="",
         seen_by=(f"{END_TO_END}::test_whoever_named_no_owner_is_recorded_once_it_does",),
@@ -119,7 +119,9 @@ ACTS = (
         file="reconciler/cli/shared/each_topology.py",
         before="unit = replace(unit, owners_named=owners_named(topologies))",
         after="unit = replace(unit)",
-        seen_by=("tests/cli/test_several.py::test_who_takes_a_stream_over_in_the_same_run_is_not_said_to_be_refused",),
+        seen_by=(
+            "tests/cli/test_many_topologies.py::test_who_takes_a_stream_over_in_the_same_run_is_not_said_to_be_refused",
+        ),
     ),
     Act(
         name="what others only have to know needs consent",

@@ -9,7 +9,7 @@ PASSING = "reconciler/journeys/stages/stage_checks.py"
 STAGED = "reconciler/cli/account/staged_apply.py"
 SEVERAL = "reconciler/cli/shared/each_topology.py"
 STAGES = "tests/cli/test_stages.py"
-AT_ONCE = "tests/cli/test_at_once.py"
+AT_ONCE = "tests/cli/test_many_environments.py"
 
 ACTS = (
     Act(
@@ -39,28 +39,28 @@ ACTS = (
         file=PASSING,
         before="        elif member_seen.drifted:",
         after="        elif member_seen.drifted and not member_seen.member:",
-        seen_by=("tests/stages/test_passing.py",),
+        seen_by=("tests/stages/test_stage_checks.py",),
     ),
     Act(
         name="the next stage begins though somebody does not plan empty",
         file=PASSING,
         before="        elif member_seen.pending:",
         after="        elif member_seen.pending and not member_seen.member:",
-        seen_by=("tests/stages/test_passing.py",),
+        seen_by=("tests/stages/test_stage_checks.py",),
     ),
     Act(
         name="a stage is not looked at for its time",
         file=PASSING,
         before="return None if left <= 0 else",
         after="return None if left <= stay else",
-        seen_by=("tests/stages/test_passing.py",),
+        seen_by=("tests/stages/test_stage_checks.py",),
     ),
     Act(
         name="nobody looks when the time of a stage is over",
         file=PASSING,
         before="        so_far = clock() - began\n            if",
         after="        so_far = clock() - began + SELDOM\n            if",
-        seen_by=("tests/stages/test_passing.py",),
+        seen_by=("tests/stages/test_stage_checks.py",),
     ),
     Act(
         name="drift that a look finds is not held against a stage",

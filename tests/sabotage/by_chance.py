@@ -35,7 +35,7 @@ FILES = (
 """Where it is decided what may be done, what is lost and whose it is."""
 TESTS = (
     "tests/core", "tests/guards/test_mass_changes.py", "tests/replacement/test_judging.py",
-    "tests/primitives/test_partitions.py", "tests/drift/test_ignoring.py", "tests/drift/test_standing.py",
+    "tests/primitives/test_partitions.py", "tests/drift/test_ignoring.py", "tests/drift/test_headings.py",
 )  # fmt: skip
 """Those that need no server: thousands of times they are run."""
 NEEDED = ("tests", "examples", "schemas")

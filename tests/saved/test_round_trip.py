@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reconciler.changes.plan import Plan
-from reconciler.engine.identity import identities_touched
+from reconciler.engine.pairing.identity import identities_touched
 from reconciler.journeys.saved.codec import saved_from_json, saved_json
 from reconciler.journeys.saved.comparison import Outlook, outlook
 from reconciler.journeys.saved.saved_plan import AccountPlace, Saved
 from reconciler.kinds import REGISTRY
-from reconciler.model.intents import intents
+from reconciler.model.ledger.intents import intents
 from reconciler.model.run_options import Origin, RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reconciler.model.records import BUCKET
+from reconciler.model.ledger.records import BUCKET
 from reconciler.model.wire.questions import MessagesFrom
 from reconciler.server.read.messages import Range, pages
 from reconciler.server.read.observe import ask

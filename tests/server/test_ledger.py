@@ -12,7 +12,7 @@ import pytest
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
 from reconciler.model.diagnostic import Diagnostic
-from reconciler.model.records import Owned, encode_owned
+from reconciler.model.ledger.records import Owned, encode_owned
 from reconciler.model.resource import Address
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.observe import observe

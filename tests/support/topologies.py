@@ -23,7 +23,7 @@ from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.stream_config import stream_config
 from reconciler.memory.remembered import Ledger, Memory
-from reconciler.model.records import Owned
+from reconciler.model.ledger.records import Owned
 from reconciler.model.resource import Address
 from reconciler.model.run_options import NO_OPTIONS, Origin, RunOptions
 from reconciler.model.topology import Topology

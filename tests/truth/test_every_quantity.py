@@ -14,7 +14,7 @@ from tests.truth.drawing import KINDS
 from tests.truth.drawing import cases as drawn
 
 ELSEWHERE = {
-    "EG302": "replacement/test_outlived.py::test_what_the_source_dropped_is_lost_with_the_queue_as_said",
+    "EG302": "replacement/test_emptied_source.py::test_what_the_source_dropped_is_lost_with_the_queue_as_said",
     "SG312": "agreement/test_harms_of_copies.py::test_members_process_again_what_a_recreated_static_group_starts_with",
     "EG312": "agreement/test_harms_of_copies.py::test_members_process_again_what_a_recreated_queue_starts_with",
     **dict.fromkeys(

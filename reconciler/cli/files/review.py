@@ -24,7 +24,7 @@ from reconciler.journeys.review.revisions import Reviewed, review_files
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
 from reconciler.model.diagnostic import CannotContinue, Severity
-from reconciler.model.records import BUCKET
+from reconciler.model.ledger.records import BUCKET
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Entry
 from reconciler.report.document.document import Document

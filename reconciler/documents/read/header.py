@@ -27,7 +27,7 @@ from reconciler.documents.parse.plain_values import NodeProblem, Plain
 from reconciler.documents.parse.shape import Shape
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
-from reconciler.model.entries import LONGEST, is_topology
+from reconciler.model.ledger.entries import LONGEST, is_topology
 from reconciler.model.policy import PlacedPolicy, PlacedSource, Policy, PolicySource
 from reconciler.model.resource import Address, Json, Spec
 from reconciler.model.selection import is_label

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from reconciler.documents.write.atomic import write_whole
-from reconciler.model.entries import escaped
+from reconciler.model.ledger.entries import escaped
 
 LONGEST = 100
 """The most characters; with a folder or two above, a path stays below the limit of Windows."""

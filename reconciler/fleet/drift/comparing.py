@@ -21,7 +21,7 @@ from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
 from reconciler.journeys.drift.look import look
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.model.records import BUCKET
+from reconciler.model.ledger.records import BUCKET
 from reconciler.model.resource import Json
 from reconciler.model.run_options import Origin, RunOptions
 from reconciler.model.topology import Topology

@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from reconciler.engine.canonical import recognised
+from reconciler.engine.pairing.canonical import recognised
 from reconciler.fleet.accounts.rows import snapshot_of
 from reconciler.fleet.tables.frames import with_columns_of
 from reconciler.fleet.tables.tables import OBJECTS, OUTLIERS

@@ -11,8 +11,8 @@ from reconciler.changes.at_stake import is_at_stake
 from reconciler.changes.change import Action
 from reconciler.changes.events import Done, Event, Finished
 from reconciler.changes.plan import Plan
-from reconciler.engine import identity
 from reconciler.engine.bindings import server_filled
+from reconciler.engine.pairing import identity
 from reconciler.journeys.apply.backup import to_back_up
 from reconciler.journeys.apply.exclusive import Tell, Turn, turn
 from reconciler.journeys.apply.last_look import LastLook
@@ -25,7 +25,7 @@ from reconciler.kinds.elastic_group.queue_rules import group_resuming
 from reconciler.kinds.elastic_group.queue_stream import start_sequence
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.model.records import Owned
+from reconciler.model.ledger.records import Owned
 from reconciler.model.resource import Address
 from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.model.wire.steps import Call, Step

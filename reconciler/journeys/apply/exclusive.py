@@ -26,7 +26,7 @@ from reconciler.kinds.subjects.subjects import collide
 from reconciler.memory.lease import Free, Holder, lease_key, read_lease
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
-from reconciler.model.records import BUCKET, Owned, decode_owned, encode_key
+from reconciler.model.ledger.records import BUCKET, Owned, decode_owned, encode_key
 from reconciler.model.resource import Address, Config
 from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.model.wire.steps import Call, Step

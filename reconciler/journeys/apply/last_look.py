@@ -12,7 +12,7 @@ from dataclasses import replace
 from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.recount import allowed_loss, losses
-from reconciler.engine.identity import Seen, identities_touched, identity_in_info, recreated_object
+from reconciler.engine.pairing.identity import Seen, identities_touched, identity_in_info, recreated_object
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Json

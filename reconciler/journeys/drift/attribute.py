@@ -14,14 +14,14 @@ from datetime import datetime, timedelta
 
 from reconciler.changes.diff import value_in
 from reconciler.changes.kind import Kind, Raw
-from reconciler.engine.identity import info_in
+from reconciler.engine.pairing.identity import info_in
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
 from reconciler.journeys.drift.look import Looked
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.elastic_group.immutable import QUEUE
 from reconciler.kinds.stream_config.stream_config import canonical
 from reconciler.model.dataclass import dataclass
-from reconciler.model.records import BUCKET, encode_key
+from reconciler.model.ledger.records import BUCKET, encode_key
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.snapshot import Entry, Snapshot
 from reconciler.server.read.audit_trail import capture, events_since, moment, reaches_back_to

@@ -12,7 +12,7 @@ from reconciler.changes.change import Action, FieldChange
 from reconciler.changes.verdict import Verdict
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
-from reconciler.model.records import Owned
+from reconciler.model.ledger.records import Owned
 from reconciler.model.resource import Json
 from reconciler.model.shape import (
     ALWAYS,

@@ -18,7 +18,7 @@ from reconciler.changes.kind import Registry
 from reconciler.changes.plan import Plan
 from reconciler.changes.view import View
 from reconciler.journeys.drift.drift import AT_REST, Drift, FieldDrift, Item, Standing
-from reconciler.model.records import Owned
+from reconciler.model.ledger.records import Owned
 from reconciler.model.resource import Address, Config, Json, Resource
 from reconciler.model.run_options import RunOptions
 

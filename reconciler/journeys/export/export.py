@@ -18,7 +18,7 @@ from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
-from reconciler.model.records import BUCKET, Owned
+from reconciler.model.ledger.records import BUCKET, Owned
 from reconciler.model.resource import Address, Json
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Scope, Snapshot

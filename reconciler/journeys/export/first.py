@@ -14,7 +14,7 @@ from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.model.records import BUCKET
+from reconciler.model.ledger.records import BUCKET
 from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.report.words.values import counted

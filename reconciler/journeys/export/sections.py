@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from reconciler.changes.kind import Context, Kind, Registry
-from reconciler.engine.canonical import recognised
+from reconciler.engine.pairing.canonical import recognised
 from reconciler.model.resource import Address, Config, Declared, Json, Resource
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.written import in_units

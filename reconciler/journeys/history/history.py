@@ -10,7 +10,7 @@ from reconciler.memory.lease import Held
 from reconciler.memory.run_changes import ChangesBetween
 from reconciler.memory.run_changes import difference as compared
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.model.records import BUCKET
+from reconciler.model.ledger.records import BUCKET
 from reconciler.server.remember import journal, lease
 from reconciler.server.remember.capacity import STORES_NOTHING, fix_for_refusal
 from reconciler.server.wire.answers import NO_STREAM, Refusal

@@ -8,7 +8,7 @@ from typing import Any
 from reconciler.changes.change import FieldChange
 from reconciler.memory.journal import UNKNOWN, Run
 from reconciler.memory.run_changes import ChangesBetween, Differs
-from reconciler.model.entries import FORMAT as JOURNAL
+from reconciler.model.ledger.entries import FORMAT as JOURNAL
 from reconciler.model.resource import Json
 from reconciler.report.codec.json import json_text
 from reconciler.report.document.blocks import field_lines

@@ -15,8 +15,8 @@ from reconciler.changes.kind import Kind, Raw, Registry
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_position.position import placeholder_name
 from reconciler.model.dataclass import dataclass
+from reconciler.model.ledger.records import BUCKET
 from reconciler.model.permissions import Needs, Purpose, minimal_needs
-from reconciler.model.records import BUCKET
 from reconciler.model.resource import Address, Config, Declared, Json
 from reconciler.model.selection import WILDCARDS, is_label
 from reconciler.model.topology import Topology

@@ -11,8 +11,8 @@ from reconciler.journeys.permissions.text import quoted
 from reconciler.memory import journal
 from reconciler.memory.lease import lease_key
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.ledger.records import BUCKET, encode_key
 from reconciler.model.permissions import Need, minimal_needs, missing_needs
-from reconciler.model.records import BUCKET, encode_key
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.permission_subjects import Api
 from reconciler.server.wire.api import JetStream

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from reconciler.kinds import REGISTRY
-from reconciler.model.records import Owned, decode_key, decode_owned
+from reconciler.model.ledger.records import Owned, decode_key, decode_owned
 from reconciler.model.resource import Address, Declared
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Entry

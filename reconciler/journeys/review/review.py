@@ -24,7 +24,7 @@ from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
-from reconciler.model.records import BUCKET
+from reconciler.model.ledger.records import BUCKET
 from reconciler.model.resource import Address, Config, Declared, is_over
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Expect, Topology

@@ -17,7 +17,7 @@ from reconciler.changes.events import Failed, Settled, Skipped, Strayed
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.recount import changed_losses, losses_beyond_consent
 from reconciler.changes.verdict import Outcome, Verdict
-from reconciler.engine.identity import Seen, recreated_object
+from reconciler.engine.pairing.identity import Seen, recreated_object
 from reconciler.journeys.plan.predict import fields_of
 from reconciler.journeys.saved.interrupted import (
     Begun,

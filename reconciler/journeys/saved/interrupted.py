@@ -13,8 +13,8 @@ from dataclasses import replace
 
 from reconciler.changes.at_stake import removes
 from reconciler.changes.plan import PlannedChange
-from reconciler.model.intents import Intent, decode_intent, intent_key
-from reconciler.model.records import BUCKET
+from reconciler.model.ledger.intents import Intent, decode_intent, intent_key
+from reconciler.model.ledger.records import BUCKET
 from reconciler.model.resource import Address, Config, Json, users_metadata
 from reconciler.model.wire.snapshot import Entry
 from reconciler.model.wire.steps import Call, Step

@@ -15,9 +15,9 @@ from typing import Annotated, Any, Self
 
 from reconciler.changes.kind import Registry
 from reconciler.changes.plan import Plan
-from reconciler.engine.identity import Seen
+from reconciler.engine.pairing.identity import Seen
 from reconciler.model.dataclass import dataclass
-from reconciler.model.records import BUCKET, ID_KEY
+from reconciler.model.ledger.records import BUCKET, ID_KEY
 from reconciler.model.resource import Address, Config, Declared, Json
 from reconciler.model.run_options import NO_OPTIONS, RunOptions
 from reconciler.model.shape import ALWAYS

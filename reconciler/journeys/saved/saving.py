@@ -13,7 +13,7 @@ from pathlib import Path
 import reconciler
 from reconciler.changes.plan import Plan
 from reconciler.documents.write.atomic import write_whole
-from reconciler.engine.identity import identities_touched
+from reconciler.engine.pairing.identity import identities_touched
 from reconciler.journeys.adopt import adoption
 from reconciler.journeys.drift.look import look
 from reconciler.journeys.drift.restore import restore
@@ -24,8 +24,8 @@ from reconciler.journeys.saved.saved_plan import AccountPlace, Saved, state_dige
 from reconciler.kinds import REGISTRY
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
-from reconciler.model.intents import intents
-from reconciler.model.records import BUCKET
+from reconciler.model.ledger.intents import intents
+from reconciler.model.ledger.records import BUCKET
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream

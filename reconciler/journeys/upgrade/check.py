@@ -11,9 +11,9 @@ from reconciler.changes.kind import Raw, Registry
 from reconciler.changes.verdict import Outcome
 from reconciler.changes.view import View
 from reconciler.documents.parse.files import DISK, Tree
-from reconciler.engine.canonical import recognised
 from reconciler.engine.compare import compare
 from reconciler.engine.judging import judged_all
+from reconciler.engine.pairing.canonical import recognised
 from reconciler.journeys.plan.files import load, topology_of
 from reconciler.journeys.plan.validate import OFFLINE, nowhere
 from reconciler.journeys.upgrade.outcomes import (

@@ -11,8 +11,8 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, refusal
 from reconciler.changes.view import View
 from reconciler.engine.guards import READ_FIRST, UNREADABLE
-from reconciler.model.intents import Intent
-from reconciler.model.records import BUCKET, encode_key
+from reconciler.model.ledger.intents import Intent
+from reconciler.model.ledger.records import BUCKET, encode_key
 from reconciler.model.resource import Address
 
 

@@ -16,7 +16,7 @@ from reconciler.kinds.fields.words import few, in_words, some
 from reconciler.kinds.losses.over_limit import LOSSES as LIMITS
 from reconciler.kinds.losses.over_limit import REFUSING, is_lowered, keeps_old
 from reconciler.kinds.losses.over_limit import becomes as limit_afterwards
-from reconciler.model.records import BUCKET, Owned, encode_key
+from reconciler.model.ledger.records import BUCKET, Owned, encode_key
 from reconciler.model.resource import OWNER, Address, owner_in
 from reconciler.model.spelling import meant
 

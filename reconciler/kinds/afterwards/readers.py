@@ -14,7 +14,7 @@ from reconciler.kinds.losses.dependants import consumers, streams
 from reconciler.kinds.subjects.filters import EVERYTHING, named_filters
 from reconciler.kinds.subjects.subject_part import SubjectPart
 from reconciler.model.dataclass import dataclass
-from reconciler.model.records import Owned
+from reconciler.model.ledger.records import Owned
 from reconciler.model.resource import Address, Config
 
 

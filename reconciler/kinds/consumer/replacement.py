@@ -20,8 +20,8 @@ from reconciler.kinds.losses import lost_tail
 from reconciler.kinds.stream_config import calls
 from reconciler.kinds.subjects.filters import FILTERS
 from reconciler.model.diagnostic import Diagnostic, Severity
-from reconciler.model.intents import Intent, intents
-from reconciler.model.records import BUCKET
+from reconciler.model.ledger.intents import Intent, intents
+from reconciler.model.ledger.records import BUCKET
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.steps import Bind, Call, Step

@@ -16,7 +16,7 @@ from reconciler.changes.amount import Amount
 from reconciler.changes.change import Change
 from reconciler.changes.view import View
 from reconciler.engine.bindings import after_ack_floor
-from reconciler.engine.unfinished import has_start
+from reconciler.engine.pairing.unfinished import has_start
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.consumer_position import recorded_position
 from reconciler.kinds.consumer_position.counts import count_questions_from, total_count

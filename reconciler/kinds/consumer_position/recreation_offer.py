@@ -23,7 +23,7 @@ from reconciler.kinds.consumer_position.retention import is_interest, is_queue
 from reconciler.kinds.consumer_position.start_position import BEGINS, START_FIELDS, has_delivered
 from reconciler.kinds.consumer_position.unclaimed import unclaimed_messages
 from reconciler.kinds.fields.words import amount, some, verb
-from reconciler.model.records import BUCKET
+from reconciler.model.ledger.records import BUCKET
 
 START_STAYS = "The new one starts where this one would have: a replacement never skips or repeats anything."
 OTHER_START = "remove it, apply, and declare it again: it then starts as the file says; or declare a second consumer"

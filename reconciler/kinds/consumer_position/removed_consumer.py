@@ -13,7 +13,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_position.counts import total_count
 from reconciler.kinds.subjects.filters import filters_of
-from reconciler.model.records import BUCKET, encode_key
+from reconciler.model.ledger.records import BUCKET, encode_key
 from reconciler.model.wire.questions import MessagesFrom, MessagesSince, Question
 
 

@@ -41,7 +41,7 @@ from reconciler.kinds.losses.made_again import is_made_again
 from reconciler.kinds.stream_config import calls
 from reconciler.kinds.stream_config.new_copies import with_waits_for_copies
 from reconciler.model.fields import FieldInfo
-from reconciler.model.intents import intents
+from reconciler.model.ledger.intents import intents
 from reconciler.model.resource import Declared, Resource, Spec, text_like
 from reconciler.model.units import Bytes, Count
 from reconciler.model.wire.snapshot import Snapshot

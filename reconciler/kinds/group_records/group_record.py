@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
 from reconciler.model.dataclass import dataclass
-from reconciler.model.entries import compact_json
+from reconciler.model.ledger.entries import compact_json
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.snapshot import Entry
 

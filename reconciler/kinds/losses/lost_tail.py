@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from reconciler.changes.view import View
 from reconciler.kinds.fields.times import before, utc
-from reconciler.model.intents import Intent
+from reconciler.model.ledger.intents import Intent
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.questions import MessagesFrom
 

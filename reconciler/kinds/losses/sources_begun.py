@@ -24,7 +24,7 @@ from reconciler.kinds.stream_config.origins import fed_stream, given_subjects, i
 from reconciler.kinds.subjects.filters import filters_of
 from reconciler.kinds.subjects.subjects import meets, widest
 from reconciler.model.dataclass import dataclass
-from reconciler.model.records import BUCKET, encode_key
+from reconciler.model.ledger.records import BUCKET, encode_key
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.questions import CopiedUpTo, MessagesFrom, MessagesSince
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from reconciler.model.entries import compact_json
+from reconciler.model.ledger.entries import compact_json
 from reconciler.model.resource import Json
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import NoAnswer, Reply, Silence

@@ -12,10 +12,10 @@ from functools import partial
 from itertools import groupby
 from typing import TypeVar
 
-from reconciler.model import intents
 from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.ledger import intents
+from reconciler.model.ledger.records import BUCKET, PREFIX, decode_key
 from reconciler.model.permissions import parse_permissions
-from reconciler.model.records import BUCKET, PREFIX, decode_key
 from reconciler.model.resource import Json
 from reconciler.model.waits import waiting
 from reconciler.model.wire.info import is_copier

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Self
 
 from reconciler.model.dataclass import dataclass
+from reconciler.model.ledger.records import BUCKET
 from reconciler.model.permissions import Need
-from reconciler.model.records import BUCKET
 from reconciler.model.wire.steps import Call, Step
 from reconciler.server.read.observe import RESERVED
 from reconciler.server.wire.api import WHO, api_prefix

@@ -13,8 +13,8 @@ from reconciler.memory import run_changes as changed
 from reconciler.memory.journal import Run
 from reconciler.memory.lease import Held, Holder, lease_key, read_lease
 from reconciler.model.diagnostic import Diagnostic, Severity
-from reconciler.model.entries import compact_json
-from reconciler.model.records import BUCKET
+from reconciler.model.ledger.entries import compact_json
+from reconciler.model.ledger.records import BUCKET
 from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Entry
 from reconciler.server.read import lost_answers as settled

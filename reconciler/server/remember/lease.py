@@ -27,7 +27,7 @@ from reconciler.memory.lease import (
 )
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.model.records import BUCKET
+from reconciler.model.ledger.records import BUCKET
 from reconciler.model.waits import waiting
 from reconciler.server.read.read_kv import entry, names
 from reconciler.server.remember.capacity import STORES_NOTHING, VANISHES, fix_for_refusal

@@ -10,8 +10,8 @@ import secrets
 from collections.abc import Mapping, Sequence
 
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.model.entries import compact_json
-from reconciler.model.records import BUCKET, ID_KEY, Owned, decode_key, encode_key, encode_owned
+from reconciler.model.ledger.entries import compact_json
+from reconciler.model.ledger.records import BUCKET, ID_KEY, Owned, decode_key, encode_key, encode_owned
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.server.read import lost_answers as settled

@@ -14,7 +14,7 @@ from typing import Self, TypeVar
 from nats.aio.client import Client
 
 from reconciler.model import waits
-from reconciler.model.entries import compact_json
+from reconciler.model.ledger.entries import compact_json
 from reconciler.model.resource import Json
 from reconciler.server.wire.answers import (
     IN_FLIGHT,

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from reconciler.changes.kind import Registry
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
-from reconciler.model.records import BUCKET, Owned, decode_key
+from reconciler.model.ledger.records import BUCKET, Owned, decode_key
 from reconciler.model.resource import Address, is_over
 from reconciler.model.selection import is_label, likely_pattern
 from reconciler.model.spelling import likeness, meant

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import field
 
 from reconciler.model.dataclass import dataclass
-from reconciler.model.entries import (
+from reconciler.model.ledger.entries import (
     FORMAT,
     Fits,
     Unusable,
@@ -22,7 +22,7 @@ from reconciler.model.entries import (
     is_text,
     read_entry,
 )
-from reconciler.model.records import BUCKET, decode_key, encode_key
+from reconciler.model.ledger.records import BUCKET, decode_key, encode_key
 from reconciler.model.resource import Address, Config, Consent, Json
 from reconciler.model.wire.snapshot import Entry, Snapshot
 

@@ -10,8 +10,8 @@ from reconciler.changes.change import Action, Change, FieldChange, FieldClass
 from reconciler.changes.diff import resource_change
 from reconciler.changes.kind import Registry
 from reconciler.model.fields import FieldInfo
-from reconciler.model.intents import Intent
-from reconciler.model.records import Owned
+from reconciler.model.ledger.intents import Intent
+from reconciler.model.ledger.records import Owned
 from reconciler.model.resource import Address, Config, Resource
 from reconciler.model.topology import Topology
 

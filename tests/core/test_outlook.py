@@ -12,7 +12,7 @@ import pytest
 from reconciler.changes.plan import Plan
 from reconciler.engine.compare import compare
 from reconciler.engine.decide import decide
-from reconciler.engine.identity import identities_touched
+from reconciler.engine.pairing.identity import identities_touched
 from reconciler.journeys.saved.comparison import Outlook, outlook
 from reconciler.journeys.saved.saved_plan import AccountPlace, Saved
 from reconciler.kinds import REGISTRY

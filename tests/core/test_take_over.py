@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from reconciler.changes.change import Action, Change
-from reconciler.engine.take_over import take_over_records, unused_take_overs, with_new_records
+from reconciler.engine.pairing.take_over import take_over_records, unused_take_overs, with_new_records
 from reconciler.model.diagnostic import Severity
-from reconciler.model.records import Owned
+from reconciler.model.ledger.records import Owned
 from reconciler.model.resource import Address, Declared, Terms
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Moved, Removed, Topology

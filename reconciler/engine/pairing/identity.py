@@ -17,7 +17,7 @@ from types import MappingProxyType
 
 from reconciler.changes.kind import Kind, Raw
 from reconciler.engine.bindings import age_and_progress, possible_loss
-from reconciler.model.records import BUCKET, Owned
+from reconciler.model.ledger.records import BUCKET, Owned
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.model.wire.steps import Step

@@ -15,7 +15,7 @@ from datetime import date
 from reconciler.changes.change import Action, Change
 from reconciler.memory.remembered import Ledger
 from reconciler.model.diagnostic import Diagnostic, Severity
-from reconciler.model.records import Owned
+from reconciler.model.ledger.records import Owned
 from reconciler.model.resource import Address
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology

@@ -15,9 +15,9 @@ from dataclasses import replace
 from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Kind, Registry
 from reconciler.changes.renaming import moved_entry
-from reconciler.engine import unfinished
-from reconciler.model.intents import Intent
-from reconciler.model.records import Owned
+from reconciler.engine.pairing import unfinished
+from reconciler.model.ledger.intents import Intent
+from reconciler.model.ledger.records import Owned
 from reconciler.model.resource import Address, Consent, Resource
 from reconciler.model.topology import Moved, Topology
 from reconciler.model.wire.snapshot import Snapshot

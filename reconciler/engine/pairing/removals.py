@@ -7,9 +7,9 @@ from datetime import date
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Registry
-from reconciler.engine import identity
+from reconciler.engine.pairing import identity
 from reconciler.memory.remembered import Ledger
-from reconciler.model.records import Owned
+from reconciler.model.ledger.records import Owned
 from reconciler.model.resource import Address, Resource, nowhere
 from reconciler.model.topology import Removed, Topology
 from reconciler.model.wire.snapshot import Snapshot

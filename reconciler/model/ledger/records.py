@@ -9,7 +9,8 @@ from functools import lru_cache
 from typing import Annotated
 
 from reconciler.model.dataclass import dataclass
-from reconciler.model.entries import (
+from reconciler.model.fields import FieldInfo
+from reconciler.model.ledger.entries import (
     FORMAT,
     Fits,
     Unusable,
@@ -25,7 +26,6 @@ from reconciler.model.entries import (
     read_entry,
     unescaped,
 )
-from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Address, Config, Json, Resource
 from reconciler.model.shape import ALWAYS, UNWRITTEN, Count
 from reconciler.model.wire.snapshot import Entry

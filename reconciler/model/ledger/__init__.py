@@ -1,0 +1,1 @@
+"""What is remembered in the account: entries of the KV bucket, records of owners, intents of runs."""
