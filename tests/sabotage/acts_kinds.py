@@ -48,6 +48,20 @@ FIELDS = (
         seen_by=("tests/convergence/test_export.py::test_an_export_read_back_changes_nothing_and_adopts_all[2.11]",),
     ),
     Act(
+        name="a mirror of a bucket is an ordinary bucket, whatever it discards",
+        file="reconciler/kinds/buckets/bucket.py",
+        before="return own | {shape.ours(key): _value_when_left_out(key) for key in full if key not in config}",
+        after="return own | {shape.ours(key): _value_when_left_out(key) for key in full if not {key, 'mirror'} & config.keys()}",
+        seen_by=("tests/faithful/test_mirrored_buckets.py",),
+    ),
+    Act(
+        name="a promoted mirror of a bucket stores no keys of its own",
+        file="reconciler/kinds/buckets/bucket.py",
+        before="if shape.ours(key) not in desired and held.get(key) != value}",
+        after="if key in held and shape.ours(key) not in desired and held.get(key) != value}",
+        seen_by=("tests/faithful/test_mirrored_buckets.py",),
+    ),
+    Act(
         name="an object is left out of an export without a word",
         file="reconciler/journeys/export/sections.py",
         before="return sorted(address for address, found in self.live.items() if self._is_sayable(address, found))",

@@ -50,9 +50,11 @@ class BucketShape:
         """The stream behind a bucket: `KV_config` for `config`."""
         return self.prefix + bucket
 
-    def full(self, bucket: str) -> dict[str, Json]:
-        """Everything a bucket of this name has unless its file says otherwise."""
-        return {"subjects": self.subjects(bucket), **self.fixed, **self.defaults}
+    def full(self, bucket: str, stated: Config) -> dict[str, Json]:
+        """Everything a bucket of this name has unless its file says otherwise. A mirror has the subjects of its
+        origin."""
+        subjects = {} if "mirror" in stated else {"subjects": self.subjects(bucket)}
+        return {**subjects, **self.fixed, **self.defaults}
 
     def is_named_so(self, stream: str) -> bool:
         """Does a stream's name say that it is a bucket?"""
@@ -113,9 +115,8 @@ def settle_bucket(shape: BucketShape, declared: Declared, context: Context) -> R
 
 def _settle_in_own_names(shape: BucketShape, name: str, stated: Config, context: Context) -> Settled:
     """The configuration that the server would echo, in the bucket's own names."""
-    body, stream = shape.full(name) | {shape.server(key): value for key, value in stated.items()}, shape.stream(name)
+    body, stream = _with_shape(shape, name, stated), shape.stream(name)
     if mirror := body.get("mirror"):
-        del body["subjects"]
         is_there = context.snapshot is not None and stream in context.snapshot.streams
         if shape.is_direct and ("external" in mirror or not is_there):
             body["mirror_direct"] = True
@@ -132,17 +133,16 @@ def _source_in_own_names(shape: BucketShape, source: str) -> str:
 
 
 def _stock_values(shape: BucketShape, name: str, config: Config) -> Config:
-    """Values that the shape gives to every bucket. A mirror has nothing but what its origin has."""
-    return {} if "mirror" in config else {shape.ours(key): value for key, value in shape.full(name).items()}
+    """Values that the shape gives to every bucket."""
+    return {shape.ours(key): value for key, value in shape.full(name, config).items()}
 
 
 def in_own_names(shape: BucketShape, bucket: str, config: Config) -> dict[str, Json]:
     """The configuration in the bucket's own names, without what every bucket of this shape has. Deviations from the
     shape stay visible."""
-    full = shape.full(bucket)
+    full = shape.full(bucket, config)
     own = {shape.ours(key): value for key, value in config.items() if full.get(key) != value}
-    lacking = [*shape.defaults, *(() if "mirror" in config else ("subjects", *shape.fixed))]
-    return own | {shape.ours(key): _value_when_left_out(key) for key in lacking if key not in config}
+    return own | {shape.ours(key): _value_when_left_out(key) for key in full if key not in config}
 
 
 def _value_when_left_out(stream_field: str) -> Json:
@@ -165,10 +165,12 @@ def steps(shape: BucketShape, change: Change, view: View) -> Sequence[Step]:
 
 def stream_body(shape: BucketShape, resource: Resource) -> dict[str, Json]:
     """The stream's own configuration for a bucket in canonical form."""
-    shaped = shape.full(resource.address.name)
-    if "mirror" in resource.config:
-        del shaped["subjects"]
-    return shaped | {shape.server(key): value for key, value in resource.config.items()}
+    return _with_shape(shape, resource.address.name, resource.config)
+
+
+def _with_shape(shape: BucketShape, name: str, stated: Config) -> dict[str, Json]:
+    """What a bucket states, in the server's names, on top of what every such bucket has."""
+    return shape.full(name, stated) | {shape.server(key): value for key, value in stated.items()}
 
 
 def change_of_stream(shape: BucketShape, change: Change) -> Change:
@@ -182,13 +184,13 @@ def change_of_stream(shape: BucketShape, change: Change) -> Change:
 
 
 def _repaired_fields(shape: BucketShape, change: Change) -> dict[str, Json]:
-    """Fields of the shape that are wrong, set back to what every bucket has. A promoted mirror has none of its own
-    yet."""
-    full = shape.full(change.address.name)
-    if change.was("mirror") and not change.becomes("mirror"):
-        return {key: full[key] for key in ("subjects", *shape.fixed)}
-    touched = (shape.server(item.top) for item in change.fields if item.desired is None)
-    return {key: full[key] for key in touched if key in full}
+    """Fields of the shape that its stream lacks and the bucket does not state: set to what every bucket has. A promoted
+    mirror lacks subjects."""
+    desired, live = (one.config if one else {} for one in (change.desired, change.live))
+    name = change.address.name
+    held = _with_shape(shape, name, live)
+    full = shape.full(name, desired)
+    return {key: value for key, value in full.items() if shape.ours(key) not in desired and held.get(key) != value}
 
 
 def lends(shape: BucketShape, declared: Declared) -> Mapping[str, Config]:
