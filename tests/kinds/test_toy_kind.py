@@ -42,6 +42,7 @@ class ToyQueueSpec(Terms):
 
 SHAPE = bucket.BucketShape(
     kind="toy_queue",
+    noun="toy queue",
     prefix="TOY_",
     subjects=lambda name: [f"toy.{name}.>"],
     fixed={"retention": "workqueue"},

@@ -30,6 +30,8 @@ class BucketShape:
     """How buckets of one kind are stored in streams."""
 
     kind: str
+    noun: str
+    """What people call one of them: `object store`."""
     prefix: str
     """The beginning of the stream's name."""
     subjects: Callable[[str], list[str]]

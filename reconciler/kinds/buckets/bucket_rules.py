@@ -48,15 +48,17 @@ def bucket_rules(family: str, shape: BucketShape) -> tuple[Rule, ...]:
         return stream_config_of(shape, change.desired), stream_config_of(shape, change.live)
 
     return (
-        *updatability_rules(FIELDS, fixed_field_words(family, another=ANOTHER, stays=stays), of="bucket", lower=lower),
+        *updatability_rules(
+            FIELDS, fixed_field_words(family, another=ANOTHER, stays=stays), of=shape.noun, lower=lower
+        ),
         one_way_change(family, lower),
         limit_lowered(family, shape.ours, counts=is_durable),
         replicas_lowered(family, shape.ours, counts=is_durable),
-        _rule_about_deletion(family),
+        _rule_about_deletion(family, shape),
         _rule_about_subjects(family, shape),
         made_again(family, shape.ours, shape.stream),
         too_young(family, StreamConfig),
-        _rule_about_name(family),
+        _rule_about_name(family, shape),
         reserved_metadata(family),
         *bucket_effects(family, shape).rules(),
         *bucket_checks(family, shape, RANGES),
@@ -81,29 +83,23 @@ def stream_config_of(shape: BucketShape, resource: Resource | None) -> Config:
 
 def _rule_about_subjects(family: str, shape: BucketShape) -> Rule:
     def judge(change: Change, view: View) -> Found:
-        """Somebody gave the bucket's stream another subject, and apply takes it away: its publishers get "no responders" from
-        then on.
+        return subject_removed.judge(change_of_stream(shape, change), view) if change.touches("subjects") else None
 
-        A bucket stores its keys and nothing else. What is stored under the other subject stays in the stream, where no client
-        of the bucket sees it.
+    judge.__doc__ = f"""Somebody gave the {shape.noun}'s stream another subject, and apply takes it away: its publishers get
+        "no responders" from then on.
+
+        The stream is for what clients put into the {shape.noun}. Messages under the other subject stay in it, where no client
+        of the {shape.noun} sees them.
 
         Instead: move the publishers to a stream first.
         """
-        return subject_removed.judge(change_of_stream(shape, change), view) if change.touches("subjects") else None
-
     return rule(
         f"{family}303", "subject-removed", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS
     )(judge)
 
 
-def _rule_about_deletion(family: str) -> Rule:
+def _rule_about_deletion(family: str, shape: BucketShape) -> Rule:
     def judge(change: Change, _view: View) -> Found:
-        """A bucket is deleted with everything in it.
-
-        `removed:` is the consent to the deletion; this verdict says what it costs.
-
-        Instead: `forget:` the bucket, which leaves it as it is, or copy what is in it first.
-        """
         state = change.live.state.get("state", {}) if change.live else {}
         if not (messages := state.get("messages", 0)):
             return None
@@ -113,25 +109,37 @@ def _rule_about_deletion(family: str) -> Rule:
             message=f"this deletes {some(messages, 'stored message')} ({size(state.get('bytes', 0))})",
         )
 
-    return rule(f"{family}310", "bucket-deletion", on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)(judge)
+    judge.__doc__ = f"""Apply deletes the {shape.noun} with everything in it.
+
+        `removed:` is the consent to the deletion; this verdict says what it costs.
+
+        Instead: `forget:` the {shape.noun}, which leaves it as it is, or copy what is in it first.
+        """
+    name = f"{_in_a_name(shape)}-deletion"
+    return rule(f"{family}310", name, on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)(judge)
 
 
-def _rule_about_name(family: str) -> Rule:
+def _in_a_name(shape: BucketShape) -> str:
+    """The kind's word in the name of a rule: `object-store`."""
+    return shape.noun.replace(" ", "-")
+
+
+def _rule_about_name(family: str, shape: BucketShape) -> Rule:
     def judge(change: Change, _view: View) -> Found:
-        """Client libraries refuse the name of a bucket, or the name is reserved.
+        name = change.address.name
+        if name in RESERVED:
+            why = "is reserved for the records of groups and of reconciler"
+        elif not NAME.fullmatch(name):
+            why = f"is not a valid {shape.noun} name; use letters, digits, `_` and `-`"
+        else:
+            return None
+        return Finding(outcome=Outcome.REFUSED, message=f"`{name}` {why}", fix="choose another name")
+
+    judge.__doc__ = f"""Client libraries refuse the name of the {shape.noun}, or the name is reserved.
 
         A name consists of letters, digits, `_` and `-`. `reconciler`, `static-consumer-groups` and `elastic-consumer-groups`
         are reserved for the records of reconciler and of groups.
 
         Instead: choose another name.
         """
-        name = change.address.name
-        if name in RESERVED:
-            why = "is reserved for the records of groups and of reconciler"
-        elif not NAME.fullmatch(name):
-            why = "is not a valid bucket name; use letters, digits, `_` and `-`"
-        else:
-            return None
-        return Finding(outcome=Outcome.REFUSED, message=f"`{name}` {why}", fix="choose another name")
-
-    return rule(f"{family}542", "bad-bucket-name")(judge)
+    return rule(f"{family}542", f"bad-{_in_a_name(shape)}-name")(judge)

@@ -70,6 +70,7 @@ LONGEST_HISTORY = 64
 
 SHAPE = bucket.BucketShape(
     kind="kv_bucket",
+    noun="bucket",
     prefix="KV_",
     subjects=lambda name: [f"$KV.{name}.>"],
     fixed={"discard": "new", "allow_rollup_hdrs": True},

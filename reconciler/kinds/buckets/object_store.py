@@ -44,6 +44,7 @@ class ObjectStoreSpec(Terms):
 
 SHAPE = bucket.BucketShape(
     kind="object_store",
+    noun="object store",
     prefix="OBJ_",
     subjects=lambda name: [f"$O.{name}.C.>", f"$O.{name}.M.>"],
     fixed={"discard": "new", "allow_rollup_hdrs": True},

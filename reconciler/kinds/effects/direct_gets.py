@@ -20,8 +20,8 @@ from reconciler.model.resource import Json
 def direct_gets_refused(moved: MovedField) -> Iterable[Finding]:
     """Nobody answers direct gets any more, or a mirror answers them that does not hold all of its origin.
 
-    Clients that read with direct gets get "no responders". Most clients of buckets read like this from the moment they
-    open one. If a mirror still answers in its origin's place, this is a note. Any mirror with `mirror_direct` answers
+    Clients that read with direct gets get "no responders". Most clients of KV buckets and object stores read like this
+    from the moment they open one. If a mirror still answers in its origin's place, this is a note. Any mirror with `mirror_direct` answers
     for its origin, even with a filter or limits of its own: a get of a message it does not hold sometimes finds
     nothing.
 

@@ -193,7 +193,7 @@ def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named)
         also copy again what it copies again from its origins.
 
         A mirror with `mirror_direct` answers direct gets of its origin. It answers those of the new one, too, with the messages of
-        the old one: readers of a bucket get values that were deleted with it.
+        the old one: its readers get values that were deleted with it.
 
         If somebody recreated it by hand, the new one exists, and this is a warning: an apply only updates the record.
 
