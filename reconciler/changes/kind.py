@@ -103,6 +103,9 @@ class Kind:
     """Live resources of this kind, canonical; without ephemerals and without objects that only look similar."""
     claims: Callable[[Snapshot], Iterable[Raw]]
     """Live raw objects that look like this kind, unless a later kind of the registry claims them too."""
+    deviations: Callable[[Resource, Context], Config] = lambda _resource, _context: {}
+    """What a live object has that no declared one of this kind can have, by field; null for what it lacks. With any of
+    that, another kind claims it."""
     settle: Callable[[Declared, Context], Resource]
     """The canonical form of what is written: what the server would echo for it."""
     steps: Callable[[Change, View], Sequence[Step]]

@@ -220,7 +220,9 @@ def test_an_account_that_could_not_be_read_is_not_taken_for_an_empty_one() -> No
 
 
 def test_where_nobody_knows_who_owns_what_nothing_passes_for_free_without_a_word() -> None:
-    streams = {name: {"config": {"name": name, "subjects": [name]}, "state": {}} for name in ("A", "KV_reconciler")}
+    usual = {"duplicate_window": 120_000_000_000}
+    names = ("A", "KV_reconciler")
+    streams = {name: {"config": {"name": name, "subjects": [name], **usual}, "state": {}} for name in names}
     unread = {Scope.bucket("reconciler"): "no answer"}
     with pytest.raises(CannotContinue, match="Bucket reconciler"):
         first(Snapshot(target=IN_CLUSTER, streams=streams, unknown=unread), REGISTRY, Part(topology="t"))

@@ -12,6 +12,7 @@ from reconciler.changes.kind import Registry
 from reconciler.documents.write.dump import dump
 from reconciler.documents.write.new_files import file_names
 from reconciler.documents.write.order import document_order, in_order
+from reconciler.journeys.export.left_out import left_out, not_exported, written_as_streams
 from reconciler.journeys.export.sections import Writer
 from reconciler.journeys.plan.validate import ALONE, offline
 from reconciler.kinds import REGISTRY
@@ -135,18 +136,26 @@ def account(
     broken = {address: str(why) for address, resource in writer.live.items() if (why := resource.state.get("broken"))}
     broken |= _unfit(writer, wanted, snapshot.target.version, registry)
     twins = _twins([address for address in wanted if address not in broken], registry)
-    left_out = [
-        *(_not_exported(address, why, REPAIR) for address, why in sorted(broken.items())),
-        *(_not_exported(one, f"a file can hold only one of this name: {other}", f"export it by itself: --only {one}")
-          for one, other in twins.items()),
-    ]  # fmt: skip
+    chosen = tuple(address for address in wanted if address not in broken and address not in twins)
+
+    def is_selected(address: Address) -> bool:
+        return selected(str(address), only, exclude)
+
     return ExportedAccount(
         writer=writer,
-        chosen=tuple(address for address in wanted if address not in broken and address not in twins),
+        chosen=chosen,
         records=records,
         left_out=(
             *_unread(snapshot),
-            *(one for one in left_out if selected(one.address or "", only, exclude)),
+            *(not_exported(address, why, REPAIR) for address, why in sorted(broken.items()) if is_selected(address)),
+            *(
+                not_exported(
+                    one, f"a file can hold only one of this name: {other}", f"export it by itself: --only {one}"
+                )
+                for one, other in twins.items()
+            ),
+            *left_out(writer, snapshot, registry, chosen, is_selected),
+            *written_as_streams(snapshot, registry, [one for one in chosen if one not in records]),
             *_idle(writer, only, exclude),
         ),
         unowned=unowned or NOBODYS,
@@ -199,13 +208,6 @@ def _twins(wanted: Sequence[Address], registry: Registry) -> dict[Address, Addre
 
 
 REPAIR = "repair or delete its record, with all members stopped"
-
-
-def _not_exported(address: Address, why: str, fix: str) -> Diagnostic:
-    return Diagnostic(
-        severity=Severity.WARNING, code="XX905", name="not-exported", address=str(address),
-        message=f"left out of the file: {why}", fix=fix,
-    )  # fmt: skip
 
 
 def _idle(writer: Writer, only: Sequence[str], exclude: Sequence[str]) -> Iterator[Diagnostic]:

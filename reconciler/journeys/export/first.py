@@ -58,6 +58,7 @@ def first(snapshot: Snapshot, registry: Registry, part: Part) -> FirstFiles:
     if not (held.writer.live or part.only or part.exclude):
         return starter(part.topology, _expected(snapshot.target))
     owners = Counter(held.records[one].topology for one in held.chosen if one in held.records)
+    owned = {str(one) for one in held.records}
     free = [one for one in held.chosen if one not in held.records]
     if not free:
         raise _nothing_free(held, owners)
@@ -65,7 +66,7 @@ def first(snapshot: Snapshot, registry: Registry, part: Part) -> FirstFiles:
         files=_files(held.writer.sections(set(free).__contains__), snapshot.target, part),
         counts=Counter(one.kind for one in free),
         owners=owners,
-        left_out=(*_unknown_owners(snapshot), *held.left_out),
+        left_out=(*_unknown_owners(snapshot), *(one for one in held.left_out if one.address not in owned)),
     )
 
 

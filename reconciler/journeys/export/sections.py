@@ -30,6 +30,7 @@ class Writer:
         is still the bucket that its owner declares."""
         self.live = recognised(snapshot, registry, known_as=known)
         self._snapshot, self._registry, self._beside = snapshot, registry, beside or {}
+        self._entries: dict[Address, dict[str, Any]] = {}
 
     @property
     def addresses(self) -> list[Address]:
@@ -48,7 +49,7 @@ class Writer:
         wanted = [address for address in self.addresses if chosen(address)]
         found: dict[str, dict[str, Any]] = {}
         for kind in self._registry.within(None):
-            own = {a.name: self._entry(a, kind) for a in wanted if a.kind == kind.name}
+            own = {a.name: dict(self.entry(a)) for a in wanted if a.kind == kind.name}
             for address in wanted:
                 if self._registry.of(address).place.within == kind.name:
                     self._nest(own, address)
@@ -58,19 +59,23 @@ class Writer:
 
     def declared(self, address: Address) -> Declared:
         """Return the declaration as it will be read back from a file."""
-        kind = self._registry.of(address)
-        said = {name: value for name, value in self._entry(address, kind).items() if name in kind.spec.model_fields}
-        return Declared(address=address, spec=kind.spec.model_validate(said))
+        spec = self._registry.of(address).spec
+        said = {name: value for name, value in self.entry(address).items() if name in spec.model_fields}
+        return Declared(address=address, spec=spec.model_validate(said))
 
     def _nest(self, parents: dict[str, Any], address: Address) -> None:
         """Put a child under its stream. A stream that is not part of the file is written as `external`."""
         kind = self._registry.of(address)
         parent = parents.setdefault(address.stream, {"external": True})
-        parent.setdefault(kind.place.section, {})[address.name] = self._entry(address, kind)
+        parent.setdefault(kind.place.section, {})[address.name] = self.entry(address)
 
-    def _entry(self, address: Address, kind: Kind) -> dict[str, Any]:
-        context = Context(target=self._snapshot.target, parent=self._stream_above(address), snapshot=self._snapshot)
-        return _entry(self.live[address], kind, context, self._beside.get(address, {}))
+    def entry(self, address: Address) -> Mapping[str, Json]:
+        """Return what a file says of a live resource, without what is nested in it."""
+        if address not in self._entries:
+            kind, beside = self._registry.of(address), self._beside.get(address, {})
+            context = Context(target=self._snapshot.target, parent=self._stream_above(address), snapshot=self._snapshot)
+            self._entries[address] = _entry(self.live[address], kind, context, beside)
+        return self._entries[address]
 
     def _stream_above(self, address: Address) -> Resource | None:
         """Return the stream of a consumer or group, which may be a bucket's."""

@@ -9,7 +9,7 @@ from reconciler.changes.verdict import Finding, Outcome, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.readers import elastic_groups
 from reconciler.kinds.buckets import kv_bucket, object_store
-from reconciler.kinds.buckets.bucket import RESERVED, BucketShape, in_own_names, is_ordinary
+from reconciler.kinds.buckets.bucket import RESERVED, BucketShape, deviations, in_own_names
 from reconciler.kinds.subjects.subjects import name_problem
 
 SECTIONS = {"kv_buckets": kv_bucket.SHAPE, "object_stores": object_store.SHAPE}
@@ -56,7 +56,8 @@ def _refuse_reserved(change: Change) -> Finding:
 def _bucket_finding(change: Change, section: str, shape: BucketShape, context: Context) -> Finding | None:
     name = shape.bucket(change.address.name)
     settings = in_own_names(shape, name, change.desired.config if change.desired else {})
-    if is_ordinary(shape, name, settings, context):
+    odd = deviations(shape, name, settings, context)
+    if not odd:
         return refusal(
             "",
             f"a stream named {change.address.name} with these settings is a bucket",
@@ -64,12 +65,10 @@ def _bucket_finding(change: Change, section: str, shape: BucketShape, context: C
         )
     if change.action is not Action.CREATE or not set(shape.subjects(name)) & set(change.becomes("subjects") or ()):
         return None
-    odd = ", ".join(
-        sorted(shape.server(key) for key in settings.keys() - shape.keys - {"duplicate_window", "mirror_direct"})
-    )
+    fields = ", ".join(sorted(map(shape.server, odd)))
     return Finding(
         outcome=Outcome.WARNS,
-        message=f"clients treat stream {change.address.name} as a bucket, although it is not made like one{f': {odd}' if odd else ''}",
+        message=f"clients treat stream {change.address.name} as a bucket, although it is not made like one: {fields}",
         fix=f"declare it under {section} as `{name}`, unless it has to be like this",
     )
 

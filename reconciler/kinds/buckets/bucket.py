@@ -43,8 +43,8 @@ class BucketShape:
     """Stream fields that have another default in such a bucket."""
     names: Mapping[str, str] = field(default_factory=dict)
     """Stream field → the bucket's own name for it."""
-    is_possible: Callable[[Config], bool] = lambda _config: True
-    """Does a bucket of this kind allow these values?"""
+    impossible: Callable[[Config], Iterable[str]] = lambda _config: ()
+    """Fields of its own whose values no bucket of this kind can have."""
     is_direct: bool = False
     """Do clients make its mirrors with `mirror_direct`?"""
 
@@ -95,17 +95,19 @@ def claims(shape: BucketShape, snapshot: Snapshot) -> Iterable[Raw]:
     """Streams that are ordinary buckets of this shape, and those of the reserved buckets, which no listing shows."""
     context = Context(target=snapshot.target, snapshot=snapshot)
     for resource in recognise(shape, snapshot):
-        if is_ordinary(shape, resource.address.name, resource.config, context):
+        if not deviations(shape, resource.address.name, resource.config, context):
             yield Raw("stream", (shape.stream(resource.address.name),))
     yield from (Raw("stream", (f"KV_{bucket}",)) for bucket in RESERVED)
 
 
-def is_ordinary(shape: BucketShape, name: str, config: Config, context: Context) -> bool:
-    """Can a file describe such a bucket completely, and will the server accept it?"""
+def deviations(shape: BucketShape, name: str, config: Config, context: Context) -> dict[str, Json]:
+    """What it has that no declared bucket of this shape can have, by field; None for what it lacks. An ordinary bucket has
+    nothing of the kind: a file describes it completely, and the server accepts it."""
     stated = {key: value for key, value in config.items() if key in shape.keys}
-    if not NAME.fullmatch(name) or not shape.is_possible(config):
-        return False
-    return _settle_in_own_names(shape, name, stated, context).config == config
+    settled = _settle_in_own_names(shape, name, stated, context).config
+    odd = {key for key in config.keys() | settled.keys() if config.get(key) != settled.get(key)}
+    odd_name = {} if NAME.fullmatch(name) else {"name": name}
+    return odd_name | {key: config.get(key) for key in sorted({*odd, *shape.impossible(config)})}
 
 
 def settle_bucket(shape: BucketShape, declared: Declared, context: Context) -> Resource:

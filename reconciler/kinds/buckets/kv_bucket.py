@@ -75,7 +75,7 @@ SHAPE = bucket.BucketShape(
     subjects=lambda name: [f"$KV.{name}.>"],
     fixed={"discard": "new", "allow_rollup_hdrs": True},
     keys=bucket.own_keys(KVBucketSpec),
-    is_possible=lambda config: 1 <= config.get("history", 1) <= LONGEST_HISTORY,
+    impossible=lambda config: () if 1 <= config.get("history", 1) <= LONGEST_HISTORY else ("history",),
     defaults={"max_msgs_per_subject": 1, "allow_direct": True, "deny_delete": True},
     names={
         "max_msgs_per_subject": "history",
