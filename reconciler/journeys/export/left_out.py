@@ -16,7 +16,7 @@ from reconciler.kinds.consumer.replacement import placeholders
 from reconciler.kinds.fields.words import few
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.fields import FieldInfo
-from reconciler.model.intents import intents
+from reconciler.model.ledger.intents import intents
 from reconciler.model.resource import Address, Config
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.written import written
