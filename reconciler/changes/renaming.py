@@ -38,7 +38,7 @@ class Renaming:
 Recipe = Callable[[Renaming], list[str]]
 
 
-def moved_entry(old: Address | str, new: Address | str) -> str:
+def moved_section_text(old: Address | str, new: Address | str) -> str:
     """`moved: [{from: consumer/A/old, to: consumer/A/new, reason: …}]`, ready to be pasted at the top level of a file."""
     return f"moved: [{{from: {old}, to: {new}, reason: …}}]"
 

@@ -14,7 +14,7 @@ from typing import Literal
 
 from reconciler.changes.amount import inexact, mosts
 from reconciler.changes.change import Action, Change
-from reconciler.changes.verdict import HURTS, TAKEN, Finding, Other, Outcome, Reaction, Verdict
+from reconciler.changes.verdict import ACCEPTED_REACTIONS, HARMFUL_REACTIONS, Finding, Other, Outcome, Reaction, Verdict
 from reconciler.changes.view import View
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address
@@ -118,7 +118,7 @@ def judged(rules: Iterable[Rule], change: Change, view: View) -> list[Verdict]:
 
 def _verdict_of_finding(by_rule: Rule, finding: Finding, change: Change, view: View) -> Verdict:
     reaction = finding.reaction or by_rule.reaction
-    hurts = change.action.writes and (reaction in HURTS or finding.outcome is Outcome.REPLACES)
+    hurts = change.action.writes and (reaction in HARMFUL_REACTIONS or finding.outcome is Outcome.REPLACES)
     of = (view.stream_of(change.address), change.address.stream)
     others = view.others(
         (*finding.affects, *(by_rule.falls_on(change, view) if by_rule.falls_on and hurts else ())), of
@@ -139,7 +139,8 @@ def _verdict_of_finding(by_rule: Rule, finding: Finding, change: Change, view: V
         quantities=mosts({**({"dependants": len(others)} if others else {}), **finding.quantities}),
         bounds=inexact(finding.quantities),
         reaction=reaction,
-        can_stand=finding.can_stand or (reaction in TAKEN if by_rule.can_stand is None else by_rule.can_stand),
+        can_stand=finding.can_stand
+        or (reaction in ACCEPTED_REACTIONS if by_rule.can_stand is None else by_rule.can_stand),
         others=(*others, *informed),
     )
 

@@ -57,11 +57,11 @@ class Reaction(StrEnum):
 ReactionWord = Annotated[str, Like(enum=[one.word for one in Reaction])]
 
 
-HURTS = frozenset({Reaction.HARMS, Reaction.DOOMS, Reaction.ONE_WAY})
+HARMFUL_REACTIONS = frozenset({Reaction.HARMS, Reaction.DOOMS, Reaction.ONE_WAY})
 """Somebody notices these."""
 
 
-TAKEN = frozenset({Reaction.ONE_WAY, Reaction.INERT, Reaction.HARMS, Reaction.DOOMS})
+ACCEPTED_REACTIONS = frozenset({Reaction.ONE_WAY, Reaction.INERT, Reaction.HARMS, Reaction.DOOMS})
 """These leave the object as it was asked for, so it may have been like this for long."""
 
 

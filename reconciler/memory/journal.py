@@ -22,13 +22,13 @@ from reconciler.model.resource import Json
 PREFIX = "journal"
 CHUNK = 256 << 10
 """Bytes of one entry at most."""
-KEPT = 50
+RUNS_PER_TOPOLOGY = 50
 """How many runs of one topology are remembered."""
-ALL = 500
+MAX_RUNS = 500
 """How many runs of all topologies together are remembered: short-lived topologies have names of their own."""
-MOST = 16
+MAX_CHANGE_CHUNKS = 16
 """How many chunks of changes are kept of one run. If there are more, the journal says that they are not kept."""
-NAMED = 20_000
+MAX_NAMED_STEPS = 20_000
 """How many steps with the same result are named; beyond that only the number is kept. Failures are never left out."""
 
 OUTCOMES = ("done", "failed", "in_doubt", "skipped", "not_started", "left_alone")
@@ -109,12 +109,12 @@ def run_number(key: str) -> int | None:
     return int(number) if prefix == PREFIX and number.isdecimal() else None
 
 
-def outdated_keys(keys: Iterable[str], topologies: Mapping[int, str], kept: int = KEPT) -> list[str]:
+def outdated_keys(keys: Iterable[str], topologies: Mapping[int, str], kept: int = RUNS_PER_TOPOLOGY) -> list[str]:
     """Keys of all runs but the newest of each topology."""
     runs = [(number, key) for key in keys if (number := run_number(key)) is not None]
     left: Counter[str] = Counter()
     newest = set()
-    for number in sorted({number for number, _ in runs}, reverse=True)[:ALL]:
+    for number in sorted({number for number, _ in runs}, reverse=True)[:MAX_RUNS]:
         left[topology := topologies.get(number, "")] += 1
         if left[topology] <= kept:
             newest.add(number)
@@ -146,22 +146,22 @@ def steps_entry(finished: Finished) -> dict[str, Json]:
         "skipped": {because: _names_by_call([one for one in finished.skipped if one.because == because])
                     for because in dict.fromkeys(one.because for one in finished.skipped)},
         "not_started": _names_by_call(finished.not_started),
-        "unfinished": _addresses((*finished.went_wrong, *finished.skipped, *finished.not_started)),
+        "unfinished": _distinct_addresses((*finished.went_wrong, *finished.skipped, *finished.not_started)),
         "warnings": [_diagnostic_entry(one) for one in finished.warnings],
     }  # fmt: skip
     return {name: result for name, result in results.items() if result}
 
 
-def _addresses(settled: Iterable[Settled]) -> list[Json]:
+def _distinct_addresses(settled: Iterable[Settled]) -> list[Json]:
     return list(dict.fromkeys(one.step.address for one in settled))
 
 
 def _names_by_call(settled: Sequence[Settled]) -> dict[str, Json]:
     """`{"stream.create": ["A", "B"]}`"""
     named: dict[str, Json] = {}
-    for result in islice(settled, NAMED):
+    for result in islice(settled, MAX_NAMED_STEPS):
         named.setdefault(result.step.call.value, []).append("/".join(result.step.on))
-    return named | ({"not named": len(settled) - NAMED} if len(settled) > NAMED else {})
+    return named | ({"not named": len(settled) - MAX_NAMED_STEPS} if len(settled) > MAX_NAMED_STEPS else {})
 
 
 def _failure_entry(failure: Failed | InDoubt) -> dict[str, Json]:
@@ -190,7 +190,7 @@ def split_chunks(value: bytes, size: int = CHUNK) -> list[bytes]:
 
 _TEXTS = ("topology", "run", "user", "account_user", "host", "since", "git_revision", "source", "tool", "stopped")
 _NUMBERS = ("pid", "left_out", "steps", "changes", "chunks")
-LONGEST = 1_024
+MAX_CHUNKS_READ = 1_024
 """How many chunks are read of one run, whatever its entry says: a quarter of a gigabyte."""
 
 
@@ -224,7 +224,7 @@ _STEPS: Mapping[str, tuple[type, Callable[[Json], Json]]] = {
 
 
 def decode_steps(value: bytes) -> dict[str, Json]:
-    """The results of the steps, as `steps` writes them, without values of another shape."""
+    """The results of the steps, as `steps_entry` writes them, without values of another shape."""
     results = decode_object(value)
     fits = {name: (one, *_STEPS.get(name, (object, lambda same: same))) for name, one in results.items()}
     return {name: part(one) for name, (one, shape, part) in fits.items() if isinstance(one, shape)}
@@ -243,7 +243,7 @@ def _decode_change(change: Mapping[str, Json]) -> dict[str, Json]:
 
 def chunks_of(entry: Mapping[str, Json] | None, name: str) -> range:
     """Numbers of the chunks that an entry counts under `name`, at most LONGEST; none if it counts none."""
-    return range(min((entry or {}).get(name) or 0, LONGEST))
+    return range(min((entry or {}).get(name) or 0, MAX_CHUNKS_READ))
 
 
 def decode_object(value: bytes) -> dict[str, Json]:

@@ -46,11 +46,11 @@ def render_all(documents: Sequence[Document]) -> str:
     texts = [document.told("text", render) for document in documents]
     paper = documents[-1].paper if documents else Paper()
     is_long = len(texts) > 1 and paper.height and paper.rows(texts) >= paper.height
-    return "\n".join([*texts, *(_reminders_of_earlier(documents[:-1]) if is_long else ())])
+    return "\n".join([*texts, *(_reminders_of_previous_reports(documents[:-1]) if is_long else ())])
 
 
-def _reminders_of_earlier(documents: Sequence[Document]) -> Iterator[str]:
-    """The last screen shows only the last topology."""
+def _reminders_of_previous_reports(documents: Sequence[Document]) -> Iterator[str]:
+    """What to remember of each report above the last one, which alone is still on the screen."""
     for document in documents:
         if document.plan and (
             lines := reminders(document.plan, entries(document.plan.changes), document.paper, goes_on=False)

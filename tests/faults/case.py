@@ -378,7 +378,7 @@ class Playing:
         """The lease of a killed one is removed as `unlock` does it; then whatever is left is done."""
         held = await lease.lease_state(self.js, "t")
         if isinstance(held, Held):
-            await lease.remove(self.js, held)
+            await lease.remove_if_still_held(self.js, held)
         planned = await plan(self.wanted, self.js, OPTIONS)
         if self.case.fault is Fault.EDITED:
             self._judge_the_edit(planned)

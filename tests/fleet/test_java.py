@@ -55,7 +55,7 @@ def test_none_at_all_is_one_sentence(tmp_path: Path) -> None:
 
 def test_what_this_java_does_not_know_is_left_out_and_the_rest_passed_on(tmp_path: Path) -> None:
     home = a_java(tmp_path / "with space and 'quote'", "17.0.1")
-    shim = Path(java.home_for(java.find_java({"JAVA_HOME": str(home), "PATH": ""})), "bin", "java")
+    shim = Path(java.make_java_home(java.find_java({"JAVA_HOME": str(home), "PATH": ""})), "bin", "java")
     given = ["-cp", "a b", "--add-modules=jdk.incubator.vector", "", "$HOME", "it's"]
     said = subprocess.run([shim, *given], capture_output=True, text=True, check=True, env=dict(os.environ))
     assert said.stdout.splitlines() == ["<-cp>", "<a b>", "<>", "<$HOME>", "<it's>"]

@@ -39,7 +39,7 @@ def submitted(folder: Path, fleet: Path) -> subprocess.CompletedProcess[str]:
     """A night of this fleet, tables and page in the folder."""
     settings = [f"--conf={name}={value}" for name, value in (ALONE | USUAL).items()]
     launcher = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-    home = {"JAVA_HOME": java.home_for(java.find_java()), "PYSPARK_PYTHON": sys.executable}
+    home = {"JAVA_HOME": java.make_java_home(java.find_java()), "PYSPARK_PYTHON": sys.executable}
     return subprocess.run(
         [launcher, "--master=local[2]", *settings, NIGHTLY, folder / "lake", fleet],
         cwd=folder, env=os.environ | home, capture_output=True, text=True, check=False,

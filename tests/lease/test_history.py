@@ -11,7 +11,7 @@ import pytest
 
 from reconciler.journeys.apply.exclusive import other_topologies
 from reconciler.journeys.plan.plan import plan
-from reconciler.memory.journal import ALL, KEPT, begun_key, outdated_keys, split_chunks
+from reconciler.memory.journal import MAX_RUNS, RUNS_PER_TOPOLOGY, begun_key, outdated_keys, split_chunks
 from reconciler.memory.lease import lease_key
 from reconciler.server.read.observe import observe
 from reconciler.server.read.read_kv import entry, names
@@ -149,18 +149,18 @@ def test_looking_at_the_history_changes_nothing(someone: Someone) -> None:
 def test_only_the_newest_runs_are_kept(account: Account) -> None:
     async def work(js: JetStream) -> int:
         await ledger.ensure_bucket(js, await observe(js))
-        for number in range(KEPT + 10):
+        for number in range(RUNS_PER_TOPOLOGY + 10):
             assert isinstance(await js.put_entry("reconciler", begun_key(number), b"{}", expected_revision=0), Stored)
         await room.prune(js)
-        left = KEPT + 10
-        while left > KEPT:  # until the markers have vanished
+        left = RUNS_PER_TOPOLOGY + 10
+        while left > RUNS_PER_TOPOLOGY:  # until the markers have vanished
             found = await names(js, "reconciler", "$KV.reconciler.journal.>")
             assert isinstance(found, list)
             left = len(found)
             await asyncio.sleep(0.1)
         return left
 
-    assert talk(account, work) == KEPT
+    assert talk(account, work) == RUNS_PER_TOPOLOGY
 
 
 def test_of_many_runs_the_oldest_are_outdated() -> None:
@@ -169,10 +169,10 @@ def test_of_many_runs_the_oldest_are_outdated() -> None:
 
 
 def test_each_topology_keeps_runs_of_its_own_while_there_are_not_too_many() -> None:
-    keys = [begun_key(number) for number in range(1, 2 * ALL)]
-    many = dict.fromkeys(range(1, 2 * ALL), "busy")
-    left = {*keys} - {*outdated_keys(keys, {**many, ALL + 1: "rare", 1: "old"})}
-    assert (len(left), begun_key(ALL + 1) in left, keys[0] in left) == (KEPT + 1, True, False)
+    keys = [begun_key(number) for number in range(1, 2 * MAX_RUNS)]
+    many = dict.fromkeys(range(1, 2 * MAX_RUNS), "busy")
+    left = {*keys} - {*outdated_keys(keys, {**many, MAX_RUNS + 1: "rare", 1: "old"})}
+    assert (len(left), begun_key(MAX_RUNS + 1) in left, keys[0] in left) == (RUNS_PER_TOPOLOGY + 1, True, False)
 
 
 def test_chunks_are_no_larger_than_they_may_be_and_whole_together() -> None:

@@ -194,7 +194,7 @@ class _Playing:
     async def _unlocked(self) -> None:
         held = await lease.lease_state(self.js, "t")
         if isinstance(held, Held):
-            await lease.remove(self.js, held)
+            await lease.remove_if_still_held(self.js, held)
 
     async def _planned(self, options: RunOptions) -> Planned:
         return await plan(self.case.recording.wanted, self.js, options)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.consumer_config.consumer_config import FIELD_INFOS, FIELDS, canonical, settle
-from reconciler.kinds.fields.sparse import Settled
+from reconciler.kinds.fields.canonical_form import Settled
 from reconciler.kinds.stream_config import stream_config
 from tests.primitives.bodies import CONSUMER_GROUPS, RECIPES, Body, bodies, consumer_fields, named
 from tests.primitives.compare import BATCH, PAIRS, Mismatches, as_engine, patched, relaxed

@@ -9,7 +9,7 @@ from itertools import count
 import pytest
 from hypothesis import strategies as st
 
-from reconciler.kinds.fields.sparse import Settled
+from reconciler.kinds.fields.canonical_form import Settled
 from reconciler.kinds.stream_config import stream_config
 from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, FIELDS, canonical, settle
 from tests.primitives.bodies import RECIPES, STREAM_GROUPS, Body, bodies, named, stream_fields

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from reconciler.kinds.consumer_config.consumer_config import canonical, settle
-from reconciler.kinds.fields.sparse import Settled
+from reconciler.kinds.fields.canonical_form import Settled
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.version import Version
 

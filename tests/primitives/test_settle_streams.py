@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.kinds.fields.sparse import Settled
+from reconciler.kinds.fields.canonical_form import Settled
 from reconciler.kinds.stream_config.stream_config import canonical, settle
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.version import Version

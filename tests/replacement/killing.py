@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from reconciler.server.remember.lease import leases, remove
+from reconciler.server.remember.lease import leases, remove_if_still_held
 from reconciler.server.wire.api import JetStream
 from tests.cli.running import environment
 from tests.support.accounts import Account
@@ -69,7 +69,7 @@ async def unlock(js: JetStream) -> None:
     assert isinstance(held, list)
     assert held, "whoever is killed while writing holds a lease"
     for one in held:
-        await remove(js, one)
+        await remove_if_still_held(js, one)
 
 
 async def _pass_on(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:

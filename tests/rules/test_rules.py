@@ -31,7 +31,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from reconciler.changes.verdict import HURTS, Outcome, Verdict
+from reconciler.changes.verdict import HARMFUL_REACTIONS, Outcome, Verdict
 from reconciler.kinds import REGISTRY
 from tests.support.topologies import Scene, facts, scene
 
@@ -146,7 +146,7 @@ def hurts(one: Verdict) -> bool:
     """What is always refused is not done, and hurts nobody."""
     if one.outcome is Outcome.REFUSED and not one.consentable:
         return False
-    return one.reaction in HURTS or one.outcome is Outcome.REPLACES
+    return one.reaction in HARMFUL_REACTIONS or one.outcome is Outcome.REPLACES
 
 
 def verdicts(code: str) -> list[Verdict]:

@@ -35,7 +35,7 @@ RULES = (
     ),
     Act(
         name="a copy of an interest stream is said to take nothing from it",
-        file="reconciler/kinds/losses/sources_begun.py",
+        file="reconciler/kinds/losses/added_sources.py",
         before='    return retention == "workqueue" or (retention == "interest" and view.target.version >= V2_14)',
         after='    return retention == "workqueue"',
         seen_by=(says("XX209"),),
@@ -71,7 +71,7 @@ RULES = (
     ),
     Act(
         name="a source that a server feeds durably is said to begin again with another filter",
-        file="reconciler/kinds/losses/sources_begun.py",
+        file="reconciler/kinds/losses/added_sources.py",
         before="        if [len(same) for same in every] != [1, 1]",
         after="        if [len(same) for same in every] == [1, 1]",
         seen_by=(
@@ -474,7 +474,7 @@ RULES = (
     ),
     Act(
         name="a deleted message of an origin counts as one that its source leaves out",
-        file="reconciler/kinds/losses/sources_begun.py",
+        file="reconciler/kinds/losses/added_sources.py",
         before="Amount(max(0, sequences - missing), min(sequences, most))",
         after="Amount(max(0, sequences - 0), min(sequences, most))",
         seen_by=(says("ST305"),),
@@ -656,7 +656,7 @@ RULES = (
     ),
     Act(
         name="a source is said to go on where it was, although its origin was recreated since",
-        file="reconciler/kinds/losses/sources_begun.py",
+        file="reconciler/kinds/losses/added_sources.py",
         before='        return bool(created and copied.get("stored")) and moment(str(created)) > moment(copied["stored"])',
         after="        return False and bool(created and copied)",
         seen_by=("tests/quantities/test_copies_of_copies.py",),
@@ -733,7 +733,7 @@ RULES = (
     ),
     Act(
         name="a source that comes back behind many messages is taken for a new one",
-        file="reconciler/kinds/losses/sources_begun.py",
+        file="reconciler/kinds/losses/added_sources.py",
         before='        last_copied = int(copied.get("seq") or copied.get("least") or 0)',
         after='        last_copied = int(copied.get("seq") or 0)',
         seen_by=(says("ST305"), "tests/quantities/test_sources.py"),
@@ -747,14 +747,14 @@ RULES = (
     ),
     Act(
         name="nobody is told of a source that may have copied an earlier stream",
-        file="reconciler/kinds/losses/sources_begun.py",
+        file="reconciler/kinds/losses/added_sources.py",
         before='return None if "seq" in copied or not is_new else LastCopy(0, is_known=False)',
         after="return None",
         seen_by=(says("ST305"), "tests/quantities/test_sources.py"),
     ),
     Act(
         name="the mark of a removed stream is no sign that a source copied from it",
-        file="reconciler/kinds/losses/sources_begun.py",
+        file="reconciler/kinds/losses/added_sources.py",
         before='encode_key(Address.of("stream", self.origin)) in',
         after="self.origin in",
         seen_by=(says("ST305"), "tests/quantities/test_sources.py"),
@@ -882,7 +882,7 @@ RULES = (
     ),
     Act(
         name="where a server cannot count, a source is said to copy all that its origin holds",
-        file="reconciler/kinds/losses/sources_begun.py",
+        file="reconciler/kinds/losses/added_sources.py",
         before="            return Amount(0, min(stays.most, self._at_most_ahead))",
         after="            return Amount(0, stays.most)",
         seen_by=("tests/quantities/test_sources.py",),
@@ -1503,21 +1503,21 @@ QUANTITIES = (
     ),
     Act(
         name="a source is said to copy all of its origin although its stream has lost its first messages",
-        file="reconciler/kinds/losses/sources_begun.py",
+        file="reconciler/kinds/losses/added_sources.py",
         before='has_lost = (state.get("first_seq", 0) > 1',
         after='has_lost = (state.get("first_seq", 0) > 1 << 62',
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
         name="a source that was there before is said to begin anew",
-        file="reconciler/kinds/losses/sources_begun.py",
+        file="reconciler/kinds/losses/added_sources.py",
         before='return SourceStart(copied["seq"] + 1)',
         after="return SourceStart(1)",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
         name="what a source brings that was not there is not said",
-        file="reconciler/kinds/losses/sources_begun.py",
+        file="reconciler/kinds/losses/added_sources.py",
         before="return Amount(least, min(ahead, stays.most))",
         after="return exactly(0)",
         seen_by=("tests/quantities/test_sources.py",),
@@ -1622,7 +1622,7 @@ QUANTITIES = (
     ),
     Act(
         name="an origin that has lost messages is said to have had no others",
-        file="reconciler/kinds/losses/sources_begun.py",
+        file="reconciler/kinds/losses/added_sources.py",
         before='subjects and state.get("messages") == state.get("last_seq")',
         after="subjects",
         seen_by=(
@@ -1638,7 +1638,7 @@ QUANTITIES = (
     ),
     Act(
         name="a copy of a work queue is said to take nothing from it",
-        file="reconciler/kinds/losses/sources_begun.py",
+        file="reconciler/kinds/losses/added_sources.py",
         before="return (one for one in every if deletes_copied(one.origin, view))",
         after="return (one for one in every if not one.origin)",
         seen_by=("tests/rules/test_rules.py",),
@@ -1732,7 +1732,7 @@ QUANTITIES = (
     ),
     Act(
         name="nothing is said of a source that stops since a consumer of the work queue takes the same messages",
-        file="reconciler/kinds/losses/sources_begun.py",
+        file="reconciler/kinds/losses/added_sources.py",
         before='retention_afterwards(self.origin, self.view) != "workqueue":\n            return ()',
         after='retention_afterwards(self.origin, self.view) != "interest":\n            return ()',
         seen_by=(says("ST305"),),
@@ -1756,15 +1756,15 @@ QUANTITIES = (
     ),
     Act(
         name="nothing is said of a source that skips the first messages of an origin which the same plan recreates",
-        file="reconciler/kinds/losses/sources_begun.py",
-        before="        if above is not None and above.action is Action.CREATE:",
-        after="        if above is not None and above.action is Action.REPLACE:",
+        file="reconciler/kinds/losses/added_sources.py",
+        before="        if origin_change is not None and origin_change.action is Action.CREATE:",
+        after="        if origin_change is not None and origin_change.action is Action.REPLACE:",
         seen_by=(says("ST305"),),
     ),
     Act(
         name="a recreated origin is thought to count from 1 whatever its file says",
-        file="reconciler/kinds/losses/sources_begun.py",
-        before='return int((above.becomes("first_seq") if above else None) or 1) - 1',
+        file="reconciler/kinds/losses/added_sources.py",
+        before='return int((origin_change.becomes("first_seq") if origin_change else None) or 1) - 1',
         after="return 0",
         seen_by=(says("ST305"),),
     ),
@@ -2092,7 +2092,7 @@ QUANTITIES = (
     ),
     Act(
         name="a source is said to copy all although its stream loses its first messages in the same change",
-        file="reconciler/kinds/losses/sources_begun.py",
+        file="reconciler/kinds/losses/added_sources.py",
         before='state.get("first_seq", 0) > 1 or self._loses_its_first',
         after='state.get("first_seq", 0) > 1',
         seen_by=(

@@ -26,7 +26,7 @@ from reconciler.cli.shared.screen import NobodyReads, confirm, tell
 from reconciler.journeys.drift.look import look
 from reconciler.journeys.stages.divide import RolloutMember, RolloutStage, divide, division_text
 from reconciler.journeys.stages.stage_checks import Seen, objections_while_staying, seen
-from reconciler.journeys.stages.text import NOT_BEGUN, Course, course_text, passed, reason, summary, title
+from reconciler.journeys.stages.text import NOT_BEGUN, Progress, passed, progress_lines, reason, summary, title
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.model.run_options import RunOptions
@@ -184,7 +184,7 @@ class Staged:
         return False
 
     async def _apply_stages(self, stages: Sequence[RolloutStage], plans: Plans) -> int:
-        course = Course(stages=stages, passed=0)
+        course = Progress(stages=stages, passed=0)
         try:
             for number, stage in enumerate(stages):
                 course = replace(course, passed=number, why=("the run was interrupted",))
@@ -260,7 +260,7 @@ class Staged:
             for made in part.results
         ]
 
-    def _report_course(self, course: Course) -> None:
+    def _report_course(self, course: Progress) -> None:
         """Say how far it got; where a stage did not pass, also in the reports."""
         is_short = self.stages is not None and course.why
         more = list[str]()
@@ -272,6 +272,6 @@ class Staged:
             failure = document(command="apply", topology="", diagnostics=problem.diagnostics, paper=self.manner.paper)
             self._together.add_report(failure)
             more = [FORMATS["json"](failure)]
-            self._together.print_text("".join(f"{line}\n" for line in ("", *course_text(course))))
+            self._together.print_text("".join(f"{line}\n" for line in ("", *progress_lines(course))))
         self._together.print_document(*more)
         self._together.print_text(f"{'' if is_short else chr(10)}{summary(self._outcomes, self.word)}\n")

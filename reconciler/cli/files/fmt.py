@@ -90,7 +90,7 @@ def _write_formed(files: Sequence[Formed]) -> None:
 def _tell_result(files: Sequence[Formed], paths: Sequence[Path], *, check: bool) -> None:
     changed = [file.name for file in files if file.changes]
     if not changed:
-        say(f"{_are_in_form(len(files))}\n" if files else "")
+        say(f"{_in_form_sentence(len(files))}\n" if files else "")
         return
     names = "".join(f"  {visible(name)}\n" for name in changed)
     tell(f"{'Not in form' if check else 'Put into form'}, {len(changed)} of {counted(len(files), 'file')}:\n{names}")
@@ -98,7 +98,8 @@ def _tell_result(files: Sequence[Formed], paths: Sequence[Path], *, check: bool)
         tell(f"Next: reconciler fmt {shlex.join(map(str, paths))}\n")
 
 
-def _are_in_form(number: int) -> str:
+def _in_form_sentence(number: int) -> str:
+    """`3 files are in form`."""
     return f"{counted(number, 'file')} {'is' if number == 1 else 'are'} in form"
 
 

@@ -18,7 +18,7 @@ import typer
 
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.screen import paper, say
-from reconciler.journeys.demo import STORY, DemoStep, edited, example, publish, stage
+from reconciler.journeys.demo import STORY, DemoStep, copy_example, edit_and_diff, example, publish_orders_and_wait
 from reconciler.report.words.paper import Paper, Role
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.testbed import embedded
@@ -78,7 +78,7 @@ def _temporary_folder() -> Iterator[Path]:
     os.environ["RECONCILER_PAGER"] = ""  # the story goes on by itself
     with tempfile.TemporaryDirectory(prefix="reconciler-demo-") as name:
         folder = Path(name)
-        stage(folder)
+        copy_example(folder)
         os.chdir(folder)
         try:
             yield folder
@@ -92,8 +92,8 @@ def _play_scene(number: int, scene: DemoStep, folder: Path, running: embedded.De
         time.sleep(PAUSE)
     say("\n" + paper.paint(f"── {number}. {scene.heading}", "head") + "\n\n")
     if scene.orders:
-        asyncio.run(publish(ConnectOptions.to(running.url), scene.orders))
-    for line in edited(folder, scene):
+        asyncio.run(publish_orders_and_wait(ConnectOptions.to(running.url), scene.orders))
+    for line in edit_and_diff(folder, scene):
         say(f"  {_painted_change(line, paper)}\n")
     say("\n" if scene.edit else "")
     say(paper.paint(f"$ reconciler {' '.join(scene.command)}", "head") + "\n")

@@ -80,6 +80,7 @@ class StatusLine:
             self.draw()
 
     def _write(self, text: str) -> None:
+        """Write to the terminal as it is; callers erase the line before."""
         with suppress(OSError, ValueError):  # the terminal is gone, or closed
             sys.stderr.write(inert(text))
             sys.stderr.flush()

@@ -180,7 +180,7 @@ def _contradictions(parameter: Parameter, node: Table, path: str) -> Iterator[No
                 "wrong-value",
                 f"{path}.pattern is for text, not for a {parameter.type}",
             )
-        elif complaint := _complaint_about_pattern(parameter.pattern):
+        elif complaint := _why_pattern_is_unusable(parameter.pattern):
             yield NodeProblem(node.entries["pattern"][1], "502", "wrong-value", f"{path}.pattern {complaint}")
             return
     bare = parameter.model_copy(update={"allowed": None})
@@ -193,7 +193,8 @@ def _contradictions(parameter: Parameter, node: Table, path: str) -> Iterator[No
                 yield NodeProblem(item, "502", "wrong-value", objection)
 
 
-def _complaint_about_pattern(pattern: str) -> str | None:
+def _why_pattern_is_unusable(pattern: str) -> str | None:
+    """None: values can be checked with it."""
     try:
         _validator_in_linear_time(pattern)
         _validator_of_whole(pattern)

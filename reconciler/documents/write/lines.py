@@ -151,10 +151,10 @@ class Lines:
 
     def _piece_lines(self, piece: Piece) -> list[FormLine]:
         if piece.head is None:
-            return [*self._unchanged_lines(piece.line, piece)]
+            return [*self._dedented_lines(piece.line, piece)]
         head = FormLine(self._without_end_blanks(piece.head, piece.line), piece.note)
         if piece.level is None:
-            return [head, *self._unchanged_lines(piece.line + 1, piece)]
+            return [head, *self._dedented_lines(piece.line + 1, piece)]
         inner = self._level_lines(piece.level)
         if not piece.is_compact:
             return [head, *_indent(inner)]
@@ -162,8 +162,8 @@ class Lines:
         first_line = FormLine(f"{piece.head} {inner[first].text}", inner[first].note)
         return [*inner[:first], first_line, *_indent(inner[first + 1 :])]
 
-    def _unchanged_lines(self, first: int, piece: Piece) -> Iterator[FormLine]:
-        """Its lines from this one on, as far to the right of its column as they were."""
+    def _dedented_lines(self, first: int, piece: Piece) -> Iterator[FormLine]:
+        """The lines of a piece from this number on, without the indentation of its column."""
         for number in range(first, piece.last + 1):
             line = self._lines[number]
             indent = piece.column if number == piece.line else min(piece.column, len(line) - len(line.lstrip(" ")))

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Kind, Registry
-from reconciler.changes.renaming import moved_entry
+from reconciler.changes.renaming import moved_section_text
 from reconciler.engine.pairing import unfinished
 from reconciler.model.ledger.intents import Intent
 from reconciler.model.ledger.records import Owned
@@ -127,7 +127,7 @@ def orphans_with_advice(changes: Mapping[Address, Change], registry: Registry) -
         others = created.get(_parent_key(orphan.address), ()) if is_alone else ()
         candidates = alike if len(alike) == 1 else others
         if len(candidates) == 1 and not orphan.reason:
-            entry = moved_entry(orphan.address, candidates[0])
+            entry = moved_section_text(orphan.address, candidates[0])
             reason = (
                 f"{candidates[0]} is new{' and declared alike' if alike else ''}. If it is this one under a new name, write `{entry}` at "
                 "the top level of the file: it then keeps its position, if the server knows it"

@@ -16,7 +16,7 @@ from reconciler.documents.write.order import document_order, in_order
 from reconciler.journeys.export.sections import Writer
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_config import consumer_config
-from reconciler.kinds.fields.sparse import Settled
+from reconciler.kinds.fields.canonical_form import Settled
 from reconciler.kinds.stream_config import stream_config
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, ordered

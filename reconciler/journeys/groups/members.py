@@ -52,16 +52,16 @@ class Preview:
 async def preview_offline(topology: Topology, name: str, wish: Wish) -> Preview:
     """Preview as if the group were live as declared; what is queued or in flight is unknown."""
     target = nowhere(topology, versions(topology, None)[0])
-    nothing = Snapshot(target=target, unknown={Scope.STREAMS: "no server was asked"})
-    address, _, declared = _live_and_declared(name, nothing, topology)
-    config = _settled(declared, nothing) if declared else {}
+    unread_account = Snapshot(target=target, unknown={Scope.STREAMS: "no server was asked"})
+    address, _, declared = _live_and_declared(name, unread_account, topology)
+    config = _settled(declared, unread_account) if declared else {}
     if not declared or not config.get("max_members"):
         raise group_error("GR193", f"{address} has no partitions.", "Give it a `max_members` from 1.")
     record = Entry(group_record.write(config, elastic=True).encode(), revision=1)
-    unseen = {**nothing.unknown, Scope.consumers(stream_name(*address.names)): "no server was asked"}
+    unseen = {**unread_account.unknown, Scope.consumers(stream_name(*address.names)): "no server was asked"}
     as_declared = {group_record.ELASTIC_BUCKET: {group_record.key(*address.names): record}}
-    alone = replace(topology, resources=(declared,))  # no file shows whether its stream exists
-    return await preview(None, replace(nothing, entries=as_declared, unknown=unseen), name, wish, alone)
+    group_only = replace(topology, resources=(declared,))  # no file shows whether its stream exists
+    return await preview(None, replace(unread_account, entries=as_declared, unknown=unseen), name, wish, group_only)
 
 
 async def preview(
@@ -75,13 +75,15 @@ async def preview(
     base = _base_config(live, declared, snapshot)
     try:
         wanted = membership.granted_membership(base, wish, now or [None] * base.get("max_members", 0))
-    except Unwise as no:
-        raise group_error("GR193", f"{address}: {no.message}.", f"{no.fix[:1].upper()}{no.fix[1:]}.") from None
+    except Unwise as refusal:
+        raise group_error(
+            "GR193", f"{address}: {refusal.message}.", f"{refusal.fix[:1].upper()}{refusal.fix[1:]}."
+        ) from None
     resource = _with_membership(declared or _as_declared(address, live), wanted)
     then = owners(_settled(resource, snapshot))
     return Preview(
         address=address, membership=wanted, declared=declared, moved=len(moved_partitions(now, then)),
-        change=await _change_of_group(js, snapshot, topology or _alone(address, snapshot), resource),
+        change=await _change_of_group(js, snapshot, topology or _topology_of_the_group_only(address, snapshot), resource),
         least=membership.least_moves(base, now, [name for name in dict.fromkeys(then) if name]),
     )  # fmt: skip
 
@@ -137,7 +139,7 @@ def _with_membership(declared: Declared, wanted: Config) -> Declared:
     return replace(declared, spec=spec)
 
 
-def _alone(address: Address, snapshot: Snapshot) -> Topology:
+def _topology_of_the_group_only(address: Address, snapshot: Snapshot) -> Topology:
     """An otherwise empty topology with the name of the group's owner."""
     owned = remembered.read(snapshot, REGISTRY).records.get(address)
     return Topology(name=owned.topology if owned else "")

@@ -90,7 +90,7 @@ async def leases(js: JetStream, topology: str | None) -> list[Held]:
 
 async def unlock(js: JetStream, shown: Held) -> None:
     """Remove a lease, and return when nobody holds it any more."""
-    now = await lease.remove(js, shown)
+    now = await lease.remove_if_still_held(js, shown)
     if isinstance(now, Refusal | NoAnswer):
         is_dead = isinstance(now, NoAnswer) and now.why is Silence.TIMEOUT
         fix = (

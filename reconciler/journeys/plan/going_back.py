@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reconciler.changes.change import Action, FieldChange
 from reconciler.changes.plan import Plan, PlannedChange
-from reconciler.changes.renaming import moved_entry
+from reconciler.changes.renaming import moved_section_text
 from reconciler.changes.verdict import Verdict
 from reconciler.documents.find.git_tree import GitTree
 from reconciler.documents.find.revision import origin
@@ -103,7 +103,7 @@ def _recreated_empty(fields: Config) -> str:
 
 
 def _rename_back(change: PlannedChange, renamed: str) -> str:
-    entry = moved_entry(renamed, change.address)
+    entry = moved_section_text(renamed, change.address)
     return f"if {renamed} is the same consumer under a newer name, rename it back with this entry in the files: {entry}"
 
 

@@ -13,7 +13,7 @@ from datetime import date
 from reconciler.changes.change import Action, Consequence
 from reconciler.changes.consent import bulk_consents
 from reconciler.changes.plan import Plan, PlannedChange
-from reconciler.changes.renaming import moved_entry
+from reconciler.changes.renaming import moved_section_text
 from reconciler.changes.view import View
 from reconciler.engine.compare import compare
 from reconciler.engine.decide import decide, unanswered_questions
@@ -264,7 +264,7 @@ def _renamed(before: Resources, after: Resources, moved: Set[tuple[Address, Addr
             if (resource.address.kind, resource.address.names[:-1]) == kind_and_parents and resource.spec == now.spec
         ]
         if address not in before and len(same) == 1 and (same[0].address, address) not in moved:
-            entry = moved_entry(same[0].address, address)
+            entry = moved_section_text(same[0].address, address)
             yield Diagnostic(
                 severity=Severity.WARNING, code="RV102", name="renamed", address=str(address),
                 message=f"has the settings of {same[0].address}, which is gone: this creates a new object, and the "

@@ -15,7 +15,7 @@ NOT_BEGUN = "not begun"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Course:
+class Progress:
     """How far the stages got."""
 
     stages: Sequence[RolloutStage]
@@ -36,13 +36,13 @@ def summary(outcomes: Mapping[str, str], word: str) -> str:
     return f"{counted(len(outcomes), word)}: {', '.join(f'{count:_} {outcome}' for outcome, count in counts.most_common())}"
 
 
-def course_text(course: Course) -> Iterator[str]:
+def progress_lines(course: Progress) -> Iterator[str]:
     """Yield a line for each stage: whether it is done, and if not, why not."""
     for number, stage in enumerate(course.stages):
         yield f"{_stage_name(number, stage)}: {_stage_fate(number, stage, course)}"
 
 
-def reason(course: Course) -> str:
+def reason(course: Progress) -> str:
     """Return the same in one sentence, for a message."""
     parts = [
         f"stage {number + 1} (`{visible(stage.said)}`) {_stage_fate(number, stage, course)}"
@@ -75,7 +75,7 @@ def _stage_name(number: int, stage: RolloutStage) -> str:
     return f"Stage {number + 1}, {visible(stage.said)}"
 
 
-def _stage_fate(number: int, stage: RolloutStage, course: Course) -> str:
+def _stage_fate(number: int, stage: RolloutStage, course: Progress) -> str:
     if number < course.passed:
         return "done"
     if number > course.passed:

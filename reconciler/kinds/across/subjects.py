@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from reconciler.changes.change import Action, Change
-from reconciler.changes.renaming import moved_entry
+from reconciler.changes.renaming import moved_section_text
 from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, refusal
 from reconciler.changes.view import View
@@ -62,7 +62,7 @@ def _declared_no_more(change: Change, other: str, view: View) -> str:
     )
     if change.action is not Action.CREATE:
         return goes
-    entry = moved_entry(other_change.address, change.address)
+    entry = moved_section_text(other_change.address, change.address)
     return f"{goes}; if this is {other} under a new name, write {entry}: the plan then prints the way"
 
 

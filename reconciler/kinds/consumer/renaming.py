@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from reconciler.changes.change import Action, Change
-from reconciler.changes.renaming import Renaming, moved_entry
+from reconciler.changes.renaming import Renaming, moved_section_text
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
@@ -59,7 +59,7 @@ def consumer_rename(change: Change, view: View) -> Found:
     )
     if finding.outcome is not Outcome.REPLACES:
         return finding
-    entry = moved_entry(change.origin, change.address)
+    entry = moved_section_text(change.origin, change.address)
     return replace(finding, fix=f"consent with a reason in the entry,\n  {entry}\nor {alternative}")
 
 

@@ -68,7 +68,7 @@ def _update_and_unpin_steps(change: Change, view: View, stream: str, name: str) 
 
 def _update_steps(change: Change, view: View, stream: str, name: str) -> Iterator[Step]:
     if is_work_queue(stream, view) and is_parked(change) and not parks(change):
-        yield from _start_over_steps(change, view, stream, name)
+        yield from _move_to_first_message_steps(change, view, stream, name)
     elif any(item.top != "pause_until" for item in change.fields):
         subjects = handed_over(change, view) if is_work_queue(stream, view) else []
         if subjects and change.touches("max_deliver") and not parks(change):
@@ -123,7 +123,7 @@ def filter_consequences(change: Change, view: View) -> Iterator[Consequence]:
         )
 
 
-def _start_over_steps(change: Change, view: View, stream: str, name: str) -> Iterator[Step]:
+def _move_to_first_message_steps(change: Change, view: View, stream: str, name: str) -> Iterator[Step]:
     """Steps that move it to the first message still stored. After an interruption the live consumer still shows what is
     missing: it is parked, or paused, or deleted and will be created."""
     if in_flight(change):

@@ -10,8 +10,8 @@ from __future__ import annotations
 from reconciler.kinds.consumer_config.consumer_fields import ConsumerConfig
 from reconciler.kinds.consumer_config.consumer_settle import canonical, settle, stock
 from reconciler.kinds.fields import known as _known
+from reconciler.kinds.fields.canonical_form import Settled
 from reconciler.kinds.fields.patch import update_body
-from reconciler.kinds.fields.sparse import Settled
 from reconciler.model.resource import Config
 
 __all__ = [

@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from reconciler.kinds.consumer_config.consumer_fields import ConsumerConfig
-from reconciler.kinds.fields.known import V2_12, V2_14, known
-from reconciler.kinds.fields.sparse import (
+from reconciler.kinds.fields.canonical_form import (
     MINUTE,
     SECOND,
     Canon,
     Settled,
+    as_list,
+    canonical_time,
     followed,
     limit,
-    listed,
     metadata,
     positive,
-    time,
 )
+from reconciler.kinds.fields.known import V2_12, V2_14, known
 from reconciler.kinds.subjects.filters import FILTERS
 from reconciler.model.resource import Config, Json, ServerDefault
 from reconciler.model.wire.snapshot import Target
@@ -39,10 +39,10 @@ _canon = Canon(
         **dict.fromkeys(("max_deliver", "max_batch", "max_expires", "max_bytes", "max_waiting"), positive),
         **dict.fromkeys(("idle_heartbeat", "inactive_threshold", "priority_timeout"), positive),
         "max_ack_pending": limit,  # -1 is "no limit", while a left-out one is filled in
-        "opt_start_time": time,
-        "pause_until": time,
+        "opt_start_time": canonical_time,
+        "pause_until": canonical_time,
         "metadata": metadata,
-        **dict.fromkeys(("backoff", "filter_subjects", "priority_groups"), listed),
+        **dict.fromkeys(("backoff", "filter_subjects", "priority_groups"), as_list),
     },
 )
 

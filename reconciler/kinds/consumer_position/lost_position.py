@@ -200,7 +200,9 @@ def _gone_with_named_start(
         )
         return finding if number else None
     every = (
-        recorded_position.stored_between(named, sys.maxsize, change, view) if named else _stored_messages(change, view)
+        recorded_position.stored_between(named, sys.maxsize, change, view)
+        if named
+        else _stored_message_count(change, view)
     )
     stored = start.stored or Amount(0, every)
     even_if = "even if it had processed them" if stood in (None, named) else _including_clause(stood)
@@ -220,7 +222,7 @@ def _names_new_start(change: Change) -> bool:
     )
 
 
-def _stored_messages(change: Change, view: View) -> int:
+def _stored_message_count(change: Change, view: View) -> int:
     return int(recorded_position.stream_state(change, view)["messages"])
 
 

@@ -28,7 +28,7 @@ from reconciler.kinds.subjects.subjects import is_subset
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.questions import Question
 
-KNOWING = ("explicit", "all")
+TRACKING_ACK_POLICIES = ("explicit", "all")
 """Ack policies under which a consumer knows what was processed."""
 
 
@@ -58,7 +58,7 @@ def why_immovable(change: Change, view: View) -> str:
 
 def _why_position_unknown(change: Change) -> str:
     policy = change.raw.get("ack_policy", "none")
-    if policy not in KNOWING:
+    if policy not in TRACKING_ACK_POLICIES:
         return f"With ack_policy {policy} no server knows what was processed, so it cannot be replaced either."
     if change.raw.get("deliver_policy") == "last_per_subject":
         return "It started at last_per_subject, so its position is no sequence, and it cannot be replaced either."

@@ -13,7 +13,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import config_of
 from reconciler.kinds.fields.words import amount, listed
 from reconciler.kinds.losses import dependants
-from reconciler.kinds.losses.sources_begun import Begun, drained, retention_afterwards
+from reconciler.kinds.losses.added_sources import NewSource, drained, retention_afterwards
 from reconciler.kinds.losses.unprocessed import claimed, gave_up
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.subjects.filters import FILTERS, filters_of
@@ -58,7 +58,7 @@ def copied_and_deleted(change: Change, view: View) -> Iterator[Finding]:
                 *(filters_of(info["config"]) for info in staying.values()),
                 *_filters_of_new_consumers(one.origin, view),
             ]
-            subjects = [subject for subject in subjects if not _is_wanted(subject, wanted)]
+            subjects = [subject for subject in subjects if not _is_covered_by_a_filter(subject, wanted)]
         goes = _deleted_at_once(one, subjects, staying, retention, view)
         if not (subjects if is_queue else goes.most):
             continue
@@ -90,12 +90,12 @@ def _filters_of_new_consumers(stream: str, view: View) -> Iterator[Sequence[str]
             yield filters_of(change.desired.config)
 
 
-def _is_wanted(subject: str, wanted: Iterable[Sequence[str]]) -> bool:
+def _is_covered_by_a_filter(subject: str, wanted: Iterable[Sequence[str]]) -> bool:
     """Does one consumer want all of it?"""
     return any(is_subset(subject, one) for filters in wanted for one in filters)
 
 
-def _deleted_at_once(one: Begun, subjects: Sequence[str], staying: Consumers, retention: str, view: View) -> Amount:
+def _deleted_at_once(one: NewSource, subjects: Sequence[str], staying: Consumers, retention: str, view: View) -> Amount:
     """How many messages go at once: those that are copied, less those that consumers want."""
     copied, wanted = one.copies(subjects), list[int]()
     most = 0

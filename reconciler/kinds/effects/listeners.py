@@ -15,9 +15,9 @@ from reconciler.kinds.fields.field_effects import value_after
 from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import amount, few, listed, outside, some
 from reconciler.kinds.losses import unprocessed
+from reconciler.kinds.losses.added_sources import NewSource, new_sources
 from reconciler.kinds.losses.dependants import everybody, groups, streams
 from reconciler.kinds.losses.over_limit import state_of, stream_of
-from reconciler.kinds.losses.sources_begun import Begun, begun
 from reconciler.kinds.losses.uncaptured import reading
 from reconciler.kinds.losses.unprocessed import NAMED
 from reconciler.kinds.stream_config import origins
@@ -242,12 +242,12 @@ def copies_stop(moved: MovedField) -> Iterable[Finding]:
 @notes_of(304)
 def copied_at_once(moved: MovedField) -> Iterable[Finding]:
     """A new source brings what its origin stores, and readers get it."""
-    for one in begun(moved.change, moved.view):
+    for one in new_sources(moved.change, moved.view):
         if (number := one.copies(taken_subjects(one.source))).most:
             hidden = (
                 ""
                 if one.start.is_known or one.goes_on_after is not None
-                else f"; fewer if {one.unsure}, which could not be determined"
+                else f"; fewer if {one.why_start_is_uncertain}, which could not be determined"
             )
             number = Amount(0, number.most) if _may_not_fit(moved, one) else number
             copied = f"the server at once copies {amount(number, 'message')} that {one.origin} stores{hidden}"
@@ -265,14 +265,14 @@ def copied_at_once(moved: MovedField) -> Iterable[Finding]:
             )
 
 
-def _may_not_fit(moved: MovedField, one: Begun) -> bool:
+def _may_not_fit(moved: MovedField, one: NewSource) -> bool:
     """At the first message that is too large the server stops (XX211)."""
     origin = moved.view.snapshot.config_of(one.origin)
     own, theirs = limit_after(moved, "max_msg_size"), origin.get("max_msg_size") or -1
     return own is not None and (theirs < 0 or own < theirs + SOURCE_HEADER)
 
 
-def _caveat_about_earlier_source(one: Begun) -> str:
+def _caveat_about_earlier_source(one: NewSource) -> str:
     """Of a source that says where to start; of others a rule says it."""
     held = one.held if one.source.keys() & {"opt_start_seq", "opt_start_time"} else 0
     return f", and may have up to {some(held)} of them already, through an earlier source" if held else ""
@@ -284,7 +284,7 @@ def _limit_per_subject_text(moved: MovedField) -> str:
     return f", and keeps at most {some(most, 'message')} of each subject" if most and most > 0 else ""
 
 
-def _treatment_of_copies(moved: MovedField, one: Begun) -> str:
+def _treatment_of_copies(moved: MovedField, one: NewSource) -> str:
     """What the stream does with copies as with every message that it stores. On 2.11, copying waits until a window for
     message ids is over."""
     text = ""
@@ -300,7 +300,7 @@ def _treatment_of_copies(moved: MovedField, one: Begun) -> str:
     return text
 
 
-def _readers_text(one: Begun, number: Amount) -> str:
+def _readers_text(one: NewSource, number: Amount) -> str:
     """Consumers that stay and want some of it."""
     if one.change.becomes("subject_transform"):
         return ""  # its copies lie under other subjects

@@ -29,13 +29,15 @@ DENIED = {
 
 
 def one_way_change(family: str, lower: Lower) -> Rule:
-    """The 206 of a family. `lower` gives the configurations of its streams, in which no field has another name."""
+    """Make rule 206 of a family of kinds. `lower` gives the configurations of its streams, in which no field has another name."""
     code = f"{family}206"
 
     def judge(change: Change, view: View) -> Iterator[Finding]:
         wanted, live = lower(change)
         seals = wanted.get("sealed") and not live.get("sealed")
-        for path, text in {"sealed": _sealing_text(change)}.items() if seals else DENIED.items():  # sealing denies both
+        for path, text in (
+            {"sealed": _sealing_effect_text(change)}.items() if seals else DENIED.items()
+        ):  # sealing denies both
             if wanted.get(path) and not live.get(path):
                 dry = dependants.everybody(stream_of(change), view) if seals else ()
                 yield replace(_one_way_finding(code, path, True, text), affects=dry)
@@ -60,8 +62,9 @@ def one_way_change(family: str, lower: Lower) -> Rule:
     return rule(code, "one-way-change", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.ONE_WAY)(judge)
 
 
-def _sealing_text(change: Change) -> str:
-    """Consumers of interest streams and work queues still delete what they acknowledge, even from sealed streams."""
+def _sealing_effect_text(change: Change) -> str:
+    """What sealing does to the stored messages. Consumers of interest streams and work queues still delete what they
+    acknowledge."""
     messages, stored = state_of(change).get("messages", 0), state_of(change).get("bytes", 0)
     shut = "from then on nothing can be stored, deleted or purged"
     if not messages:

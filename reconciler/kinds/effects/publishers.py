@@ -389,7 +389,7 @@ def deduplication_shortened(moved: MovedField) -> Iterable[Finding]:
     )
 
 
-KINDS = {
+PUBLISH_KINDS = {
     "allow_rollup_hdrs": "messages with Nats-Rollup",
     "allow_atomic": "atomic batches",
     "allow_batched": "fast batches",
@@ -410,7 +410,7 @@ def kinds_of_publish_refused(moved: MovedField) -> Iterable[Finding]:
             outcome=Outcome.NEEDS_CONSENT,
             path=moved.path,
             to=False,
-            message=f"from then on the server refuses {KINDS[moved.field]}",
+            message=f"from then on the server refuses {PUBLISH_KINDS[moved.field]}",
             fix="let publishers stop it first",
         )
 

@@ -124,9 +124,9 @@ class Costs:
         """One line for a message: which members must be restarted, where the new queue starts, and what is
         redelivered."""
         ended = f"running instances end ({some(self.instances)} now), and their owners must restart them"
-        return "; ".join([ended, *self._begins(), self._again()])
+        return "; ".join([ended, *self._begins(), self._redelivery_clause()])
 
-    def _again(self) -> str:
+    def _redelivery_clause(self) -> str:
         at_work = "members process messages until they end" if self.instances else ""
         if not self.redelivered.most:
             return f"nothing is redelivered{f', unless {at_work}' if at_work else ''}"
@@ -134,8 +134,10 @@ class Costs:
             *(["also what members acknowledged out of order"] if self.has_holes else []),
             *([f"more if {at_work}"] if at_work else []),
         ]
-        said = f"{amount(self.redelivered)} of those delivered before {verb(self.redelivered.most, 'are')} redelivered"
-        return ", ".join([said, " and ".join(also)]) if also else said
+        clause = (
+            f"{amount(self.redelivered)} of those delivered before {verb(self.redelivered.most, 'are')} redelivered"
+        )
+        return ", ".join([clause, " and ".join(also)]) if also else clause
 
     def _begins(self) -> Iterator[str]:
         begins = f"the new queue starts with what is queued ({some(self.queued)} now)"

@@ -53,7 +53,9 @@ def planned_replacement(change: Change, view: View) -> Replacement:
 def deletion(change: Change, view: View, *, after: tuple[str, ...] = ()) -> Step:
     """Deletes the queue if it is still as planned. The record is an object of its own, and says nothing about the
     queue."""
-    return replace(calls.delete_stream(change, queue_of(change), after=after), before=_planned_config(change, view))
+    return replace(
+        calls.delete_stream(change, queue_of(change), after=after), before=_queue_config_as_read(change, view)
+    )
 
 
 def remaining_steps(change: Change, view: View) -> Sequence[Step]:
@@ -127,7 +129,7 @@ def _read_step(change: Change, view: View, step_id: str, bind: Bind, timeout: in
         address=str(change.address),
         body={"from": change.address.stream, "timeout": timeout, "gone": _accepted_losses(change, view)},
         bind=bind,
-        before=_planned_config(change, view),
+        before=_queue_config_as_read(change, view),
         effect=effect,
     )
 
@@ -175,6 +177,6 @@ def wanted_group(change: Change) -> Config:
     return {**config, **{field: value for field, value in change.intent.wanted.items() if field in left}}
 
 
-def _planned_config(change: Change, view: View) -> Config | None:
+def _queue_config_as_read(change: Change, view: View) -> Config | None:
     info = queue_info(change, view)
     return info["config"] if info else None

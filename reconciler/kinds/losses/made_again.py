@@ -178,7 +178,7 @@ def when_recorded(change: Change, held: str) -> str:
 
 
 def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named) -> Rule:
-    """The 312 of a family. `own` gives the kind's name for a stream's field, `stream` the stream behind one of its
+    """Make rule 312 of a family of kinds. `own` gives the kind's name for a stream's field, `stream` the stream behind one of its
     kind."""
 
     def judge(change: Change, view: View) -> Found:

@@ -12,9 +12,9 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.fields.words import amount, consent_to, listed, some, written_size
 from reconciler.kinds.losses import over_limit, unprocessed
+from reconciler.kinds.losses.added_sources import NewSource, new_sources
 from reconciler.kinds.losses.dependants import everybody
 from reconciler.kinds.losses.over_limit import REFUSING, OwnName, as_named, state_of, stream_of
-from reconciler.kinds.losses.sources_begun import Begun, begun
 from reconciler.kinds.losses.unprocessed import Going
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.model.wire.questions import Question
@@ -74,8 +74,8 @@ def _findings_of_limits(family: str, change: Change, view: View, own: OwnName) -
             yield tell(f"{family}307", change, view, limit, own, over)
 
 
-def _copies_at_once(change: Change, view: View) -> list[tuple[Begun, Amount]]:
-    counted = ((one, one.copies(taken_subjects(one.source))) for one in begun(change, view))
+def _copies_at_once(change: Change, view: View) -> list[tuple[NewSource, Amount]]:
+    counted = ((one, one.copies(taken_subjects(one.source))) for one in new_sources(change, view))
     return [(one, number) for one, number in counted if number.most]
 
 
@@ -92,7 +92,7 @@ def _amount_over(change: Change, view: View, limit: str, own: OwnName) -> Amount
     return Amount(max(0, least), most, guess if guess is None else min(most, max(0, least, guess)))
 
 
-def _size_of_copies(limit: str, source: Begun, number: Amount) -> Amount:
+def _size_of_copies(limit: str, source: NewSource, number: Amount) -> Amount:
     """What the copies of a source add to what is limited. A copy is larger than its original by a header."""
     if limit == "max_msgs":
         return number
@@ -105,7 +105,7 @@ def _size_of_copies(limit: str, source: Begun, number: Amount) -> Amount:
     return Amount(min(least, most), most, number.most * (mean + header))
 
 
-def _texts_of(source: Begun) -> Iterator[str]:
+def _texts_of(source: NewSource) -> Iterator[str]:
     """What is written of the source and of the stream's own transform, of which a copy's subject and header are made."""
     renamings = [*(source.source.get("subject_transforms") or ()), source.change.becomes("subject_transform") or {}]
     yield source.origin
@@ -156,7 +156,7 @@ def _refusal_finding(code: str, change: Change, view: View, limit: str, own: Own
     )
 
 
-def _brought_text(bringing: Sequence[tuple[Begun, Amount]]) -> str:
+def _brought_text(bringing: Sequence[tuple[NewSource, Amount]]) -> str:
     many = [f"{amount(number, 'message')} of {one.origin}" for one, number in bringing]
     return f"the server at once copies {listed(many)}"
 
@@ -166,7 +166,7 @@ def _limit_text(change: Change, limit: str, own: OwnName) -> str:
     return some(most, "message") if limit == "max_msgs" else written_size(most)
 
 
-def _fix_text(code: str, limit: str, bringing: Sequence[tuple[Begun, Amount]]) -> str:
+def _fix_text(code: str, limit: str, bringing: Sequence[tuple[NewSource, Amount]]) -> str:
     source = bringing[0][0].source
     later = (
         "" if source.keys() & {"opt_start_seq", "opt_start_time"} else "let the source start later (opt_start_seq), "

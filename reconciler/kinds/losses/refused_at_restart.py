@@ -21,7 +21,7 @@ COPY = "create a second stream that sources this one, and read from that once it
 
 
 def doomed_live(family: str, checks: Sequence[ConfigCheck], own: OwnName = lambda name: name) -> Rule:
-    """The 320 of a family: the checks that servers make at every start, applied to what is live."""
+    """Make rule 320 of a family of kinds: the checks that servers make at every start, applied to what is live."""
     refusing = [one for one in checks if one.err_codes]
 
     def judge(change: Change, view: View) -> Iterator[Finding]:
@@ -39,14 +39,14 @@ def doomed_live(family: str, checks: Sequence[ConfigCheck], own: OwnName = lambd
         for one in refusing:
             for finding in one.check(as_it_is):
                 if finding.outcome is Outcome.REFUSED and finding.reaction in (None, Reaction.REFUSES, Reaction.DOOMS):
-                    yield _loss_at_restart(finding, change.live.state)
+                    yield _restart_loss_finding(finding, change.live.state)
 
     rules = rule(f"{family}320", "doomed-live", on=STANDING, needs=("live",), reaction=Reaction.DOOMS)
     return rules(judge)
 
 
-def _loss_at_restart(finding: Finding, info: Json) -> Finding:
-    """The words of the check, with what is lost and how urgent it is."""
+def _restart_loss_finding(finding: Finding, info: Json) -> Finding:
+    """The finding of the check, with what is lost and how urgent it is."""
     state = info.get("state", {})
     messages = state.get("messages", 0)
     lost = (

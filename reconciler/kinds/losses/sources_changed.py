@@ -16,9 +16,9 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.fields.times import moment
 from reconciler.kinds.fields.words import amount, consent_to, few, some, verb
-from reconciler.kinds.losses import dependants, sources_begun
+from reconciler.kinds.losses import added_sources, dependants
+from reconciler.kinds.losses.added_sources import LastCopy, NewSource, new_sources, sources_of_new_streams
 from reconciler.kinds.losses.over_limit import OwnName, as_named, state_of, stream_of
-from reconciler.kinds.losses.sources_begun import Begun, LastCopy, awaiting, begun
 from reconciler.kinds.stream_config.mirrors_and_sources import origin_of, source_identity
 from reconciler.kinds.stream_config.origins import given_subjects, taken_subjects
 from reconciler.kinds.subjects.subjects import collide, meets
@@ -50,12 +50,12 @@ def copied_again(family: str) -> Rule:
     )
 
 
-def questions(change: Change, view: View) -> Iterator[sources_begun.Question]:
+def questions(change: Change, view: View) -> Iterator[added_sources.Question]:
     """How much of an origin is copied, and how much of that once more."""
-    yield from sources_begun.questions(change, view)
+    yield from added_sources.questions(change, view)
     for _, source in _new_overlapping_sources(change, view):
-        if begun := _begun_source(source, change, view):
-            yield from begun.asked(_overlapping_subjects(source, change))
+        if new_source := _new_source(source, change, view):
+            yield from new_source.count_questions(_overlapping_subjects(source, change))
 
 
 def _copied_again_findings(family: str, change: Change, view: View) -> Iterator[Finding]:
@@ -63,7 +63,7 @@ def _copied_again_findings(family: str, change: Change, view: View) -> Iterator[
         copied = _copied_once_more(source, change, view)
         if copied == NOTHING:
             continue
-        source_begun = _begun_source(source, change, view)
+        source_begun = _new_source(source, change, view)
         goes_on = source_begun.goes_on_after if source_begun else None
         again = _copied_again_finding(f"{family}304", index, source, copied, goes_on)
         yield replace(again, affects=_affected_readers(source, change, view))
@@ -96,8 +96,8 @@ def _new_overlapping_sources(change: Change, view: View) -> Iterator[tuple[int, 
             yield index, source
 
 
-def _begun_source(source: Source, change: Change, view: View) -> Begun | None:
-    return next((one for one in begun(change, view) if one.source == source), None)
+def _new_source(source: Source, change: Change, view: View) -> NewSource | None:
+    return next((one for one in new_sources(change, view) if one.source == source), None)
 
 
 def _overlapping_subjects(source: Source, change: Change) -> list[str]:
@@ -114,7 +114,7 @@ def _same_earlier(source: Source, change: Change) -> list[Source]:
 def _copied_once_more(source: Source, change: Change, view: View) -> Amount | None:
     """How many messages are copied once more: those that it copies at once, if the earlier sources have copied them
     all. None: its origin lies elsewhere."""
-    if not (source_begun := _begun_source(source, change, view)):
+    if not (source_begun := _new_source(source, change, view)):
         return None if _same_earlier(source, change) else NOTHING
     if source_begun.goes_on_after is not None:
         return NOTHING if source_begun.refused_by else Amount(0, source_begun.unacknowledged)
@@ -214,7 +214,7 @@ def _still_to_come(reported: Source, view: View) -> Amount | None:
 def _start_before_newest(change: Change, view: View) -> Iterator[Finding]:
     """Sources that are added to a stream with messages, and that shall start before the newest of them."""
     newest, before = state_of(change).get("last_ts"), _by_identity(change.was("sources"), view)
-    from_here = {one.path: one for one in begun(change, view)}
+    from_here = {one.path: one for one in new_sources(change, view)}
     for index, source in enumerate(change.becomes("sources") or ()):
         path, start = f"sources[{index}]", source.get("opt_start_time")
         one = from_here.get(path)
@@ -245,7 +245,7 @@ def _start_before_newest(change: Change, view: View) -> Iterator[Finding]:
 def _never_copied(change: Change, view: View) -> Iterator[Finding]:
     """Sources that are added to a stream without its first messages: what their origins store from before is never
     copied."""
-    for one in begun(change, view):
+    for one in new_sources(change, view):
         if one.refused_by:
             continue
         if (lost := one.left_out).most and one.goes_on_after is not None:
@@ -275,7 +275,7 @@ def _never_copied(change: Change, view: View) -> Iterator[Finding]:
 
 def _before_it_begins(change: Change, view: View) -> Iterator[Finding]:
     """Sources whose origins the same plan creates, so that publishers may be faster than the server."""
-    for one in awaiting(change, view):
+    for one in sources_of_new_streams(change, view):
         if one.earliest and not any(start in one.source for start in STARTS):
             yield Finding(
                 outcome=Outcome.WARNS,
@@ -289,7 +289,7 @@ def _before_it_begins(change: Change, view: View) -> Iterator[Finding]:
 
 def _refused_filters(code: str, change: Change, view: View) -> Iterator[Finding]:
     """Sources from a work queue that get a filter which the server does not let its own consumer take."""
-    for one in begun(change, view):
+    for one in new_sources(change, view):
         if names := one.refused_by:
             take = f"{few(names)} {'takes' if len(names) == 1 else 'take'}"
             yield Finding(
@@ -307,7 +307,7 @@ def _refused_filters(code: str, change: Change, view: View) -> Iterator[Finding]
 def _skipped_after_recreation(code: str, change: Change, view: View) -> Iterator[Finding]:
     """Sources that are added again, and whose origin has begun to count again since, or does so in the same plan. They skip
     less if the server begins to copy while the new one is shorter."""
-    for one in (*begun(change, view), *awaiting(change, view)):
+    for one in (*new_sources(change, view), *sources_of_new_streams(change, view)):
         if (reached := one.reached) is None:
             continue
         consent = f"consent here: {consent_to(code, one.origin)}"
@@ -316,12 +316,12 @@ def _skipped_after_recreation(code: str, change: Change, view: View) -> Iterator
             f"let {one.origin} be created with a first_seq above the last message that this stream copied (the header "
             "Nats-Stream-Source of its newest copy names it)"
         )
-        is_certain = bool(reached.at) or (one.is_on_record and not one.counts_on)
+        is_certain = bool(reached.at) or (one.is_on_record and not one.continues_numbering)
         yield Finding(
             outcome=Outcome.NEEDS_CONSENT if is_certain else Outcome.WARNS,
             path=f"{one.path}.name",
             to=one.origin if is_certain else None,
-            quantities={"left_out": Amount(0, one.beyond + one.origin_state.get("messages", 0))}
+            quantities={"left_out": Amount(0, one.skipped_future_messages + one.origin_state.get("messages", 0))}
             if reached.is_known
             else {},
             affects=_affected_readers(one.source, change, view),
@@ -330,7 +330,7 @@ def _skipped_after_recreation(code: str, change: Change, view: View) -> Iterator
         )
 
 
-def _skipping_text(one: Begun, reached: LastCopy) -> str:
+def _skipping_text(one: NewSource, reached: LastCopy) -> str:
     """What the source skips of the new stream."""
     continues = "the server continues with this source after"
     if not reached.at:
@@ -342,8 +342,9 @@ def _skipping_text(one: Begun, reached: LastCopy) -> str:
     if not reached.is_known:
         last = f"the last message that this stream copied from an earlier {one.origin}, {reached.at} or a later one"
         return f"{continues} {last}: up to as many messages of the new one are not copied"
-    next_text = f"what the new one stores and up to its next {some(one.beyond, 'message')} are not copied"
-    first_text = f"up to the first {some(one.beyond, 'message')} of the new one {verb(one.beyond, 'are')} not copied"
+    skipped = one.skipped_future_messages
+    next_text = f"what the new one stores and up to its next {some(skipped, 'message')} are not copied"
+    first_text = f"up to the first {some(skipped, 'message')} of the new one {verb(skipped, 'are')} not copied"
     return f"{continues} {last}: {next_text if one.origin_state.get('messages') else first_text}"
 
 

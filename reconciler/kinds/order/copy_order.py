@@ -20,7 +20,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import config_of, copies, live_streams
 from reconciler.kinds.elastic_group import refilling
 from reconciler.kinds.fields.known import V2_14
-from reconciler.kinds.losses.sources_begun import deletes_copied
+from reconciler.kinds.losses.added_sources import deletes_copied
 from reconciler.kinds.order.subject_handovers import parked
 from reconciler.kinds.stream_config.new_copies import new_reads
 from reconciler.kinds.stream_config.stream_settle import window_then

@@ -8,8 +8,8 @@
 from __future__ import annotations
 
 from reconciler.kinds.fields import known as _known
+from reconciler.kinds.fields.canonical_form import Settled
 from reconciler.kinds.fields.patch import update_body
-from reconciler.kinds.fields.sparse import Settled
 from reconciler.kinds.stream_config.stream_fields import StreamConfig
 from reconciler.kinds.stream_config.stream_parts import (
     ConsumerLimits,

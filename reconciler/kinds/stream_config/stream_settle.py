@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from reconciler.changes.stages import patched
-from reconciler.kinds.fields.known import V2_12, V2_14, known
-from reconciler.kinds.fields.sparse import (
+from reconciler.kinds.fields.canonical_form import (
     MINUTE,
     Canon,
     Settled,
+    as_list,
+    canonical_time,
     followed,
-    listed,
-    lower,
+    lowercase,
     mapping,
     metadata,
     positive,
-    time,
 )
+from reconciler.kinds.fields.known import V2_12, V2_14, known
 from reconciler.kinds.stream_config.stream_fields import StreamConfig
 from reconciler.model.resource import Config, Json, ServerDefault
 from reconciler.model.wire.snapshot import Target
@@ -29,7 +29,7 @@ DUPLICATE_WINDOW = 2 * MINUTE
 def _canonical_source(value: Json) -> Json:
     source = mapping(value)
     if "opt_start_time" in source:
-        source["opt_start_time"] = time(source["opt_start_time"])
+        source["opt_start_time"] = canonical_time(source["opt_start_time"])
     return source
 
 
@@ -41,8 +41,8 @@ _canon = Canon(
     defaults={name: about.default for name, about in known(StreamConfig).items() if about.default is not None},
     clean={
         **dict.fromkeys(LIMITS, positive),
-        "discard": lower,  # the only text the server reads in any letter case
-        "subjects": listed,
+        "discard": lowercase,  # the only text the server reads in any letter case
+        "subjects": as_list,
         "metadata": metadata,
         "placement": mapping,
         "consumer_limits": mapping,

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.fields.sparse import SECOND
+from reconciler.kinds.fields.canonical_form import SECOND
 from reconciler.kinds.fields.words import in_words, some
 from reconciler.kinds.subjects.subject_moves import is_parking_subject
 from reconciler.kinds.subjects.subjects import is_subset, meets

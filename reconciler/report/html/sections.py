@@ -30,7 +30,7 @@ class Shown:
     document: Document
     entries: Sequence[ChangeEntry]
     prefix: str = ""
-    """Appended to every name on the page."""
+    """Stands before every name on the page."""
 
     @property
     def anchors(self) -> dict[str, str]:
@@ -66,7 +66,7 @@ def report(shown: Shown, controls: Markup | None) -> Markup:
 
 
 def _header(document: Document) -> Markup:
-    steps = [element("p", _command(line), class_="next") for line in what_next(document).splitlines()]
+    steps = [element("p", _next_step_line(line), class_="next") for line in what_next(document).splitlines()]
     return element(
         "header",
         element("p", f"reconciler {document.command}", class_="kicker"),
@@ -77,7 +77,7 @@ def _header(document: Document) -> Markup:
     )
 
 
-def _command(line: str) -> Markup:
+def _next_step_line(line: str) -> Markup:
     words, command = split_command(line)
     return together(words, element("code", command) if command else None)
 

@@ -59,7 +59,7 @@ async def make_room(js: JetStream, snapshot: Snapshot) -> None:
 async def prune(js: JetStream) -> None:
     """Keep fewer and fewer runs of each topology, until the bucket is at most half full. The next run removes what
     stays."""
-    most = journal.KEPT
+    most = journal.RUNS_PER_TOPOLOGY
     while (info := await _bucket_info(js)) is not None:
         is_short, keys = _is_short(info), _journal_keys(info)
         if is_short or len({*map(journal.run_number, keys)}) > most:

@@ -31,7 +31,7 @@ HEADROOM = 1 << 10
 async def begin(js: JetStream, number: int, holder: Holder, plan: Plan) -> Diagnostic | None:
     """Write the beginning before the first step, so that a run that is cut off can be seen."""
     chunks = _in_chunks(js, changed.changes_entry(plan))
-    written = chunks if len(chunks) <= journal.MOST else []
+    written = chunks if len(chunks) <= journal.MAX_CHANGE_CHUNKS else []
     begun = journal.begun_entry(holder, plan, len(written) or None)
     puts = [_put(js, journal.changes_key(number, index), chunk) for index, chunk in enumerate(written)]
     return _first_not_written(await asyncio.gather(_put(js, journal.begun_key(number), compact_json(begun)), *puts))

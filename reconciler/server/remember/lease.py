@@ -66,7 +66,7 @@ async def lease_state(js: JetStream, topology: str) -> Free | Held | Refusal | N
     return state if isinstance(state, Held) else Free(state.revision)
 
 
-async def remove(js: JetStream, shown: Held) -> Free | Held | Refusal | NoAnswer:
+async def remove_if_still_held(js: JetStream, shown: Held) -> Free | Held | Refusal | NoAnswer:
     """Remove a lease. Free: it is gone. Held: somebody else has it by now, and keeps it."""
     topology = shown.holder.topology
     for _ in range(TRIES):
@@ -223,7 +223,7 @@ class Leases:
                     self.waited = self.waited or isinstance(
                         answer, Conflict
                     )  # the other holder may be gone by the next look
-                    if why := _why_useless(answer):
+                    if why := _why_not_to_retry(answer):
                         return Unavailable(why, fix_for_refusal(answer, MEND))
                     state = answer
                 elif isinstance(state, Held):
@@ -234,7 +234,7 @@ class Leases:
                         tell(
                             f"topology {topology} is being applied by {reported}; waiting up to {deadline - now():.0f} s"
                         )
-                elif isinstance(state, Refusal | NoAnswer) and (why := _why_useless(state)):
+                elif isinstance(state, Refusal | NoAnswer) and (why := _why_not_to_retry(state)):
                     return Unavailable(why)
                 if self._stop.is_set():
                     return Unavailable("the run was stopped before it had the lease")
@@ -333,14 +333,14 @@ async def leased(
 
 def _why_not_renewed(answer: Put) -> str:
     """Return the words after "not renewed in time"; the bucket shows what a conflict means."""
-    if why := _why_useless(answer):
+    if why := _why_not_to_retry(answer):
         return f": {why}; {fix_for_refusal(answer, MEND)}"
     if isinstance(answer, NoAnswer) and answer.why is Silence.TIMEOUT:
         return f": {answer}. If it answers anything else, {STORES_NOTHING}"
     return f": {answer}" if isinstance(answer, NoAnswer | Refusal) else ""
 
 
-def _why_useless(answer: Put | Refusal | NoAnswer) -> str | None:
+def _why_not_to_retry(answer: Put | Refusal | NoAnswer) -> str | None:
     """Return why trying again is useless. A server that has just come to lead the cluster may say that there is no
     bucket, because it has not heard of it yet; leases are only taken where there is one."""
     if isinstance(answer, Refusal) and answer.err_code == NO_STREAM:

@@ -38,7 +38,7 @@ def revisions(snapshot: Snapshot) -> dict[Address, int]:
 
 
 def next_revision(snapshot: Snapshot) -> int:
-    """Return the revision of the next entry after `ensure`, unless somebody else writes one before."""
+    """Return the revision of the next entry after `ensure_bucket`, unless somebody else writes one before."""
     state = snapshot.streams.get(STREAM, {}).get("state") or {}
     return int(state.get("last_seq", 0)) + (ID_KEY not in snapshot.entries.get(BUCKET, {})) + 1
 
@@ -66,6 +66,8 @@ async def _create_with_replicas(js: JetStream, target: Target) -> Answer:
 
 
 async def _create_bucket(js: JetStream, config: Mapping[str, Json]) -> Answer:
+    """Ask again until the server says whether the bucket is there."""
+
     async def existing() -> Answer | None:
         info = await js.read(f"STREAM.INFO.{STREAM}")
         return info if isinstance(info, Mapping) else None
@@ -112,7 +114,7 @@ def _not_writable(answer: Refusal | NoAnswer, attempt: str) -> Diagnostic:
 async def write(
     js: JetStream, records: Mapping[Address, Record], revisions_read: Mapping[Address, int]
 ) -> list[Diagnostic]:
-    """Write or drop many records at once, each expecting the revision it was read at (`known`; absent: no entry).
+    """Write or drop many records at once, each expecting the revision it was read at (absent: no entry).
 
     Losing a record costs three-way drift, never data: an unwritten record is reported, and nothing fails.
     """

@@ -54,7 +54,7 @@ class SourceStart(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
+class NewSource:
     """A source, or a mirror, that did not exist before, and whose origin lies in this account."""
 
     path: str
@@ -140,7 +140,7 @@ class Begun:
         return bool(loss and loss.is_prompt and loss.going and loss.going.before and loss.going.messages.least)
 
     @property
-    def unsure(self) -> str:
+    def why_start_is_uncertain(self) -> str:
         """Why it may start elsewhere."""
         loses = "this change deletes the first messages of the stream before it begins"
         return loses if self._may_lose_its_first else "it was a source before"
@@ -159,11 +159,11 @@ class Begun:
             yield self.copied_so_far
         if self._starts_later and self.since is None:
             yield self._search
-        yield from self.asked(taken_subjects(self.source))
+        yield from self.count_questions(taken_subjects(self.source))
 
-    def asked(self, subjects: Sequence[str]) -> Iterator[Question]:
+    def count_questions(self, subjects: Sequence[str]) -> Iterator[Question]:
         """What tells how many of these it copies, and how many the stream already stores."""
-        for start in dict.fromkeys((1, self.start.at, *self._kept, *([self.since] if self.since else ()))):
+        for start in dict.fromkeys((1, self.start.at, *self._first_kept, *([self.since] if self.since else ()))):
             yield from _questions_from(self.origin, start, subjects)
         if self._has_others:
             yield from _questions_from(stream_of(self.change), 1, taken_subjects(self.source))
@@ -172,10 +172,10 @@ class Begun:
         """How many messages on these subjects it copies at once; at most all that its origin then stores."""
         if self.refused_by:
             return exactly(0)
-        start, stays, ahead = self.start, self._stays(subjects), self._number(self.start.at, subjects)
+        start, stays, ahead = self.start, self._stays(subjects), self._count_from(self.start.at, subjects)
         if ahead is None:  # not every server counts from the middle of a stream
             return Amount(0, min(stays.most, self._at_most_ahead))
-        before = 0 if self._kept else (self._number(1, subjects) or ahead) - ahead
+        before = 0 if self._first_kept else (self._count_from(1, subjects) or ahead) - ahead
         least = max(0, min(ahead, stays.least - before)) if start.is_known else 0
         return Amount(least, min(ahead, stays.most))
 
@@ -189,17 +189,17 @@ class Begun:
 
     def _stays(self, subjects: Sequence[str]) -> Amount:
         """How many messages on these subjects its origin stores after the plan's deletions."""
-        stored, counted = int(self.origin_state.get("messages", 0)), self._number(1, subjects)
+        stored, counted = int(self.origin_state.get("messages", 0)), self._count_from(1, subjects)
         all_of_it = Amount(0, stored) if counted is None else exactly(counted)
-        kept = [number for one in self._kept if (number := self._number(one, subjects)) is not None]
-        if kept and len(kept) == len(self._kept):
+        kept = [number for one in self._first_kept if (number := self._count_from(one, subjects)) is not None]
+        if kept and len(kept) == len(self._first_kept):
             return Amount(kept[-1], kept[0])
         loss = going(self.origin, self.view)
         lost = gone(loss, subjects, all_of_it.most, stored - all_of_it.most) if loss else exactly(0)
         return Amount(max(0, all_of_it.least - lost.most), max(0, all_of_it.most - lost.least))
 
     @property
-    def _kept(self) -> Sequence[int]:
+    def _first_kept(self) -> Sequence[int]:
         """If the same plan deletes the oldest messages of its origin: the first that stays, at least and at most."""
         loss = going(self.origin, self.view)
         return loss.going.before[:2] if loss and loss.going and loss.going.before else ()
@@ -266,7 +266,7 @@ class Begun:
         oldest, answer = self.origin_state.get("first_ts"), self.view.facts.get(self._search)
         if oldest and moment(self._search.since) < moment(oldest):
             return 1
-        return int(answer.get("first") or self._next) if isinstance(answer, Mapping) else None
+        return int(answer.get("first") or self._next_sequence) if isinstance(answer, Mapping) else None
 
     @property
     def _search(self) -> MessagesSince:
@@ -284,27 +284,30 @@ class Begun:
         """How many messages on these subjects its origin stores from the start on, and before the end."""
         state, last = self.origin_state, self._first_from(end, subjects)
         every, oldest = int(state.get("messages", 0)), int(state.get("first_seq", 1))
-        since, ahead = self._number(start or 1, subjects), self._number(end, subjects) if last != self._next else 0
+        since, ahead = (
+            self._count_from(start or 1, subjects),
+            self._count_from(end, subjects) if last != self._next_sequence else 0,
+        )
         if start and since is not None and ahead is not None:
             return exactly(max(0, since - ahead))
         most = every if since is None else since
         if start is None or last is None:
             return Amount(0, most)
         sequences = max(0, last - max(start, oldest))
-        missing = self._next - oldest - every if subjects == [">"] else sequences
+        missing = self._next_sequence - oldest - every if subjects == [">"] else sequences
         return Amount(max(0, sequences - missing), min(sequences, most))
 
     def _first_from(self, time: int | str, subjects: Sequence[str]) -> int | None:
         """The first message on these subjects from there on, or else the next one to come; None: nobody looked."""
         newest = self.origin_state.get("last_ts")
         if isinstance(time, str) and newest and moment(newest) < moment(time):
-            return self._next
+            return self._next_sequence
         answers = [self._answer(one) for one in _questions_from(self.origin, time, subjects)]
-        return min(int(one.get("first") or self._next) for one in answers if one) if all(answers) else None
+        return min(int(one.get("first") or self._next_sequence) for one in answers if one) if all(answers) else None
 
     @property
-    def _next(self) -> int:
-        """The sequence of the next message to come."""
+    def _next_sequence(self) -> int:
+        """The sequence of the next message that its origin will store."""
         return int(self.origin_state.get("last_seq", 0)) + 1
 
     @property
@@ -321,7 +324,7 @@ class Begun:
         return None if "seq" in copied or not is_new else LastCopy(0, is_known=False)
 
     @property
-    def beyond(self) -> int:
+    def skipped_future_messages(self) -> int:
         """How many messages yet to come it skips, at least as far as anybody can tell."""
         return max(0, self.reached.at - self._last_of_origin) if self.reached else 0
 
@@ -331,7 +334,7 @@ class Begun:
         return encode_key(Address.of("stream", self.origin)) in self.view.snapshot.entries.get(BUCKET, {})
 
     @property
-    def counts_on(self) -> bool:
+    def continues_numbering(self) -> bool:
         """Does the file let a new origin continue the numbers of an earlier one?"""
         return not self.origin_state and self._last_of_origin > 0
 
@@ -339,8 +342,8 @@ class Begun:
     def _last_of_origin(self) -> int:
         if self.origin_state:
             return int(self.origin_state.get("last_seq", 0))
-        above = self.view.changes.get(Address.of("stream", self.origin))
-        return int((above.becomes("first_seq") if above else None) or 1) - 1
+        origin_change = self.view.changes.get(Address.of("stream", self.origin))
+        return int((origin_change.becomes("first_seq") if origin_change else None) or 1) - 1
 
     @property
     def _passed_over(self) -> Amount:
@@ -354,10 +357,10 @@ class Begun:
         return Amount(least, max(0, stored - (taken or 0)))
 
     def _before_the_start(self, subjects: Sequence[str]) -> int | None:
-        every, ahead = self._number(1, subjects), self._number(self.start.at, subjects)
+        every, ahead = self._count_from(1, subjects), self._count_from(self.start.at, subjects)
         return None if every is None or ahead is None else max(0, every - ahead)
 
-    def _number(self, start: int | str, subjects: Sequence[str]) -> int | None:
+    def _count_from(self, start: int | str, subjects: Sequence[str]) -> int | None:
         """How many messages its origin stores; None: nobody counted."""
         return self._stored_in(self.origin, start, subjects)
 
@@ -402,7 +405,7 @@ class Begun:
         under the subjects it declares: messages of other subjects in the stream are then no copies."""
         state, subjects = self.origin_state, self._origin_subjects
         is_whole = subjects and state.get("messages") == state.get("last_seq")
-        return subjects if is_whole and self._number(1, subjects) == state.get("messages") else (">",)
+        return subjects if is_whole and self._count_from(1, subjects) == state.get("messages") else (">",)
 
     @property
     def _origin_subjects(self) -> Sequence[str]:
@@ -424,20 +427,20 @@ def _questions_from(origin: str, start: int | str, subjects: Sequence[str]) -> l
     return [MessagesFrom(stream=origin, start=start, filter=one) for one in subjects]
 
 
-def begun(change: Change, view: View) -> Iterator[Begun]:
+def new_sources(change: Change, view: View) -> Iterator[NewSource]:
     """New sources of an existing stream, from streams that are there."""
     return (one for one in _added_sources(change, view) if one.origin in view.snapshot.streams)
 
 
-def awaiting(change: Change, view: View) -> Iterator[Begun]:
+def sources_of_new_streams(change: Change, view: View) -> Iterator[NewSource]:
     """New sources of an existing stream, from streams that the same plan creates."""
     for one in _added_sources(change, view):
-        above = view.changes.get(Address.of("stream", one.origin))
-        if above is not None and above.action is Action.CREATE:
+        origin_change = view.changes.get(Address.of("stream", one.origin))
+        if origin_change is not None and origin_change.action is Action.CREATE:
             yield one
 
 
-def _added_sources(change: Change, view: View) -> Iterator[Begun]:
+def _added_sources(change: Change, view: View) -> Iterator[NewSource]:
     if change.action is not Action.UPDATE or not change.touches("sources"):
         return
     before = {source_identity(one, view.target.version) for one in change.was("sources") or ()}
@@ -446,22 +449,26 @@ def _added_sources(change: Change, view: View) -> Iterator[Begun]:
             yield one
 
 
-def drained(change: Change, view: View, config: Config) -> Iterator[Begun]:
+def drained(change: Change, view: View, config: Config) -> Iterator[NewSource]:
     """Sources of a stream with this configuration, new or existing, that begin to copy a stream that deletes what is
     copied."""
     is_new = change.action is Action.CREATE
-    every = _local_sources(config.get("mirror"), config.get("sources"), change, view) if is_new else begun(change, view)
+    every = (
+        _local_sources(config.get("mirror"), config.get("sources"), change, view)
+        if is_new
+        else new_sources(change, view)
+    )
     return (one for one in every if deletes_copied(one.origin, view))
 
 
 def _local_sources(
     mirror: Source | None, sources: Sequence[Source] | None, change: Change, view: View
-) -> Iterator[Begun]:
+) -> Iterator[NewSource]:
     """A source that copies through a consumer somebody made is left out: that consumer decides."""
     by_path = {"mirror": mirror} if mirror else {f"sources[{index}]": one for index, one in enumerate(sources or ())}
     for path, source in by_path.items():
         if "external" not in source and "consumer" not in source:
-            yield Begun(path=path, source=source, change=change, view=view)
+            yield NewSource(path=path, source=source, change=change, view=view)
 
 
 def retention_afterwards(stream: str, view: View) -> str:
@@ -479,11 +486,11 @@ def deletes_copied(stream: str, view: View) -> bool:
 
 def questions(change: Change, view: View) -> Iterator[Question]:
     """What must be asked about sources that a stream gets, and about streams that delete what a new stream copies."""
-    asking = [*begun(change, view)]
+    asking = [*new_sources(change, view)]
     if change.action is Action.CREATE and change.desired:
         asking += drained(change, view, change.desired.config)
     for one in asking:
         yield from one.questions()
         if deletes_copied(one.origin, view):
             yield from taking_questions(one.origin, view)
-    yield from (one.copied_so_far for one in awaiting(change, view) if one.copied_so_far)
+    yield from (one.copied_so_far for one in sources_of_new_streams(change, view) if one.copied_so_far)

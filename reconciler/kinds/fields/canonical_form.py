@@ -80,17 +80,17 @@ def limit(value: Json) -> Json:
     return value if value > 0 else -1
 
 
-def lower(value: Json) -> Json:
+def lowercase(value: Json) -> Json:
     """A text in small letters, for texts that servers accept in any letter case."""
     return value.lower()
 
 
-def listed(value: Json) -> Json:
+def as_list(value: Json) -> Json:
     """A tuple means the same as a list; the canonical form holds lists."""
     return list(value)
 
 
-def time(value: Json) -> Json:
+def canonical_time(value: Json) -> Json:
     """The time in UTC; the zero time is absence. A text that is not a time stays: others judge it."""
     try:
         spelled = utc(value)
