@@ -66,11 +66,11 @@ def entries(changes: Sequence[PlannedChange]) -> list[ChangeEntry]:
     """Return all entries in reading order."""
     children = _children(changes)
     folded = {child.address for bare in children.values() for child in bare}
-    ordered: list[ChangeEntry] = []
-    for section in Section:
-        members = [change for change in changes if change.address not in folded and section_of(change) is section]
-        ordered += _grouped(section, members, children)
-    return ordered
+    by_section: dict[Section, list[PlannedChange]] = {}
+    for change in changes:
+        if change.address not in folded:
+            by_section.setdefault(section_of(change), []).append(change)
+    return [entry for section in sorted(by_section) for entry in _grouped(section, by_section[section], children)]
 
 
 def _children(changes: Sequence[PlannedChange]) -> dict[str, tuple[PlannedChange, ...]]:
