@@ -103,9 +103,9 @@ class Kind:
     """Live resources of this kind, canonical; without ephemerals and without objects that only look similar."""
     claims: Callable[[Snapshot], Iterable[Raw]]
     """Live raw objects that look like this kind, unless a later kind of the registry claims them too."""
-    deviations: Callable[[Resource, Context], Config] = lambda _resource, _context: {}
-    """What a live object has that no declared one of this kind can have, by field; null for what it lacks. With any of
-    that, another kind claims it."""
+    deviations: Callable[[Address, Config, Snapshot], Config] = lambda _address, _config, _snapshot: {}
+    """What the stream of such an object has that no declared one of this kind can have, by the kind's own field; null for
+    what it lacks. With any of that, another kind claims it."""
     settle: Callable[[Declared, Context], Resource]
     """The canonical form of what is written: what the server would echo for it."""
     steps: Callable[[Change, View], Sequence[Step]]
@@ -165,6 +165,11 @@ class Kind:
     unknown: Callable[[Address, Snapshot], str | None] = lambda _address, _snapshot: None
     """Why nobody can tell what is live at this address; None if the snapshot can."""
 
+    @property
+    def section(self) -> str:
+        """The key of files that holds its objects."""
+        return self.place.section
+
     def stream(self, address: Address) -> str | None:
         """The stream behind a resource; None if it has none of its own."""
         raws = (self.primary(address), *self.derived(address))
@@ -196,7 +201,7 @@ class Registry:
         sections: dict[str | None, dict[str, tuple[Kind, ...]]] = {}
         for kind in self.kinds:
             beside = sections.setdefault(kind.place.within, {})
-            beside[kind.place.section] = (*beside.get(kind.place.section, ()), kind)
+            beside[kind.section] = (*beside.get(kind.section, ()), kind)
         object.__setattr__(self, "_sections", sections)
 
     def __getitem__(self, name: str) -> Kind:

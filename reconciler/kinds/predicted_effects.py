@@ -63,8 +63,11 @@ def gains(change: PlannedChange) -> Iterator[tuple[str, Felt]]:
 
 
 def stream_code(code: str) -> str:
-    """The code of the same rule for streams: buckets and object stores use the numbers of streams."""
-    return f"ST{code[2:]}" if code[:2] in ("KV", "OB") else code
+    """The code of the same rule for streams: every kind whose objects are streams uses their numbers."""
+    return f"ST{code[2:]}" if code[:2] in _STREAM_FAMILIES else code
+
+
+_STREAM_FAMILIES = frozenset(kind.family for kind in REGISTRY.kinds if kind.backing is not None)
 
 
 def _sides_of_code(change: PlannedChange, code: str) -> frozenset[Side]:

@@ -1220,8 +1220,8 @@ RULES = (
     Act(
         name="the records of every topology are one stream of a file",
         file="reconciler/kinds/across/names.py",
-        before="if change.address.name in KEPT:",
-        after="if change.address in KEPT:",
+        before="if change.address.name in RESERVED_STREAMS:",
+        after="if change.address in RESERVED_STREAMS:",
         seen_by=("tests/guards/test_take_over.py",),
     ),
     Act(

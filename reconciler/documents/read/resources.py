@@ -120,7 +120,7 @@ class Collector:
         name, node = place.key, place.node
         assert isinstance(name, Scalar)
         address = Address(kind.name, (*section.parents, name.text))
-        earlier = self.first.setdefault((kind.place.section, address.names), place)
+        earlier = self.first.setdefault((kind.section, address.names), place)
         if earlier is not place:
             message = f"`{name.text}` is declared here and at {earlier('')}; keep one"
             self._complain(kind, address, NodeProblem(name, "505", "duplicate", message))

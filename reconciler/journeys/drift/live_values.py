@@ -229,5 +229,5 @@ def path_in_file(address: Address, kind: Kind) -> Iterator[str]:
     if kind.place.within:
         parent = REGISTRY[kind.place.within]
         yield from path_in_file(Address(parent.name, address.names[:-1]), parent)
-    yield kind.place.section
+    yield kind.section
     yield address.name

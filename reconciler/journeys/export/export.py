@@ -203,7 +203,7 @@ def _twins(wanted: Sequence[Address], registry: Registry) -> dict[Address, Addre
     """A static and an elastic group may share a name, but a file can hold one of the two. Return those left out, with
     the one that is kept."""
     first: dict[tuple[str, ...], Address] = {}
-    places = {address: (registry.of(address).place.section, *address.names) for address in wanted}
+    places = {address: (registry.of(address).section, *address.names) for address in wanted}
     return {address: first[place] for address, place in places.items() if first.setdefault(place, address) != address}
 
 

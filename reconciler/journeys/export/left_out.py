@@ -10,10 +10,11 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from reconciler.changes.kind import Context, Kind, Raw, Registry
+from reconciler.changes.kind import Kind, Raw, Registry
 from reconciler.journeys.export.sections import Writer
 from reconciler.kinds.consumer.replacement import placeholders
 from reconciler.kinds.fields.words import few
+from reconciler.kinds.stream_config.stream_config import lasting
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.fields import FieldInfo
 from reconciler.model.ledger.intents import intents
@@ -154,12 +155,12 @@ def written_as_streams(snapshot: Snapshot, registry: Registry, streams: Collecti
     some = replace(snapshot, streams={name: info for name, info in snapshot.streams.items() if name in names})
     for kind in registry.within(None):
         for bucket in kind.recognise(some) if kind.backing else ():
-            odd = kind.deviations(bucket, Context(target=snapshot.target, snapshot=snapshot))
+            odd = kind.deviations(bucket.address, lasting(bucket.state["config"]), snapshot)
             yield Diagnostic(
                 severity=Severity.WARNING, code="XX913", name="bucket-written-as-stream",
                 address=f"stream/{kind.stream(bucket.address)}",
-                message=f"written as a stream, because `{kind.place.section}` cannot declare it as it is: {_in_words(odd, kind)}. "
-                f"The file says all of it, but its plans judge it by the rules of streams, not by those of `{kind.place.section}`",
-                fix=f"declare `{bucket.address.name}` under `{kind.place.section}` if it is to be an ordinary one; the plan shows "
+                message=f"written as a stream, because `{kind.section}` cannot declare it as it is: {_in_words(odd, kind)}. "
+                f"The file says all of it, but its plans judge it by the rules of streams, not by those of `{kind.section}`",
+                fix=f"declare `{bucket.address.name}` under `{kind.section}` if it is to be an ordinary one; the plan shows "
                 "what that changes",
             )  # fmt: skip

@@ -54,7 +54,7 @@ class Writer:
                 if self._registry.of(address).place.within == kind.name:
                     self._nest(own, address)
             if own:
-                found[kind.place.section] = own
+                found[kind.section] = own
         return found
 
     def declared(self, address: Address) -> Declared:
@@ -67,7 +67,7 @@ class Writer:
         """Put a child under its stream. A stream that is not part of the file is written as `external`."""
         kind = self._registry.of(address)
         parent = parents.setdefault(address.stream, {"external": True})
-        parent.setdefault(kind.place.section, {})[address.name] = self.entry(address)
+        parent.setdefault(kind.section, {})[address.name] = self.entry(address)
 
     def entry(self, address: Address) -> Mapping[str, Json]:
         """Return what a file says of a live resource, without what is nested in it."""

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from reconciler.changes.change import Action, Change
-from reconciler.changes.kind import Context
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.readers import elastic_groups
-from reconciler.kinds.buckets import kv_bucket, object_store
-from reconciler.kinds.buckets.bucket import RESERVED, BucketShape, deviations, in_own_names
+from reconciler.kinds.buckets.bucket import RESERVED_STREAMS
 from reconciler.kinds.subjects.subjects import name_problem
+from reconciler.model.resource import Address, Resource
 
-SECTIONS = {"kv_buckets": kv_bucket.SHAPE, "object_stores": object_store.SHAPE}
-
-
-KEPT = frozenset(map(kv_bucket.SHAPE.stream, RESERVED))
 ADOPTING = (Action.CREATE, Action.UPDATE, Action.ADOPT)
 """Actions that make the resource this topology's own under this name."""
 
@@ -33,18 +28,16 @@ def bucket_as_stream(change: Change, view: View) -> Found:
     """
     if change.address.kind != "stream" or (change.desired and change.desired.external):
         return None
-    if change.address.name in KEPT:
+    if change.address.name in RESERVED_STREAMS:
         return _refuse_reserved(change)
     if change.desired is None or change.action not in ADOPTING or change.only_renews:
         return None
-    for section, shape in SECTIONS.items():
-        if shape.is_named_so(change.address.name):
-            return _bucket_finding(change, section, shape, Context(target=view.target, snapshot=view.snapshot))
-    return None
+    buckets = (address for address in view.backed_by(change.address.name) if address.kind != "stream")
+    return next((_bucket_finding(change, change.desired, bucket, view) for bucket in buckets), None)
 
 
 def _refuse_reserved(change: Change) -> Finding:
-    bucket = kv_bucket.SHAPE.bucket(change.address.name)
+    bucket = change.address.name.removeprefix("KV_")
     forget = f"; write forget: [{change.address}], since it was applied before" if change.owned else ""
     return refusal(
         "",
@@ -53,23 +46,22 @@ def _refuse_reserved(change: Change) -> Finding:
     )
 
 
-def _bucket_finding(change: Change, section: str, shape: BucketShape, context: Context) -> Finding | None:
-    name = shape.bucket(change.address.name)
-    settings = in_own_names(shape, name, change.desired.config if change.desired else {})
-    odd = deviations(shape, name, settings, context)
+def _bucket_finding(change: Change, stream: Resource, bucket: Address, view: View) -> Finding | None:
+    kind = view.kinds[bucket.kind]
+    odd = kind.deviations(bucket, stream.config, view.snapshot)
     if not odd:
         return refusal(
             "",
-            f"a stream named {change.address.name} with these settings is a bucket",
-            f"declare it under {section} as `{name}`",
+            f"a stream named {stream.address.name} with these settings is a bucket",
+            f"declare it under {kind.section} as `{bucket.name}`",
         )
-    if change.action is not Action.CREATE or not set(shape.subjects(name)) & set(change.becomes("subjects") or ()):
+    subjects = kind.as_stream(Resource(address=bucket, config={})).get("subjects") or ()
+    if change.action is not Action.CREATE or not set(subjects) & set(stream.config.get("subjects") or ()):
         return None
-    fields = ", ".join(sorted(map(shape.server, odd)))
     return Finding(
         outcome=Outcome.WARNS,
-        message=f"clients treat stream {change.address.name} as a bucket, although it is not made like one: {fields}",
-        fix=f"declare it under {section} as `{name}`, unless it has to be like this",
+        message=f"clients treat stream {stream.address.name} as a bucket, although it is not made like one: {', '.join(sorted(odd))}",
+        fix=f"declare it under {kind.section} as `{bucket.name}`, unless it has to be like this",
     )
 
 

@@ -23,6 +23,7 @@ from reconciler.model.wire.steps import Step
 NAME = re.compile(r"[A-Za-z0-9_-]{1,250}")
 RESERVED = frozenset({"reconciler", "static-consumer-groups", "elastic-consumer-groups"})
 """Buckets that belong to reconciler or to groups; never listed, never declared."""
+RESERVED_STREAMS = frozenset(f"KV_{bucket}" for bucket in RESERVED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,20 +94,20 @@ def recognise(shape: BucketShape, snapshot: Snapshot) -> Iterable[Resource]:
 
 def claims(shape: BucketShape, snapshot: Snapshot) -> Iterable[Raw]:
     """Streams that are ordinary buckets of this shape, and those of the reserved buckets, which no listing shows."""
-    context = Context(target=snapshot.target, snapshot=snapshot)
-    for resource in recognise(shape, snapshot):
-        if not deviations(shape, resource.address.name, resource.config, context):
-            yield Raw("stream", (shape.stream(resource.address.name),))
-    yield from (Raw("stream", (f"KV_{bucket}",)) for bucket in RESERVED)
+    for name, info in snapshot.streams.items():
+        if shape.is_named_so(name) and not deviations(shape, shape.bucket(name), lasting(info["config"]), snapshot):
+            yield Raw("stream", (name,))
+    yield from (Raw("stream", (name,)) for name in RESERVED_STREAMS)
 
 
-def deviations(shape: BucketShape, name: str, config: Config, context: Context) -> dict[str, Json]:
-    """What it has that no declared bucket of this shape can have, by field; None for what it lacks. An ordinary bucket has
-    nothing of the kind: a file describes it completely, and the server accepts it."""
+def deviations(shape: BucketShape, name: str, stream: Config, snapshot: Snapshot) -> dict[str, Json]:
+    """What this stream has that no declared bucket of this shape can have, by the bucket's own field; None for what it
+    lacks. An ordinary bucket has nothing of the kind: a file describes it completely, and the server accepts it."""
+    config, context = in_own_names(shape, name, stream), Context(target=snapshot.target, snapshot=snapshot)
     stated = {key: value for key, value in config.items() if key in shape.keys}
     settled = _settle_in_own_names(shape, name, stated, context).config
     odd = {key for key in config.keys() | settled.keys() if config.get(key) != settled.get(key)}
-    odd_name = {} if NAME.fullmatch(name) else {"name": name}
+    odd_name = {} if NAME.fullmatch(name) and name not in RESERVED else {"name": name}
     return odd_name | {key: config.get(key) for key in sorted({*odd, *shape.impossible(config)})}
 
 

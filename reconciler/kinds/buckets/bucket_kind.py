@@ -52,7 +52,7 @@ def bucket_kind(
         fields=bucket.bucket_fields(shape) | _with_own_defaults(shape, spec),
         recognise=partial(bucket.recognise, shape),
         claims=partial(bucket.claims, shape),
-        deviations=lambda resource, context: bucket.deviations(shape, resource.address.name, resource.config, context),
+        deviations=lambda address, stream, snapshot: bucket.deviations(shape, address.name, stream, snapshot),
         settle=partial(bucket.settle_bucket, shape),
         steps=partial(bucket.steps, shape),
         needs=lambda resource: origin_names(resource.config),
