@@ -16,9 +16,6 @@ from reconciler.kinds.fields.known import known
 from reconciler.kinds.stream_config.stream_config import FIELDS
 from reconciler.model.resource import Address
 
-ITSELF = frozenset({"609"})
-"""Effects that no rule repeats, since the field itself says it: a pause is a step of the plan. The field stands for a
-code."""
 SIGNS: Mapping[str, str] = {
     "CO601": "headers only", "CO602": "409 Exceeded", "ST303": "nothing listens", "ST601": "refused 100", "ST602": "answer",
     "ST605": "nothing listens", "ST606": "refused 10",
@@ -30,12 +27,6 @@ def sides_by_code(change: PlannedChange) -> dict[str, frozenset[Side]]:
     """Sides by code, of verdicts and of notes."""
     codes = [*(one.code for one in change.verdicts), *(one.code for one in change.consequences if one.code)]
     by_code = {code: _sides_of_code(change, code) for code in codes}
-    by_code |= {
-        item.top: effect.sides
-        for item in change.fields
-        for effect in effects_of_field(change, item)
-        if effect.rule in ITSELF
-    }
     return {code: sides for code, sides in by_code.items() if sides}
 
 

@@ -343,6 +343,71 @@ def test_pulls_that_ask_for_more_are_refused(account: Account, limit: dict[str, 
     return f"{as_text(limit)}: a pull with {as_text(asked)} is refused (status {said})."
 
 
+@shows("CO602")
+@on_every_version
+def test_pulls_beyond_those_that_may_wait_are_refused(account: Account, tmp_path: Path) -> str:
+    async def work(js: JetStream) -> tuple[str, str]:
+        await recreated(js, tmp_path, "{ack_policy: explicit}", "{ack_policy: explicit, max_waiting: 1}", "CO106")
+        first = asyncio.create_task(pull(js.pipeline.nc, "S", "c"))
+        while not done(await js.read("CONSUMER.INFO.S.c"))["num_waiting"]:  # noqa: ASYNC110 - nothing announces it
+            await asyncio.sleep(0.01)
+        second = await pull(js.pipeline.nc, "S", "c")
+        await publish(js, "s")
+        return status(second), status(await first)
+
+    second, first = talk(account, work)
+    assert (first, second) == ("200", "409")
+    return f"max_waiting: 1: the second pull that would wait is refused (status {second})."
+
+
+async def recreated(js: JetStream, folder: Path, before: str, after: str, *codes: str) -> None:
+    """Consumer c of a stream S, which a plan recreates with consent."""
+    for consumer in (before, after):
+        await carried_out(js, folder, f"streams: {{S: {{subjects: [s], consumers: {{c: {consumer}}}}}}}", *codes)
+
+
+async def comes_again(js: JetStream, *acknowledged: int) -> int:
+    """How many of six messages are redelivered to others once their two clients are gone, three each."""
+    nc = js.pipeline.nc
+    await publish(js, *["s"] * 6)
+    held = [await pull(nc, "S", "c") for _ in range(6)]
+    for place in acknowledged:
+        message = held[place]
+        assert message is not None
+        await nc.publish(message.reply, b"+ACK")  # with ack_policy none nobody listens
+    again = 0
+    while status(await pull(nc, "S", "c", within=2)) == "200":
+        again += 1
+    return again
+
+
+@shows("CO603")
+@on_every_version
+@pytest.mark.parametrize(("policy", "again"), [("explicit", 5), ("all", 0), ("none", 0)])
+def test_what_a_failed_client_held_is_lost_to_it(account: Account, tmp_path: Path, policy: str, again: int) -> str:
+    async def work(js: JetStream) -> int:
+        wait = "" if policy == "none" else ", ack_wait: 1s, max_deliver: 2"
+        await recreated(js, tmp_path, "{ack_policy: explicit}", f"{{ack_policy: {policy}{wait}}}", "CO104")
+        return await comes_again(js, 5)
+
+    came = talk(account, work)
+    assert came == again
+    return f"ack_policy: {policy}: of 6 messages for two clients, one acknowledges the last and both fail: {came} are redelivered."
+
+
+@shows("CO605")
+@on_every_version
+def test_what_clients_leave_to_a_later_acknowledgement_comes_again(account: Account, tmp_path: Path) -> str:
+    async def work(js: JetStream) -> int:
+        after = "{ack_policy: explicit, ack_wait: 1s, max_deliver: 2}"
+        await recreated(js, tmp_path, "{ack_policy: all}", after, "CO104")
+        return await comes_again(js, 5)
+
+    came = talk(account, work)
+    assert came == 5
+    return f"ack_policy: all → explicit: a client acknowledges the last of 6 messages, and {came} are redelivered."
+
+
 @shows("CO603")
 @on_every_version
 def test_what_was_delivered_so_often_is_never_delivered_again_and_stays(account: Account) -> str:
@@ -510,6 +575,62 @@ def test_what_is_in_flight_comes_again_at_the_new_subject(account: Account, most
     came = talk(account, work)
     assert came == comes
     return f"max_deliver: {most}, 2 messages in flight: {len(came) - 2} of them come again at the new subject."
+
+
+@shows("CO607")
+@on_every_version
+def test_a_subscriber_that_answers_no_flow_control_falls_silent(account: Account, tmp_path: Path) -> str:
+    number, size = 30, 200_000
+
+    async def work(js: JetStream) -> list[int]:
+        push = "ack_policy: explicit, deliver_subject: out"
+        heard = []
+        for more in ("", ", idle_heartbeat: 5s, flow_control: true"):
+            await recreated(js, tmp_path, f"{{{push}}}", f"{{{push}{more}}}", "CO107", "CO108")
+            heard.append(await acknowledged_by_subscriber(js, number, size))
+        return heard
+
+    plain, controlled = talk(account, work)
+    assert plain == number > controlled
+    return (
+        f"Of {number} messages of {size // 1000} kB, a subscriber that acknowledges each and answers no flow-control request gets "
+        f"{controlled}, and {plain} without flow control."
+    )
+
+
+async def acknowledged_by_subscriber(js: JetStream, number: int, size: int) -> int:
+    """How many of these messages a plain subscriber gets until nothing more comes."""
+    nc, arrived = js.pipeline.nc, asyncio.Queue[Any]()
+    subscription = await nc.subscribe("out", cb=arrived.put)
+    await nc.flush()
+    for _ in range(number):
+        assert await send(js, "s", b"x" * size) == 0
+    came = 0
+    while came < number:
+        try:
+            message = await asyncio.wait_for(arrived.get(), 3)
+        except TimeoutError:
+            break
+        if status(message) == "200":
+            came += 1
+            await nc.publish(message.reply, b"+ACK")
+    await nc.flush()
+    await subscription.unsubscribe()
+    return came
+
+
+@shows("CO608")
+@on_every_version
+def test_a_subscriber_gets_empty_messages(account: Account, tmp_path: Path) -> str:
+    async def work(js: JetStream) -> list[Any]:
+        nc, push = js.pipeline.nc, "ack_policy: explicit, deliver_subject: out"
+        await recreated(js, tmp_path, f"{{{push}}}", f"{{{push}, idle_heartbeat: 200ms}}", "CO108")
+        subscription = await nc.subscribe("out")
+        return [await subscription.next_msg(timeout=20) for _ in range(3)]
+
+    heard = talk(account, work)
+    assert {(status(message), message.data) for message in heard} == {("100", b"")}
+    return f"idle_heartbeat: 200ms: a subscriber of an empty stream gets {len(heard)} empty messages with status 100."
 
 
 @shows("CO608")

@@ -10,12 +10,14 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
+from reconciler.changes.change import Action
 from reconciler.changes.effect import Way
 from reconciler.changes.kind import Kind
 from reconciler.engine.decide import unanswered_questions
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.buckets.kv_bucket import SHAPE as KV
 from reconciler.kinds.buckets.object_store import SHAPE as OB
+from reconciler.kinds.consumer.rules import FIXED
 from reconciler.kinds.consumer_config.consumer_config import FIELDS as CONSUMER_FIELDS
 from reconciler.kinds.elastic_group import ELASTIC_GROUP
 from reconciler.kinds.fields.field_effects import Felt
@@ -28,7 +30,7 @@ from tests.support.topologies import facts, scene
 
 SHAPES = {shape.kind: shape for shape in (KV, OB)}
 ELSEWHERE = {
-    "CO609": "a pause is what its own field says, and the plan names it as a step; it has a page",
+    "CO609": "a pause is what its own field says: a note counts what is pending, which has a page",
     **{
         f"{family}611": "nobody can tell whether somebody publishes just then: a note, which has a page"
         for family in ("ST", "KV", "OB")
@@ -80,6 +82,24 @@ def test_every_way_in_which_a_field_moves_is_spoken_of(kind: str, fields: Mappin
         if about.felt and (missing := ways(name, about) - {way for one in about.felt for way in one.ways})
     }
     assert silent == {}, "write the effect, or `unfelt` with what it means"
+
+
+FELT_BY_NOBODY_ELSE = {
+    **dict.fromkeys(("deliver_policy", "opt_start_seq", "opt_start_time"), "a recreated consumer keeps its position"),
+    "mem_storage": "clients do not see where a server keeps a position",
+    "deliver_subject": "clients must subscribe instead of pull, or the other way round, as the plan says of the new consumer",
+}
+"""Fields that only a replacement changes, with the reason why clients feel nothing beside that."""
+
+
+def test_clients_of_a_recreated_consumer_feel_more_than_that_it_is_recreated() -> None:
+    silent = {
+        name: ways(name, CONSUMER_FIELDS[name])
+        - {way for one in CONSUMER_FIELDS[name].felt or () if one.rule != words.code[2:] for way in one.ways}
+        for name, words in FIXED.items()
+        if name not in FELT_BY_NOBODY_ELSE
+    }
+    assert {name: missing for name, missing in silent.items() if missing} == {}, "write what clients feel beside it"
 
 
 def test_every_effect_has_a_page() -> None:
@@ -243,6 +263,80 @@ def test_what_does_not_hurt_now_is_a_note_with_the_code_of_its_page(tmp_path: Pa
             ("ST601", "once 10 messages are stored, the server refuses every publish (ST601)"),
         ],
     ]
+
+
+IN_USE = {"delivered": {"consumer_seq": 5, "stream_seq": 5}, "ack_floor": {"consumer_seq": 5, "stream_seq": 5}}
+
+
+def test_a_plan_says_of_a_recreated_consumer_what_clients_will_feel_one_day(tmp_path: Path) -> None:
+    def notes(before: str, after: str) -> list[str]:
+        live, desired = (
+            f"streams: {{S: {{subjects: [s], consumers: {{c: {{ack_policy: explicit{more}}}}}}}}}"
+            for more in (before, after)
+        )
+        raw = {"consumers": {"S": {"c": {**IN_USE, "push_bound": "deliver" in before}}}}
+        folder = tmp_path / str(abs(hash((before, after))))
+        (change,) = scene(folder, desired, live, raw=raw).plan(allow=(("*", "*"),)).changes
+        assert change.action is Action.REPLACE
+        return [one.message for one in change.consequences if one.code]
+
+    push = ", deliver_subject: out, idle_heartbeat: 5s"
+    assert notes("", ", max_waiting: 9") == [
+        "from then on the server refuses pulls that would make more than 9 wait (409) (CO602)"
+    ]
+    assert notes(f"{push}, flow_control: true", push) == [
+        "from then on the server does not slow down for a slow subscriber of out (CO607)"
+    ]
+    assert notes(push, push.replace("5s", "1s")) == [
+        "from then on subscribers of out get a heartbeat, which is an empty message with status 100, after each 1s without a message "
+        "(CO608)"
+    ]
+    assert notes(", replay_policy: original", "") == [
+        "from then on clients get stored messages as fast as they take them (CO608)"
+    ]
+    assert notes("", ", mem_storage: true, max_ack_pending: 9") == [
+        "from then on at most 9 messages are in flight at once (CO606)"
+    ]
+
+
+@pytest.mark.parametrize("field", ["idle_heartbeat: 5s", "idle_heartbeat: 5s, flow_control: true", "mem_storage: true"])
+def test_nobody_claims_that_subscribers_of_a_recreated_consumer_notice_nothing(tmp_path: Path, field: str) -> None:
+    live = "streams: {S: {subjects: [s], consumers: {c: {ack_policy: explicit, deliver_subject: out}}}}"
+    raw = {"consumers": {"S": {"c": {**IN_USE, "push_bound": True}}}}
+    (change,) = scene(tmp_path, live.replace("out", f"out, {field}"), live, raw=raw).plan().changes
+    assert [one.message for one in change.consequences if "Subscribers" in one.message] == [
+        "Subscribers of out stay subscribed; delivery counts start again"
+    ]
+
+
+AHEAD, LATER, PAST = "2099-01-01T00:00:00Z", "2099-06-01T00:00:00Z", "2026-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "pending", "said"),
+    [
+        ("", AHEAD, 885, f"from then on nothing is delivered until {AHEAD}; 885 messages are pending now"),
+        ("", AHEAD, 0, f"from then on nothing is delivered until {AHEAD}; no message is pending now"),
+        (AHEAD, LATER, 1, f"from then on nothing is delivered until {LATER}; 1 message is pending now"),
+        (AHEAD, "", 885, "clients then get 885 pending messages at once"),
+        (AHEAD, PAST, 885, "clients then get 885 pending messages at once"),
+        (AHEAD, "", 0, None),
+        (PAST, "", 885, None),
+    ],
+)
+def test_a_pause_says_how_many_messages_it_keeps_or_sets_free(
+    tmp_path: Path, before: str, after: str, pending: int, said: str | None
+) -> None:
+    live, desired = (
+        "streams: {S: {subjects: [s], consumers: {c: {ack_policy: explicit"
+        + (f", pause_until: '{until}'" if until else "")
+        + "}}}}"
+        for until in (before, after)
+    )
+    raw = {"consumers": {"S": {"c": {"num_pending": pending, "ts": "2026-06-01T00:00:00Z"}}}}
+    (change,) = scene(tmp_path, desired, live, raw=raw).plan().changes
+    found = [(one.message, dict(one.quantities)) for one in change.consequences if one.code]
+    assert found == ([(f"{said} (CO609)", {"pending": pending})] if said else [])
 
 
 def test_a_source_that_is_taken_off_is_copied_no_more(tmp_path: Path) -> None:

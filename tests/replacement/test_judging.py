@@ -55,8 +55,9 @@ def step(plan: Plan, call: Call) -> Step:
 
 def test_without_consent_it_blocks_and_says_what_would_come_again(tmp_path: Path) -> None:
     change = only(planned(tmp_path, "ack_policy: all"))
-    (verdict,) = change.verdicts
+    verdict, warning = change.verdicts
     assert (change.action, verdict.outcome, change.needs_consent) == (Action.REPLACE, Outcome.REPLACES, True)
+    assert (warning.code, warning.blocks) == ("CO603", False)
     assert (
         "the server redelivers at least 3 and at most 8 messages, 3 in flight and the others acknowledged or terminated out of order"
         in verdict.message
@@ -174,7 +175,7 @@ def test_a_consent_that_does_not_reach_blocks_and_says_why(tmp_path: Path, conse
 
 def test_a_protected_consumer_is_not_replaced_whatever_consent_says(tmp_path: Path) -> None:
     change = only(planned(tmp_path, f"ack_policy: all, protect: true, allow: [{TO_ALL}]"))
-    assert [(v.code, v.refuses) for v in change.verdicts] == [("CO104", False), ("XX103", True)]
+    assert [(v.code, v.refuses) for v in change.verdicts] == [("CO104", False), ("CO603", False), ("XX103", True)]
 
 
 def test_a_consumer_that_was_never_ours_is_not_replaced(tmp_path: Path) -> None:
@@ -186,7 +187,8 @@ def test_a_consumer_that_was_never_ours_is_not_replaced(tmp_path: Path) -> None:
 
 def test_every_change_that_replaces_needs_its_own_consent(tmp_path: Path) -> None:
     change = only(planned(tmp_path, f"ack_policy: all, replay_policy: original, allow: [{TO_ALL}]"))
-    assert [(v.code, v.blocks) for v in change.verdicts] == [("CO104", False), ("CO105", True)]
+    blocking = {v.code: v.blocks for v in change.verdicts}
+    assert blocking == {"CO104": False, "CO105": True, "CO603": False, "CO608": False}
 
 
 def test_what_follows_from_being_pushed_is_not_asked_about_by_itself(tmp_path: Path) -> None:

@@ -152,10 +152,10 @@ def test_what_was_not_played_is_named_with_the_reason(account: Account, tmp_path
     }  # fmt: skip
 
 
-def test_a_pause_is_foretold_by_its_own_field(account: Account, tmp_path: Path) -> None:
+def test_a_pause_is_foretold_by_its_note(account: Account, tmp_path: Path) -> None:
     live = filled(account, tmp_path, HELD)
     found, _ = played(live, tmp_path, changed(("dispatch: {", "dispatch: {pause_until: '2099-01-01T00:00:00Z', ")))
-    assert ("consumer/ORDERS/dispatch", "read one", ("pause_until",)) in foretold(found)
+    assert ("consumer/ORDERS/dispatch", "read one", ("CO609",)) in foretold(found)
     assert not found.unforetold
 
 

@@ -2367,6 +2367,73 @@ QUANTITIES = (
         after="is stored twice",
         seen_by=(says("ST604"),),
     ),
+    Act(
+        name="clients of a recreated consumer are told nothing of its other fields",
+        file="reconciler/kinds/effects/effect_rules.py",
+        before="if change.action in (Action.UPDATE, Action.REPLACE) and change.live:",
+        after="if change.action is Action.UPDATE and change.live:",
+        seen_by=(
+            "tests/kinds/test_effects.py::test_a_plan_says_of_a_recreated_consumer_what_clients_will_feel_one_day",
+        ),
+    ),
+    Act(
+        name="a field that no server changes is said to hurt clients",
+        file="reconciler/kinds/consumer/effects.py",
+        before="moved.view.target.version) or _is_recreated(moved)",
+        after="moved.view.target.version) or True",
+        seen_by=(says("CO602"),),
+    ),
+    Act(
+        name="subscribers of a recreated consumer are said to notice nothing",
+        file="reconciler/kinds/consumer_position/recreation_offer.py",
+        before='f"Subscribers of {subject} stay subscribed"',
+        after='f"Subscribers of {subject} notice nothing"',
+        seen_by=(
+            "tests/kinds/test_effects.py::test_nobody_claims_that_subscribers_of_a_recreated_consumer_notice_nothing",
+        ),
+    ),
+    Act(
+        name="nobody hears that flow control must be answered",
+        file="reconciler/kinds/consumer/effects.py",
+        before='if not moved.change.becomes("flow_control"):',
+        after='if moved.change.becomes("flow_control"):',
+        seen_by=(says("CO607"),),
+    ),
+    Act(
+        name="nobody hears of the empty messages of a heartbeat",
+        file="reconciler/kinds/consumer/effects.py",
+        before="    if not before:\n        yield _for_clients(moved, words,",
+        after="    if not before:\n        yield note(words) or _for_clients(moved, words,",
+        seen_by=(says("CO608"),),
+    ),
+    Act(
+        name="nobody hears that more pulls wait than may wait",
+        file="reconciler/kinds/consumer/effects.py",
+        before="waiting > value_after(moved.change, moved.path)",
+        after="waiting < value_after(moved.change, moved.path)",
+        seen_by=(says("CO602"),),
+    ),
+    Act(
+        name="nobody hears that one client acknowledges what others process",
+        file="reconciler/kinds/consumer/effects.py",
+        before='    if after == "all":\n',
+        after='    if after == "explicit":\n',
+        seen_by=(says("CO603"),),
+    ),
+    Act(
+        name="nobody hears that a later acknowledgement no longer counts",
+        file="reconciler/kinds/consumer/effects.py",
+        before='if moved.change.becomes("ack_policy") == "explicit":',
+        after='if moved.change.becomes("ack_policy") == "none":',
+        seen_by=(says("CO605"),),
+    ),
+    Act(
+        name="the end of a pause counts nothing",
+        file="reconciler/kinds/consumer/effects.py",
+        before='at once", pending=pending)',
+        after='at once")',
+        seen_by=("tests/kinds/test_effects.py::test_a_pause_says_how_many_messages_it_keeps_or_sets_free",),
+    ),
 )
 
 ACTS = (*RULES, *CONSENT, *QUANTITIES)

@@ -94,6 +94,10 @@ BY_HAND = (
         for direct in (True, False)
         for then, done, purged in ((("s.a",), (), ""), ((), (0,), "s.c"), (("s.a",), range(6), ""))
     ),
+    Case(  # a pause ends, and nothing else changes
+        codes=("CO pause",), before=stream({"c": taking("s.a") | {"pause_until": "2099-01-01T00:00:00Z"}}), messages=SOME,
+        after=stream({"c": taking("s.a")}), measure=measuring.set_free,
+    ),
     Case(  # wider is nothing lost
         codes=("ST303",), before=stream({}, subjects=["s.a", "s.b", "s.c"]), messages=SOME,
         after=stream({}), measure=measuring.no_longer_taken,

@@ -84,6 +84,7 @@ CONSEQUENCES = {
     "EG move": {"partitions_moved", "messages_moved", "messages_redelivered"},
     "CO start": {"stored", "skipped"},
     "CO park": {"unacknowledged"},
+    "CO pause": {"pending"},
 }
 
 

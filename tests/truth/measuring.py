@@ -159,6 +159,11 @@ async def started(live: Live, scene: Scene) -> Measured:
     return {"CO start stored": len(came), "CO start skipped": len(taken) - len(came)}
 
 
+async def set_free(live: Live, _scene: Scene) -> Measured:
+    """What clients are given once a pause is over."""
+    return {"CO pause pending": len(await live.everything("c"))}
+
+
 def note_queued(work: Work, *leaving: str) -> Ready:
     """Until the queue has everything; then a member's consumer is given some, and has acknowledged as much as is said."""
 

@@ -107,6 +107,7 @@ ASKS = {
     "max_batch": "for more than {} messages",
     "max_expires": "that wait for longer than {}",
     "max_bytes": "for more than {}",
+    "max_waiting": "that would make more than {} wait",
 }
 
 
@@ -115,20 +116,27 @@ def pulls_refused(moved: MovedField) -> Iterable[Finding]:
     """A limit of pull requests is set or lowered. The server refuses requests that ask for more (status 409).
 
     No server shows what clients ask for. Many client libraries ask for hundreds of messages and wait for half a minute.
-    The rule is silent if no client has ever pulled. Push consumers have no such limits.
+    The rule is silent if no client has ever pulled, or if no more pulls wait now than `max_waiting` allows. Push
+    consumers have no such limits.
 
-    Instead: first lower what clients ask for.
+    Instead: first lower what clients ask for, or how many of them wait.
     """
     if pushes(moved.change.wanted):
         return
     words = f"from then on the server refuses pulls {ASKS[moved.field].format(_new_value_in_words(moved))} (409)"
-    if not _ever_had_client(moved):
+    waiting = _count(moved, "num_waiting")
+    if not (
+        waiting > value_after(moved.change, moved.path) if moved.field == "max_waiting" else _ever_had_client(moved)
+    ):
         yield note(words)
         return
-    waiting = _count(moved, "num_waiting")
-    now = f"; {some(waiting, 'pull')} {'waits' if waiting == 1 else 'wait'} now" if waiting else ""
+    now = f"; {some(waiting, 'pull')} {verb(waiting, 'wait')} now" if waiting else ""
+    less = f"let fewer pulls wait first, or write at least {waiting:_}"
     yield Finding(
-        outcome=Outcome.WARNS, path=moved.path, message=f"{words}{now}", fix="first lower what clients ask for"
+        outcome=Outcome.WARNS,
+        path=moved.path,
+        message=f"{words}{now}",
+        fix=less if moved.field == "max_waiting" else "first lower what clients ask for",
     )
 
 
@@ -140,8 +148,16 @@ def never_delivered_again(moved: MovedField) -> Iterable[Finding]:
     On a work queue or an interest stream they stay stored until a limit or somebody deletes them; on a work queue, also
     until another consumer takes them. A consumer that the same change starts over gets them all.
 
-    Instead: let clients acknowledge what is in flight first, or consent with the value.
+    Another `ack_policy` does the same to messages that are still to come. With `all`, an acknowledgement counts for all
+    messages before it, also for those that other clients still process: if such a client fails, nobody gets its messages.
+    With `none` and `flow_control`, no message is redelivered, and there is no way back at the same position.
+
+    Instead: let clients acknowledge what is in flight first, or consent with the value; keep `ack_policy: explicit` if
+    several clients work on it.
     """
+    if moved.field == "ack_policy":
+        yield from _unacknowledged_alone(moved)
+        return
     most, flying = value_after(moved.change, moved.path), _count(moved, "num_ack_pending")
     if not _acknowledges(moved) or not most or most < 1:
         return
@@ -158,6 +174,38 @@ def never_delivered_again(moved: MovedField) -> Iterable[Finding]:
         f"{_times_in_words(most)}: unless clients acknowledge them in time, this consumer never redelivers them{_stored_until(stream)}",
         quantities={"messages": spent},
         fix="let clients acknowledge what is in flight first",
+    )
+
+
+def _unacknowledged_alone(moved: MovedField) -> Iterator[Finding]:
+    """Another `ack_policy`, under which messages count as processed that no client has acknowledged itself."""
+    after = moved.change.becomes("ack_policy") or "none"
+    if after == "all":
+        words = (
+            "from then on an acknowledgement counts for all messages before it, also for those that other clients still process: "
+            "if such a client fails, this consumer never redelivers its messages"
+        )
+        yield _for_clients(moved, words, "keep explicit if several clients work on it")
+    elif after != "explicit":
+        deleted = ", and this interest stream deletes it once no other consumer wants it" if _is_interest(moved) else ""
+        words = (
+            "from then on a message counts as processed as soon as it is delivered"
+            f"{deleted}: this consumer never redelivers it; "
+            f"going back to {moved.change.was('ack_policy') or 'none'} is refused, as no server then knows what was processed"
+        )
+        yield _for_clients(moved, words, "declare a second consumer for clients that need no redelivery")
+
+
+def _is_interest(moved: MovedField) -> bool:
+    return (stream_of(moved.change, moved.view) or {}).get("retention") == "interest"
+
+
+def _for_clients(moved: MovedField, words: str, fix: str) -> Finding:
+    """A warning if the consumer ever had a client; a note otherwise."""
+    return (
+        Finding(outcome=Outcome.WARNS, path=moved.path, message=words, fix=fix)
+        if _ever_had_client(moved)
+        else note(words)
     )
 
 
@@ -224,12 +272,16 @@ def delivered_again(moved: MovedField) -> Iterable[Finding]:
     server redelivers them at once, and clients process them twice.
 
     The server does not redeliver a message that it has already delivered `max_deliver` times (CO603). If `max_deliver`
-    is raised, it does, as long as the message is in flight.
+    is raised, it does, as long as the message is in flight. With `ack_policy: explicit`, it also redelivers each message
+    that clients leave to the acknowledgement of a later one, as `all` allows.
 
-    Instead: wait until what is in flight is acknowledged.
+    Instead: wait until what is in flight is acknowledged, and let clients acknowledge each message.
     """
     if moved.field == "max_deliver":
         yield from _more_tries(moved)
+        return
+    if moved.field == "ack_policy":
+        yield from _acknowledged_one_by_one(moved)
         return
     wait, flying = value_after(moved.change, moved.path), _count(moved, "num_ack_pending")
     if not _acknowledges(moved) or not wait:
@@ -269,6 +321,17 @@ def _more_tries(moved: MovedField) -> Iterator[Finding]:
             quantities={"redelivered": again},
             fix="wait until what is in flight is acknowledged",
         )
+
+
+def _acknowledged_one_by_one(moved: MovedField) -> Iterator[Finding]:
+    """`ack_policy: explicit`, where clients may rely on the acknowledgement of a later message, or on none."""
+    if moved.change.becomes("ack_policy") == "explicit":
+        wait = show_duration(moved.change.becomes("ack_wait") or ACK_WAIT)
+        words = (
+            "from then on clients must acknowledge each message: the server redelivers it after "
+            f"{wait} even if they acknowledge a later one"
+        )
+        yield _for_clients(moved, words, "let clients acknowledge each message first, which `all` accepts as well")
 
 
 def _delivered_so_often(moved: MovedField, most: int) -> Amount:
@@ -313,7 +376,7 @@ def throttled(moved: MovedField) -> Iterable[Finding]:
 
 @foretold(607, "subscribers-fall-silent")
 def subscribers_fall_silent(moved: MovedField) -> Iterable[Finding]:
-    """A push consumer delivers to another subject, or for another queue group.
+    """A push consumer delivers to another subject, or for another queue group, or with flow control.
 
     Subscribers of the old subject receive nothing more. While somebody is subscribed to it, the server refuses the
     change (CO112). Messages in flight are redelivered to the new subject, except those that have reached `max_deliver`.
@@ -323,13 +386,19 @@ def subscribers_fall_silent(moved: MovedField) -> Iterable[Finding]:
     when the server started, and from then on only while one listens in the new group; without a group if none is named.
     While it delivers, each group that listens gets each message, and so does each plain subscriber.
 
+    With `flow_control`, the server sends requests without a payload (status 100) that a subscriber must answer. Without an
+    answer it delivers some 2 MiB, and then nothing more. JetStream subscriptions of client libraries answer, plain
+    subscriptions do not.
+
     Instead: let clients subscribe to the new subject first, and move those of a queue group at the restart; or declare a
     second consumer.
     """
     before, after = moved.change.was(moved.path), moved.change.becomes(moved.path)
     if not moved.change.was("deliver_subject") or not moved.change.becomes("deliver_subject"):
         return  # it becomes another kind of consumer, of which its own rule speaks
-    if moved.field == "deliver_group":
+    if moved.field == "flow_control":
+        yield from _flow_control(moved)
+    elif moved.field == "deliver_group":
         old, new = (f"in queue group {group}" if group else "outside any queue group" for group in (before, after))
         if _is_recreated(moved):
             yield _silence_finding(moved, f"from then on nothing is delivered without a client {new}")
@@ -345,6 +414,21 @@ def subscribers_fall_silent(moved: MovedField) -> Iterable[Finding]:
             moved,
             f"messages are delivered to {after}, and subscribers of {before} receive nothing more{_redelivery_to_new_subject(moved)}",
         )
+
+
+def _flow_control(moved: MovedField) -> Iterator[Finding]:
+    """Flow control is switched on or off."""
+    subject, pending = moved.change.becomes("deliver_subject"), _pending_messages(moved)
+    if not moved.change.becomes("flow_control"):
+        yield note(f"from then on the server does not slow down for a slow subscriber of {subject}")
+        return
+    now = f"; {amount(pending, 'message')} {verb(pending.most, 'are')} pending" if pending.most else ""
+    yield _silence_finding(
+        moved,
+        f"from then on a subscriber of {subject} must answer flow-control requests (status 100), or it gets nothing more "
+        f"after some 2 MiB{now}",
+        fix="let clients use a JetStream subscription, which answers them, or answer to the reply subject",
+    )
 
 
 def _redelivery_to_new_subject(moved: MovedField) -> str:
@@ -373,11 +457,21 @@ def _silence_finding(
 
 @foretold(608, "paced")
 def paced(moved: MovedField) -> Iterable[Finding]:
-    """Messages arrive more slowly: `rate_limit_bps` is lowered while messages are pending. Or another client gets them:
-    the server pins another client once the pinned one has been silent for `priority_timeout`.
+    """Messages arrive more slowly: `rate_limit_bps` is lowered, or `replay_policy` becomes `original`, while messages are
+    pending. Or another client gets them: the server pins another client once the pinned one has been silent for
+    `priority_timeout`.
 
-    Instead: lower it when fewer messages are pending.
+    With `idle_heartbeat`, subscribers of a push consumer also get empty messages (status 100) while nothing else is
+    delivered. A subscriber that expects them more often takes the consumer for stalled.
+
+    Instead: lower it when fewer messages are pending; let subscribers tell heartbeats by their status.
     """
+    if moved.field == "idle_heartbeat":
+        yield from _heartbeats(moved)
+        return
+    if moved.field == "replay_policy":
+        yield from _replay(moved)
+        return
     if moved.field == "backoff":
         if _ack_waits(moved.change.was) != _ack_waits(moved.change.becomes):
             yield note("messages that are not acknowledged are redelivered at other times")
@@ -404,6 +498,41 @@ def paced(moved: MovedField) -> Iterable[Finding]:
     )
 
 
+def _heartbeats(moved: MovedField) -> Iterator[Finding]:
+    """Heartbeats come at other times, for the first time, or no longer."""
+    before, after = moved.change.was("idle_heartbeat"), moved.change.becomes("idle_heartbeat")
+    subject = moved.change.becomes("deliver_subject")
+    if not moved.change.was("deliver_subject") or not subject:
+        return  # it becomes another kind of consumer, of which its own rule speaks
+    beat = f"a heartbeat, which is an empty message with status 100, after each {show_duration(after or 0)} without a message"
+    words = f"from then on subscribers of {subject} get {beat if after else 'no heartbeats'}"
+    if not before:
+        yield _for_clients(moved, words, "let subscribers tell heartbeats by their status, and process none of them")
+    elif after and after < before:
+        yield note(words)
+    else:
+        stalled = f"{words}; those that expect one every {show_duration(before)} take the consumer for stalled"
+        yield _for_clients(moved, stalled, "first let subscribers expect fewer heartbeats")
+
+
+def _replay(moved: MovedField) -> Iterator[Finding]:
+    """Stored messages arrive at the pace of their publishers, or no longer."""
+    pending = _pending_messages(moved)
+    if moved.change.becomes("replay_policy") != "original":
+        yield note("from then on clients get stored messages as fast as they take them")
+        return
+    words = "from then on stored messages are delivered at the pace at which they were published"
+    if not pending.most:
+        yield note(words)
+        return
+    yield Finding(
+        outcome=Outcome.WARNS,
+        path=moved.path,
+        message=f"{words}, and {amount(pending, 'message')} {verb(pending.most, 'are')} pending",
+        fix="keep instant until fewer messages are pending",
+    )
+
+
 def _timeout_in_words(moved: MovedField) -> str:
     return show_duration(value_after(moved.change, moved.path) or PINNED_TIMEOUT)
 
@@ -423,6 +552,25 @@ def other_messages(moved: MovedField) -> Iterable[Finding]:
         yield note(f"from then on clients get messages on {listed(after)}")
 
 
+@notes_of(609)
+def paused(moved: MovedField) -> Iterable[Finding]:
+    """A pause keeps pending messages from clients, and its end sets all of them free at once."""
+    before, after = moved.change.was("pause_until"), moved.change.becomes("pause_until")
+    pending = _pending_messages(moved)
+    now = amount(pending, "message") if pending.most else "no message"
+    if _lies_ahead(after, moved):
+        pending_now = f"{now} {verb(max(1, pending.most), 'are')} pending now"
+        yield note(f"from then on nothing is delivered until {after}; {pending_now}", pending=pending)
+    elif _lies_ahead(before, moved) and pending.most:
+        yield note(f"clients then get {amount(pending, 'pending message')} at once", pending=pending)
+
+
+def _lies_ahead(until: Json, moved: MovedField) -> bool:
+    """Does a pause until then still hold? The server's clock says when the consumer was read."""
+    now = moved.change.info.get("ts")
+    return bool(until) and (not now or between(now, until) > 0)
+
+
 FAMILIES = (
     other_messages,
     payloads_withheld,
@@ -433,5 +581,14 @@ FAMILIES = (
     throttled,
     subscribers_fall_silent,
     paced,
+    paused,
 )
-EFFECTS = Effects(family="CO", fields=FIELDS, families=FAMILIES)
+
+
+def _happens(moved: MovedField) -> bool:
+    """A field that no update changes only changes when the consumer is recreated."""
+    before, after = moved.change.was(moved.field), moved.change.becomes(moved.field)
+    return FIELDS[moved.field].may_become(before, after, moved.view.target.version) or _is_recreated(moved)
+
+
+EFFECTS = Effects(family="CO", fields=FIELDS, families=FAMILIES, happens=_happens)

@@ -33,6 +33,13 @@ LARGER_PULLS = gain(WIDER, "The server accepts larger and longer pulls.", Side.R
 OTHER_MESSAGES = felt(
     301, Side.POSITIONS, EVERY, "It keeps its position and delivers other messages.", also=(Side.READERS, Side.STORED)
 )
+PACE = felt(
+    608,
+    Side.READERS,
+    EVERY,
+    "With `original`, pending messages arrive as slowly as they were published; with `instant`, at once.",
+    "messages are pending",
+)
 NOT_UPDATABLE = 10012
 """The err_code of a change that a consumer cannot make; only the words tell why."""
 
@@ -91,7 +98,26 @@ class ConsumerConfig(Terms):
             default="none",
             values_since={"flow_control": V2_14},
             value_levels={"flow_control": 4},
-            felt=fixed(104),
+            felt=(
+                *fixed(104),
+                felt(
+                    603,
+                    Side.READERS,
+                    EVERY,
+                    "With `all`, nobody gets a message again once a client has acknowledged a later one; with `none` or "
+                    "`flow_control`, nobody ever gets one again.",
+                    "clients fail before they have processed everything",
+                    (Side.STORED, Side.POSITIONS),
+                ),
+                felt(
+                    605,
+                    Side.READERS,
+                    EVERY,
+                    "With `explicit`, messages are redelivered that clients leave to the acknowledgement of a later one.",
+                    "clients do not acknowledge each message",
+                    (Side.POSITIONS,),
+                ),
+            ),
         ),
     ] = None
     """Which messages clients acknowledge: `explicit` each one, `all` the last one for all before it, `none` none.
@@ -168,7 +194,7 @@ class ConsumerConfig(Terms):
     """Deliver only messages whose subjects match one of these, which must not overlap. Left out: all subjects."""
     replay_policy: Annotated[
         Literal["instant", "original"] | None,
-        _fixed("replay policy can not be updated", default="instant", felt=fixed(105)),
+        _fixed("replay policy can not be updated", default="instant", felt=(*fixed(105), PACE)),
     ] = None
     """How fast stored messages are delivered: `instant` at once, `original` at the pace at which they arrived."""
     rate_limit_bps: Annotated[
@@ -191,7 +217,13 @@ class ConsumerConfig(Terms):
             "max waiting can not be updated",
             unit="count",
             depends="512 on every server so far, for pull consumers",
-            felt=fixed(106),
+            felt=(
+                *fixed(106),
+                felt(
+                    602, Side.READERS, TIGHTER, "The server refuses pulls beyond that number (409).", "more pulls wait"
+                ),
+                gain(WIDER, "More pulls may wait.", Side.READERS),
+            ),
         ),
     ] = None
     """How many pull requests may wait at the server. Left out: 512 for a pull consumer."""
@@ -215,7 +247,23 @@ class ConsumerConfig(Terms):
     """How many messages may be delivered and not yet acknowledged; -1 is no limit. Left out: what `consumer_limits`
     of the stream says, else 1000 or what account and server allow; no limit without acknowledgements."""
     flow_control: Annotated[
-        bool | None, _fixed("flow control can not be updated", unit="flag", default=False, felt=fixed(107))
+        bool | None,
+        _fixed(
+            "flow control can not be updated",
+            unit="flag",
+            default=False,
+            felt=(
+                *fixed(107),
+                felt(
+                    607,
+                    Side.READERS,
+                    SET,
+                    "Delivery stops after some 2 MiB until a subscriber answers flow-control requests.",
+                    "subscribers do not answer them",
+                ),
+                felt(607, Side.READERS, UNSET, "The server no longer slows down for a slow subscriber."),
+            ),
+        ),
     ] = None
     """Slow down for a slow subscriber of a push consumer. Needs `idle_heartbeat`. Left out: false; true with
     `ack_policy: flow_control`."""
@@ -314,7 +362,15 @@ class ConsumerConfig(Terms):
     ] = None
     """The queue group that shares the messages of a push consumer. Left out: none."""
     idle_heartbeat: Annotated[
-        Duration | None, _fixed("heart beats can not be updated", unit="duration", felt=fixed(108))
+        Duration | None,
+        _fixed(
+            "heart beats can not be updated",
+            unit="duration",
+            felt=(
+                *fixed(108),
+                felt(608, Side.READERS, EVERY, "Heartbeats come at other times, for the first time, or no longer."),
+            ),
+        ),
     ] = None
     """How often a push consumer with nothing to deliver sends a heartbeat, at least 100ms. Left out: never; 1s with
     `ack_policy: flow_control`."""
@@ -367,6 +423,7 @@ class ConsumerConfig(Terms):
             passing=(HELD,),
             felt=(
                 felt(609, Side.READERS, SET | SWITCHED, "Nothing is delivered until then.", "it lies in the future"),
+                felt(609, Side.READERS, UNSET, "Pending messages are delivered at once.", "some are pending"),
                 gain(UNSET, "Pending messages are delivered.", Side.READERS, Side.STORED, Side.POSITIONS),
             ),
         ),

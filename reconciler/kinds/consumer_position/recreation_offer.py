@@ -178,13 +178,6 @@ def _lines_of_recreation(change: Change, view: View) -> Iterable[str]:
         )
     else:
         yield "The new consumer starts with everything that is left in the work queue"
-    if change.touches("replay_policy"):
-        pace = (
-            "at the pace at which it was published"
-            if change.becomes("replay_policy") == "original"
-            else "as fast as clients take it"
-        )
-        yield f"It delivers what is stored {pace}"
     if is_interest(change, view):
         yield f"A placeholder consumer, {placeholder_name(change.address.name)}, keeps its messages meanwhile"
     yield f"{_effect_on_clients(change)}; delivery counts start again"
@@ -193,7 +186,7 @@ def _lines_of_recreation(change: Change, view: View) -> Iterable[str]:
 def _effect_on_clients(change: Change) -> str:
     subject, new_subject = change.was("deliver_subject"), change.becomes("deliver_subject")
     if subject and subject == new_subject:
-        return f"Subscribers of {subject} notice nothing"
+        return f"Subscribers of {subject} stay subscribed"
     if subject:
         return f"Subscribers of {subject} receive nothing more: " + (
             f"messages are delivered to {new_subject}" if new_subject else "clients must pull"

@@ -11,6 +11,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
+from reconciler.changes.amount import Amount, inexact, mosts
 from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.rule import Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
@@ -41,6 +42,7 @@ class MovedField:
 
 Tell = Callable[[MovedField], Iterable[Finding]]
 Ask = Callable[[MovedField], Iterable[Question]]
+Happens = Callable[[MovedField], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +67,9 @@ def notes_of(number: int) -> Callable[[Tell], Foretold]:
     return lambda tell: Foretold(number=str(number), name="", tell=tell, has_rule=True)
 
 
-def note(message: str) -> Finding:
+def note(message: str, **quantities: Amount) -> Finding:
     """A note on what may hurt one day, and does not hurt now."""
-    return Finding(outcome=Outcome.ALLOWED, message=message)
+    return Finding(outcome=Outcome.ALLOWED, message=message, quantities=quantities)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +82,8 @@ class Effects:
     own: OwnName = as_named
     keys: Collection[str] | None = None
     """Names of its own that a file can state; None: those of all fields."""
+    happens: Happens = lambda _moved: True
+    """Is there any way to make the change? A refused one has no effect."""
     tables: Mapping[str, Mapping[str, tuple[Felt, ...]]] = field(init=False)
     """By a rule's number: the fields whose changes it foretells, by the kind's own names."""
 
@@ -101,13 +105,16 @@ class Effects:
 
     def consequences(self, change: Change, view: View) -> Iterator[Consequence]:
         """Notes: what may hurt one day, with the code of the page that says more. Fields that mean the same share one note."""
-        notes = dict.fromkeys(
-            (finding.message, f"{self.family}{one.number}")
+        notes = {
+            (finding.message, f"{self.family}{one.number}"): finding.quantities
             for one, moved in self._moved(change, view)
             for finding in one.tell(moved)
             if finding.outcome is Outcome.ALLOWED
-        )
-        yield from (Consequence(message=f"{message} ({code})", code=code) for message, code in notes)
+        }
+        for (message, code), numbers in notes.items():
+            yield Consequence(
+                message=f"{message} ({code})", code=code, quantities=mosts(numbers), bounds=inexact(numbers)
+            )
 
     def questions(self, change: Change, view: View) -> Iterator[Question]:
         """What the families must ask before they can tell what an update does; nothing for other changes."""
@@ -115,7 +122,7 @@ class Effects:
             yield from one.ask(moved)
 
     def _moved(self, change: Change, view: View) -> Iterator[tuple[Foretold, MovedField]]:
-        if change.action is Action.UPDATE:
+        if change.action in (Action.UPDATE, Action.REPLACE) and change.live:
             for one in self.families:
                 yield from ((one, moved) for moved in self._of(one, change, view))
 
@@ -123,8 +130,9 @@ class Effects:
         table = self.tables[one.number]
         for path in dict.fromkeys(item.top for item in change.fields if item.top in table):
             moves = way_of(change, path)
-            if moves and any(moves in effect.ways for effect in table[path]):
-                yield MovedField(change, view, self.told[path], self.own)
+            moved = MovedField(change, view, self.told[path], self.own)
+            if moves and any(moves in effect.ways for effect in table[path]) and self.happens(moved):
+                yield moved
 
     def _rule(self, one: Foretold) -> Rule:
         def judge(change: Change, view: View) -> Iterator[Finding]:
