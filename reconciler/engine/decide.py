@@ -15,6 +15,7 @@ from reconciler.changes.view import View
 from reconciler.engine import guards, order, replacement
 from reconciler.engine.judging import Judged, judged_all
 from reconciler.engine.pairing.take_over import unused_take_overs
+from reconciler.engine.pairing.unfinished import INTERRUPTED, RESUMED
 from reconciler.model.code_pages import PLANNING
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.ledger.records import Owned, managed
@@ -227,11 +228,16 @@ def _planned_change(
         if is_refused
         else (*kind.consequences(change, view), *(opening.consequences if opening else ())),
         span=change.where(change.fields[0].path if change.fields else ""),
-        reason="; ".join(filter(None, (change.reason, change.made_anew))),
+        reason="; ".join(filter(None, (_reason(change, is_refused), change.made_anew))),
         adopts=change.live is not None and change.owned is None and change.action in (Action.UPDATE, Action.ADOPT),
         blocked_by=str(culprit) if culprit else None,
         record=record_after(change, view, options),
     )
+
+
+def _reason(change: Change, is_refused: bool) -> str:
+    """Nothing continues what is refused."""
+    return f"{INTERRUPTED}." if is_refused and change.reason == RESUMED else change.reason
 
 
 def record_after(change: Change, view: View, options: RunOptions) -> Owned | None:

@@ -299,6 +299,34 @@ def test_without_room_for_both_one_goes_before_the_other_comes(compare: Compare)
     assert before(plan, "create consumer/S/b") == {"delete consumer/S/a"}
 
 
+FEWER = "streams: {S: {retention: interest, max_consumers: 3, consumers: {a: {ack_policy: explicit%s}, b: {ack_policy: explicit%s}%s}}}"
+
+
+def test_consumers_that_apply_recreates_take_turns_in_the_last_place(compare: Compare) -> None:
+    """An interest stream keeps the messages of each for a placeholder meanwhile."""
+    wanted = FEWER % (", max_waiting: 9", ", max_waiting: 9", ", c: {ack_policy: explicit}")
+    plan = compare(wanted, FEWER % ("", "", ""), server="2.15").plan(allow=[("CO106", "*")])
+    first, then = (
+        next(step.id for step in plan.steps if step.on[-1].startswith(f"{name}-") and step.id.startswith("create"))
+        for name in "ab"
+    )
+    assert "end the replacement of consumer/S/a" in before(plan, then)
+    assert "end the replacement of consumer/S/b" in before(plan, "create consumer/S/c")
+    assert first in before(plan, then)
+
+
+def test_consumers_are_recreated_while_their_stream_has_most_places(compare: Compare) -> None:
+    few, many = (
+        f"streams: {{S: {{retention: interest, max_consumers: {most}, consumers: {{a: {{ack_policy: explicit%s}}}}}}}}"
+        for most in (1, 2)
+    )
+    done, recreated = "end the replacement of consumer/S/a", "delete consumer/S/a"
+    fewer = compare(few % ", max_waiting: 9", many % "", server="2.15").plan(allow=[("CO106", "*")])
+    assert done in before(fewer, "update stream/S")
+    more = compare(many % ", max_waiting: 9", few % "", server="2.15").plan(allow=[("CO106", "*")])
+    assert "update stream/S" in before(more, recreated)
+
+
 def test_who_comes_is_there_before_a_stream_begins_to_drop_what_nobody_wants(compare: Compare) -> None:
     wanted = streams("b", "num_replicas: 3, retention: interest, ")
     plan = compare(wanted, streams("a", "num_replicas: 3, "), cluster="C").plan()

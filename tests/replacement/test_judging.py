@@ -11,6 +11,7 @@ import pytest
 from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.verdict import Outcome
+from reconciler.model.ledger.intents import Intent, encode_intent
 from reconciler.model.wire.steps import Call, Step
 from tests.support.topologies import scene
 
@@ -154,7 +155,21 @@ def test_no_room_for_a_placeholder_is_said_before(tmp_path: Path) -> None:
     raw = {"consumers": {"S": {"c": HALF_WAY}}}
     change = only(scene(tmp_path, text.replace("{}}", "all}"), text.replace("{}}", "explicit}"), raw=raw).plan())
     assert change.is_refused
-    assert "leaves no room" in change.verdicts[0].message
+    (verdict,) = change.verdicts
+    assert "stream S has no room for one" in verdict.message
+    assert verdict.fix == "let stream S have 2 consumers (max_consumers), or remove one in the same plan"
+
+
+def test_a_replacement_that_is_refused_half_way_does_not_continue(tmp_path: Path) -> None:
+    text = stream("ack_policy: {}", "interest").replace("subjects:", "max_consumers: 1, subjects:")
+    begun = Intent(
+        topology="orders", old={"ack_policy": "explicit"}, wanted={"ack_policy": "all"}, fields=("ack_policy",)
+    )
+    entry = {"intent.consumer.S.c": json.dumps(encode_intent(begun))}
+    raw = {"consumers": {"S": {"c": HALF_WAY}}, "entries": {"reconciler": entry}}
+    change = only(scene(tmp_path, text.replace("{}}", "all}"), text.replace("{}}", "explicit}"), raw=raw).plan())
+    assert change.is_refused
+    assert change.reason == "A run that was replacing this was interrupted."
 
 
 @pytest.mark.parametrize(

@@ -39,8 +39,8 @@ ACTS = (
     Act(
         name="a placeholder that nobody remembers is not named",
         file="reconciler/kinds/consumer/replacement.py",
-        before="            if consumer and name == position.placeholder_name(consumer) and (stream, name) not in expected:",
-        after="            if consumer and name == position.placeholder_name(consumer) and (stream, name) in expected:",
+        before="            if consumer and name == placeholder_name(consumer) and (stream, name) not in expected:",
+        after="            if consumer and name == placeholder_name(consumer) and (stream, name) in expected:",
         seen_by=(OLDER + "test_a_placeholder_that_nobody_remembers_is_named_with_what_to_do",),
     ),
     Act(

@@ -400,8 +400,8 @@ DRIFT = (
     Act(
         name="drift alone tells that somebody made an object anew, and the plan does not",
         file="reconciler/engine/decide.py",
-        before="(change.reason, change.made_anew)",
-        after="(change.reason,)",
+        before="(_reason(change, is_refused), change.made_anew)",
+        after="(_reason(change, is_refused),)",
         seen_by=("tests/drift/test_restore.py::test_plan_and_drift_tell_alike_of_what_was_made_anew",),
     ),
     Act(

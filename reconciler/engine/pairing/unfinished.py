@@ -15,7 +15,8 @@ from reconciler.model.ledger.records import Owned
 from reconciler.model.resource import Address, Config, Resource
 from reconciler.model.topology import Topology
 
-RESUMED = "A run that was replacing this was interrupted; this continues where it stopped."
+INTERRUPTED = "A run that was replacing this was interrupted"
+RESUMED = f"{INTERRUPTED}; this continues where it stopped."
 TAKEN_BACK = (
     "A run that was replacing this was interrupted, and nobody wants that change any more; this cleans up after it."
 )

@@ -13,7 +13,7 @@ from itertools import takewhile
 
 from reconciler.changes.kind import Kind, Raw, Registry
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.consumer_position.position import placeholder_name
+from reconciler.kinds.consumer_config.placeholders import placeholder_name
 from reconciler.model.dataclass import dataclass
 from reconciler.model.ledger.records import BUCKET
 from reconciler.model.permissions import Needs, Purpose, minimal_needs

@@ -15,6 +15,7 @@ from reconciler.changes.kind import Replacement
 from reconciler.changes.view import View
 from reconciler.engine.replacement import with_start
 from reconciler.kinds.consumer.handovers import everywhere_gate, gates_before_giving
+from reconciler.kinds.consumer_config.placeholders import placeholder_name
 from reconciler.kinds.consumer_position import position, retention
 from reconciler.kinds.losses import lost_tail
 from reconciler.kinds.stream_config import calls
@@ -36,7 +37,7 @@ def placeholders(snapshot: Snapshot) -> set[tuple[str, str]]:
     addresses = (
         address for address, intent in entries if isinstance(intent, Intent) and intent.notes.get("placeholder")
     )
-    return {(address.stream, position.placeholder_name(address.name)) for address in addresses}
+    return {(address.stream, placeholder_name(address.name)) for address in addresses}
 
 
 def forgotten_placeholders(snapshot: Snapshot) -> Iterator[Diagnostic]:
@@ -47,7 +48,7 @@ def forgotten_placeholders(snapshot: Snapshot) -> Iterator[Diagnostic]:
     for stream, consumers in snapshot.consumers.items():
         for name, info in consumers.items():
             consumer = _consumer_of_placeholder(info["config"])
-            if consumer and name == position.placeholder_name(consumer) and (stream, name) not in expected:
+            if consumer and name == placeholder_name(consumer) and (stream, name) not in expected:
                 yield _forgotten_warning(stream, name, consumer, consumer in consumers)
 
 
@@ -84,7 +85,7 @@ def planned_replacement(change: Change, view: View) -> Replacement:
         [*_position_steps(change)] if start and not (is_by_record or position.is_position_noted(change)) else []
     )
     bound = {"opt_start_seq": position_steps[-1].id} if position_steps else {}  # the one field that only a step knows
-    notes: dict[str, Json] = {"placeholder": position.placeholder_name(name)} if placeholder_steps else {}
+    notes: dict[str, Json] = {"placeholder": placeholder_name(name)} if placeholder_steps else {}
     if is_by_record:
         notes[position.BY_RECORD] = True
     if start:
@@ -134,7 +135,7 @@ def _placeholder_step(change: Change) -> Step:
     filters = {key: value for key in FILTERS if (value := change.raw.get(key))}
     description = PLACEHOLDER_DESCRIPTION.replace("NAME", name)
     config = {"ack_policy": "explicit", "description": description, **filters}
-    step = calls.create_consumer(change, stream, position.placeholder_name(name), config)
+    step = calls.create_consumer(change, stream, placeholder_name(name), config)
     return replace(step, effect=f"create a placeholder that {description}")
 
 
@@ -184,9 +185,7 @@ def tidy(change: Change, view: View) -> Sequence[Step]:
     """Steps that delete the placeholder, once nothing needs it any more."""
     if not (change.intent and change.intent.notes.get("placeholder")):
         return ()
-    placeholder = position.placeholder_name(
-        change.address.name
-    )  # never a name that stands in the bucket: it is deleted
+    placeholder = placeholder_name(change.address.name)  # never a name that stands in the bucket: it is deleted
     step = calls.delete_consumer(change, change.address.stream, placeholder)
     removal = replace(step, before=None, effect="delete the placeholder, which nothing needs any more")
     gates = everywhere_gate(change, view, change.address.name) if change.desired else ()

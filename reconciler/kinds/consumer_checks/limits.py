@@ -9,8 +9,8 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_checks.neighbours import account_limit, consumers_of, max_ack_pending, stream_of
-from reconciler.kinds.stream_config.upgrades import CAP, CAPPED_SINCE
+from reconciler.kinds.consumer_checks.neighbours import account_limit, max_ack_pending, stream_of
+from reconciler.kinds.consumer_checks.places import ACCOUNT, HIDDEN, lowest_limit, taken_afterwards
 from reconciler.model.resource import Config
 from reconciler.model.units import show_duration
 
@@ -102,9 +102,9 @@ def too_many_consumers(change: Change, view: View) -> Found:
     lifted that limit, consent: `allow: [{code: CO591, reason: …}]`.
     """
     stream = stream_of(change, view)
-    limit, whose = _lowest_limit(change, stream or {}, view)
-    count = len(consumers_of(change, view).names)
-    if stream is None or limit is None or count <= limit:
+    limit, whose = lowest_limit(change, stream or {}, view)
+    count = taken_afterwards(change, view)
+    if stream is None or count <= limit:
         return None
     name = change.address.stream
     return Finding(
@@ -113,22 +113,6 @@ def too_many_consumers(change: Change, view: View) -> Found:
         fix="let the account allow more" if whose == ACCOUNT else f"write max_consumers: {count} or more on {name}",
         consentable=whose == HIDDEN,
     )
-
-
-OWN, ACCOUNT, HIDDEN = (
-    "its max_consumers is",
-    "the account allows",
-    "without max_consumers servers from 2.15 on stop at",
-)
-
-
-def _lowest_limit(change: Change, stream: Config, view: View) -> tuple[int | None, str]:
-    own = stream.get("max_consumers") or 0
-    account = account_limit("max_consumers", change, view)
-    limits = [(limit, whose) for limit, whose in ((own, OWN), (account, ACCOUNT)) if limit > 0]
-    if not limits and view.target.version >= CAPPED_SINCE:
-        return CAP, HIDDEN
-    return min(limits, default=(None, ""))
 
 
 RULES = (consumer_beyond_limits, consumer_replicas, too_many_consumers)

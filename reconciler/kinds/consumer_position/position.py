@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
-from hashlib import sha256
+from typing import NamedTuple
 
 from reconciler.changes.amount import Amount
 from reconciler.changes.change import Change
 from reconciler.changes.view import View
 from reconciler.engine.bindings import after_ack_floor
 from reconciler.engine.pairing.unfinished import has_start
+from reconciler.kinds.consumer_checks.places import missing_for_placeholder
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.consumer_position import recorded_position
 from reconciler.kinds.consumer_position.counts import count_questions_from, total_count
@@ -25,7 +26,7 @@ from reconciler.kinds.consumer_position.unclaimed import left_in_queue
 from reconciler.kinds.losses import lost_tail, shrinking
 from reconciler.kinds.subjects.filters import filters_of
 from reconciler.kinds.subjects.subjects import is_subset
-from reconciler.model.resource import Address, Config, Json
+from reconciler.model.resource import Config, Json
 from reconciler.model.wire.questions import Question
 
 TRACKING_ACK_POLICIES = ("explicit", "all")
@@ -39,21 +40,33 @@ def is_recreated(change: Change, view: View) -> bool:
         top == "mem_storage" or not FIELDS[top].may_become(change.was(top), change.becomes(top), view.target.version)
         for top in tops & FIELDS.keys()
     )
-    return needs_recreation and change.live is not None and not why_immovable(change, view)
+    return needs_recreation and change.live is not None and obstacle(change, view) is None
 
 
-def why_immovable(change: Change, view: View) -> str:
-    """Why it cannot be replaced without losing its position or messages; empty when it can."""
+class Obstacle(NamedTuple):
+    """What stands in the way of a replacement."""
+
+    why: str
+    fix: str = ""
+    """How to remove it; empty: nobody can."""
+
+
+def obstacle(change: Change, view: View) -> Obstacle | None:
+    """Why it cannot be replaced without losing its position or messages; None when it can."""
     if not view.ledger_known:
-        return "It cannot be replaced either: bucket reconciler, which an interrupted replacement needs, could not be read here."
-    if is_queue(change, view):
-        return ""
-    if is_interest(change, view) and not _has_room(change, view):
-        return (
-            "It cannot be replaced either: a placeholder consumer must keep its messages meanwhile, and the stream's "
-            "max_consumers leaves no room for one."
+        return Obstacle(
+            "It cannot be replaced either: bucket reconciler, which an interrupted replacement needs, could not be read here."
         )
-    return _why_position_unknown(change) if start_by_record(change, view) is None else ""
+    if is_queue(change, view):
+        return None
+    if is_interest(change, view) and (count := missing_for_placeholder(change, view)):
+        return Obstacle(
+            "It cannot be replaced now: a placeholder consumer must keep its messages meanwhile, and stream "
+            f"{change.address.stream} has no room for one.",
+            f"let stream {change.address.stream} have {count:_} consumers (max_consumers), or remove one in the same plan",
+        )
+    why = _why_position_unknown(change) if start_by_record(change, view) is None else ""
+    return Obstacle(why) if why else None
 
 
 def _why_position_unknown(change: Change) -> str:
@@ -68,13 +81,6 @@ def _why_position_unknown(change: Change) -> str:
             "replaced yet."
         )
     return ""
-
-
-def _has_room(change: Change, view: View) -> bool:
-    stream = change.address.stream
-    most = view.live[Address.of("stream", stream)].config.get("max_consumers", 0)
-    consumers = view.snapshot.consumers.get(stream, {})
-    return most <= 0 or len(consumers) < most or placeholder_name(change.address.name) in consumers
 
 
 def redelivered(change: Change, view: View) -> tuple[Amount, int]:
@@ -183,8 +189,3 @@ def is_position_noted(change: Change) -> bool:
     if intent is None or not intent.ready or "opt_start_seq" not in intent.start:
         return False
     return bool(intent.created != change.info.get("created")) and not has_start(change.raw, intent.start)
-
-
-def placeholder_name(name: str) -> str:
-    """The durable that wants the same messages as long as an interest stream would delete them."""
-    return f"{name[:50]}-{sha256(name.encode()).hexdigest()[:8]}-kept"

@@ -10,14 +10,14 @@ from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
+from reconciler.kinds.consumer_config.placeholders import placeholder_name
 from reconciler.kinds.consumer_position.position import (
     leaves_out,
-    placeholder_name,
+    obstacle,
     redelivered,
     resumed_start,
     start,
     start_by_record,
-    why_immovable,
 )
 from reconciler.kinds.consumer_position.retention import is_interest, is_queue
 from reconciler.kinds.consumer_position.start_position import BEGINS, START_FIELDS, has_delivered
@@ -32,8 +32,8 @@ SECOND_CONSUMER = "declare a second consumer with the wanted setting and move th
 
 def offer_or_refusal(change: Change, view: View, refusal: Finding) -> Finding:
     """The finding that consent recreates it at its position; or the refusal, with the reason why that is impossible."""
-    if obstacle := why_immovable(change, view):
-        return replace(refusal, message=f"{refusal.message} {obstacle}")
+    if hindrance := obstacle(change, view):
+        return replace(refusal, message=f"{refusal.message} {hindrance.why}", fix=hindrance.fix or refusal.fix)
     again, unacknowledged = redelivered(change, view)
     point = start_by_record(change, view)
     offer = (
@@ -144,7 +144,7 @@ def _redelivery_clause(again: Amount, unacknowledged: int, change: Change, view:
 
 def consequences(change: Change, view: View) -> Iterable[Consequence]:
     """What a replacement means for messages and clients, where there can be one."""
-    if change.action is not Action.REPLACE or (change.intent is None and why_immovable(change, view)):
+    if change.action is not Action.REPLACE or (change.intent is None and obstacle(change, view)):
         return
     is_being_finished = change.intent is not None and (change.live is None or not change.fields)
     lines = _lines_when_resumed(change, view) if is_being_finished else _lines_of_recreation(change, view)

@@ -4,13 +4,15 @@ In the account, changes that free reserved storage or a place for a stream come 
 if no limit is visible: servers have limits of their own that no request shows (10047, 10028).
 
 On a stream, looser limits come before the consumers that use them, tighter ones after (10069, 10121, 10153). A consumer is
-deleted before another takes its place (10026). If there is room for both, an interest stream gets the new consumer first,
-since it drops what no consumer wants.
+deleted before another takes its place (10026). On an interest stream a consumer that apply recreates takes a second place for
+a moment: if places are rare, such consumers take turns, and new ones come last. If there is room for all, an interest stream
+gets the new consumer first, since it drops what no consumer wants.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from reconciler.changes.change import Action, Change
@@ -18,6 +20,8 @@ from reconciler.changes.stages import BETTER, Opening, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.reservations import StreamReservation
 from reconciler.kinds.afterwards.streams import afterwards
+from reconciler.kinds.consumer_checks.places import limit_afterwards, limit_before
+from reconciler.kinds.consumer_config.placeholders import placeholder_name
 from reconciler.kinds.consumer_position.retention import is_interest
 from reconciler.kinds.order import retention
 from reconciler.model.resource import Address, Config, Json
@@ -104,9 +108,9 @@ def _on_streams(view: View) -> Iterator[Tie]:
         if above is not None and above.action is Action.UPDATE:
             for change in consumers:
                 yield from _under_limits(above, change)
-                if above.touches("max_consumers") and change.action is Action.CREATE:
-                    yield Tie(above.address, change.address, gives="max_consumers")
-        yield from _under_max_consumers(stream, above, consumers, view)
+                if above.touches("max_consumers"):
+                    yield from _beside_number_of_places(above, change, view)
+        yield from _taking_places(stream, consumers, view)
 
 
 def _under_limits(above: Change, change: Change) -> Iterator[Tie]:
@@ -133,25 +137,33 @@ def _consumer_limit(limits: Json, field: str) -> int:
     return int((limits or {}).get(field) or 0)
 
 
-def _under_max_consumers(stream: str, above: Change | None, consumers: Sequence[Change], view: View) -> Iterator[Tie]:
-    going = [change.address for change in consumers if change.action is Action.DELETE]
-    coming = [change.address for change in consumers if change.action is Action.CREATE]
-    existing = len(view.snapshot.consumers.get(stream, {}))
-    most = _most_consumers(stream, above, view)
-    if not (going and coming):
+def _beside_number_of_places(above: Change, change: Change, view: View) -> Iterator[Tie]:
+    """A new consumer comes when its stream has all places that it will have. A consumer is recreated while it has most."""
+    if change.action is Action.REPLACE and limit_before(change, view) > limit_afterwards(change, view):
+        yield Tie(change.address, above.address)
+    elif change.action in (Action.CREATE, Action.REPLACE):
+        yield Tie(above.address, change.address, gives="max_consumers")
+
+
+def _taking_places(stream: str, consumers: Sequence[Change], view: View) -> Iterator[Tie]:
+    """If there is no room for all at once, consumers are deleted first, then others are recreated one after the other, and then
+    new ones come."""
+    going, recreated, coming = (
+        [change.address for change in consumers if change.action is action]
+        for action in (Action.DELETE, Action.REPLACE, Action.CREATE)
+    )
+    keeps_places = is_interest(consumers[0], view)
+    there = view.snapshot.consumers.get(stream, {})
+    placeholders = len(recreated) if keeps_places else 0
+    if limit_afterwards(consumers[0], view) >= len(there) + len(coming) + placeholders:
+        if keeps_places:
+            yield from (Tie(first, then, weak=BETTER) for first in coming for then in going)
         return
-    if 0 < most < existing + len(coming):
-        yield from (Tie(first, then) for first in going for then in coming)
-    elif is_interest(consumers[0], view):
-        yield from (Tie(first, then, weak=BETTER) for first in coming for then in going)
-
-
-def _most_consumers(stream: str, above: Change | None, view: View) -> int:
-    """How many consumers the stream may have; -1 if nobody says."""
-    live = view.snapshot.config_of(stream)
-    own = (above.becomes("max_consumers") if above else live.get("max_consumers")) or -1
-    limits = [limit for limit in (own, view.target.limits.get("max_consumers") or -1) if limit > 0]
-    return min(limits, default=-1)
+    yield from (Tie(first, then) for first in going for then in (*recreated, *coming))
+    if keeps_places:
+        row = sorted(recreated, key=lambda address: placeholder_name(address.name) not in there)
+        yield from (Tie(first, then) for first, then in pairwise(row))
+        yield from (Tie(first, then) for first in row[-1:] for then in coming)
 
 
 def _loosen(change: Change, _view: View) -> Opening:

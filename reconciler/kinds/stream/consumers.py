@@ -10,6 +10,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
+from reconciler.kinds.consumer_checks.places import staying
 from reconciler.kinds.fields.words import consent_to, few, in_words
 from reconciler.kinds.losses.dependants import consumers, consuming, streams
 from reconciler.kinds.stream_config.config_checks import objection
@@ -203,14 +204,13 @@ def fewer_than_there_are(change: Change, view: View) -> Found:
     Instead: write as many as there are, or remove some in the same plan.
     """
     most = change.becomes("max_consumers") or -1
-    staying = sum(1 for _ in _consumers_that_stay(change, view))
-    if not change.touches("max_consumers") or not 0 < most < staying:
+    if not change.touches("max_consumers") or not 0 < most < (count := staying(change, view)):
         return None
     return objection(
         "max_consumers",
-        f"{staying:_} consumers stay: with max_consumers {most:_} the server recreates none of them after it is lost",
-        f"write max_consumers: {staying} or more, or remove consumers in the same plan",
-        quantities={"consumers": staying},
+        f"{count:_} consumers stay: with max_consumers {most:_} the server recreates none of them after it is lost",
+        f"write max_consumers: {count} or more, or remove consumers in the same plan",
+        quantities={"consumers": count},
         affects=consuming(change.address.name, view),
     )
 
