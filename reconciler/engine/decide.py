@@ -64,7 +64,7 @@ def decide(
     hidden = _hidden_addresses(view, options)
     tallies = guards.tally_kinds(view, registry, hidden, options.day)
     for address, refusal in (
-        *guards.refusals_of_mass_changes(tallies, view, registry),
+        *guards.refusals_of_mass_changes(tallies),
         *guards.unowned_losses(view, verdicts),
         *view.refusals,
     ):

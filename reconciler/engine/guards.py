@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from datetime import date
 
 from reconciler.changes.change import Action, Change
@@ -76,15 +75,11 @@ def _destroys_alone(change: Change, registry: Registry, view: View) -> bool:
     return above is None or above.action is not Action.DELETE
 
 
-def refusals_of_mass_changes(counts: list[Tally], view: View, registry: Registry) -> Iterator[tuple[Address, Verdict]]:
-    """One for everything that would be destroyed of a kind with too much, and for what would be deleted with it."""
-    refused = {change.address: tally for tally in counts if tally.is_too_much for change in tally.going}
-    yield from ((address, _refusal_of_mass_change(view.changes[address], tally)) for address, tally in refused.items())
-    for address, change in view.changes.items():
-        if change.action is Action.DELETE and address not in refused:
-            above = registry.parent_of(address)
-            if above in refused:
-                yield address, _refusal_of_child(above, change, refused[above])
+def refusals_of_mass_changes(counts: list[Tally]) -> Iterator[tuple[Address, Verdict]]:
+    """One for everything that would be destroyed of a kind with too much; what would be deleted with it waits."""
+    for tally in counts:
+        if tally.is_too_much:
+            yield from ((change.address, _refusal_of_mass_change(change, tally)) for change in tally.going)
 
 
 def unowned_losses(view: View, verdicts: Mapping[Address, Sequence[Verdict]]) -> Iterator[tuple[Address, Verdict]]:
@@ -131,13 +126,6 @@ def _refusal_of_mass_change(change: Change, tally: Tally) -> Verdict:
         code=code, name=name, outcome=Outcome.REFUSED, message=why, address=str(change.address), span=change.where(""),
         fix=f"{first}; if it is meant, write into the file\n{entry}", quantities={"going": number, "owned": tally.owned},
     )  # fmt: skip
-
-
-def _refusal_of_child(above: Address, change: Change, tally: Tally) -> Verdict:
-    """A refusal for what would be deleted with something that may not be."""
-    refusal = _refusal_of_mass_change(change, tally)
-    message = f"it would be deleted with {above}, which is refused"
-    return replace(refusal, message=message, fix=f"see {above}", quantities={})
 
 
 def unneeded_guards(counts: list[Tally], view: View, today: date) -> Iterator[Diagnostic]:

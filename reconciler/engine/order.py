@@ -150,7 +150,7 @@ def _find_ring(edges: Graph) -> list[Tie]:
 def find_blocked(edges: Graph, changes: Changes, blocked: set[Address], registry: Registry) -> dict[Address, Address]:
     """Changes that cannot be made because something before them is blocked → the blocked address."""
     following: dict[Address, list[Tie]] = {}
-    for tie in (*edges.ties, *_ties_to_unknown(changes, registry)):
+    for tie in (*edges.ties, *_ties_to_unknown(changes, registry), *_deletions_with_parents(changes, registry)):
         if tie.first != tie.then:
             following.setdefault(tie.first, []).append(tie)
     culprits: dict[Address, Address] = {}
@@ -180,6 +180,16 @@ def _ties_to_unknown(changes: Changes, registry: Registry) -> Iterator[Tie]:
         for other in wanted:
             if other not in dependencies and other in changes and changes[other].action is Action.UNKNOWN:
                 yield Tie(other, address)
+
+
+def _deletions_with_parents(changes: Changes, registry: Registry) -> Iterator[Tie]:
+    """If an object and its parent are both deleted, its loss is judged as part of the parent's. So it stays if the parent
+    does."""
+    for address, change in changes.items():
+        if change.action is Action.DELETE:
+            for parent in _parent_addresses(address, registry):
+                if parent in changes and changes[parent].action is Action.DELETE:
+                    yield Tie(parent, address)
 
 
 def _may_continue(tie: Tie, changes: Changes, registry: Registry) -> bool:

@@ -150,6 +150,17 @@ def test_partial_applies_the_rest_and_still_exits_4(shell: Shell, account: Accou
     assert shell("plan", shell.write(rest), "--exit-code", *target(account)).code == 0
 
 
+def test_partial_deletes_no_consumer_whose_stream_it_leaves(shell: Shell, account: Account) -> None:
+    mirror = "  M: {mirror: {name: A}}\n"
+    assert shell("apply", shell.write(SMALL + mirror), "--yes", *target(account)).code == 0
+    gone = "removed:\n- {address: stream/A, reason: r}\n- {address: consumer/A/c, reason: r}\n"
+    removal = f"reconciler: 1\ntopology: t\nstreams:\n{mirror}{gone}"
+    ran = shell("apply", shell.write(removal), "--yes", "--partial", *target(account))
+    assert ran.code == 4
+    assert "1 needs consent, 1 waiting" in ran.out
+    assert shell("plan", shell.write(SMALL + mirror), "--exit-code", *target(account)).code == 0
+
+
 def test_export_then_plan_is_empty(shell: Shell, account: Account) -> None:
     applied(shell, account)
     live = shell("export", *target(account))

@@ -157,6 +157,22 @@ def test_a_blocked_handover_stops_who_takes_the_subject(compare: Compare) -> Non
     assert waiting(plan) == {"stream/A": "stream/B"}
 
 
+def test_what_is_judged_as_deleted_with_its_parent_is_not_deleted_without_it(compare: Compare) -> None:
+    """Another stream mirrors this one, so the plan refuses its deletion; or somebody chose the consumer alone."""
+    live = "streams: {S: {subjects: [s], consumers: {c: {}}, groups: {g: {type: elastic, max_members: 1}}}"
+    gone = ("stream/S", "consumer/S/c", "elastic_group/S/g")
+    removed = "removed: [" + ", ".join(f"{{address: {address}, reason: r}}" for address in gone) + "]\n"
+    guards = "guards: [{kind: stream, upto: 1, reason: r}]\n"
+    mirror = "M: {mirror: {name: S}}"
+    scene = compare(f"{guards}{removed}streams: {{{mirror}}}", f"{live}, {mirror}}}")
+    plan = scene.plan()
+    assert waiting(plan) == dict.fromkeys(gone[1:], "stream/S")
+    assert plan.steps == ()
+    assert scene.plan(only=["consumer/S/c"]).steps == ()
+    allowed = scene.plan(allow=[("*", "*"), ("XX231", "*"), ("EG310", "*")])
+    assert "delete stream/S" in steps(allowed)
+
+
 def test_what_waits_for_what_waits_names_the_culprit(compare: Compare) -> None:
     plan = compare("streams: {A: {subjects: [a], sealed: true}, B: {sources: [{name: A}], consumers: {c: {}}}}").plan()
     assert waiting(plan) == {"stream/B": "stream/A", "consumer/B/c": "stream/A"}

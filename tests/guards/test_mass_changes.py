@@ -235,17 +235,20 @@ def test_replacements_count(compare: Compare) -> None:
     assert "XX108" in codes(plan), [v.message for c in plan.changes for v in c.verdicts]
 
 
-def test_what_goes_along_with_what_is_refused_is_refused_as_well(compare: Compare) -> None:
+@pytest.mark.parametrize(("declared", "why"), [("", "XX109"), ("streams: {A: {}}\n", "XX103")])
+def test_what_goes_along_with_what_is_refused_waits(compare: Compare, declared: str, why: str) -> None:
     """Under --partial it would otherwise be deleted alone, or forgotten."""
-    gone = "removed: [{address: stream/S, reason: r}, {address: consumer/S/c, reason: r}]"
-    plan = compare(gone, "streams: {S: {consumers: {c: {}}}}").plan()
-    assert (plan.summary["refused"], plan.steps, plan.records) == (2, (), {})
-
-
-def test_a_consumer_whose_stream_may_not_go_is_deleted_alone(compare: Compare) -> None:
-    gone = "streams: {A: {}}\nremoved: [{address: stream/S, reason: r}, {address: consumer/S/c, reason: r}]"
-    plan = compare(gone, "streams: {A: {}, S: {protect: true, consumers: {c: {}}}}").plan()
-    assert [step.id for step in plan.steps] == ["delete consumer/S/c"]
+    gone = f"{declared}removed: [{{address: stream/S, reason: r}}, {{address: consumer/S/c, reason: r}}]"
+    live = (
+        "streams: {A: {}, S: {protect: true, consumers: {c: {}}}}" if declared else "streams: {S: {consumers: {c: {}}}}"
+    )
+    plan = compare(gone, live).plan()
+    refused = {
+        change.address: [verdict.code for verdict in change.verdicts if verdict.blocks] for change in plan.changes
+    }
+    assert refused == {"stream/S": [why], "consumer/S/c": []}
+    assert {change.address: change.blocked_by for change in plan.changes}["consumer/S/c"] == "stream/S"
+    assert (plan.steps, plan.records) == ((), {})
 
 
 def test_a_plan_with_such_a_refusal_comes_back_from_json(compare: Compare) -> None:

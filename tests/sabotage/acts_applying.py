@@ -666,6 +666,16 @@ SAVED = (
 )
 SEVERAL = (
     Act(
+        name="consumers are deleted although the deletion of their stream is refused",
+        file="reconciler/engine/order.py",
+        before="if parent in changes and changes[parent].action is Action.DELETE:",
+        after="if parent in changes and changes[parent].action is Action.CREATE:",
+        seen_by=(
+            "tests/core/test_order.py::test_what_is_judged_as_deleted_with_its_parent_is_not_deleted_without_it",
+            "tests/cli/test_with_server.py",
+        ),
+    ),
+    Act(
         name="a topology is applied although the one before it is refused",
         file="reconciler/cli/account/apply.py",
         before="        ends_unit=(lambda _: False) if partial else is_refused,",
