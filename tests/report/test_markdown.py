@@ -17,8 +17,11 @@ from reconciler.report.document.document import Document
 from reconciler.report.formats import FORMATS
 from reconciler.report.markdown.gfm import code, prose
 from reconciler.report.markdown.markdown import LIMIT
+from reconciler.report.markdown.parts import way_out_blocks
 from tests.report.hostile import HUGE, TRICKS, hostile, many
 from tests.report.plans import create, everything, limit_lowered, plan, planned, policy_switch, update
+from tests.rules.examples import example
+from tests.rules.test_rules import verdicts
 
 OURS = re.compile(
     r"<!-- reconciler:plan:[\w%.~-]* -->|<details( open)?><summary>|</summary>|</details>|<code>|</code>", re.ASCII
@@ -160,6 +163,40 @@ def test_refusals_come_before_quantities_and_those_before_folded_changes() -> No
     headings = re.findall("^#### (.*)", text, re.MULTILINE)
     assert headings == ["What stops the plan", "Effects on messages and clients", "Changes"]
     assert text.index("CO121") < text.index("ST301") < text.index("6 of 12 partitions") < text.index("<details>")
+
+
+@pytest.mark.parametrize("code_", ["XX110", "EG101"])
+def test_steps_are_a_numbered_list_and_none_is_cut(code_: str) -> None:
+    fixes = {verdict.fix or "" for verdict in verdicts(code_)}
+    assert any("\n" in fix for fix in fixes)
+    for fix in fixes:
+        text = "\n".join(way_out_blocks(fix))
+        items = [token for token in pieces(text) if token.type == "list_item_open"]
+        assert len(items) == len(re.findall(r"^ *\d+\. ", fix, re.MULTILINE))
+        assert not re.search(r"\\n|characters\)", text)
+
+
+def test_a_plan_shows_all_steps_in_markdown_and_html() -> None:
+    refused = example("XX110")
+    steps = re.findall(r"^ *\d+\. (\w+)", refused.verdict.fix or "", re.MULTILINE)
+    document = Document(topology="orders", plan=refused.plan)
+    assert re.findall(r"^\d+\. `*(\w+)", said(document), re.MULTILINE) == steps
+    page = FORMATS["html"](document)
+    assert re.findall(r"<li>(\w+)", page.partition("<ol>")[2].partition("</ol>")[0]) == steps
+
+
+def test_text_to_copy_stands_between_words() -> None:
+    text = "\n".join(way_out_blocks("consent with a reason in the entry,\n  {from: a, to: b}\nor keep `a`"))
+    assert text.split("\n") == [
+        "", "Instead: consent with a reason in the entry,", "", "```yaml", "{from: a, to: b}", "```", "", "or keep `a`",
+    ]  # fmt: skip
+
+
+def test_what_stands_under_effects_or_worth_knowing_stands_there_alone() -> None:
+    text = said(Document(topology="orders", plan=everything()))
+    items = [line for line in text.split("\n") if line.startswith("- ")]
+    sentences = [line.partition(": ")[2] for line in items]
+    assert [sentence for sentence in filter(None, sentences) if text.count(sentence) > 1] == []
 
 
 @pytest.mark.parametrize("fix", ["Write `max_age: 7d`", "Write `max_age: 7d`."])

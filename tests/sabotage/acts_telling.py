@@ -398,6 +398,20 @@ DRIFT = (
         seen_by=("tests/drift/test_restore.py::test_what_someone_else_manages_is_not_for_us_to_put_back",),
     ),
     Act(
+        name="the steps of a way out are one sentence in Markdown",
+        file="reconciler/report/document/judgements.py",
+        before='    if step := _STEP.fullmatch(line):\n        return "steps", step[1]',
+        after='    if step := _STEP.fullmatch(line):\n        return "words", step[1]',
+        seen_by=("tests/report/test_markdown.py",),
+    ),
+    Act(
+        name="an effect stands twice in Markdown",
+        file="reconciler/report/markdown/markdown.py",
+        before="verdict_paragraphs(entry, is_told=True)",
+        after="verdict_paragraphs(entry, is_told=False)",
+        seen_by=("tests/report/test_markdown.py::test_what_stands_under_effects_or_worth_knowing_stands_there_alone",),
+    ),
+    Act(
         name="drift alone tells that somebody made an object anew, and the plan does not",
         file="reconciler/engine/decide.py",
         before="(_reason(change, is_refused), change.made_anew)",

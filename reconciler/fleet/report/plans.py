@@ -17,7 +17,7 @@ from reconciler.model.shape import ALWAYS, UNWRITTEN
 from reconciler.report.codec.shape import data_of
 from reconciler.report.document.blocks import MARKS, first_paths, removal_reason
 from reconciler.report.document.entries import Section, section_of
-from reconciler.report.document.judgements import sentence, verdict_head, worst_first
+from reconciler.report.document.judgements import sentence, verdict_head, way_out_lines, worst_first
 from reconciler.report.html.sections import WORDS
 from reconciler.report.words.values import counted, show_live, show_seconds, show_wanted
 
@@ -164,7 +164,7 @@ def _details(change: PlannedChange, targets: Sequence[str]) -> Iterator[Piece]:
         yield Prose(lines=(sentence(change.reason),))
     for verdict in worst_first(change.verdicts):
         head = f"{verdict_head(verdict)} {sentence(verdict.message, verdict.path)}"
-        yield Prose(lines=(head, f"Instead: {verdict.fix}") if verdict.fix else (head,))
+        yield Prose(lines=(head, *way_out_lines(verdict.fix or "")))
     if consequences := tuple(sentence(item.message) for item in change.consequences):
         yield Prose(lines=consequences)
     if len(targets) > 3:

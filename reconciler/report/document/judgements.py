@@ -8,6 +8,8 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import groupby
+from typing import Literal, NamedTuple
 
 from reconciler.changes import consent
 from reconciler.changes.change import Action, Consequence
@@ -61,12 +63,12 @@ def _effects_in_order(entry: ChangeEntry) -> Sequence[Callable[[PlannedChange], 
         *(
             _nth_verdict(number)
             for number, verdict in enumerate(worst_first(entry.first.verdicts))
-            if _shows_quantities(verdict)
+            if shows_quantities(verdict)
         ),
     ]
 
 
-def _shows_quantities(verdict: Verdict) -> bool:
+def shows_quantities(verdict: Verdict) -> bool:
     """Does the verdict have quantities to show here? A verdict that stops a change shows them where it stops it."""
     return bool(verdict.quantities) and not verdict.blocks
 
@@ -151,6 +153,29 @@ def verdict_head(verdict: Verdict) -> str:
 def way_out_lines(fix: str) -> list[str]:
     """Return the way out in lines, of which one may be copied whole."""
     return f"Instead: {_ALLOW.sub(_BELOW, fix)}".splitlines() if fix else []
+
+
+class Part(NamedTuple):
+    """One part of a way out."""
+
+    form: Literal["words", "steps", "copy"]
+    """Words, the steps of a numbered list without their numbers, or text to copy."""
+    lines: tuple[str, ...]
+
+
+_STEP = re.compile(r" *\d+\. (.*)")
+
+
+def parts_of_way_out(fix: str) -> list[Part]:
+    """Return the way out in parts, each of lines of one form."""
+    lines = (_line_with_form(line) for line in _ALLOW.sub(_BELOW, f" {fix}").splitlines() if line.strip())
+    return [Part(form, tuple(text for _, text in same)) for form, same in groupby(lines, key=lambda line: line[0])]
+
+
+def _line_with_form(line: str) -> tuple[Literal["words", "steps", "copy"], str]:
+    if step := _STEP.fullmatch(line):
+        return "steps", step[1]
+    return "copy" if line.startswith("  ") else "words", line.strip()
 
 
 def way_out(verdict: Verdict, change: PlannedChange, paper: Paper, indent: int, where: str) -> list[str]:

@@ -16,6 +16,7 @@ from reconciler.report.document.judgements import (
     entry_name,
     how_to_consent,
     lacks_consent,
+    parts_of_way_out,
     sentence,
     standing,
     total,
@@ -132,14 +133,23 @@ def _way_out(verdict: Verdict, change: PlannedChange) -> Iterator[Markup]:
     if verdict.consented is not None:
         yield element("p", "Consented: ", prose(verdict.consented))
         return
-    words, allow, rest = (verdict.fix or "").partition("allow: [")
-    if words.strip():
-        yield element("p", element("b", "Instead: "), prose(words.strip()))
-    if allow:
-        yield element("pre", (allow + rest).strip())
-    elif lacks_consent(verdict):
+    yield from _way_out_blocks(verdict.fix or "")
+    if lacks_consent(verdict):
         yield element("p", f"{how_to_consent(verdict, change)}:")
         yield element("pre", consent_entry(verdict, change))
+
+
+def _way_out_blocks(fix: str) -> Iterator[Markup]:
+    """Render words, steps and text to copy as blocks of their own."""
+    instead = element("b", "Instead: ")
+    for part in parts_of_way_out(fix):
+        if part.form == "copy":
+            yield element("pre", Markup("\n".join(map(escaped, part.lines))))
+        elif part.form == "steps":
+            yield element("ol", *(element("li", prose(step)) for step in part.lines))
+        else:
+            yield element("p", instead, prose(" ".join(part.lines)))
+            instead = Markup()
 
 
 def _consequence_blocks(consequence: Consequence, same: Sequence[tuple[str, Consequence]]) -> Iterator[Markup]:
@@ -188,14 +198,13 @@ def finding(reported: ReportedFinding, anchor: str) -> Markup:
     """Render a finding as an item of a list, with its place and its way out; `anchor` is the id that links lead to."""
     place = element("span", str(reported.place), class_="place") if reported.place else None
     address = together(" ", element("code", reported.address)) if reported.address else None
-    fix = element("p", element("b", "Instead: "), prose(reported.fix)) if reported.fix else None
     title = element("b", page_link(reported.code), f" {reported.name}")
     head = element("p", title, " ", element("span", reported.standing, class_="word"), address, place)
     return element(
         "li",
         head,
         element("p", prose(sentence(reported.message))),
-        fix,
+        *_way_out_blocks(reported.fix),
         class_=f"verdict {_style_of_finding(reported)}",
         id=anchor,
     )

@@ -26,6 +26,7 @@ from reconciler.report.markdown.parts import (
     entry_names,
     verdict_paragraphs,
     warning_items,
+    way_out_blocks,
 )
 from reconciler.report.markdown.probe import client_pieces
 from reconciler.report.words.values import counted
@@ -166,11 +167,11 @@ def _finding_block(finding: ReportedFinding) -> WholeBlock:
     """Render a finding as an item of a list: where, what, and what to do."""
     place = f"{code(str(finding.place))} " if finding.place else ""
     address = f" {code(finding.address)}" if finding.address else ""
+    item = f"- {place}**{finding.standing} {page_link(finding.code)}**{address}: {prose(sentence(finding.message))}"
+    if "\n" in finding.fix:
+        return WholeBlock("\n".join([item, *(f"  {line}".rstrip() for line in way_out_blocks(finding.fix))]))
     stop = "" if finding.fix[-1:] in (".", "!", "?", "…") else "."
-    fix = f" Instead: {prose(finding.fix)}{stop}" if finding.fix else ""
-    return WholeBlock(
-        f"- {place}**{finding.standing} {page_link(finding.code)}**{address}: {prose(sentence(finding.message))}{fix}"
-    )
+    return WholeBlock(f"{item} Instead: {prose(finding.fix)}{stop}" if finding.fix else item)
 
 
 def _stopped_block(entry: ChangeEntry, document: Document) -> WholeBlock:
@@ -217,7 +218,7 @@ def _change_line(entry: ChangeEntry, document: Document) -> str:
 def _folded_change(entry: ChangeEntry, document: Document) -> str:
     field_names = markup(first_paths(entry.first.fields))
     title = f"{markup(mark(entry))} <code>{markup(entry_name(entry))}</code> {field_names}".rstrip()
-    lines = [*details(entry), *verdict_paragraphs(entry), *_aside_lines(entry.first)]
+    lines = [*details(entry), *verdict_paragraphs(entry, is_told=True), *_aside_lines(entry.first)]
     place = document.place(entry.first.span)
     lines += ["", f"namely {entry_names(entry)}"] if len(entry.changes) > 1 else ["", code(str(place))] if place else []
     return "\n".join(

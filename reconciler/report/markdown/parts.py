@@ -14,7 +14,9 @@ from reconciler.report.document.judgements import (
     how_to_consent,
     is_declared,
     lacks_consent,
+    parts_of_way_out,
     sentence,
+    shows_quantities,
     total,
     verdict_head,
     worst_first,
@@ -51,11 +53,13 @@ def _diff_lines(fields: Sequence[FieldChange]) -> list[str]:
     return lines
 
 
-def verdict_paragraphs(entry: ChangeEntry) -> Iterator[str]:
-    """Render each verdict once; where many changes differ in words, the first few and the sum."""
+def verdict_paragraphs(entry: ChangeEntry, *, is_told: bool = False) -> Iterator[str]:
+    """Render each verdict once; where many changes differ in words, the first few and the sum. `is_told`: effects and warnings
+    stand elsewhere in full."""
     for number, verdict in enumerate(worst_first(entry.first.verdicts)):
         same = [worst_first(change.verdicts)[number] for change in entry.changes]
-        yield from ("", f"**{_verdict_heading(verdict)}** {_messages_of(same)}".rstrip())
+        message = "" if is_told and (shows_quantities(verdict) or _is_worth_knowing(verdict)) else _messages_of(same)
+        yield from ("", f"**{_verdict_heading(verdict)}** {message}".rstrip())
         yield from _way_out(verdict, entry)
 
 
@@ -74,14 +78,24 @@ def _messages_of(same: Sequence[Verdict]) -> str:
 def _way_out(verdict: Verdict, entry: ChangeEntry) -> Iterator[str]:
     if verdict.consented is not None:
         return
-    words, allow, rest = (verdict.fix or "").partition("allow: [")
-    if words.strip():
-        yield from ("", f"Instead: {prose(words.strip())}")
-    if allow:
-        yield from ("", *fenced([(allow + rest).strip()], "yaml"))
-    elif lacks_consent(verdict):
+    yield from way_out_blocks(verdict.fix or "")
+    if lacks_consent(verdict):
         yield from ("", f"{how_to_consent(verdict, entry.first)}:", "")
         yield from fenced([consent_entry(verdict, entry.first)], "yaml" if is_declared(entry.first) else "sh")
+
+
+def way_out_blocks(fix: str) -> Iterator[str]:
+    """Render words, steps and text to copy as blocks of their own."""
+    instead = "Instead: "
+    for part in parts_of_way_out(fix):
+        yield ""
+        if part.form == "copy":
+            yield from fenced([*part.lines], "yaml")
+        elif part.form == "steps":
+            yield from (f"{number}. {prose(step)}" for number, step in enumerate(part.lines, 1))
+        else:
+            yield instead + prose(" ".join(part.lines))
+            instead = ""
 
 
 def effect_items(entry: ChangeEntry) -> Iterator[str]:
@@ -93,10 +107,14 @@ def effect_items(entry: ChangeEntry) -> Iterator[str]:
 def warning_items(entry: ChangeEntry) -> Iterator[str]:
     """Render verdicts that neither stop the change nor count anything, an item for each."""
     for verdict in worst_first(entry.first.verdicts):
-        if verdict.outcome is Outcome.WARNS and not verdict.quantities:
+        if _is_worth_knowing(verdict):
             name = code(entry.first.address) if len(entry.changes) == 1 else prose(count_and_kind(entry))
             message = prose(sentence(verdict.message, verdict.path))
             yield f"- **{page_link(verdict.code)} {prose(verdict.name)}** {name}: {message}"
+
+
+def _is_worth_knowing(verdict: Verdict) -> bool:
+    return verdict.outcome is Outcome.WARNS and not verdict.quantities
 
 
 def entry_names(entry: ChangeEntry) -> str:
