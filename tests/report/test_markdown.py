@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
@@ -18,6 +19,7 @@ from reconciler.report.formats import FORMATS
 from reconciler.report.markdown.gfm import code, prose
 from reconciler.report.markdown.markdown import LIMIT
 from reconciler.report.markdown.parts import way_out_blocks
+from tests.golden.test_formats import showcase
 from tests.report.hostile import HUGE, TRICKS, hostile, many
 from tests.report.plans import create, everything, limit_lowered, plan, planned, policy_switch, update
 from tests.rules.examples import example
@@ -192,11 +194,14 @@ def test_text_to_copy_stands_between_words() -> None:
     ]  # fmt: skip
 
 
-def test_what_stands_under_effects_or_worth_knowing_stands_there_alone() -> None:
-    text = said(Document(topology="orders", plan=everything()))
-    items = [line for line in text.split("\n") if line.startswith("- ")]
-    sentences = [line.partition(": ")[2] for line in items]
-    assert [sentence for sentence in filter(None, sentences) if text.count(sentence) > 1] == []
+def test_what_stands_under_effects_or_worth_knowing_stands_there_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    told, _, changes = said(showcase(tmp_path)).partition("#### Changes")
+    items = [line for line in told.split("\n") if line.startswith("- `") or line.startswith("- **")]
+    assert len(items) > 5
+    assert [item for item in items if item.partition(": ")[2] in changes] == []
 
 
 @pytest.mark.parametrize("fix", ["Write `max_age: 7d`", "Write `max_age: 7d`."])

@@ -500,4 +500,21 @@ GROUPS = (
     ),
 )
 
-ACTS = (*FIELDS, *FILES, *GROUPS)
+WITHOUT_EFFECT = (
+    Act(
+        name="a time to acknowledge that backoff replaces is not named",
+        file="reconciler/kinds/consumer_checks/pull_push.py",
+        before="    if wait and first and wait != first:",
+        after="    if wait and first and wait == first:",
+        seen_by=("tests/rules/test_rules.py::test_the_rule_says_what_its_cases_expect[CO562]",),
+    ),
+    Act(
+        name="values that sealing replaces are not named",
+        file="reconciler/kinds/stream/contradictions.py",
+        before="        if name in stated and (stated[name] or 0) != value:",
+        after="        if name not in stated and (stated[name] or 0) != value:",
+        seen_by=("tests/rules/test_rules.py::test_the_rule_says_what_its_cases_expect[ST545]",),
+    ),
+)
+
+ACTS = (*WITHOUT_EFFECT, *FIELDS, *FILES, *GROUPS)

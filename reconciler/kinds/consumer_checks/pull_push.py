@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from reconciler.changes.amount import exactly
 from reconciler.changes.change import Action, Change
+from reconciler.changes.kind import declared_config
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
@@ -16,6 +17,7 @@ from reconciler.kinds.fields.words import amount
 from reconciler.kinds.losses.unprocessed import undelivered
 from reconciler.kinds.subjects.subjects import is_literal, is_valid, matches
 from reconciler.model.resource import Config
+from reconciler.model.units import show_duration
 
 PUSH_ONLY = "give the consumer a deliver_subject, or leave {} out"
 PULL_ONLY = "leave {} out, or leave deliver_subject out"
@@ -85,14 +87,29 @@ IDLE = (
 
 @rule("CO562", "option-without-effect", reaction=Reaction.INERT)
 def option_without_effect(change: Change, view: View) -> Iterator[Finding]:
-    """An option that the server stores and never uses: limits of pull requests on a push consumer, or a queue group on
-    a pull consumer.
+    """An option that the server never uses: limits of pull requests on a push consumer, a queue group on a pull consumer, or
+    `ack_wait` beside `backoff`, whose first entry the server takes instead.
 
     Readers of the configuration believe that it has an effect.
 
     Instead: leave it out.
     """
-    return (one for one in objections(IDLE, change, view) if is_new(change, one.path))
+    yield from (finding for finding in objections(IDLE, change, view) if is_new(change, finding.path))
+    if is_new(change, "backoff", "ack_wait"):
+        yield from _ack_wait_beside_backoff(change)
+
+
+def _ack_wait_beside_backoff(change: Change) -> Iterator[Finding]:
+    stated = declared_config(change.desired.terms) if change.desired and change.becomes("backoff") else {}
+    wait, first = stated.get("ack_wait"), (stated.get("backoff") or (None,))[0]
+    if wait and first and wait != first:
+        yield Finding(
+            outcome=Outcome.WARNS,
+            path="ack_wait",
+            message=f"ack_wait {show_duration(wait)} has no effect: the server takes the first entry of backoff, {show_duration(first)}",
+            fix="leave it out, or write it as the first entry of backoff",
+            reaction=Reaction.INERT,
+        )
 
 
 @rule("CO563", "undeliverable-subject", needs=("neighbours",), err_code=(10079, 10081, 10112))

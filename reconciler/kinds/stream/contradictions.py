@@ -10,8 +10,10 @@ from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.fields.known import V2_12
+from reconciler.kinds.fields.words import in_words
 from reconciler.kinds.stream_config.config_checks import Sent, config_check, is_since, objection
 from reconciler.kinds.stream_config.stream_config import FIELDS
+from reconciler.kinds.stream_config.stream_settle import SEALED
 from reconciler.kinds.stream_config.upgrades import FORCING
 from reconciler.kinds.subjects.subjects import collide, is_valid, reserved, storable
 from reconciler.model.dataclass import dataclass
@@ -112,10 +114,10 @@ def contradictory_fields(sent: Sent) -> Iterator[Finding]:
     """Two fields exclude each other: roll-ups and `deny_purge`; counters and anything that loses count; schedules and
     sources or `discard: new`. Asynchronous persistence excludes memory, replicas and atomic batches; sealing excludes
     counters and schedules. `discard_new_per_subject` lacks what it needs, or a new stream that is no mirror has
-    `mirror_direct`.
+    `mirror_direct`. Or a stream is sealed with values that sealing replaces, such as a `max_age`.
 
-    Servers refuse the whole configuration. An older patch release may accept it, and the stream is then lost at the
-    upgrade.
+    Servers set what sealing replaces without a word, and refuse the rest as a whole. An older patch release may accept
+    it, and the stream is then lost at the upgrade.
 
     Instead: choose one of the two.
     """
@@ -124,6 +126,7 @@ def contradictory_fields(sent: Sent) -> Iterator[Finding]:
             yield _finding_about_clash(sent, clash)
     yield from _check_mirror_direct(sent)
     yield from _check_sealing(sent)
+    yield from _overridden_by_sealing(sent)
 
 
 def _finding_about_clash(sent: Sent, clash: Clash) -> Finding:
@@ -180,6 +183,23 @@ def _check_sealing(sent: Sent) -> Iterator[Finding]:
             fix="make every other change first",
             reaction=Reaction.ONE_WAY,
         )
+
+
+def _overridden_by_sealing(sent: Sent) -> Iterator[Finding]:
+    if "sealed" not in sent.config or not sent.touches("sealed"):
+        return
+    stated = sent.stated()
+    for name, value in SEALED.items():
+        if name in stated and (stated[name] or 0) != value:
+            shown = in_words(value, FIELDS[name].unit)
+            yield Finding(
+                outcome=Outcome.WARNS,
+                path=name,
+                message=f"{name} {in_words(stated[name], FIELDS[name].unit)} has no effect: a server that seals the stream sets {name} "
+                f"to {shown}",
+                fix="leave it out",
+                reaction=Reaction.INERT,
+            )
 
 
 @config_check(548, "reserved-subject", err_code=10052)

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import field
+from functools import partial
 from typing import Any
 
 from reconciler.changes.change import Action, Change
+from reconciler.changes.kind import declared_config
 from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
@@ -30,6 +32,8 @@ class Sent:
     is_new: bool
     own: OwnName = lambda name: name
     """The file's name for a field."""
+    stated: Callable[[], Config] = dict
+    """The fields that the file states, as it states them: the server sets some of them to other values."""
 
     def get(self, name: str) -> Json:
         """The value that is sent for a field, by the server's name; None if it is left out."""
@@ -79,7 +83,8 @@ def _rule_of_check(family: str, check: ConfigCheck, lower: Lower, own: OwnName) 
             return None
         config, live = lower(change)
         is_new = change.action is Action.CREATE
-        return check.check(Sent(config=config, live=live, target=view.target, is_new=is_new, own=own))
+        stated = partial(declared_config, change.desired.terms)
+        return check.check(Sent(config=config, live=live, target=view.target, is_new=is_new, own=own, stated=stated))
 
     judge.__doc__ = check.check.__doc__
     return rule(f"{family}{check.number}", check.name, err_code=check.err_codes)(judge)

@@ -92,7 +92,7 @@ def settle(
 
 def _value_sources(config: Config) -> dict[str, str]:
     """The sources, in words, of values that the server sets by itself, or instead of what the file says."""
-    sealed = dict.fromkeys(("discard", "deny_delete", "deny_purge", "max_age", "allow_rollup_hdrs"), "from sealed")
+    sealed = dict.fromkeys(SEALED, "from sealed")
     forced = "from subject_delete_marker_ttl" if "subject_delete_marker_ttl" in config else "from allow_msg_schedules"
     follows = {
         **dict.fromkeys(("allow_msg_ttl", "allow_rollup_hdrs", "deny_purge"), forced),
@@ -159,12 +159,16 @@ def _age_bound_on_window(config: Config) -> int:
     return DUPLICATE_WINDOW if "sealed" in config else config.get("max_age", DUPLICATE_WINDOW)
 
 
+SEALED: Config = {"discard": "new", "deny_delete": True, "deny_purge": True, "max_age": 0, "allow_rollup_hdrs": False}
+"""Fields that sealing sets, whatever the request says."""
+
+
 def _apply_sealing(config: dict[str, Json]) -> None:
     """Sealing comes after all other checks and overrides them."""
     if "sealed" in config:
-        config.update(discard="new", deny_delete=True, deny_purge=True)
-        config.pop("max_age", None)
-        config.pop("allow_rollup_hdrs", None)
+        config |= SEALED
+        for name in [name for name, value in SEALED.items() if not value]:
+            del config[name]
 
 
 def window_then(config: Config, fields: Config, target: Target) -> dict[str, Json]:
