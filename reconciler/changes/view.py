@@ -89,6 +89,10 @@ class View:
     """Who owns what, in any topology."""
     given_up: Mapping[Address, str] = field(default_factory=dict)
     """What topologies earlier in the same run give up, with the name of each: it has no owner then."""
+    taken: Mapping[Address, str] = field(default_factory=dict)
+    """What they own once they are applied, with the name of each."""
+    stopped: tuple[str, ...] = ()
+    """Topologies earlier in the same run whose plans nobody can carry out yet."""
     streams_left: Mapping[str, Config | None] = field(default_factory=dict)
     """What they write of the configuration of streams; None: they delete it."""
     owners_named: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

@@ -81,6 +81,8 @@ def compare(
         refusals=tuple(one for one in bulk.refusals_of_entries(matches, options.day) if one[0] in changes),
         allow=topology.allow,
         given_up=dict(options.given_up),
+        taken=dict(options.taken),
+        stopped=options.stopped,
         streams_left=dict(options.streams_left),
         owners_named=options.owners_named,
         diagnostics=(*memory.problems, *misnamed(topology, names, registry, options.day, unmatched)),

@@ -34,6 +34,10 @@ class RunOptions:
     """Owners whose resources become this topology's."""
     given_up: tuple[tuple[Address, str], ...] = ()
     """What topologies earlier in the same run give up, with the name of each."""
+    taken: tuple[tuple[Address, str], ...] = ()
+    """What they own once they are applied, with the name of each."""
+    stopped: tuple[str, ...] = ()
+    """Topologies earlier in the same run whose plans nobody can carry out yet."""
     streams_left: tuple[tuple[str, Config | None], ...] = ()
     """What they write of the configuration of streams; None: they delete it."""
     owners_named: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

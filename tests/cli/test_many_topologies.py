@@ -230,6 +230,37 @@ def test_who_takes_a_stream_over_in_the_same_run_is_not_said_to_be_refused(
     assert (left.code, "the records: reconciler apply" in left.out) == (0, command[0] == "plan"), left
 
 
+USER = "reconciler: 1\ntopology: user\nstreams: {LOGS: {external: {from: topology/logs}, consumers: {c: {ack_policy: explicit}}}}\n"
+
+
+@pytest.mark.parametrize("is_there", [True, False], ids=["live", "missing"])
+def test_who_uses_a_stream_that_its_owner_takes_in_the_same_run_hears_of_it(
+    shell: Shell, account: Account, is_there: bool
+) -> None:
+    files = shell.write(LOGS, "logs.yaml"), shell.write(USER, "user.yaml")
+    if is_there:
+        assert shell("apply", shell.write(LOGS, "logs.yaml"), "--yes", *target(account)).code == 0
+        forgotten = "reconciler: 1\ntopology: logs\nstreams: {OTHER: {}}\nforget: [stream/LOGS]\n"
+        assert shell("apply", shell.write(forgotten, "before.yaml"), "--yes", *target(account)).code == 0
+    together = shell("plan", *files, *target(account))
+    in_order = "apply the topologies in this order: `logs` creates the stream earlier in this run"
+    assert (together.code, in_order in " ".join(together.out.split())) == ((0, False) if is_there else (4, True)), (
+        together
+    )
+    assert shell("plan", files[1], *target(account)).code == 4
+    assert shell("apply", *files, "--yes", *target(account)).code == 0
+
+
+def test_who_waits_for_a_topology_that_lacks_a_consent_hears_that(shell: Shell, account: Account) -> None:
+    logs = LOGS.replace("subjects: [logs]", "subjects: [logs, more]\n    num_replicas: 1")
+    assert shell("apply", shell.write(logs, "logs.yaml"), "--yes", *target(account)).code == 0
+    held = LOGS + "    storage: memory\n"
+    taker = "reconciler: 1\ntopology: taker\nstreams: {TAKER: {subjects: [more]}}\n"
+    ran = shell("plan", shell.write(held, "logs.yaml"), shell.write(taker, "taker.yaml"), *target(account))
+    assert "first resolve what stops its plan" in " ".join(ran.out.split())
+    assert "name its files first" not in " ".join(ran.out.split())
+
+
 def test_a_consumer_that_is_given_up_is_taken_before_it_gets_another_name(shell: Shell, account: Account) -> None:
     whole = shell.write(f"{LOGS}    consumers: {{old: {{ack_policy: explicit}}}}\n", "logs.yaml")
     assert shell("apply", whole, "--yes", *target(account)).code == 0

@@ -10,6 +10,20 @@ FILES = ("tests/cli/test_used_streams.py",)
 
 ACTS = (
     Act(
+        name="what an earlier topology of the run takes has no owner in the plan of the next",
+        file="reconciler/cli/account/planning.py",
+        before="            taken=(*self.taken, *taken),\n",
+        after="            taken=self.taken,\n",
+        seen_by=("tests/cli/test_many_topologies.py",),
+    ),
+    Act(
+        name="a topology whose plan is stopped counts as one that comes later",
+        file="reconciler/cli/account/planning.py",
+        before="            return replace(self, stopped=(*self.stopped, plan.topology))",
+        after="            return self",
+        seen_by=("tests/cli/test_many_topologies.py",),
+    ),
+    Act(
         name="the owner that a file names is not asked of the ledger",
         file="reconciler/kinds/across/used_streams.py",
         before="return None if record[1].topology == owner else",

@@ -51,6 +51,10 @@ class Selection:
     """Values of names that stand in the files."""
     given_up: tuple[tuple[Address, str], ...] = ()
     """Objects that the topologies planned before give up."""
+    taken: tuple[tuple[Address, str], ...] = ()
+    """Objects that they own once they are applied."""
+    stopped: tuple[str, ...] = ()
+    """Those whose plans nobody can carry out yet."""
     streams_left: tuple[tuple[str, Config | None], ...] = ()
     """What they write of the configuration of streams; None: they delete it."""
     owners_named: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -77,19 +81,25 @@ class Selection:
         allow = common.parse_consents([*self.allow])
         return RunOptions(
             only=self.only, exclude=self.exclude, allow=allow, take_over=self.take_over, given_up=self.given_up,
-            streams_left=self.streams_left, owners_named=self.owners_named, origin=came_from,
+            taken=self.taken, stopped=self.stopped, streams_left=self.streams_left, owners_named=self.owners_named, origin=came_from,
         )  # fmt: skip
 
     def after(self, plan: Plan) -> Selection:
         """Return the selection for the next topology: what this plan gives up, objects and subjects, is free by then, if
         the plan is carried out."""
         if plan.exit_code != exits.FINE:
-            return self
+            return replace(self, stopped=(*self.stopped, plan.topology))
+        taken = ((address, plan.topology) for address, record in plan.records.items() if record)
         given_up = (
             (Address.parse(change.address), plan.topology) for change in plan.changes if change.action is Action.FORGET
         )
         streams_left = {**dict(self.streams_left), **plan.streams_left}
-        return replace(self, given_up=(*self.given_up, *given_up), streams_left=tuple(streams_left.items()))
+        return replace(
+            self,
+            given_up=(*self.given_up, *given_up),
+            taken=(*self.taken, *taken),
+            streams_left=tuple(streams_left.items()),
+        )
 
     def with_useful_consents(self, plan: Plan) -> Selection:
         """Return the selection without consents to nothing, which no next command should repeat."""

@@ -48,6 +48,8 @@ def subject_overlap(change: Change, view: View) -> Iterator[Finding]:
 def _given_up_first(other: str, view: View) -> str:
     """What another topology of the same run gives up is free for those that come after it."""
     owner = next((name for one in view.backed_by(other) if (name := view.owner_of(one.kind, *one.names))), None)
+    if owner in view.stopped:
+        return f"; where topology {owner} gives it up in the same run, first resolve what stops its plan"
     return f"; where topology {owner} gives it up in the same run, name its files first" if owner else ""
 
 

@@ -116,7 +116,7 @@ def contradictory_fields(sent: Sent) -> Iterator[Finding]:
     counters and schedules. `discard_new_per_subject` lacks what it needs, or a new stream that is no mirror has
     `mirror_direct`. Or a stream is sealed with values that sealing replaces, such as a `max_age`.
 
-    Servers set what sealing replaces without a word, and refuse the rest as a whole. An older patch release may accept
+    Servers silently set what sealing replaces, and refuse the rest as a whole. An older patch release may accept
     it, and the stream is then lost at the upgrade.
 
     Instead: choose one of the two.
