@@ -106,6 +106,19 @@ def test_the_rest_of_what_no_server_takes_back_can_be_put_back(shell: Shell, acc
     assert done(talk(account, lambda js: js.read("STREAM.INFO.S")))["config"]["max_msgs"] == 9
 
 
+def test_no_file_is_advised_that_its_kind_cannot_say(shell: Shell, account: Account) -> None:
+    where = ["--server", account.url, "--user", account.user, "--password", account.password]
+    file = shell.write("reconciler: 1\ntopology: t\nobject_stores: {FILES: {}}\n")
+    assert shell("apply", file, "--yes", *where).code == 0
+    talk(account, updating("OBJ_FILES", allow_msg_ttl=True, description="x"))
+    told = " ".join(shell("drift", file, *where).out.split())
+    assert "Nothing puts back allow_msg_ttl of object_store/FILES (OB204)." in told
+    assert "Write what is live there" not in told
+    assert "No file can say allow_msg_ttl there; to see what to do: reconciler plan" in told
+    advice = " ".join(shell("plan", file, *where).out.split())
+    assert "declare it under `streams` with its live settings, as `export` writes it" in advice
+
+
 def test_who_did_it_stands_beside_what_was_done(tmp_path: Path) -> None:
     text = drift_text(by(look(tmp_path, outside={"max_age": DAY}), Attribution(actor=ALICE)), Paper(width=120))
     assert "max_age  7d → 1d  changed outside by nats CLI (user ops, 10.0.0.5), 2026-06-01 10:00:00Z\n" in text

@@ -435,6 +435,13 @@ DRIFT = (
         ),
     ),
     Act(
+        name="drift advises to write what the kind cannot say",
+        file="reconciler/journeys/drift/text.py",
+        before="        if any(field.is_sayable for field in stuck):",
+        after="        if stuck:",
+        seen_by=("tests/drift/test_report.py::test_no_file_is_advised_that_its_kind_cannot_say",),
+    ),
+    Act(
         name="a restoration that puts nothing back says that everything is put back",
         file="reconciler/journeys/drift/text.py",
         before="    if not any(change.action.writes for change in restored.changes):",
