@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from nats.aio.msg import Msg
 
 from reconciler.journeys.plan.plan import plan
 from reconciler.journeys.unpin import unpin
@@ -98,6 +100,62 @@ def test_after_a_switch_exactly_those_pulls_fail_that_only_the_old_policy_accept
     assert set(SENT) == set(ACCEPTED_BY)
     if before in known:
         talk(account, work)
+
+
+SWITCHED = """streams:
+  S:
+    subjects: [s]
+    consumers:
+      c: {ack_policy: explicit, ack_wait: 1s, priority_groups: [a], POLICY}
+"""
+OTHERS = {"overflow": "pinned_client", "pinned_client": "overflow"}
+WRITTEN = {
+    "overflow": "priority_policy: overflow",
+    "pinned_client": "priority_policy: pinned_client, priority_timeout: 1s",
+}
+
+
+@shows("CO121")
+@on_every_version
+@pytest.mark.parametrize("before", OTHERS)
+def test_the_plan_says_whether_a_pull_that_was_refused_is_served(account: Account, before: str, tmp_path: Path) -> str:
+    after = OTHERS[before]
+
+    async def work(js: JetStream) -> tuple[str, list[Msg], int]:
+        await carried_out(js, tmp_path, SWITCHED.replace("POLICY", WRITTEN[before]))
+        switched = SWITCHED.replace("POLICY", WRITTEN[after])
+        made = (await plan(read(tmp_path, switched), js, RunOptions())).plan
+        message = next(
+            verdict.message for change in made.changes for verdict in change.verdicts if verdict.code == "CO121"
+        )
+        await carried_out(js, tmp_path, switched, "CO121")
+        answers = await _refused_and_perhaps_served(js, SENT[before][0])
+        served = await pull(js.pipeline.nc, "S", "c", group="a")
+        assert served is not None and status(served) == "200"
+        return message, answers, served.metadata.num_delivered
+
+    message, (refusal, *served), times = talk(account, work)
+    assert status(refusal) == "400"
+    assert len(served) == ("also delivers the next message" in message) == times - 1
+    pins = [answer for answer in served if "Nats-Pin-Id" in (answer.headers or {})]
+    assert len(pins) == ("which blocks the others for up to 1s" in message)
+    then = f"then {'a pin with ' if pins else ''}the next message, " if served else "and "
+    return (
+        f"From {before} to {after}: a pull as clients of {before} send it gets 400, {then}"
+        f"{'which a pull of another client gets a second time' if served else 'nothing else'}."
+    )
+
+
+async def _refused_and_perhaps_served(js: JetStream, asked: dict[str, Any]) -> list[Msg]:
+    """Everything that a pull gets: the refusal, and the one message there is if the server keeps the pull nevertheless."""
+    nc = js.pipeline.nc
+    answers = await nc.subscribe(inbox := nc.new_inbox())
+    body = json.dumps({"batch": 1, "expires": 20_000_000_000, **asked}).encode()
+    await nc.publish("$JS.API.CONSUMER.MSG.NEXT.S.c", body, reply=inbox)
+    refusal = await answers.next_msg(timeout=20)
+    is_kept = done(await js.read("CONSUMER.INFO.S.c"))["num_waiting"]
+    await publish(js, "s")
+    return [refusal, await answers.next_msg(timeout=20)] if is_kept else [refusal]
 
 
 def _without_nothing(fields: dict[str, Any]) -> dict[str, Any]:

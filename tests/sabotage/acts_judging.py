@@ -205,6 +205,23 @@ RULES = (
         seen_by=("tests/agreement/test_harms_of_consumers.py", "tests/rules/test_rules.py"),
     ),
     Act(
+        name="a plan hides that an old server serves the pulls that it refuses after a switch of policy",
+        file="reconciler/kinds/consumer/clients.py",
+        before="return is_since(version, Version(2, 12, 12), Version(2, 14, 3))",
+        after="return is_since(version, Version(2, 11))",
+        seen_by=(
+            says("CO121"),
+            "tests/agreement/test_harms_of_consumers.py::test_the_plan_says_whether_a_pull_that_was_refused_is_served",
+        ),
+    ),
+    Act(
+        name="a plan hides that a pull which was refused pins its client",
+        file="reconciler/kinds/consumer/clients.py",
+        before='up to {timeout}" if after == ONE_AT_A_TIME else ""',
+        after='up to {timeout}" if after == "none" else ""',
+        seen_by=(says("CO121"),),
+    ),
+    Act(
         name="a switch of policy hides that pulls for a removed group fail",
         file="reconciler/kinds/consumer/clients.py",
         before='    removed = removed_groups(change) if after != "none" else []\n',

@@ -10,8 +10,10 @@ from reconciler.changes.change import Change
 from reconciler.kinds.consumer_config.consumer_settle import PINNED_TIMEOUT
 from reconciler.kinds.fields.times import ZERO, between
 from reconciler.kinds.fields.words import age, listed, some, verb
+from reconciler.kinds.stream_config.config_checks import is_since
 from reconciler.model.resource import Json
 from reconciler.model.units import show_duration
+from reconciler.model.wire.version import Version
 
 
 class Pulls(NamedTuple):
@@ -19,12 +21,15 @@ class Pulls(NamedTuple):
 
     words: str
     instead: str
+    may_be_served: bool = True
+    """Do old servers serve them although they have refused them?"""
 
 
 ACCEPTED_BY: Mapping[str, Pulls] = {
     "none": Pulls(
         "pulls that name none of its groups",
         "first let every client name one of the groups in its pulls, which a consumer without a policy ignores",
+        may_be_served=False,
     ),
     "overflow": Pulls(
         "pulls with min_pending or min_ack_pending", "first let clients leave out min_pending and min_ack_pending"
@@ -43,12 +48,31 @@ def policy_of(value: Json) -> str:
     return str(value or "none")
 
 
-def failing_pulls(change: Change) -> str:
-    """Which pulls the server refuses once the priority policy has changed, and which go on."""
-    return "; ".join(
-        _effects_on_pulls(
-            change, policy_of(change.was("priority_policy")), policy_of(change.becomes("priority_policy"))
-        )
+def failing_pulls(change: Change, version: Version) -> str:
+    """Which pulls the server refuses once the priority policy has changed, and which go on, in sentences."""
+    before, after = policy_of(change.was("priority_policy")), policy_of(change.becomes("priority_policy"))
+    is_served = before in ACCEPTED_BY and ACCEPTED_BY[before].may_be_served and not _refuses_for_good(version)
+    served = f" {_fate_of_messages(change, after, ACCEPTED_BY[before])}" if is_served else ""
+    return f"{'; '.join(_effects_on_pulls(change, before, after))}.{served}"
+
+
+# Measured: 2.11.11, 2.12.8 and 2.14.2 answer 400 and keep the pull, with whatever policy the consumer has then; 2.14.3 does not.
+def _refuses_for_good(version: Version) -> bool:
+    """Does this server forget a pull that it has refused for its policy?"""
+    return is_since(version, Version(2, 12, 12), Version(2, 14, 3))
+
+
+def _fate_of_messages(change: Change, after: str, pulls: Pulls) -> str:
+    """What becomes of messages that the server delivers to clients that have given up, and of the others meanwhile."""
+    most = change.becomes("max_deliver") or -1
+    tries = f", until it was delivered {some(most, 'time')} (max_deliver)" if most > 1 else ""
+    is_lost = change.becomes("ack_policy") not in ("explicit", "all") or most == 1
+    fate = "no client gets it again" if is_lost else f"the server redelivers it after ack_wait{tries}"
+    timeout = show_duration(change.becomes("priority_timeout") or PINNED_TIMEOUT)
+    pinned = f", and pins that client, which blocks the others for up to {timeout}" if after == ONE_AT_A_TIME else ""
+    return (
+        f"Before 2.12.12 and 2.14.3 the server also delivers the next message to {pulls.words}{pinned}: a client that "
+        f"stopped at the 400 does not process it, and {fate}."
     )
 
 

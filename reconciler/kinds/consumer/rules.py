@@ -136,6 +136,10 @@ def priority_policy_switch(change: Change, view: View) -> Found:
     after `pinned_client` pulls with the id of a pin. After `prioritized` no pull is refused. Pulls that only name a
     group of the consumer go on. A client that was pinned before blocks all others until the old timeout runs out.
 
+    Servers before 2.12.12 and 2.14.3 answer 400 to pulls with `min_pending`, `min_ack_pending` or the id of a pin, and
+    still deliver the next message to each of them. A client that stopped at the 400 does not process it, and under
+    `pinned_client` it gets the pin, too.
+
     Instead: let clients stop sending such pulls first; or consent, and apply switches the consumer in place and
     releases the pin before and after.
     """
@@ -149,7 +153,7 @@ def priority_policy_switch(change: Change, view: View) -> Found:
         path="priority_policy",
         to=after,
         quantities=waiting_pulls(change),
-        message=f"priority_policy switches from {before} to {after}: {failing_pulls(change)}. "
+        message=f"priority_policy switches from {before} to {after}: {failing_pulls(change, view.target.version)} "
         f"{waiting_clients(change, is_recreated(change, view))}",
         fix=f"{other_way}consent here: {consent_to('CO121', after)}",
     )
