@@ -707,6 +707,54 @@ def test_what_no_consumer_of_an_interest_stream_wants_is_acknowledged_and_not_st
     )
 
 
+QUEUE = """
+streams:
+  Q:
+    subjects: [q.*]
+    retention: workqueue
+    max_msgs: 3
+    discard: DISCARD
+    consumers: {b: {ack_policy: explicit, filter_subject: q.b}CONSUMER}
+"""
+READ = ", a: {ack_policy: explicit, filter_subject: q.a}"
+REMOVAL = "removed: [{address: consumer/Q/a, reason: nobody uses it}]"
+
+
+@shows("XX245")
+@on_every_version
+@pytest.mark.parametrize(
+    ("discard", "fate"),
+    [("old", "each publish deletes the oldest message"), ("new", "the server refuses every publish")],
+)
+def test_what_no_consumer_of_a_work_queue_takes_piles_up(
+    account: Account, tmp_path: Path, discard: str, fate: str
+) -> str:
+    async def work(js: JetStream) -> tuple[str, int, int, int]:
+        files = QUEUE.replace("DISCARD", discard)
+        await carried_out(js, tmp_path, files.replace("CONSUMER", READ))
+        desired = files.replace("CONSUMER", "") + REMOVAL
+        made = await plan(read(tmp_path, desired), js)
+        told = next(verdict.message for one in made.plan.changes for verdict in one.verdicts if verdict.code == "XX245")
+        await carried_out(js, tmp_path, desired, "XX245")
+        await send(js, "q.b")
+        _, stored = await stored_of(js, "Q", "q.a", "q.a")
+        wanted = done(await js.read("CONSUMER.INFO.Q.b"))["num_pending"]
+        acknowledged, _ = await stored_of(js, "Q", "q.a")
+        return told, stored, acknowledged, wanted - done(await js.read("CONSUMER.INFO.Q.b"))["num_pending"]
+
+    told, stored, acknowledged, pushed_out = talk(account, work)
+    assert told == (
+        "publishes on q.a will be stored, and no consumer of Q takes them: they stay until one does; once max_msgs is reached, "
+        + fate
+    )
+    assert (stored, acknowledged, pushed_out) == ((2, 1, 1) if discard == "old" else (2, 0, 0))
+    full = f"deletes {pushed_out} that another consumer wants" if acknowledged else "is refused"
+    return (
+        f"discard: {discard}: when the work queue's only consumer of a subject is gone, {stored} publishes there are stored for nobody; "
+        f"the next one, above max_msgs, {full}."
+    )
+
+
 @on_every_version
 def test_what_an_interest_stream_stores_is_as_foretold(account: Account, tmp_path: Path) -> None:
     """Every subject that the plan names is not stored afterwards, and every other one is."""

@@ -1610,10 +1610,24 @@ QUANTITIES = (
         seen_by=(says("XX245"),),
     ),
     Act(
+        name="nobody hears that a work queue stores for nobody what its only reader took",
+        file="reconciler/kinds/losses/unwanted.py",
+        before='NEED_READERS = ("interest", "workqueue")',
+        after='NEED_READERS = ("interest",)',
+        seen_by=(says("XX245"),),
+    ),
+    Act(
+        name="a plan hides that a full work queue refuses publishes",
+        file="reconciler/kinds/losses/unwanted.py",
+        before='    is_new = queue.get("discard") == "new"\n',
+        after='    is_new = queue.get("discard") == "neu"\n',
+        seen_by=(says("XX245"),),
+    ),
+    Act(
         name="what an interest stream captures anew and does not store gets no note",
         file="reconciler/kinds/losses/unwanted.py",
-        before="return Unwanted(lost, added, words,",
-        after="return Unwanted(lost, [], words,",
+        before="return Unwanted(lost, added, f",
+        after="return Unwanted(lost, [], f",
         seen_by=("tests/kinds/test_unwanted.py",),
     ),
     Act(

@@ -1,4 +1,5 @@
-"""What an interest stream no longer stores, and whose change brings that about: the stream's, a consumer's or a copy's."""
+"""What an interest stream no longer stores, or a work queue stores for nobody, and whose change brings that about: the
+stream's, a consumer's or a copy's."""
 
 from __future__ import annotations
 
@@ -30,16 +31,18 @@ class _Blame(NamedTuple):
 
 @rule(
     "XX245",
-    "publishes-not-stored",
+    "publishes-for-nobody",
     on=(Action.UPDATE, Action.REPLACE, Action.DELETE),
     needs=("live", "neighbours"),
     reaction=Reaction.HARMS,
 )
-def publishes_not_stored(change: Change, view: View) -> Iterator[Finding]:
-    """An interest stream stores some subjects until now, and no consumer wants them once the plan is applied: a filter changes,
-    a consumer or a copy goes, or a transform gives messages another subject.
+def publishes_for_nobody(change: Change, view: View) -> Iterator[Finding]:
+    """Consumers of an interest stream or a work queue want some subjects until now, and none does once the plan is applied: a
+    filter changes, a consumer or a copy goes, or a transform gives messages another subject.
 
-    The server acknowledges such publishes, with a sequence, and stores nothing. Publishers notice nothing. It looks at the
+    An interest stream acknowledges such publishes, with a sequence, and stores nothing. A work queue stores them, and nobody
+    processes them: they stay until a consumer comes, their age ends, or a full queue deletes them or refuses what is
+    published, on other subjects too. Publishers notice nothing before. The server looks at the
     subject after `subject_transform`. All existing consumers count: those of any topology, ephemeral ones, paused ones, and
     push consumers to which nobody listens. A mirror or a source that copies the stream counts as a consumer of what it copies,
     but messages that the server copies into an interest stream need a consumer as well.
@@ -47,17 +50,19 @@ def publishes_not_stored(change: Change, view: View) -> Iterator[Finding]:
     Subjects that the stream takes for the first time, and new streams, only get a note in the plan. If retention becomes interest on a
     stream with messages, ST302 says it. Filters are compared by subjects: the rule does not see that a transform with more
     partitions gives messages to partitions which no consumer reads. Where the stream's own change brings it about, this needs
-    consent. A filter that is narrowed, or a reader that goes, says itself what it no longer wants: that is a warning.
+    consent, unless a work queue keeps the messages. A filter that is narrowed, or a reader that goes, says itself what it no
+    longer wants: that is a warning.
 
     Instead: declare a consumer that wants these messages, in the same plan.
     """
     blames = [_blames(stream, view).get(change.address) for stream in dict.fromkeys(_streams_read(change, view))]
     for blame in filter(None, blames):
         path, is_own = _path(change), view.stream_of(change.address) == blame.stream
+        asks = is_own and not blame.unwanted.stay
         yield Finding(
-            outcome=Outcome.NEEDS_CONSENT if is_own else Outcome.WARNS,
+            outcome=Outcome.NEEDS_CONSENT if asks else Outcome.WARNS,
             path=path,
-            to=change.becomes(path) if path and is_own else None,
+            to=change.becomes(path) if path and asks else None,
             message=blame.unwanted.text(blame.parts, blame.stream),
             affects=streams([blame.stream], view),
             fix=f"declare a consumer of {blame.stream} that wants them",
@@ -82,7 +87,7 @@ def _streams_read(change: Change, view: View) -> Iterator[str]:
 
 
 def _blames(stream: str, view: View) -> Mapping[Address, _Blame]:
-    """What this stream no longer stores, by the change that says so."""
+    """What this stream no longer stores, or stores for nobody, by the change that says so."""
     known = _known(view)
     if stream not in known:
         known[stream] = _find_blames(stream, view)
@@ -145,4 +150,4 @@ def _brings_about(address: Address, stream: str, part: SubjectPart, view: View) 
     return goes and address.kind != "consumer"
 
 
-RULES = (publishes_not_stored,)
+RULES = (publishes_for_nobody,)

@@ -1,4 +1,5 @@
-"""Messages that an interest stream acknowledges and does not store: no consumer of it wants their subject, and nothing copies it.
+"""Messages that an interest stream acknowledges and does not store, and those that a work queue stores for nobody: no consumer
+wants their subject, and nothing copies it.
 
 A server looks at the subject after `subject_transform`, and at the filters of all consumers that exist: durable and ephemeral
 ones, paused ones, push consumers to which nobody listens, and those through which it feeds mirrors and sources.
@@ -13,7 +14,7 @@ from typing import NamedTuple
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.fields.known import V2_14
-from reconciler.kinds.fields.words import listed_few
+from reconciler.kinds.fields.words import listed_few, some
 from reconciler.kinds.losses import dependants
 from reconciler.kinds.losses.unprocessed import consumers_afterwards, unread_consumers
 from reconciler.kinds.stream_config.origins import copies_afterwards, copies_now, fed_stream, given_subjects
@@ -22,32 +23,36 @@ from reconciler.kinds.subjects.subject_part import SubjectPart
 from reconciler.kinds.subjects.subjects import is_covered, meet, meets, widest
 from reconciler.kinds.subjects.transforms import published_as, transformed
 from reconciler.model.resource import Address, Config, Json
+from reconciler.model.units import show_duration
 
 FEW = 100
 """Among how many subjects it is worth while to look for those that lie inside another."""
 
 
 class Unwanted(NamedTuple):
-    """What an interest stream does not store once this plan is applied."""
+    """What an interest stream does not store once this plan is applied, and a work queue stores for nobody."""
 
     lost: list[SubjectPart]
-    """What it stored before."""
+    """What somebody wanted before."""
     new: list[SubjectPart]
-    """What it takes for the first time."""
+    """What an interest stream takes for the first time. A work queue keeps that until somebody comes."""
     words: str
-    """How to call messages: their subjects may be those after a transform."""
+    """How to call messages, whose subjects may be those after a transform, and whether they are stored."""
     caveat: str
     """Why it is not certain."""
+    stay: str = ""
+    """How long a work queue keeps them, and what happens when it is full; empty: they are not stored."""
 
     def text(self, parts: Sequence[SubjectPart], stream: str) -> str:
         """The fate of these parts, in a sentence."""
-        return (
-            f"{self.words.format(listed_few([f'on {one}' for one in parts]))} not stored: no consumer of {stream} wants "
-            f"them{self.caveat}"
-        )
+        messages = self.words.format(listed_few([f"on {part}" for part in parts]))
+        takes = "takes" if self.stay else "wants"
+        return f"{messages} no consumer of {stream} {takes} them{self.caveat}{self.stay}"
 
 
 NOTHING = Unwanted([], [], "", "")
+NEED_READERS = ("interest", "workqueue")
+"""How streams retain messages that are there to be processed."""
 
 
 class _Zone(NamedTuple):
@@ -67,10 +72,12 @@ class _Zone(NamedTuple):
 def unwanted(stream: str, view: View) -> Unwanted:
     """Compare who wants what of the stream before and after this plan."""
     before, after = view.snapshot.config_of(stream), config_afterwards(stream, view)
-    if after is None or after.get("retention") != "interest" or after.get("sealed"):
+    if after is None or after.get("retention") not in NEED_READERS or after.get("sealed"):
         return NOTHING
-    kept = before.get("retention") != "interest"
-    wanted = EVERYTHING if kept else tuple(_wanted_now(stream, view))
+    turns = before.get("retention") != after.get("retention")
+    if turns and after.get("retention") == "workqueue":
+        return NOTHING  # a new one
+    wanted = EVERYTHING if turns else tuple(_wanted_now(stream, view))
     wanted_then = tuple(_wanted_afterwards(stream, view))
     if before is after and set(wanted) <= set(wanted_then):
         return NOTHING
@@ -90,7 +97,7 @@ def config_afterwards(stream: str, view: View) -> Config | None:
 def readers_kept(stream: str, view: View) -> Unwanted:
     """The same if only the stream itself changed, and everybody wanted what they want now."""
     before, after = view.snapshot.config_of(stream), config_afterwards(stream, view)
-    if after is None or before.get("retention") != "interest":
+    if after is None or before.get("retention") not in NEED_READERS:
         return NOTHING
     wanted = (*_wanted_now(stream, view), *_wanted_afterwards(stream, view))
     return _compared(stream, (before, wanted), (after, wanted), view)
@@ -102,12 +109,12 @@ def _compared(
     (before, wanted_before), (after, wanted_after) = now, then
     transforms = [_transform_of(one) for one in (before, after)]
     taken = [_taken(stream, one, is_whole=not any(transforms)) if one else [] for one in (before, after)]
-    words = "publishes {} will be acknowledged and"
+    is_queue, messages, are = after.get("retention") == "workqueue", "publishes {}", "will be acknowledged and"
     if transforms[0] == transforms[1] and transforms[0]:
         taken = [[*transformed(one, transforms[0])] for one in taken]
-        words, transforms = "publishes that subject_transform puts {} will be acknowledged and", [None, None]
+        messages, transforms = "publishes that subject_transform puts {}", [None, None]
     elif not after.get("subjects") and _copied(after):
-        words = "copied messages {} are"
+        messages, are = "copied messages {}", "are"
     if transforms == [None, None]:  # what somebody wants before and afterwards is stored all the time
         left = set(wanted_after)
         wanted_before = [one for one in wanted_before if one not in left]
@@ -126,7 +133,25 @@ def _compared(
         for new in _zones(transforms[1])
         for part in _rest(meets(taken[1], [new.within]), (*taken[0], *new.published(wanted), *new.outside))
     ]
-    return Unwanted(lost, added, words, _unless_unread(stream, view) if lost or added else "")
+    caveat = _unless_unread(stream, view) if lost or added else ""
+    if is_queue:
+        return Unwanted(lost, [], f"{messages} will be stored, and", caveat, _stay(after))
+    return Unwanted(lost, added, f"{messages} {are} not stored:", caveat)
+
+
+def _stay(queue: Config) -> str:
+    """How long messages stay that nobody takes, and what they do to others, as the end of a sentence."""
+    age, most = queue.get("max_age"), {limit: queue.get(limit) or -1 for limit in ("max_msgs", "max_bytes")}
+    is_new = queue.get("discard") == "new"
+    text = f": they stay until one does{f', or until they are {show_duration(age)} old' if age else ''}"
+    if full := [limit for limit, number in most.items() if number > 0]:
+        fate = "the server refuses every publish" if is_new else "each publish deletes the oldest message"
+        text += f"; once {' or '.join(full)} is reached, {fate}"
+    if (held := queue.get("max_msgs_per_subject") or -1) > 0:
+        is_refused = is_new and queue.get("discard_new_per_subject")
+        fate = "the server refuses publishes there" if is_refused else "each publish there deletes its oldest message"
+        text += f"; once a subject holds {some(held, 'message')}, {fate}"
+    return text
 
 
 def _rest(subjects: Sequence[str], kept: Sequence[str]) -> Iterator[SubjectPart]:
