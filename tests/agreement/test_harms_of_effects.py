@@ -24,10 +24,12 @@ from tests.agreement.harm import (
     gone,
     publish,
     pull,
+    reaches,
     refused,
     shows,
     status,
 )
+from tests.groups.making import until
 from tests.support.accounts import Account, Pool
 from tests.support.binaries import MINORS
 from tests.support.jetstream import done, make_consumer, make_stream, talk
@@ -242,6 +244,70 @@ def test_subscribers_of_what_was_published_again_hear_nothing(account: Account, 
     assert (before, after) == (1, 1)
     how = "With another destination" if then else "Without republish"
     return f"{how}, a subscriber hears {after} of 2 messages: the one before the change."
+
+
+MARKED = {"subject_delete_marker_ttl": 60_000_000_000, "allow_msg_ttl": True, "allow_rollup_hdrs": True}
+
+
+@shows("ST612", "KV612")
+@on_every_version
+def test_readers_get_a_marker_of_each_subject_that_expires(account: Account) -> str:
+    copied = 5 if account.minor in ("2.14", "2.15") else 3
+
+    async def work(js: JetStream) -> tuple[list[tuple[str, bytes, str]], int, int]:
+        await make_stream(js, "S", subjects=["s.*"], max_age=1_000_000_000)
+        await make_stream(js, "M", mirror={"name": "S"}, allow_msg_ttl=True)
+        await make_stream(js, "R", sources=[{"name": "S"}], allow_msg_ttl=True)
+        await make_consumer(js, "S", "c")
+        await change(js, "S", **MARKED)
+        await publish(js, "s.1", "s.1", "s.2")
+        messages = [await pull(js.pipeline.nc, "S", "c") for _ in range(5)]
+        seen = [
+            (message.subject, message.data, (message.headers or {}).get("Nats-Marker-Reason", ""))
+            for message in messages
+            if message is not None
+        ]
+        return seen, await reaches(copied, js, "M"), await reaches(copied, js, "R")
+
+    seen, mirrored, sourced = talk(account, work)
+    assert seen[:3] == [("s.1", b"x", ""), ("s.1", b"x", ""), ("s.2", b"x", "")]
+    assert sorted(seen[3:]) == [("s.1", b"", "MaxAge"), ("s.2", b"", "MaxAge")]
+    assert (mirrored, sourced) == (copied, copied)
+    return (
+        f"3 messages on 2 subjects expire: a consumer gets {len(seen)}, the last {len(seen) - 3} without payload; a mirror stores "
+        f"{mirrored}, a source {sourced}."
+    )
+
+
+@on_every_version
+def test_a_purge_leaves_no_marker_and_a_short_time_to_live_is_lengthened(account: Account, tmp_path: Path) -> None:
+    """What ST612 says of them."""
+
+    async def work(js: JetStream) -> tuple[int, int]:
+        await make_stream(js, "S", subjects=["s.*"], allow_msg_ttl=True, allow_rollup_hdrs=True)
+        await make_stream(js, "ONE", subjects=["one.*"], max_msgs_per_subject=1, **MARKED)
+        made = await plan(
+            read(
+                tmp_path,
+                "streams: {S: {subjects: [s.*], allow_msg_ttl: true, allow_rollup_hdrs: true, subject_delete_marker_ttl: 1m}}",
+            ),
+            js,
+        )
+        assert "from then on new messages with a shorter Nats-TTL are kept for 1m (ST612)" in [
+            note.message for planned in made.plan.changes for note in planned.consequences
+        ]
+        await change(js, "S", **MARKED)
+        await publish(js, "s.1", "s.2")
+        done(await js.write("STREAM.PURGE.S", {"filter": "s.1"}))
+        done(await js.write("STREAM.MSG.DELETE.S", {"seq": 2}))
+        assert [await send(js, subject, **{"Nats-TTL": "1s"}) for subject in ("s.3", "one.3")] == [0, 0]
+        await until(
+            js, lambda info: info["state"]["last_seq"] == 2, "STREAM.INFO.ONE"
+        )  # the marker of what has expired
+        state = done(await js.read("STREAM.INFO.S"))["state"]
+        return state["messages"], state["last_seq"]
+
+    assert talk(account, work) == (1, 3)
 
 
 @shows("ST608")

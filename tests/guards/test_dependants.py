@@ -151,6 +151,12 @@ FELT_ELSEWHERE = {
         "SEEN: {subjects: [seen.>]}",
         "stream/SEEN",
     ),
+    "ST612": (
+        "streams: {ORDERS: {subjects: [orders.a], max_age: 1h}}",
+        "streams: {ORDERS: {subjects: [orders.a], max_age: 1h, allow_rollup_hdrs: true, subject_delete_marker_ttl: 5m}}",
+        "ORDERS: {external: true, consumers: {invoices: {ack_policy: explicit}}}",
+        "consumer/ORDERS/invoices",
+    ),
     "ST608": (
         "streams: {ORDERS: {subjects: [orders.a]}}",
         "streams: {ORDERS: {subjects: [orders.a], subject_transform: {src: orders.a, dest: new.a}}}",

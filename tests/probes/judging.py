@@ -118,6 +118,10 @@ WOLVES: Mapping[str, Mapping[str, tuple[Excuse, str]]] = {
         "full": (lambda case: _is_full(case.was) and _is_full(case.becomes),
                  "what a full stream or subject refuses is not published again either"),
     },
+    "ST612": {
+        "old age": (_age_without_markers, "nothing in a battery is an hour old, and a key is written again before it expires"),
+        "full": (lambda case: _is_full(case.was) and _is_full(case.becomes), "what a full stream or subject refuses never expires"),
+    },
     "ST609": {
         "gone": (lambda case: SHORT in (case.was("consumer_limits") or {}).values(),
                  "a consumer that lasts for a moment without its client leaves room for another"),

@@ -1596,6 +1596,29 @@ QUANTITIES = (
         seen_by=(says("ST302"),),
     ),
     Act(
+        name="nobody hears that readers get markers from now on",
+        file="reconciler/kinds/effects/listeners.py",
+        before="    if not age or not readers:\n",
+        after="    if not age or readers:\n",
+        seen_by=(says("ST612"), says("KV612")),
+    ),
+    Act(
+        name="copies of old servers are said to store markers",
+        file="reconciler/kinds/effects/listeners.py",
+        before="is_copied = stream_of(moved.change), moved.view.target.version >= V2_14",
+        after="is_copied = stream_of(moved.change), moved.view.target.version >= V2_12",
+        seen_by=(says("ST612"),),
+    ),
+    Act(
+        name="a plan hides that markers lengthen a short time to live",
+        file="reconciler/kinds/effects/listeners.py",
+        before='limit_after(moved, "max_msgs_per_subject") != 1:',
+        after='limit_after(moved, "max_msgs_per_subject") == 1:',
+        seen_by=(
+            "tests/agreement/test_harms_of_effects.py::test_a_purge_leaves_no_marker_and_a_short_time_to_live_is_lengthened",
+        ),
+    ),
+    Act(
         name="an interest stream drops without a word what a transform takes from its consumers",
         file="reconciler/kinds/losses/unwanted.py",
         before="one := published_as(each, self.transform)) is not None]",

@@ -12,7 +12,7 @@ from reconciler.changes.verdict import Finding, Outcome
 from reconciler.kinds.effects.effect_rules import MovedField, foretold, note, notes_of
 from reconciler.kinds.effects.publishers import limit_after, stored_value
 from reconciler.kinds.fields.field_effects import value_after
-from reconciler.kinds.fields.known import V2_12
+from reconciler.kinds.fields.known import V2_12, V2_14
 from reconciler.kinds.fields.words import amount, few, listed, outside, some
 from reconciler.kinds.losses import unprocessed
 from reconciler.kinds.losses.added_sources import NewSource, new_sources
@@ -28,6 +28,7 @@ from reconciler.kinds.subjects.subject_moves import is_parking_subject
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
 from reconciler.kinds.subjects.transforms import outcome, transformed
 from reconciler.model.resource import Json
+from reconciler.model.units import show_duration
 
 
 @notes_of(303)
@@ -151,6 +152,44 @@ def _missing_markers(moved: MovedField) -> Iterator[Finding]:
         affects = everybody(stream_of(moved.change), moved.view)
         fix = "move the watchers first"
         yield Finding(outcome=Outcome.WARNS, path=moved.path, message=words, affects=affects, fix=fix)
+
+
+@foretold(612, "markers-read")
+def markers_read(moved: MovedField) -> Iterable[Finding]:
+    """The stream begins to store markers: when the last message of a subject expires, by `max_age` or by its own
+    `Nats-TTL`, a message takes its place that has no payload and the header `Nats-Marker-Reason`.
+
+    Consumers get these messages as all others, and from 2.14 on copies store them. A client that does not expect this
+    processes and acknowledges empty messages. Purges, deletions and other limits leave no marker.
+
+    The server also keeps new messages with a shorter `Nats-TTL` as long as a marker, unless `max_msgs_per_subject` is 1.
+
+    Instead: first let the clients skip messages with `Nats-Marker-Reason`.
+    """
+    lasts = show_duration(moved.change.becomes(moved.path))
+    if moved.change.was(moved.own("allow_msg_ttl")) and limit_after(moved, "max_msgs_per_subject") != 1:
+        yield note(f"from then on new messages with a shorter Nats-TTL are kept for {lasts}")
+    if moved.change.was(moved.path):
+        return
+    words = "from then on the stream stores a message without payload when the last message of a subject expires"
+    age, readers = value_after(moved.change, moved.own("max_age")), _readers_of_markers(moved)
+    if not age or not readers:
+        yield note(words)
+        return
+    named = listed([*readers[:NAMED], *([some(len(readers) - NAMED, "more reader")] if len(readers) > NAMED else [])])
+    yield Finding(
+        outcome=Outcome.WARNS,
+        path=moved.path,
+        message=f"{words}, after {show_duration(age)}, and {named} {'gets' if len(readers) == 1 else 'get'} it",
+        affects=everybody(stream_of(moved.change), moved.view),
+        fix="first let their clients skip messages with Nats-Marker-Reason",
+    )
+
+
+# Measured: on 2.11 and 2.12 neither a mirror nor a source stores markers; on 2.14 and 2.15 both do.
+def _readers_of_markers(moved: MovedField) -> list[str]:
+    stream, is_copied = stream_of(moved.change), moved.view.target.version >= V2_14
+    return [name for name, _, place in reading(stream, moved.view) if place == stream or is_copied]
 
 
 @foretold(608, "stored-elsewhere")

@@ -10,6 +10,7 @@ from reconciler.kinds.effects.listeners import (
     copies_to_come,
     leader_changes,
     listeners_fall_silent,
+    markers_read,
     stored_elsewhere,
     taken_in_besides,
 )
@@ -31,6 +32,7 @@ FAMILIES = (
     kinds_of_publish_refused,
     listeners_fall_silent,
     stored_elsewhere,
+    markers_read,
     consumers_refused,
     copies_stop,
     limits_to_come,

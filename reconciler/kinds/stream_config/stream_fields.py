@@ -545,11 +545,22 @@ class StreamConfig(Terms):
                     "Watchers get no marker when the last message of a subject expires.",
                     also=(Side.READERS, Side.COPIES),
                 ),
-                unfelt(
-                    frozenset({Way.RAISED, Way.LOWERED}),
-                    "The server keeps markers longer or shorter, and watchers still get them.",
+                felt(
+                    612,
+                    Side.READERS,
+                    SET,
+                    "Readers get a message without payload when the last message of a subject expires.",
+                    "the stream has max_age, or messages have Nats-TTL",
+                    (Side.STORED, Side.COPIES),
                 ),
-                ASKED_FOR,
+                felt(
+                    612,
+                    Side.STORED,
+                    frozenset({Way.RAISED}),
+                    "The server keeps new messages with a shorter Nats-TTL as long as a marker.",
+                    "max_msgs_per_subject is not 1",
+                ),
+                unfelt(frozenset({Way.LOWERED}), "The server keeps markers shorter, and watchers still get them."),
             ),
         ),
     ] = None
