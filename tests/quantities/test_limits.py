@@ -319,6 +319,8 @@ def test_a_stream_that_begins_to_drop_deletes_as_much_as_the_plan_said(
         assert bounds.least <= gone <= bounds.most, said.message
         assert gone - 20 <= said.quantities["unprocessed"] <= bounds.most, said.message
         assert "; c has not processed" in said.message, said.message
+    drops = [said.message for said in verdicts if said.code == "ST603"]
+    assert all("are stored (c has not processed 60 of them)" in message for message in drops), drops
 
 
 @on_every_version

@@ -1596,6 +1596,13 @@ QUANTITIES = (
         seen_by=(says("ST302"),),
     ),
     Act(
+        name="nobody hears who has not processed what a full stream begins to push out",
+        file="reconciler/kinds/effects/publishers.py",
+        before="    if not unread.words:\n        return",
+        after="    if not unread.affects:\n        return",
+        seen_by=(says("ST603"),),
+    ),
+    Act(
         name="nobody hears that readers get markers from now on",
         file="reconciler/kinds/effects/listeners.py",
         before="    if not age or not readers:\n",

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 
-from reconciler.changes.amount import Amount
+from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.change import Change
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.kinds.effects.effect_rules import MovedField, foretold, note, notes_of
@@ -28,7 +28,7 @@ from reconciler.kinds.losses.over_limit import (
 from reconciler.kinds.losses.shrinking import staying
 from reconciler.model.resource import Json
 from reconciler.model.units import show_duration
-from reconciler.model.wire.questions import Largest, SubjectCounts
+from reconciler.model.wire.questions import Largest, Question, SubjectCounts
 
 MOST_READ = 256
 """How many messages are read at most to learn their size."""
@@ -301,13 +301,19 @@ def publishers_unanswered(moved: MovedField) -> Iterable[Finding]:
         )
 
 
-@foretold(603, "queue-drops", ask=_limit_questions)
+def _drop_questions(moved: MovedField) -> Iterator[Question]:
+    yield from _limit_questions(moved)
+    if moved.field == "discard":
+        yield from unprocessed.later_questions(stream_of(moved.change), moved.view)
+
+
+@foretold(603, "queue-drops", ask=_drop_questions)
 def queue_drops(moved: MovedField) -> Iterable[Finding]:
     """`discard` changes from `new` to `old` on a full stream: instead of refusing new messages, the server deletes
     stored ones.
 
-    Apply deletes what is above a limit, and the plan says how much that is and who has not processed it. From then on
-    each publish deletes the oldest message, even if nobody has processed it.
+    Apply deletes what is above a limit, and the plan says how much that is. From then on each publish deletes the oldest
+    message, even if nobody has processed it. The plan says who has not processed what is stored.
 
     Instead: raise the limit in the same change, or consent: `allow: [{code: ST603, to: old, reason: …}]`.
     """
@@ -340,12 +346,24 @@ def _drops_oldest(moved: MovedField, limit: str) -> Iterator[Finding]:
         outcome=Outcome.NEEDS_CONSENT,
         path=moved.path,
         to=value_after(change, moved.path),
-        message=f"{of(state[REFUSING[limit]])} {verb(state['messages'], 'are')} stored, and {path} {'becomes' if is_told else 'is'} "
+        message=f"{_stored_text(of(state[REFUSING[limit]]), moved)}, and {path} {'becomes' if is_told else 'is'} "
         f"{limited}: {loss_at_once.words + '; from then on ' if loss_at_once.words else ''}each publish deletes the oldest message{unread}",
         quantities=loss_at_once.quantities,
         affects=tuple(dict.fromkeys((*everybody(stream_of(change), moved.view), *loss_at_once.affects))),
         fix=f"raise {path} in the same change, or keep discard: new",
     )
+
+
+def _stored_text(stored: str, moved: MovedField) -> str:
+    """What is stored, and who has not processed it: all of it goes one day."""
+    state, stream = state_of(moved.change), stream_of(moved.change)
+    going = unprocessed.Going(messages=exactly(state["messages"]))
+    unread = unprocessed.unread(stream, state, going, moved.view, counts=unprocessed.that_stay(stream, moved.view))
+    are = f"{verb(state['messages'], 'are')} stored"
+    if not unread.words:
+        return f"{stored} {are}"
+    messages = some(state["messages"], "message")
+    return f"{stored if stored == messages else f'{stored} in {messages}'} {are} ({unread.words.removeprefix('; ')})"
 
 
 def _mean_size(state: over_limit.State) -> int:
