@@ -7,11 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.journeys.plan.validate import offline
+from reconciler.kinds import REGISTRY
+from reconciler.model.wire.version import Version
 from reconciler.server.wire.api import JetStream
 from tests.quantities.losing import applied, planned, publish, take
 from tests.support.accounts import Pool
 from tests.support.binaries import MINORS
 from tests.support.jetstream import talk
+from tests.support.topologies import read
 
 BOTH = """
 streams:
@@ -34,15 +38,26 @@ async def schedule(js: JetStream) -> None:
 
 @pytest.mark.parametrize("minor", [minor for minor in MINORS if minor != "2.11"])
 def test_a_schedule_fires_onto_a_subject_that_is_no_longer_captured(pool: Pool, tmp_path: Path, minor: str) -> None:
-    async def work(js: JetStream) -> tuple[str, list[str]]:
+    async def work(js: JetStream) -> tuple[str, str, list[str]]:
         await applied(js, tmp_path, BOTH)
         await schedule(js)
         verdicts = await applied(js, tmp_path, NARROWED, "XX233")
-        return verdicts["ST303"].message, await take(js, "S", "c", 1)
+        return verdicts["ST303"].message, verdicts["XX233"].message, await take(js, "S", "c", 1)
 
-    said, delivered = talk(pool.account(minor), work)
+    said, told_of_reader, delivered = talk(pool.account(minor), work)
     assert said.endswith(SAID)
+    assert told_of_reader.endswith("c. Message schedules that are stored may still fire messages on these subjects")
     assert delivered == ["jobs.x"]
+
+
+def test_files_alone_do_not_tell_that_a_reader_of_schedules_gets_nothing(tmp_path: Path) -> None:
+    def warnings(files: str) -> list[str]:
+        found = offline(read(tmp_path, files), Version(2, 15), REGISTRY)
+        return [diagnostic.message for diagnostic in found if diagnostic.code == "XX234"]
+
+    none = "`jobs.x` matches no subject that S stores (elsewhere)"
+    assert warnings(NARROWED) == [f"{none}, so it gets no new message: at most some that stored schedules fire"]
+    assert warnings(NARROWED.replace("allow_msg_schedules: true", "description: plain")) == [none]
 
 
 def test_nothing_is_said_of_schedules_where_none_can_be_stored(pool: Pool, tmp_path: Path) -> None:

@@ -1603,6 +1603,22 @@ QUANTITIES = (
         seen_by=(says("ST603"),),
     ),
     Act(
+        name="a reader of what schedules fire is said to get nothing more",
+        file="reconciler/kinds/across/stream_dependants.py",
+        before='(f". {FIRED}" if may_fire(own_name, view) else "")',
+        after='""',
+        seen_by=(says("XX233"),),
+    ),
+    Act(
+        name="files alone are said to tell that a filter of what schedules fire matches nothing",
+        file="reconciler/kinds/losses/schedules_and_counters.py",
+        before="(view.target.is_imagined or ",
+        after="(",
+        seen_by=(
+            "tests/quantities/test_schedules.py::test_files_alone_do_not_tell_that_a_reader_of_schedules_gets_nothing",
+        ),
+    ),
+    Act(
         name="nobody hears that readers get markers from now on",
         file="reconciler/kinds/effects/listeners.py",
         before="    if not age or not readers:\n",
@@ -1742,8 +1758,8 @@ QUANTITIES = (
     Act(
         name="what message schedules still store is not said where their subjects go",
         file="reconciler/kinds/losses/uncaptured.py",
-        before='change.was("allow_msg_schedules")',
-        after='change.was("allow_msg_counter")',
+        before="if not may_fire(over_limit.stream_of(change), view):",
+        after="if change:",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(

@@ -25,6 +25,7 @@ from reconciler.kinds.fields.words import few, some, verb
 from reconciler.kinds.group_records.group_record import STATIC_BUCKET
 from reconciler.kinds.losses.dependants import streams
 from reconciler.kinds.losses.over_limit import state_of
+from reconciler.kinds.losses.schedules_and_counters import may_fire
 from reconciler.kinds.losses.unprocessed import going_unread
 from reconciler.kinds.subjects.filters import named_filters
 from reconciler.kinds.subjects.subject_part import SubjectPart, lost
@@ -33,6 +34,7 @@ from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Address
 
 NAMED = 5
+FIRED = "Message schedules that are stored may still fire messages on these subjects"
 
 
 def _reader_labels(readers: Sequence[Reader]) -> str:
@@ -174,8 +176,8 @@ def readers_left_dry(change: Change, view: View) -> Found:
     """Subjects or the transform of a stream or bucket change, and the filter of a reader no longer matches any of them. Readers are
     consumers, mirrors, sources and groups, of any topology.
 
-    The server does not report it; the reader simply receives nothing more. Stored messages are still read. A stream
-    that is left without subjects also silences readers without a filter.
+    The server does not report it; the reader simply receives nothing more. Stored messages are still read, and stored
+    schedules (`allow_msg_schedules`) still fire. A stream that is left without subjects also silences readers without a filter.
 
     A reader with several filters is named if one of them matches nothing any more. A transform of the stream also takes
     subjects away: its messages are stored under other ones, and filters look at those. A reader that filters by some of
@@ -206,7 +208,7 @@ def readers_left_dry(change: Change, view: View) -> Found:
         path=path,
         to=change.becomes(path),
         quantities={"readers": len(dry) + len(less)},
-        message="; ".join(texts),
+        message="; ".join(texts) + (f". {FIRED}" if may_fire(own_name, view) else ""),
         affects=_addresses([*dry, *less]),
         fix="keep the subject, or change those filters as well",
     )
@@ -323,7 +325,8 @@ def filter_matches_nothing(change: Change, view: View) -> Iterator[Finding]:
     """A filter of a consumer, a mirror, a source or a group matches no subject that the stream stores.
 
     Servers accept it, and the reader never gets a message. Transforms count: a stream stores the subject *after* its
-    transform. Messages that the stream still stores from before count too: a source may exist to move just those.
+    transform. Messages that the stream still stores from before count too: a source may exist to move just those. Stored
+    schedules (`allow_msg_schedules`) may fire messages on subjects that the stream had when they were published.
 
     Instead: correct the filter, or add the subject to the stream.
     """
@@ -335,12 +338,13 @@ def filter_matches_nothing(change: Change, view: View) -> Iterator[Finding]:
             and not any(part.of(one) for part in (*stored, *_stored_parts_now(stream, view)))
         ):
             subjects = ", ".join(map(str, stored[:NAMED])) or "nothing at all"
-            rest = _holds_messages(stream, view)
+            rest = [*(["are stored from before"] if _holds_messages(stream, view) else [])]
+            rest += ["stored schedules fire"] if may_fire(stream, view, afterwards(view).streams.get(stream)) else []
             yield Finding(
                 outcome=Outcome.WARNS,
                 path=path,
                 message=f"`{one}` matches no subject that {stream} stores ({subjects})"
-                + (", so it gets no new message: at most some that are stored from before" if rest else ""),
+                + (f", so it gets no new message: at most some that {' or that '.join(rest)}" if rest else ""),
                 fix="correct the filter, or add the subject to the stream"
                 + ("; leave both if it is to process only what is stored" if rest else ""),
             )

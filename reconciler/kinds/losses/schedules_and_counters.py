@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reconciler.changes.change import Change
+from reconciler.changes.view import View
 from reconciler.kinds.fields.words import some
 from reconciler.kinds.losses.over_limit import becomes, may_outlast_age, state_of
+from reconciler.model.resource import Config
 from reconciler.model.units import show_duration
 
 SCHEDULES, COUNTERS = "allow_msg_schedules", "allow_msg_counter"
@@ -24,6 +26,13 @@ def _most(change: Change) -> int:
     """Of both there is at most one on each subject."""
     state = state_of(change)
     return int(min(messages := state.get("messages", 0), state.get("num_subjects") or messages))
+
+
+def may_fire(stream: str, view: View, declared: Config | None = None) -> bool:
+    """Can stored schedules fire onto subjects that the stream has given up? Only headers tell which messages are schedules, and
+    reconciler does not read them. `declared`: what the files say of a stream that was not read."""
+    config = view.snapshot.config_of(stream) or declared or {}
+    return bool(config.get(SCHEDULES) and (view.target.is_imagined or view.snapshot.state_of(stream).get("messages")))
 
 
 def aging(change: Change) -> int:

@@ -15,6 +15,7 @@ from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import amount, few, in_words, listed, outside, some, verb
 from reconciler.kinds.losses import over_limit, shrinking
 from reconciler.kinds.losses.over_limit import Loss
+from reconciler.kinds.losses.schedules_and_counters import may_fire
 from reconciler.kinds.losses.unprocessed import (
     Going,
     called,
@@ -102,7 +103,7 @@ def subject_removed(change: Change, view: View) -> Found:
         path="subjects",
         quantities=stored,
         message=f"{'; '.join(texts)}{_handover_text(change) if taken or parts else ''}{words}"
-        f"{_caveat_about_schedules(change)}",
+        f"{_caveat_about_schedules(change, view)}",
         fix="move the publishers first; the plan cannot see who they are" if lost else None,
     )
 
@@ -179,9 +180,8 @@ def refused_by_name(stream: str) -> str:
     return f"Publishers that expect {stream} by name (`Nats-Expected-Stream`) are refused until they are changed"
 
 
-def _caveat_about_schedules(change: Change) -> str:
-    """Only message headers tell which stored messages are schedules, and reconciler does not read them."""
-    if not (change.was("allow_msg_schedules") and over_limit.state_of(change).get("messages")):
+def _caveat_about_schedules(change: Change, view: View) -> str:
+    if not may_fire(over_limit.stream_of(change), view):
         return ""
     return ". Stored message schedules keep running: this stream still stores the messages they fire, on these subjects too"
 
