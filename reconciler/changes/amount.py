@@ -33,14 +33,14 @@ def exactly(number: int) -> Amount:
 def total(amounts: Iterable[Amount]) -> Amount:
     """All of them together, between the sums of their bounds."""
     each = [*amounts]
-    return Amount(sum(one.least for one in each), sum(one.most for one in each))
+    return Amount(sum(amount.least for amount in each), sum(amount.most for amount in each))
 
 
 def mosts(amounts: Mapping[str, int | Amount]) -> dict[str, int]:
     """The numbers that a consent bounds; what was not counted has its upper bound."""
-    return {name: one.most if isinstance(one, Amount) else one for name, one in amounts.items()}
+    return {name: amount.most if isinstance(amount, Amount) else amount for name, amount in amounts.items()}
 
 
 def inexact(amounts: Mapping[str, int | Amount]) -> dict[str, Amount]:
     """Amounts that were not counted."""
-    return {name: one for name, one in amounts.items() if isinstance(one, Amount) and not one.is_exact}
+    return {name: amount for name, amount in amounts.items() if isinstance(amount, Amount) and not amount.is_exact}

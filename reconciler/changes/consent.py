@@ -30,7 +30,7 @@ def allow_entry(code: str, to: str = "", on: str = "") -> str:
 
 def bulk_consents(address: Address, labels: Mapping[str, str], allows: Iterable[Allowed]) -> Iterator[Consent]:
     """Consents that the files give to many and that reach this address, without the resource's own."""
-    return (one.consent for one in allows if one.reaches(address, labels))
+    return (allowance.consent for allowance in allows if allowance.reaches(address, labels))
 
 
 def first_covering(verdict: Verdict, allows: Iterable[Consent], today: date, spec: type[Terms]) -> Consent | None:
@@ -97,7 +97,7 @@ def is_about(option: Option, verdict: Verdict) -> bool:
 
 def is_of_use(option: Option, verdicts: Iterable[Verdict]) -> bool:
     """Does the option consent to anything here?"""
-    return not is_policy(option[0]) and any(one.consentable and is_about(option, one) for one in verdicts)
+    return not is_policy(option[0]) and any(verdict.consentable and is_about(option, verdict) for verdict in verdicts)
 
 
 def options_in_vain(
@@ -156,8 +156,10 @@ def leftover_allowances(
 ) -> Iterable[Diagnostic]:
     """The same for consent that is given to many: it must cover something, but need not cover the changes of others."""
     allow, statement = allowed.consent, f"consent to {allowed.consent.code} on {allowed.on}"
-    same_rule = [(one, _shortfall(allow, one, today, spec)) for one, spec in verdicts if one.code == allow.code]
-    short = [(one, why) for one, why in same_rule if why and one.consented is None]
+    same_rule = [
+        (verdict, _shortfall(allow, verdict, today, spec)) for verdict, spec in verdicts if verdict.code == allow.code
+    ]
+    short = [(verdict, why) for verdict, why in same_rule if why and verdict.consented is None]
     if is_over(allow, today):
         yield _warning(allowed.where(""), "XX301", "consent-expired", f"{statement} ended on {allow.until}")
     elif short:

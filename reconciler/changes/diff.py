@@ -257,7 +257,11 @@ def resource_change(
 def explain_changes(changes: Sequence[FieldChange], desired: Resource, live: Resource) -> tuple[FieldChange, ...]:
     """The changes, with what an absent side stands for, and with the source of a wanted value that the file does not
     state."""
-    return tuple([_with_source(_with_stock(one, desired, live), desired) for one in changes]) if changes else ()
+    return (
+        tuple([_with_source(_with_stock(field_change, desired, live), desired) for field_change in changes])
+        if changes
+        else ()
+    )
 
 
 def _with_stock(change: FieldChange, desired: Resource, live: Resource) -> FieldChange:

@@ -136,8 +136,10 @@ class Plan:
         its own records what was replaced."""
         by_step = {step.on[1] for step in self.steps if step.call is Call.ENTRY_PUT and step.on[0] == BUCKET}
         at_rest = (Action.KEEP, Action.ABSENT)
-        settled = (one for one in self.changes if not one.is_blocked and one.action not in at_rest)
-        happening = (one for one in settled if one.action is not Action.ORPHAN or one.record)  # taken over, or let be
+        settled = (planned for planned in self.changes if not planned.is_blocked and planned.action not in at_rest)
+        happening = (
+            planned for planned in settled if planned.action is not Action.ORPHAN or planned.record
+        )  # taken over, or let be
         records = {Address.parse(change.address): change.record for change in happening}
         return {address: record for address, record in records.items() if encode_key(address) not in by_step}
 

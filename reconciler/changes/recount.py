@@ -31,9 +31,9 @@ def losses_beyond_consent(
     Nobody agreed to a loss that the plan did not mention. `consents`: those that the files give to this resource."""
     planned_losses, counted = (
         losses(change.verdicts),
-        {(one.code, one.path) for one in change.verdicts if one.quantities},
+        {(verdict.code, verdict.path) for verdict in change.verdicts if verdict.quantities},
     )
-    judged = {(one.code, one.path) for one in change.verdicts}
+    judged = {(verdict.code, verdict.path) for verdict in change.verdicts}
     shown, shown_now = _losses_in_words(change), _losses_in_words(recounted)
     bounds = {(allow.code, name) for allow in consents for name in allow.upto}
     for (code, path, name), number in losses(recounted.verdicts).items():
@@ -56,7 +56,7 @@ def changed_losses(change: PlannedChange, recounted: PlannedChange) -> Iterator[
     """Losses that have become more or fewer since the plan was made, as sentences."""
     planned_losses, uncounted = (
         losses(change.verdicts),
-        {(one.code, one.path) for one in change.verdicts if not one.quantities},
+        {(verdict.code, verdict.path) for verdict in change.verdicts if not verdict.quantities},
     )
     shown, shown_now = _losses_in_words(change), _losses_in_words(recounted)
     for (code, path, name), number in losses(recounted.verdicts).items():
@@ -82,18 +82,18 @@ def _changed_starts(change: PlannedChange, recounted: PlannedChange) -> Iterator
 def _start_quantities(change: PlannedChange) -> dict[str, str]:
     """The costs of a start as a plan shows them."""
     return {
-        name: f"{'up to ' if name in one.bounds else ''}{one.quantities[name]:_}"
-        for one in change.consequences
-        for name in STARTING.keys() & one.quantities.keys()
+        name: f"{'up to ' if name in consequence.bounds else ''}{consequence.quantities[name]:_}"
+        for consequence in change.consequences
+        for name in STARTING.keys() & consequence.quantities.keys()
     }
 
 
 def _losses_no_longer_counted(change: PlannedChange, recounted: PlannedChange) -> Iterator[str]:
     """Messages that the plan counted, if nobody can tell any more how many are lost."""
-    counted = {(one.code, one.path) for one in change.verdicts if "messages" in one.quantities}
-    losing = [one for one in recounted.verdicts if one.is_loss or one.consented is not None]
-    still_counted = {(one.code, one.path) for one in losing if one.quantities}
-    for code, _path in sorted((counted & {(one.code, one.path) for one in losing}) - still_counted):
+    counted = {(verdict.code, verdict.path) for verdict in change.verdicts if "messages" in verdict.quantities}
+    losing = [verdict for verdict in recounted.verdicts if verdict.is_loss or verdict.consented is not None]
+    still_counted = {(verdict.code, verdict.path) for verdict in losing if verdict.quantities}
+    for code, _path in sorted((counted & {(verdict.code, verdict.path) for verdict in losing}) - still_counted):
         yield f"the plan said how many messages are lost ({code}), and now they cannot be counted"
 
 
@@ -109,7 +109,7 @@ def losses(verdicts: Iterable[Verdict]) -> dict[tuple[str, str, str], int]:
 
 def _losses_in_words(change: PlannedChange) -> dict[tuple[str, str, str], str]:
     """Losses as a plan shows them: `up to 7` where nobody counted exactly."""
-    inexact = {(one.code, one.path, name) for one in change.verdicts for name in one.bounds}
+    inexact = {(verdict.code, verdict.path, name) for verdict in change.verdicts for name in verdict.bounds}
     return {key: f"{'up to ' if key in inexact else ''}{number:_}" for key, number in losses(change.verdicts).items()}
 
 

@@ -102,12 +102,12 @@ class Probe:
     @property
     def differences(self) -> Sequence[Experience]:
         """The differences, without those that only follow from others."""
-        return [one for one in self.felt if one.foresight is not Foresight.FOLLOWS]
+        return [experience for experience in self.felt if experience.foresight is not Foresight.FOLLOWS]
 
     @property
     def unforetold(self) -> Sequence[Experience]:
         """Differences that cost clients something, although the plan does not mention them."""
-        return [one for one in self.felt if one.foresight is Foresight.UNFORETOLD]
+        return [experience for experience in self.felt if experience.foresight is Foresight.UNFORETOLD]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +126,10 @@ class Rewritten:
     @classmethod
     def each(cls, fields: Sequence[tuple[str, FieldChange]]) -> list[Rewritten]:
         """Live is what it was before; wanted is what the other version has instead."""
-        return [cls(address=address, path=one.path, before=one.live, after=one.desired) for address, one in fields]
+        return [
+            cls(address=address, path=field_change.path, before=field_change.live, after=field_change.desired)
+            for address, field_change in fields
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,15 +174,15 @@ class Rehearsal:
     @property
     def refused(self) -> list[str]:
         """Changes that were not even tried."""
-        return [one.address for one in self.plan.changes if one.is_blocked]
+        return [planned.address for planned in self.plan.changes if planned.is_blocked]
 
     @property
     def lacking(self) -> list[str]:
         """Changes whose rehearsal says nothing, since their objects could not be recreated."""
-        names = {one.what.split("/")[1] for one in self.missing if "/" in one.what}
-        unlimited = any(one.what == TIERS for one in self.missing)
+        names = {missing.what.split("/")[1] for missing in self.missing if "/" in missing.what}
+        unlimited = any(missing.what == TIERS for missing in self.missing)
         return [
-            one.address
-            for one in self.plan.changes
-            if one.address.split("/")[1] in names or (unlimited and one.action is Action.CREATE)
+            planned.address
+            for planned in self.plan.changes
+            if planned.address.split("/")[1] in names or (unlimited and planned.action is Action.CREATE)
         ]

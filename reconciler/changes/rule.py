@@ -154,12 +154,12 @@ def _others_in_words(others: Sequence[Other], view: View) -> list[str]:
     """Readers of other topologies with what they read, and then everything else that may be affected; only the first ones
     if there are many."""
     known_first = sorted(others, key=lambda one: (one.owner is None, not one.reads, one))[:NAMED]
-    reading = [_reader_in_words(one, one.owner) for one in known_first if one.owner and one.reads]
+    reading = [_reader_in_words(other, other.owner) for other in known_first if other.owner and other.reads]
     unowned = "owned by no topology" if view.ledger_known else "owner unknown"
     rest = [
-        f"{one.address} ({f'owned by `{one.owner}`' if one.owner else unowned})"
-        for one in known_first
-        if not (one.owner and one.reads)
+        f"{other.address} ({f'owned by `{other.owner}`' if other.owner else unowned})"
+        for other in known_first
+        if not (other.owner and other.reads)
     ]
     clauses = [", ".join(reading)] if reading else []
     clauses += [f"this may affect {', '.join(rest)}"] if rest else []

@@ -161,8 +161,8 @@ class View:
         kind, live, owned = self.kinds.get(address.kind), self.live.get(address), self.ledger.get(address)
         config = live.config if live else owned.applied if owned else None
         all_reads = list(kind.reads(address, config)) if kind and config is not None else []
-        wanted = [one for one in all_reads if one.stream in of] or all_reads
-        return tuple(dict.fromkeys(subject for one in wanted for subject in one.subjects))
+        wanted = [reads for reads in all_reads if reads.stream in of] or all_reads
+        return tuple(dict.fromkeys(subject for reads in wanted for subject in reads.subjects))
 
     def protects(self, *address: str) -> bool:
         """Was this last applied with `protect: true`, by any topology?"""

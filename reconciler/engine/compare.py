@@ -36,10 +36,10 @@ def compare(
     matches = bulk.match_entries(topology, memory.records, owners, registry, options.day)
     topology = bulk.expand_entries(topology, matches, options.day)
     ledger = take_over_records(topology, memory.records, options)
-    going = (*(one.address for one in topology.removed), *(one.address for one in topology.forget))
+    going = (*(removal.address for removal in topology.removed), *(forgotten.address for forgotten in topology.forget))
     known_as = [*ledger, *(address for address in going if registry.holds(address))]
-    external = [one.address for one in topology.resources if one.external]
-    declared = [one.address for one in topology.resources if not one.external]
+    external = [resource.address for resource in topology.resources if resource.external]
+    declared = [resource.address for resource in topology.resources if not resource.external]
     live = recognised(snapshot, registry, declared, known_as, external)
     desired = settle_declared(topology, snapshot, registry, live)
     begun = {address: intent for address, intent in intents(snapshot).items() if registry.holds(address)}
@@ -50,7 +50,7 @@ def compare(
     changes |= unfinished.changes_left_by_renames(changes, begun, registry)
     changes |= _streams_that_buckets_create(changes, registry)
     ours = {address for address, owned in ledger.items() if owned.topology == topology.name}
-    elsewhere = [one for one in desired.values() if one.external and one.address in ours]
+    elsewhere = [resource for resource in desired.values() if resource.external and resource.address in ours]
     changes |= changes_of_undeclared(topology, elsewhere, live, ledger, ours, begun, registry, snapshot, options.day)
     changes |= unfinished.undeclared_replacements(topology, begun, changes)
     changes |= moves.changes_by_moves(topology, live, ledger, changes, registry, snapshot)
@@ -65,7 +65,7 @@ def compare(
     names = KnownNames(
         live=live.keys(), ledger=ledger, begun=begun.keys(), snapshot=snapshot, ledger_known=memory.is_known
     )
-    unmatched = [one.entry for one in matches if not one.addresses]
+    unmatched = [match.entry for match in matches if not match.addresses]
     return View(
         topology=topology.name,
         environment=topology.environment,
@@ -131,7 +131,7 @@ def _streams_that_buckets_create(changes: Mapping[Address, Change], registry: Re
         address: replace(change, action=Action.KEEP)
         for address, change in changes.items()
         if change.action is Action.CREATE and change.desired and change.desired.external
-        if any(one in coming for one in registry.backed_by(address.name))
+        if any(other_address in coming for other_address in registry.backed_by(address.name))
     }
 
 

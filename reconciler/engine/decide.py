@@ -110,13 +110,20 @@ def decide(
 
 def _without_repeated_warnings(verdicts: Sequence[Verdict]) -> Sequence[Verdict]:
     """Leave out a warning about other objects if a stronger verdict on the same field names all of them."""
-    named = {(one.path, other) for one in verdicts if one.outcome is not Outcome.WARNS for other in one.others}
+    named = {
+        (verdict.path, other)
+        for verdict in verdicts
+        if verdict.outcome is not Outcome.WARNS
+        for other in verdict.others
+    }
     if not named:
         return verdicts
     return [
-        one
-        for one in verdicts
-        if one.outcome is not Outcome.WARNS or not one.others or any((one.path, o) not in named for o in one.others)
+        verdict
+        for verdict in verdicts
+        if verdict.outcome is not Outcome.WARNS
+        or not verdict.others
+        or any((verdict.path, o) not in named for o in verdict.others)
     ]
 
 
@@ -218,7 +225,7 @@ def _planned_change(
     edges: order.Graph,
 ) -> PlannedChange:
     opening = edges.openings.get(change.address)
-    is_refused = any(one.is_final for one in verdicts)
+    is_refused = any(verdict.is_final for verdict in verdicts)
     return PlannedChange(
         address=str(change.address),
         action=change.action,
@@ -311,7 +318,9 @@ def _allowance_warnings(
         return allowed.reaches(address, view.changes[address].labels)
 
     reached = [
-        (one, registry.of(address).spec) for address in filter(is_reached, verdicts) for one in verdicts[address]
+        (verdict, registry.of(address).spec)
+        for address in filter(is_reached, verdicts)
+        for verdict in verdicts[address]
     ]
     is_judged = not any(map(is_reached, unjudged))
     yield from consent.leftover_allowances(allowed, reached, options.day, is_judged=is_judged)

@@ -45,7 +45,7 @@ class Tally:
 
 def tally_kinds(view: View, registry: Registry, hidden: Collection[Address], today: date) -> list[Tally]:
     """One for each kind, even if none of it is destroyed. Changes at `hidden` addresses do not count."""
-    owned = Counter(address.kind for address, one in view.ledger.items() if one.topology == view.topology)
+    owned = Counter(address.kind for address, record in view.ledger.items() if record.topology == view.topology)
     going = [
         change for address, change in view.changes.items()
         if change.action in DESTROYING and address not in hidden and _destroys_alone(change, registry, view)
@@ -55,7 +55,7 @@ def tally_kinds(view: View, registry: Registry, hidden: Collection[Address], tod
 
 def _tally_kind(kind: Kind, view: View, owned: int, going: Sequence[Change], today: date) -> Tally:
     bound = kind.bound if view.desired else NONE
-    counting = [one for one in view.guards if one.kind == kind.name and not is_over(one, today)]
+    counting = [guarded for guarded in view.guards if guarded.kind == kind.name and not is_over(guarded, today)]
     return Tally(
         kind=kind.name,
         going=tuple(change for change in going if change.address.kind == kind.name),
@@ -90,7 +90,7 @@ def unowned_losses(view: View, verdicts: Mapping[Address, Sequence[Verdict]]) ->
         change = view.changes[address]
         if change.owned or change.live is None or change.action is not Action.UPDATE:
             continue
-        lossy = next((one for one in judged if one.loses), None)
+        lossy = next((verdict for verdict in judged if verdict.loses), None)
         if lossy:
             yield address, _refusal_of_unowned(change, lossy, ledger_known=view.ledger_known)
 

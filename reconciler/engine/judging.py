@@ -36,10 +36,10 @@ def judged_all(
         alone = replacement.without_replacement(change)
         verdicts = judge(rules(address.kind, alone.action), alone, view)
         if change.action is Action.REPLACE or replacement.replaces(verdicts):
-            further = [one for one in rules(address.kind, Action.REPLACE) if alone.action not in one.on]
+            further = [rule for rule in rules(address.kind, Action.REPLACE) if alone.action not in rule.on]
             verdicts += judge(further, replace(change, action=Action.REPLACE), view)
         if change.origin and change.live:  # under a name of its own it is also something new
-            new = [one for one in rules(address.kind, Action.CREATE) if alone.action not in one.on]
+            new = [rule for rule in rules(address.kind, Action.CREATE) if alone.action not in rule.on]
             verdicts += judge(new, replace(change, action=Action.CREATE, live=None, origin=None, owned=None), view)
         if view.policies:
             replaced = change.action is Action.REPLACE or replacement.replaces(verdicts)
@@ -58,6 +58,6 @@ def _rules_by_action(
     @cache
     def rules(kind: str, action: Action) -> Sequence[Rule]:
         every = (*registry[kind].rules, *registry.across)
-        return [one for one in every if one.concerns(kind, action, version) and one.needs <= needing]
+        return [rule for rule in every if rule.concerns(kind, action, version) and rule.needs <= needing]
 
     return rules

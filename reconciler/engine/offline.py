@@ -62,7 +62,7 @@ class Watched:
     """(code, address) of verdicts that hold whatever their quantities are."""
 
     def __call__(self, rules: Sequence[Rule], change: Change, view: View) -> list[Verdict]:
-        return [verdict for one in rules for verdict in self._one(one, change, view)]
+        return [verdict for rule in rules for verdict in self._one(rule, change, view)]
 
     def _one(self, rule: Rule, change: Change, view: View) -> list[Verdict]:
         try:
@@ -91,8 +91,10 @@ def first_paragraph(page: str) -> str:
 
 def without_server_data(view: View) -> View:
     """The same view, without anything that only a server can tell."""
-    changes = {address: replace(one, live=_without_state_if_any(one.live)) for address, one in view.changes.items()}
-    live = {address: _without_state(one) for address, one in view.live.items()}
+    changes = {
+        address: replace(change, live=_without_state_if_any(change.live)) for address, change in view.changes.items()
+    }
+    live = {address: _without_state(resource) for address, resource in view.live.items()}
     return replace(view, facts=NOTHING, snapshot=_snapshot_without_state(view.snapshot), live=live, changes=changes)
 
 

@@ -44,7 +44,11 @@ def new_intent(
     paths = (verdict.path for verdict in verdicts if verdict.outcome is Outcome.REPLACES)
     tops = (path.partition(".")[0] for path in paths if path)  # a name is no field
     real = view.live[change.origin or change.address].config  # as the server shows it; in `live` the file's words stand
-    passing = {one.top for one in change.fields if one.field_class is FieldClass.UNFINISHED and one.info.passing}
+    passing = {
+        field_change.top
+        for field_change in change.fields
+        if field_change.field_class is FieldClass.UNFINISHED and field_change.info.passing
+    }
     stood, made = given(real, change.intent, change.owned) if change.intent else ({}, {})
     return Intent(
         topology=record.topology,

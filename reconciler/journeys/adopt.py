@@ -82,7 +82,7 @@ def _untouched(change: PlannedChange, verdicts: tuple[Verdict, ...] = ()) -> Pla
 
 def _standing(change: PlannedChange) -> tuple[Verdict, ...]:
     """Keep the warnings about what exists and stays as it is."""
-    return tuple(one for one in change.verdicts if one.outcome is Outcome.WARNS)
+    return tuple(verdict for verdict in change.verdicts if verdict.outcome is Outcome.WARNS)
 
 
 def _as_live(record: Owned, live: Resource) -> Owned:
@@ -101,6 +101,6 @@ def _managed(record: Owned, config: Config) -> Iterator[tuple[str, object]]:
 
 
 def _only(planned_all: Planned, changes: list[PlannedChange]) -> Planned:
-    warned = tuple(one for one in planned_all.plan.diagnostics if not one.is_error)
+    warned = tuple(diagnostic for diagnostic in planned_all.plan.diagnostics if not diagnostic.is_error)
     plan = replace(planned_all.plan, changes=tuple(changes), steps=(), unmanaged=(), diagnostics=warned)
     return replace(planned_all, plan=plan)

@@ -77,7 +77,7 @@ def _unrelated_files(
         return foreign
     found = discover(paths, DISK, REGISTRY)
     ours = {path for files in found.files.values() for path in files}
-    ours |= {Path(one.span.file) for one in found.problems if one.span}
+    ours |= {Path(diagnostic.span.file) for diagnostic in found.problems if diagnostic.span}
     return foreign | {path for path in unnamed if path not in ours}
 
 

@@ -46,9 +46,9 @@ def tested(paths: Sequence[Path]) -> Tested:
     """Judge every case in these files."""
     placed, wrong = read_policies(paths, REGISTRY)
     if not wrong:
-        wrong = [one for policy in placed for one in _tested(policy)]
+        wrong = [diagnostic for policy in placed for diagnostic in _tested(policy)]
     return Tested(
-        policies=len(placed), cases=sum(len(one.policy.cases) for one in placed), diagnostics=tuple(wrong)
+        policies=len(placed), cases=sum(len(policy.policy.cases) for policy in placed), diagnostics=tuple(wrong)
     )  # fmt: skip
 
 
@@ -147,4 +147,4 @@ def _declared(kind: Kind, address: Address, said: Mapping[str, Json], key: str) 
 
 def names(kind: str) -> dict[str, str]:
     """What a condition about this kind may mention, each with its type. Raises KeyError where there is no such kind."""
-    return {name: one.type for name, one in variables(REGISTRY[kind], REGISTRY).items()}
+    return {name: variable.type for name, variable in variables(REGISTRY[kind], REGISTRY).items()}

@@ -75,7 +75,7 @@ def _group_names(wanted: str, config: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _pinned_client(info: Mapping[str, Any]) -> str | None:
-    clients = (one.get("pinned_client_id") for one in info.get("priority_groups") or ())
+    clients = (group.get("pinned_client_id") for group in info.get("priority_groups") or ())
     return next(filter(None, clients), None)
 
 

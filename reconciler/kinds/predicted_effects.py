@@ -25,7 +25,10 @@ SIGNS: Mapping[str, str] = {
 
 def sides_by_code(change: PlannedChange) -> dict[str, frozenset[Side]]:
     """Sides by code, of verdicts and of notes."""
-    codes = [*(one.code for one in change.verdicts), *(one.code for one in change.consequences if one.code)]
+    codes = [
+        *(verdict.code for verdict in change.verdicts),
+        *(consequence.code for consequence in change.consequences if consequence.code),
+    ]
     by_code = {code: _sides_of_code(change, code) for code in codes}
     return {code: sides for code, sides in by_code.items() if sides}
 
@@ -45,12 +48,12 @@ def most_exact_codes(codes: Sequence[str], after: str) -> tuple[str, ...]:
 
 def reason_it_is_harmless(change: PlannedChange, side: Side) -> str:
     """The reason why a difference on this side costs nobody anything; empty if it may."""
-    return next((one.sentence for _, one in gains(change) if side in one.sides), "")
+    return next((effect.sentence for _, effect in gains(change) if side in effect.sides), "")
 
 
 def gains(change: PlannedChange) -> Iterator[tuple[str, Felt]]:
     """Effects that cost nobody anything, each with its field."""
-    return ((item.top, one) for item in change.fields for one in effects_of_field(change, item) if one.is_gain)
+    return ((item.top, effect) for item in change.fields for effect in effects_of_field(change, item) if effect.is_gain)
 
 
 def stream_code(code: str) -> str:
@@ -63,14 +66,16 @@ _STREAM_FAMILIES = frozenset(kind.family for kind in REGISTRY.kinds if kind.back
 
 def _sides_of_code(change: PlannedChange, code: str) -> frozenset[Side]:
     """Sides of the changed fields that this code is about; or else of all fields that it may be about."""
-    of_fields = [one for item in change.fields for one in effects_of_field(change, item) if one.rule == code[2:]]
+    of_fields = [
+        effect for item in change.fields for effect in effects_of_field(change, item) if effect.rule == code[2:]
+    ]
     return _sides_of_effects(of_fields) or _sides_of_effects(
-        one for _, one in effects_of_kind(_kind_of_change(change)) if one.rule == code[2:]
+        effect for _, effect in effects_of_kind(_kind_of_change(change)) if effect.rule == code[2:]
     )
 
 
 def _sides_of_effects(effects: Iterable[Felt]) -> frozenset[Side]:
-    return frozenset(side for one in effects for side in one.sides)
+    return frozenset(side for effect in effects for side in effect.sides)
 
 
 def _kind_of_change(change: PlannedChange) -> str:
@@ -80,7 +85,9 @@ def _kind_of_change(change: PlannedChange) -> str:
 def effects_of_field(change: PlannedChange, item: FieldChange) -> Iterator[Felt]:
     """Effects of a field that changes in this way."""
     moves = _way_of_field(item)
-    yield from (one for name, one in effects_of_kind(_kind_of_change(change)) if name == item.top and moves in one.ways)
+    yield from (
+        effect for name, effect in effects_of_kind(_kind_of_change(change)) if name == item.top and moves in effect.ways
+    )
 
 
 def _way_of_field(item: FieldChange) -> Way:
@@ -101,4 +108,4 @@ def effects_of_kind(kind: str) -> tuple[tuple[str, Felt], ...]:
         else known(resource_kind.spec)
     )
     written = ((name, entry) for name, entry in fields.items() if name in resource_kind.spec.model_fields)
-    return tuple((name, one) for name, entry in written for one in entry.felt or ())
+    return tuple((name, effect) for name, entry in written for effect in entry.felt or ())

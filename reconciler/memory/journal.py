@@ -141,19 +141,19 @@ def steps_entry(finished: Finished) -> dict[str, Json]:
     """The result of each step: names by result and call, and failures in full."""
     results: dict[str, Json] = {
         "done": _names_by_call(finished.done),
-        "failed": [_failure_entry(one) for one in finished.failed],
-        "in_doubt": [_failure_entry(one) for one in finished.in_doubt],
-        "skipped": {because: _names_by_call([one for one in finished.skipped if one.because == because])
-                    for because in dict.fromkeys(one.because for one in finished.skipped)},
+        "failed": [_failure_entry(failure) for failure in finished.failed],
+        "in_doubt": [_failure_entry(doubt) for doubt in finished.in_doubt],
+        "skipped": {because: _names_by_call([skipped for skipped in finished.skipped if skipped.because == because])
+                    for because in dict.fromkeys(skipped.because for skipped in finished.skipped)},
         "not_started": _names_by_call(finished.not_started),
         "unfinished": _distinct_addresses((*finished.went_wrong, *finished.skipped, *finished.not_started)),
-        "warnings": [_diagnostic_entry(one) for one in finished.warnings],
+        "warnings": [_diagnostic_entry(diagnostic) for diagnostic in finished.warnings],
     }  # fmt: skip
     return {name: result for name, result in results.items() if result}
 
 
 def _distinct_addresses(settled: Iterable[Settled]) -> list[Json]:
-    return list(dict.fromkeys(one.step.address for one in settled))
+    return list(dict.fromkeys(outcome.step.address for outcome in settled))
 
 
 def _names_by_call(settled: Sequence[Settled]) -> dict[str, Json]:
@@ -207,7 +207,7 @@ def decode_run_entry(value: bytes) -> dict[str, Json]:
 
 
 def _only_objects(values: Json) -> Json:
-    return [one for one in values if isinstance(one, dict)]
+    return [value for value in values if isinstance(value, dict)]
 
 
 def _readable_calls(by_call: Json) -> Json:

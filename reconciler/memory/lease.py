@@ -96,6 +96,6 @@ def decode_holder(value: bytes, topology: str) -> Holder:
         values = json_object(value)
     except Unusable:
         return Holder(topology=topology, run="")
-    types = {one.name: int if one.name == "pid" else str for one in fields(Holder)}
+    types = {field.name: int if field.name == "pid" else str for field in fields(Holder)}
     readable = {name: values[name] for name, kind in types.items() if isinstance(values.get(name), kind)}
     return Holder(**{"run": "", **readable, "topology": topology})

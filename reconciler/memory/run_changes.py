@@ -20,14 +20,17 @@ LONG = 8 << 10
 def changes_entry(plan: Plan) -> dict[str, Json]:
     """Changes of a plan by resource. Created and deleted ones are only named, since the ledger holds their
     configuration."""
-    acting = (one for one in plan.changes if one.action.writes and not one.is_blocked)
-    return {one.address: _change_entry(one) for one in acting}
+    acting = (planned for planned in plan.changes if planned.action.writes and not planned.is_blocked)
+    return {planned.address: _change_entry(planned) for planned in acting}
 
 
 def _change_entry(change: PlannedChange) -> dict[str, Json]:
     if change.action not in (Action.UPDATE, Action.REPLACE):
         return {"action": change.action.value}
-    return {"action": change.action.value, "fields": {one.path: _field_entry(one) for one in change.fields}}
+    return {
+        "action": change.action.value,
+        "fields": {field_change.path: _field_entry(field_change) for field_change in change.fields},
+    }
 
 
 def _field_entry(change: FieldChange) -> dict[str, Json]:

@@ -282,7 +282,7 @@ class Resource:
     def sent(self) -> Config:
         """The configuration as it is sent when this is created."""
         config = self.config
-        left = [name for name, one in self.filled.items() if name in config and config[name] == one.value]
+        left = [name for name, default in self.filled.items() if name in config and config[name] == default.value]
         if not left:
             return config
         sent = dict(config)

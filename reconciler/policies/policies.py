@@ -107,10 +107,10 @@ class Policies:
         return [verdict for program in ready.programs if (verdict := _verdict_of(program, subject))]
 
     def _prepare(self, kind: Kind, available: frozenset[str]) -> Ready:
-        compiled = (_compile(one, kind, self.registry) for one in self.placed if is_about(one.policy, kind))
+        compiled = (_compile(policy, kind, self.registry) for policy in self.placed if is_about(policy.policy, kind))
         programs = [one for one in compiled if isinstance(one, Program) and one.needs() <= available]
         joined = [_compile_joined(programs[start : start + TOGETHER]) for start in range(0, len(programs), TOGETHER)]
-        mentions = {name: variable for one in programs for name, variable in one.mentions.items()}
+        mentions = {name: variable for program in programs for name, variable in program.mentions.items()}
         self._ready[kind.name, available] = ready = Ready(programs, joined, mentions)
         return ready
 

@@ -195,7 +195,7 @@ def _to_timedelta(nanoseconds: int) -> timedelta:
 
 _CONVERTED: Mapping[str, Callable[[Json], Any]] = {
     DURATION: _to_timedelta,
-    DURATIONS: lambda value: [_to_timedelta(one) for one in value],
+    DURATIONS: lambda value: [_to_timedelta(item) for item in value],
     NUMBER: lambda value: min(value, MOST),
 }
 

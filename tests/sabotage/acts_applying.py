@@ -347,8 +347,8 @@ ORDER = (
     Act(
         name="`until` of a removal is ignored",
         file="reconciler/engine/pairing/removals.py",
-        before="ended = {one.address: one for one in topology.removed if one.until and today > one.until}",
-        after="ended = {one.address: one for one in topology.removed if one.until and today > date.max}",
+        before="ended = {removal.address: removal for removal in topology.removed if removal.until and today > removal.until}",
+        after="ended = {removal.address: removal for removal in topology.removed if removal.until and today > date.max}",
         seen_by=("tests/core/test_compare.py",),
     ),
 )

@@ -30,7 +30,7 @@ ACTS = (
     Act(
         name="an entry about many deletes what the files declare",
         file="reconciler/engine/pairing/bulk.py",
-        before="    named = {one.address for one in topology.resources} | {",
+        before="    named = {resource.address for resource in topology.resources} | {",
         after="    named = {",
         seen_by=("tests/core/test_bulk.py",),
         is_quick=True,
@@ -61,14 +61,14 @@ ACTS = (
     Act(
         name="what an entry names itself goes by another entry's pattern",
         file="reconciler/engine/pairing/bulk.py",
-        before=" | {one.address for one in topology.forget}",
+        before=" | {forgotten.address for forgotten in topology.forget}",
         after="",
         seen_by=("tests/core/test_bulk.py",),
     ),
     Act(
         name="what has another name now is deleted by the pattern of its old one",
         file="reconciler/engine/pairing/bulk.py",
-        before="    named |= {one.origin for one in topology.moved}\n",
+        before="    named |= {move.origin for move in topology.moved}\n",
         after="",
         seen_by=("tests/core/test_bulk.py",),
     ),
@@ -103,8 +103,8 @@ ACTS = (
     Act(
         name="a pattern whose work is done is called misspelt",
         file="reconciler/engine/pairing/misnamed.py",
-        before="        elif any(entry.reaches(one, {}) for one in gone):",
-        after="        elif not any(entry.reaches(one, {}) for one in gone) and not free:",
+        before="        elif any(entry.reaches(address, {}) for address in gone):",
+        after="        elif not any(entry.reaches(address, {}) for address in gone) and not free:",
         seen_by=("tests/core/test_bulk.py",),
     ),
     Act(

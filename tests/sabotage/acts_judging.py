@@ -441,8 +441,8 @@ RULES = (
     Act(
         name="a consumer that takes more in the same plan is forgotten where another one goes",
         file="reconciler/kinds/consumer/filter_changes.py",
-        before="if one.desired and one.address.name not in own",
-        after="if one.desired and one.live is None",
+        before="if child.desired and child.address.name not in own",
+        after="if child.desired and child.live is None",
         seen_by=("tests/quantities/test_splits.py::test_the_halves_become_one_again_and_nothing_is_deleted",),
     ),
     Act(
@@ -506,8 +506,8 @@ RULES = (
     Act(
         name="a stream without subjects is said to feed its copies",
         file="reconciler/kinds/across/stream_dependants.py",
-        before="(one.filters or not is_emptied)",
-        after="(one.filters or after)",
+        before="(reader.filters or not is_emptied)",
+        after="(reader.filters or after)",
         seen_by=(says("XX233"),),
     ),
     Act(
@@ -646,7 +646,7 @@ RULES = (
     Act(
         name="a consumer whose creation is refused is told where it starts",
         file="reconciler/engine/decide.py",
-        before="    is_refused = any(one.is_final for one in verdicts)",
+        before="    is_refused = any(verdict.is_final for verdict in verdicts)",
         after="    is_refused = False",
         seen_by=("tests/kinds/test_effects.py",),
     ),
@@ -849,8 +849,8 @@ RULES = (
     Act(
         name="nothing is said of a queue that an interrupted removal left, once its entry is gone",
         file="reconciler/engine/pairing/removals.py",
-        before="    changes |= {one: _orphan_of_remains(ledger[one], one) for one in gone if registry.of(one).remains(one, snapshot)}",
-        after="    changes |= {one: _orphan_of_remains(ledger[one], one) for one in gone if False}",
+        before="if registry.of(orphan).remains(orphan, snapshot)",
+        after="if False",
         seen_by=("tests/core/test_compare.py",),
     ),
     Act(
@@ -932,7 +932,7 @@ RULES = (
     Act(
         name="what two consumers want is counted twice",
         file="reconciler/kinds/losses/unprocessed.py",
-        before="        if wants and not any(collide(one, other) for one in subjects for other in counted):",
+        before="        if wants and not any(collide(subject, other) for subject in subjects for other in counted):",
         after="        if wants:",
         seen_by=("tests/quantities/test_consumers.py::test_what_consumers_want_together_counts_no_message_twice",),
     ),
@@ -981,8 +981,8 @@ RULES = (
     Act(
         name="taking over also takes what is only declared as external",
         file="reconciler/engine/pairing/take_over.py",
-        before="wanted = {one.address for one in topology.resources if not one.external}",
-        after="wanted = {one.address for one in topology.resources}",
+        before="wanted = {resource.address for resource in topology.resources if not resource.external}",
+        after="wanted = {resource.address for resource in topology.resources}",
         seen_by=("tests/core/test_take_over.py::test_what_only_stands_around_what_is_declared_is_not_taken",),
     ),
     Act(
@@ -1230,8 +1230,8 @@ RULES = (
     Act(
         name="what another topology owns is free for whoever calls it otherwise: a bucket is a stream",
         file="reconciler/kinds/across/ownership.py",
-        before="if one != change.address] if stream else []",
-        after="if one == change.address] if stream else []",
+        before="if address != change.address] if stream else []",
+        after="if address == change.address] if stream else []",
         seen_by=(says("XX101"), "tests/guards/test_take_over.py"),
     ),
     Act(
@@ -1420,8 +1420,8 @@ CONSENT = (
     Act(
         name="`until` of a guard is ignored",
         file="reconciler/engine/guards.py",
-        before="counting = [one for one in view.guards if one.kind == kind.name and not is_over(one, today)]",
-        after="counting = [one for one in view.guards if one.kind == kind.name]",
+        before="counting = [guarded for guarded in view.guards if guarded.kind == kind.name and not is_over(guarded, today)]",
+        after="counting = [guarded for guarded in view.guards if guarded.kind == kind.name]",
         seen_by=("tests/guards/test_mass_changes.py",),
     ),
     Act(
@@ -1514,7 +1514,7 @@ QUANTITIES = (
     Act(
         name="messages of a work queue are said to lose their reader to nobody, although another one takes them",
         file="reconciler/kinds/consumer/taking_over.py",
-        before="if any(collide(one, two) for one in left for two in theirs)",
+        before="if any(collide(subject, two) for subject in left for two in theirs)",
         after="if False",
         seen_by=("tests/rules/test_rules.py",),
     ),
@@ -1591,7 +1591,7 @@ QUANTITIES = (
     Act(
         name="all that is stored may go with interest retention, also what no consumer was given",
         file="reconciler/kinds/stream/retention.py",
-        before="sum(one.done for one in takers.values())",
+        before="sum(taker.done for taker in takers.values())",
         after="messages",
         seen_by=(says("ST302"),),
     ),
@@ -1686,8 +1686,8 @@ QUANTITIES = (
     Act(
         name="a stream that is copied is emptied by interest retention as if nobody took from it",
         file="reconciler/kinds/losses/lagging.py",
-        before='one.get("name") == origin and hears(one)',
-        after='one.get("name") == origin and not hears(one)',
+        before='copier.get("name") == origin and hears(copier)',
+        after='copier.get("name") == origin and not hears(copier)',
         seen_by=(says("ST302"),),
     ),
     Act(
@@ -1716,8 +1716,8 @@ QUANTITIES = (
     Act(
         name="a copy of a work queue is said to take nothing from it",
         file="reconciler/kinds/losses/added_sources.py",
-        before="return (one for one in every if deletes_copied(one.origin, view))",
-        after="return (one for one in every if not one.origin)",
+        before="return (source for source in every if deletes_copied(source.origin, view))",
+        after="return (source for source in every if not source.origin)",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
@@ -1898,8 +1898,8 @@ QUANTITIES = (
     Act(
         name="a copy of a consumer that is behind counts when its stream gets fewer replicas",
         file="reconciler/kinds/losses/fewer_copies.py",
-        before='if one.get("current", True)]',
-        after='if one["name"]]',
+        before='if replica.get("current", True)]',
+        after='if replica["name"]]',
         seen_by=(says("ST306"),),
     ),
     Act(
@@ -2204,8 +2204,8 @@ QUANTITIES = (
     Act(
         name="a copy that others wait for is not waited for",
         file="reconciler/kinds/stream_config/new_copies.py",
-        before="if _takes_subjects(one, view) or _subjects_by_giver(one, change, view)\n",
-        after="if _takes_subjects(one, view)\n",
+        before="if _takes_subjects(reads, view) or _subjects_by_giver(reads, change, view)\n",
+        after="if _takes_subjects(reads, view)\n",
         seen_by=(
             "tests/kinds/test_order_on_interest.py::test_a_copy_is_let_go_when_the_one_that_takes_over_from_it_listens",
         ),
@@ -2342,7 +2342,7 @@ QUANTITIES = (
     Act(
         name="a copy is said to delete what a consumer of the same plan processes",
         file="reconciler/kinds/copies/copied_and_deleted.py",
-        before="                *_filters_of_new_consumers(one.origin, view),\n",
+        before="                *_filters_of_new_consumers(source.origin, view),\n",
         after="",
         seen_by=("tests/rules/test_rules.py",),
     ),

@@ -36,7 +36,7 @@ FIELDS = (
     Act(
         name="a field is dropped from what is sent",
         file="reconciler/model/resource.py",
-        before="        left = [name for name, one in self.filled.items() if name in config and config[name] == one.value]",
+        before="        left = [name for name, default in self.filled.items() if name in config and config[name] == default.value]",
         after='        left = [name for name in config if name in self.filled or name == "max_age"]',
         seen_by=("tests/convergence/test_fake.py",),
     ),
@@ -113,7 +113,7 @@ FIELDS = (
     Act(
         name="a first file holds what others own",
         file="reconciler/journeys/export/first.py",
-        before="    free = [one for one in held.chosen if one not in held.records]",
+        before="    free = [address for address in held.chosen if address not in held.records]",
         after="    free = [*held.chosen]",
         seen_by=("tests/cli/test_init.py::test_what_nobody_owns_is_written_and_the_rest_left_to_its_owners",),
     ),
@@ -127,7 +127,7 @@ FIELDS = (
     Act(
         name="an account that could not be read passes for an empty one",
         file="reconciler/journeys/export/first.py",
-        before="    if not held.chosen and (wrong := [one for one in held.left_out if one.is_error]):",
+        before="    if not held.chosen and (wrong := [diagnostic for diagnostic in held.left_out if diagnostic.is_error]):",
         after="    if not held.chosen and (wrong := []):",
         seen_by=("tests/cli/test_init.py::test_an_account_that_could_not_be_read_is_not_taken_for_an_empty_one",),
     ),

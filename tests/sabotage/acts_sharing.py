@@ -82,15 +82,15 @@ ACTS = (
     Act(
         name="our own reader of which one whole filter matches nothing any more is not told",
         file="reconciler/kinds/across/stream_dependants.py",
-        before="    if any(one.of(mine) for one in losing.parts for mine in failing):",
-        after="    if any(one.of(mine) for one in losing.parts for mine in failing[:0]):",
+        before="    if any(part.of(mine) for part in losing.parts for mine in failing):",
+        after="    if any(part.of(mine) for part in losing.parts for mine in failing[:0]):",
         seen_by=(says("XX233"),),
     ),
     Act(
         name="a reader that follows a transform to its new subject is said to lose messages",
         file="reconciler/kinds/across/stream_dependants.py",
-        before="if not (is_followed and _is_renamed(one, origin, view))]",
-        after="if not (is_followed and not one)]",
+        before="if not (is_followed and _is_renamed(part, origin, view))]",
+        after="if not (is_followed and not part)]",
         seen_by=(says("XX233"),),
     ),
     Act(
@@ -103,14 +103,14 @@ ACTS = (
     Act(
         name="what a recorded reader filters by is forgotten",
         file="reconciler/kinds/afterwards/readers.py",
-        before="filters = () if one.subjects == EVERYTHING else one.subjects",
+        before="filters = () if reads.subjects == EVERYTHING else reads.subjects",
         after="filters = ()",
         seen_by=(says("XX233"),),
     ),
     Act(
         name="a lowered limit is told to those whose filter matches nothing",
         file="reconciler/kinds/across/used_streams.py",
-        before="(stored is None or one.wants_any(stored))",
+        before="(stored is None or reader.wants_any(stored))",
         after="True",
         seen_by=(says("XX235"),),
     ),
@@ -147,8 +147,8 @@ ACTS = (
     Act(
         name="a plan does not say what others read",
         file="reconciler/changes/rule.py",
-        before="reading = [_reader_in_words(one, one.owner) for one in known_first if one.owner and one.reads]",
-        after="reading = [str(one.address) for one in known_first if one.owner and one.reads]",
+        before="reading = [_reader_in_words(other, other.owner) for other in known_first if other.owner and other.reads]",
+        after="reading = [str(other.address) for other in known_first if other.owner and other.reads]",
         seen_by=(says("XX233"),),
     ),
     Act(

@@ -66,8 +66,8 @@ FORMATS = (
     Act(
         name="a name that a shell would run is completed",
         file="reconciler/cli/completing/line.py",
-        before="if one.word.startswith(typed.begun) and _SAFE.fullmatch(one.word)]",
-        after="if one.word.startswith(typed.begun)]",
+        before="if offer.word.startswith(typed.begun) and _SAFE.fullmatch(offer.word)]",
+        after="if offer.word.startswith(typed.begun)]",
         seen_by=("tests/cli/test_completion.py::test_a_name_that_a_shell_would_not_take_for_itself_is_not_offered",),
     ),
     Act(
@@ -479,8 +479,8 @@ DRIFT = (
     Act(
         name="messages that two new consumers take count twice, and stand for one that nobody takes",
         file="reconciler/kinds/consumer_position/counts.py",
-        before="    if any(collide(one, other) for one, other in combinations(taken, 2)):",
-        after="    if any(one == other for one, other in combinations(taken, 2)):",
+        before="    if any(collide(subject, other) for subject, other in combinations(taken, 2)):",
+        after="    if any(subject == other for subject, other in combinations(taken, 2)):",
         seen_by=(f"{COUNTED}[two take the same]",),
     ),
     Act(

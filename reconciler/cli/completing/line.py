@@ -117,7 +117,7 @@ def _option_name(word: str, command: Mapping[str, Any], table: Table) -> str:
 def offers(typed: Asked, table: Table, names: Named) -> list[Offer]:
     """Return what begins as the typed word does, in a fixed order; nothing where the shell knows files better."""
     candidates = _candidates(typed, table, names)
-    fitting = [one for one in candidates if one.word.startswith(typed.begun) and _SAFE.fullmatch(one.word)]
+    fitting = [offer for offer in candidates if offer.word.startswith(typed.begun) and _SAFE.fullmatch(offer.word)]
     return [Offer(typed.before + word, about) for word, about in _shortened(fitting, typed.begun)]
 
 

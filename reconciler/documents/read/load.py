@@ -135,7 +135,7 @@ class _Loading:
         if root is None and (named := _NAMED.search(text)):
             self.name = named[1]
         if isinstance(root, Mapping):
-            mentions = frozenset(one["name"] for one in MENTIONED.finditer(text)) if mask else frozenset[str]()
+            mentions = frozenset(match["name"] for match in MENTIONED.finditer(text)) if mask else frozenset[str]()
             self.roots.append(_Root(next((key for key, _ in root.entries.values()), root), root, mask, mentions))
             if above and SECTION in root.entries:
                 message = f"`{SECTION}` stands in a file that {above[-1]} includes; write it there"
@@ -262,7 +262,7 @@ class _Loading:
             bulk=tuple(sorted(self.header.bulk, key=lambda one: one.key != "removed")),
             moved=tuple(self.header.moved), guards=tuple(self.header.guards),
             allow=tuple(self.header.allowed), ignore_drift=tuple(self.header.ignored),
-            policies=tuple(one for one in self.header.policies if isinstance(one, PlacedPolicy)),
+            policies=tuple(placed for placed in self.header.policies if isinstance(placed, PlacedPolicy)),
             where=_TopLevel(roots), files=tuple(root.first.file for root in self.roots),
             environment=self.tree.environment or "", leads_to=self.leads_to,
         )  # fmt: skip
@@ -270,7 +270,7 @@ class _Loading:
         if any(problem.is_error for problem in diagnostics):
             return Loaded(topology=None, readable=topology, diagnostics=diagnostics, name=topology.name or self.name)
         tops, origins = tuple(self.tops), self.filling.notes
-        sources = tuple(one for one in self.header.policies if isinstance(one, PlacedSource))
+        sources = tuple(placed for placed in self.header.policies if isinstance(placed, PlacedSource))
         return Loaded(
             topology=topology,
             diagnostics=diagnostics,
@@ -284,12 +284,12 @@ class _Loading:
         """Check that an address is either declared, or removed, or forgotten, and only once. An `external` object may
         be forgotten as well."""
         seen: dict[Address, tuple[str, Where]]
-        seen = {one.address: ("declared", one.where) for one in self.collector.resources}
-        elsewhere = {one.address for one in self.collector.resources if one.external}
+        seen = {resource.address: ("declared", resource.where) for resource in self.collector.resources}
+        elsewhere = {resource.address for resource in self.collector.resources if resource.external}
         mentions: Iterable[tuple[str, Address, Where, str]] = [
-            *(("removed", one.address, one.where, "address") for one in self.header.removed),
-            *(("forgotten", one.address, one.where, "") for one in self.header.forget),
-            *(("moved away", one.origin, one.where, "from") for one in self.header.moved),
+            *(("removed", removal.address, removal.where, "address") for removal in self.header.removed),
+            *(("forgotten", forgotten.address, forgotten.where, "") for forgotten in self.header.forget),
+            *(("moved away", move.origin, move.where, "from") for move in self.header.moved),
         ]
         for state, address, where, path in mentions:
             earlier, earlier_where = seen.setdefault(address, (state, where))
@@ -316,19 +316,19 @@ class _Loading:
         an entry is about many, that is unknown."""
         if not self.header.allowed or not self.is_complete or self.collector.unreadable or self.header.bulk:
             return
-        named = {one.address: one.spec.labels for one in self.collector.resources}
-        named |= {one.address: {} for one in self.header.removed}
-        for one in self.header.allowed:
-            if not any(one.reaches(address, labels) for address, labels in named.items()):
-                near = likely_pattern(one.on, named.keys(), named.values())
-                message = f"`allow` names `{one.on}`, but no object here has that address or label"
+        named = {resource.address: resource.spec.labels for resource in self.collector.resources}
+        named |= {removal.address: {} for removal in self.header.removed}
+        for allowance in self.header.allowed:
+            if not any(allowance.reaches(address, labels) for address, labels in named.items()):
+                near = likely_pattern(allowance.on, named.keys(), named.values())
+                message = f"`allow` names `{allowance.on}`, but no object here has that address or label"
                 full_message = f"{message}; did you mean `{near}`?" if near else message
                 example = min(named, default="stream/ORDERS")
                 instead = (
                     f"write an address such as {example}, a pattern such as 'stream/*', or a label such as team=orders"
                 )
                 fix = f"write {near}, or remove the entry" if near else instead
-                yield complain("XX916", "names-nothing", full_message, one.where("on"), fix=fix)
+                yield complain("XX916", "names-nothing", full_message, allowance.where("on"), fix=fix)
 
 
 @dataclass(frozen=True, slots=True)

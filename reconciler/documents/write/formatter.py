@@ -40,7 +40,7 @@ def in_form(file: str, text: str, order: Shape) -> tuple[str, list[Diagnostic]]:
     elif root is not None or not problems:
         problems += complain_of_root(file, root)
     if problems:
-        return text, [replace(one, message=mask.take_off(one.message)) for one in problems]
+        return text, [replace(diagnostic, message=mask.take_off(diagnostic.message)) for diagnostic in problems]
     after = _format_lines(before, order)
     if after != before and (problem := first_loss(file, before, after)):
         return text, [problem]

@@ -220,9 +220,9 @@ def _arrange_pieces(level: Level, tokens: Sequence[Token]) -> list[Piece]:
     gaps = [piece.apart for piece in before[1:]]
     above = {id(piece): gap for piece, gap in zip(before, [gaps[0], *gaps], strict=True) if _is_long(piece)}
     below = {id(piece): gap for piece, gap in zip(before, [*gaps, gaps[-1]], strict=True) if _is_long(piece)}
-    above |= {id(other): other.apart for one, other in pairwise(before) if not (_is_long(one) or _is_long(other))}
-    for one, other in pairwise(pieces):
-        other.apart = below.get(id(one), False) or above.get(id(other), False)
+    above |= {id(other): other.apart for piece, other in pairwise(before) if not (_is_long(piece) or _is_long(other))}
+    for piece, other in pairwise(pieces):
+        other.apart = below.get(id(piece), False) or above.get(id(other), False)
     return pieces
 
 

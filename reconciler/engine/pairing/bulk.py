@@ -50,10 +50,10 @@ def _undeclared_addresses(
     topology: Topology, ledger: Ledger, owners: Collection[str], registry: Registry, today: date
 ) -> Iterator[Address]:
     """Addresses that are owned, and neither declared, under whatever name, nor named by an entry of its own."""
-    named = {one.address for one in topology.resources} | {one.address for one in topology.forget}
-    named |= {one.address for one in topology.removed if not (one.until and today > one.until)}
-    named |= {one.origin for one in topology.moved}
-    streams = {registry.of(one.address).stream(one.address) for one in topology.resources} - {None}
+    named = {resource.address for resource in topology.resources} | {forgotten.address for forgotten in topology.forget}
+    named |= {removal.address for removal in topology.removed if not (removal.until and today > removal.until)}
+    named |= {move.origin for move in topology.moved}
+    streams = {registry.of(resource.address).stream(resource.address) for resource in topology.resources} - {None}
     for address, owned in ledger.items():
         if owned.topology in owners and address not in named and registry.of(address).stream(address) not in streams:
             yield address

@@ -25,7 +25,7 @@ def recognised(
     that stream, whatever it is to its owner: the stream behind a bucket has consumers of its own."""
     claims = {raw: kind.name for kind in registry.kinds for raw in kind.claims(snapshot)}
     wanted = {*declared}
-    for address in (*(one for one in known_as if one not in wanted), *declared):
+    for address in (*(known for known in known_as if known not in wanted), *declared):
         kind = registry.of(address)
         claims[kind.primary(address)] = kind.name
         claims.update(dict.fromkeys(kind.derived(address), kind.name))
@@ -91,7 +91,7 @@ def _with_uses(
     """Resources that read a stream of another topology, if the files name that topology."""
     owners = {one.address.name: one.owner for one in topology.resources if one.owner}
     for address, resource in desired.items() if owners else ():
-        streams = {one.stream for one in registry.of(address).reads(address, resource.config)}
+        streams = {reads.stream for reads in registry.of(address).reads(address, resource.config)}
         if uses := {stream: owners[stream] for stream in sorted(streams & owners.keys())}:
             yield address, replace(resource, uses=uses)
 

@@ -50,7 +50,7 @@ def misnamed(
     `unmatched` are entries about many that match nothing."""
     named = list(_named_entries(topology, today))
     yield from _misspelt_names(named, topology, names, registry) if named else ()
-    yield from _unmatched_patterns([one for one in unmatched if not is_over(one, today)], topology, names)
+    yield from _unmatched_patterns([entry for entry in unmatched if not is_over(entry, today)], topology, names)
     yield from _misspelt_owners(topology, names, today)
 
 
@@ -61,17 +61,17 @@ def _unmatched_patterns(entries: Sequence[BulkEntry], topology: Topology, names:
         return
     marks = {decode_key(key) for key in names.snapshot.entries.get(BUCKET, {})} - {None}
     gone = [address for address in marks if address and address not in names.ledger]
-    declared = {one.address: one.spec.labels for one in topology.resources}
+    declared = {resource.address: resource.spec.labels for resource in topology.resources}
     spoken_for = {*declared, *addresses_let_go(topology)}
-    free = {one: names.ledger.get(one) for one in sorted(names.live) if one not in spoken_for}
-    ours = {one: owned.labels for one, owned in free.items() if owned and owned.topology == topology.name}
-    strange = [one for one, owned in free.items() if owned is None]
+    free = {address: names.ledger.get(address) for address in sorted(names.live) if address not in spoken_for}
+    ours = {address: owned.labels for address, owned in free.items() if owned and owned.topology == topology.name}
+    strange = [address for address, owned in free.items() if owned is None]
     for entry in entries:
         statement = f"`{entry.key}` names `{entry.on}`"
         if not names.ledger_known:
             message = f"{statement}, and nobody can tell what that matches, because bucket {BUCKET} could not be read"
             yield _diagnostic_about_pattern(entry, message, "plan and apply as a user who may use that bucket")
-        elif any(entry.reaches(one, {}) for one in gone):
+        elif any(entry.reaches(address, {}) for address in gone):
             continue
         elif near := likely_pattern(entry.on, ours.keys(), ours.values()):
             message = f"{statement}, which matches nothing that this topology owns and no longer declares; did you mean `{near}`?"
@@ -79,13 +79,13 @@ def _unmatched_patterns(entries: Sequence[BulkEntry], topology: Topology, names:
             yield _diagnostic_about_pattern(entry, message, f"write {near}, or remove the entry", severity)
         elif is_label(entry.on):
             continue
-        elif alike := [str(one) for one in strange if entry.reaches(one, {})]:
+        elif alike := [str(address) for address in strange if entry.reaches(address, {})]:
             more = f" and {len(alike) - 1:_} more" if alike[1:] else ""
             message = f"{statement}, which matches nothing that this topology owns: {alike[0]}{more} may be another's"
             yield _diagnostic_about_pattern(
                 entry, message, "declare what is meant as it is and apply once to adopt it; or remove the entry"
             )
-        elif match := next((one for one, labels in declared.items() if entry.reaches(one, labels)), None):
+        elif match := next((address for address, labels in declared.items() if entry.reaches(address, labels)), None):
             message = f"{statement}, which matches only what the files declare, such as {match}, and leaves that alone"
             yield _diagnostic_about_pattern(entry, message, "take out of the files what is to go, or remove the entry")
 
@@ -119,7 +119,7 @@ def _misspelt_names(
 
 def addresses_let_go(topology: Topology) -> set[Address]:
     """Addresses that its entries say are removed, forgotten or renamed."""
-    return {one.address for one in _named_entries(topology, date.min)}
+    return {entry.address for entry in _named_entries(topology, date.min)}
 
 
 def _named_entries(topology: Topology, today: date) -> Iterator[_Named]:

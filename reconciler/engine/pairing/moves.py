@@ -110,8 +110,10 @@ def _changes_for_gone_origin(
 def orphans_with_advice(changes: Mapping[Address, Change], registry: Registry) -> Iterator[tuple[Address, Change]]:
     """Orphans beside something new that is declared alike, with the entry in `moved` that says it is the same object. One
     that was renamed or replaced before needs to be no more than alone beside the only new one: a revert takes back more."""
-    orphans = [one for one in changes.values() if one.action is Action.ORPHAN and registry.of(one.address).renames]
-    orphans_by_parent = Counter(_parent_key(one.address) for one in orphans)
+    orphans = [
+        change for change in changes.values() if change.action is Action.ORPHAN and registry.of(change.address).renames
+    ]
+    orphans_by_parent = Counter(_parent_key(change.address) for change in orphans)
     created: dict[object, list[Address]] = {}
     for new in changes.values() if orphans else ():
         if new.action is Action.CREATE and new.desired:

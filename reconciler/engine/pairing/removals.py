@@ -31,7 +31,7 @@ def changes_of_undeclared(
 ) -> dict[Address, Change]:
     """Removals, forgettings and orphans: owned addresses that the files no longer declare, or declare as external."""
     changes: dict[Address, Change] = {}
-    ended = {one.address: one for one in topology.removed if one.until and today > one.until}
+    ended = {removal.address: removal for removal in topology.removed if removal.until and today > removal.until}
     for removed in topology.removed:
         if removed.address not in ended:
             changes[removed.address] = _removal(
@@ -43,8 +43,8 @@ def changes_of_undeclared(
                 snapshot,
                 is_begun=removed.address in begun,
             )
-    given_up = {one.address: one.where for one in elsewhere}
-    given_up |= {one.address: one.where for one in topology.forget}
+    given_up = {resource.address: resource.where for resource in elsewhere}
+    given_up |= {forgotten.address: forgotten.where for forgotten in topology.forget}
     for address, where in given_up.items():
         if address not in ours and address in live and address not in begun:
             continue  # it was given up before: it lives on, and what happens to others concerns it
@@ -59,10 +59,14 @@ def changes_of_undeclared(
         )
     declared = {d.address for d in topology.resources}
     rest = sorted(ours - declared - changes.keys())
-    changes |= {one: _orphan(live[one], ledger[one], ended.get(one)) for one in rest if one in live}
-    gone = [one for one in rest if one not in live]
-    changes |= {one: _orphan_of_remains(ledger[one], one) for one in gone if registry.of(one).remains(one, snapshot)}
-    changes |= _declared_as_other_kind([one for one in gone if one not in changes], topology, ledger, registry)
+    changes |= {orphan: _orphan(live[orphan], ledger[orphan], ended.get(orphan)) for orphan in rest if orphan in live}
+    gone = [orphan for orphan in rest if orphan not in live]
+    changes |= {
+        orphan: _orphan_of_remains(ledger[orphan], orphan)
+        for orphan in gone
+        if registry.of(orphan).remains(orphan, snapshot)
+    }
+    changes |= _declared_as_other_kind([orphan for orphan in gone if orphan not in changes], topology, ledger, registry)
     return changes
 
 
@@ -71,18 +75,22 @@ def _declared_as_other_kind(
 ) -> dict[Address, Change]:
     """Owned resources that the files now declare as another kind, backed by the same stream: one object has one
     record."""
-    declared = {registry.of(one.address).stream(one.address): one for one in topology.resources} if gone else {}
+    declared = (
+        {registry.of(resource.address).stream(resource.address): resource for resource in topology.resources}
+        if gone
+        else {}
+    )
     now = {address: declared.get(registry.of(address).stream(address) or "") for address in gone}
     return {
         address: Change(
             address=address,
             action=Action.FORGET,
             owned=ledger[address],
-            where=one.where,
-            reason=f"it is now {one.address}",
+            where=resource.where,
+            reason=f"it is now {resource.address}",
         )
-        for address, one in now.items()
-        if one
+        for address, resource in now.items()
+        if resource
     }
 
 

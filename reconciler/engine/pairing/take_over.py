@@ -24,8 +24,8 @@ from reconciler.model.topology import Topology
 def take_over_records(topology: Topology, ledger: Ledger, options: RunOptions) -> dict[Address, Owned]:
     """The records after everything has changed owners that shall."""
     take_over, today = options.take_over, options.day
-    wanted = {one.address for one in topology.resources if not one.external}
-    wanted |= {one.address for one in topology.removed} | {one.origin for one in topology.moved}
+    wanted = {resource.address for resource in topology.resources if not resource.external}
+    wanted |= {removal.address for removal in topology.removed} | {move.origin for move in topology.moved}
     renamed = names_of_owner(topology, today)
     records = dict(ledger)
     for address, giver in options.given_up:
@@ -44,8 +44,8 @@ def take_over_records(topology: Topology, ledger: Ledger, options: RunOptions) -
 
 def names_of_owner(topology: Topology, today: date) -> set[str]:
     """The topology's own name, and those that it had before."""
-    moved = (one for one in topology.moved if one.is_of_topology and not (one.until and today > one.until))
-    return {topology.name, *(one.origin.name for one in moved)}
+    moved = (move for move in topology.moved if move.is_of_topology and not (move.until and today > move.until))
+    return {topology.name, *(move.origin.name for move in moved)}
 
 
 def _former_owner(owned: Owned, topology: str, take_over: Collection[str]) -> str | None:

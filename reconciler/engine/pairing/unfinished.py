@@ -45,11 +45,13 @@ def compare_unfinished(
     start, made = given(live.config, intent, owned)
     as_stated = _in_words_of_file(live, desired, start, made or owned.fields)
     change = resource_change(desired, as_stated, owned, fields)
-    change = replace(change, fields=tuple(_mark_made(one, as_stated.config, made) for one in change.fields))
+    change = replace(
+        change, fields=tuple(_mark_made(field_change, as_stated.config, made) for field_change in change.fields)
+    )
     if intent.is_made(live.config):
         return replace(change, action=Action.REPLACE, intent=intent, reason=RESUMED)
     reason = RESUMED if change.touches(*intent.fields) else TAKEN_BACK
-    left = tuple(_mark_unfinished(one, intent, fields) for one in change.fields)
+    left = tuple(_mark_unfinished(field_change, intent, fields) for field_change in change.fields)
     return replace(change, action=Action.UPDATE, intent=intent, reason=reason, fields=left, began=start)
 
 
@@ -81,7 +83,7 @@ def changes_left_by_renames(
         if intent and change.intent is None:
             fields = registry.of(address).fields
             marked[address] = replace(
-                change, fields=tuple(_mark_unfinished(one, intent, fields) for one in change.fields)
+                change, fields=tuple(_mark_unfinished(field_change, intent, fields) for field_change in change.fields)
             )
     return marked
 

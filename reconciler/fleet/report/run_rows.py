@@ -140,4 +140,4 @@ class StrayedObject:
         return (self.address, self.standing, self.reason, self.ignored, self.error, self.verdicts, fields)
 
 
-_STANDINGS = frozenset(one.value for one in Standing)
+_STANDINGS = frozenset(state.value for state in Standing)

@@ -103,7 +103,7 @@ def _history_tables(fleet_run: FleetRun) -> dict[str, DataFrame]:
 def _drifted_by_target(fleet_run: FleetRun, trend: Rows) -> dict[str, dict[str, int | None]]:
     """Drifted objects by run and target, as far as a page draws them; None where it could not be read."""
     drifted: dict[str, dict[str, int | None]] = {}
-    runs = [str(one["run"]) for one in trend[-RUNS:]]
+    runs = [str(run["run"]) for run in trend[-RUNS:]]
     for row in summary.drift_by_run_and_target(
         fleet_run.of_selected(fleet_run.store.read("drift")), runs, TARGETS
     ).collect():

@@ -130,7 +130,7 @@ def account(
     """Return what of a snapshot can be exported under these patterns, and what has to be left out."""
     records = remembered.read(snapshot, REGISTRY).records
     protected = {address: {"protect": True} for address, record in records.items() if record.protected}
-    writer = Writer(snapshot, registry, protected, known=[one for one in records if registry.of(one).backing])
+    writer = Writer(snapshot, registry, protected, known=[record for record in records if registry.of(record).backing])
     records = {**records, **_by_another_name(writer, records, registry)}
     wanted = [address for address in writer.addresses if selected(str(address), only, exclude)]
     broken = {address: str(why) for address, resource in writer.live.items() if (why := resource.state.get("broken"))}
@@ -150,12 +150,16 @@ def account(
             *(not_exported(address, why, REPAIR) for address, why in sorted(broken.items()) if is_selected(address)),
             *(
                 not_exported(
-                    one, f"a file can hold only one of this name: {other}", f"export it by itself: --only {one}"
+                    other_address,
+                    f"a file can hold only one of this name: {other}",
+                    f"export it by itself: --only {other_address}",
                 )
-                for one, other in twins.items()
+                for other_address, other in twins.items()
             ),
             *left_out(writer, snapshot, registry, chosen, is_selected),
-            *written_as_streams(snapshot, registry, [one for one in chosen if one not in records]),
+            *written_as_streams(
+                snapshot, registry, [other_address for other_address in chosen if other_address not in records]
+            ),
             *_idle(writer, only, exclude),
         ),
         unowned=unowned or NOBODYS,

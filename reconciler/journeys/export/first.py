@@ -57,16 +57,19 @@ def first(snapshot: Snapshot, registry: Registry, part: Part) -> FirstFiles:
         raise problem
     if not (held.writer.live or part.only or part.exclude):
         return starter(part.topology, _expected(snapshot.target))
-    owners = Counter(held.records[one].topology for one in held.chosen if one in held.records)
-    owned = {str(one) for one in held.records}
-    free = [one for one in held.chosen if one not in held.records]
+    owners = Counter(held.records[address].topology for address in held.chosen if address in held.records)
+    owned = {str(address) for address in held.records}
+    free = [address for address in held.chosen if address not in held.records]
     if not free:
         raise _nothing_free(held, owners)
     return FirstFiles(
         files=_files(held.writer.sections(set(free).__contains__), snapshot.target, part),
-        counts=Counter(one.kind for one in free),
+        counts=Counter(address.kind for address in free),
         owners=owners,
-        left_out=(*_unknown_owners(snapshot), *(one for one in held.left_out if one.address not in owned)),
+        left_out=(
+            *_unknown_owners(snapshot),
+            *(diagnostic for diagnostic in held.left_out if diagnostic.address not in owned),
+        ),
     )
 
 
@@ -99,7 +102,7 @@ def _in_the_way(snapshot: Snapshot, held: ExportedAccount, part: Part) -> Cannot
     memory = remembered.unreadable_warning(snapshot)
     if memory and memory.is_error:
         return CannotContinue(memory)
-    if not held.chosen and (wrong := [one for one in held.left_out if one.is_error]):
+    if not held.chosen and (wrong := [diagnostic for diagnostic in held.left_out if diagnostic.is_error]):
         return CannotContinue(*wrong)
     own = sum(record.topology == part.topology for record in held.records.values())
     return _at_work(part.topology, own) if own else None

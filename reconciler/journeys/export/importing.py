@@ -38,9 +38,9 @@ def imported(paths: Sequence[Path], topology: str = "imported") -> Imported:
     over."""
     read = read_foreign(paths)
     sound = list(_sound(read))
-    streams = {one.on[0]: one for one in sound if len(one.on) == 1}
+    streams = {item.on[0]: item for item in sound if len(item.on) == 1}
     snapshot = _snapshot(sound, streams)
-    writer = Writer(snapshot, REGISTRY, {a: one.beside for one in sound for a in _addresses_it_may_have(one)})
+    writer = Writer(snapshot, REGISTRY, {a: item.beside for item in sound for a in _addresses_it_may_have(item)})
     ours = [address for address in writer.addresses if address.kind != "stream" or address.name in streams]
     _name_missing(sound, set(ours), read)
     sections = writer.sections(set(ours).__contains__)
@@ -96,13 +96,13 @@ def _snapshot(found: Sequence[ForeignObject], streams: Mapping[str, ForeignObjec
     held: dict[str, Any] = {}
     consumers: dict[str, dict[str, Any]] = {}
     target = Target(version=_version(found))
-    for one in found:
-        config = dict(one.config)
-        if len(one.on) == 1:
-            held[one.on[0]] = {"config": config, "state": {}, "created": ""}
+    for item in found:
+        config = dict(item.config)
+        if len(item.on) == 1:
+            held[item.on[0]] = {"config": config, "state": {}, "created": ""}
         else:
-            info = {"stream_name": one.on[0], "name": one.on[1], "config": config, "created": ""}
-            consumers.setdefault(one.on[0], {})[one.on[1]] = info
+            info = {"stream_name": item.on[0], "name": item.on[1], "config": config, "created": ""}
+            consumers.setdefault(item.on[0], {})[item.on[1]] = info
     for name in consumers.keys() - held.keys() - streams.keys():
         held[name] = {"config": {"name": name, "subjects": [name]}, "state": {}, "created": ""}
     for name, info in held.items():
@@ -110,15 +110,15 @@ def _snapshot(found: Sequence[ForeignObject], streams: Mapping[str, ForeignObjec
         origin = held.get((config.get("mirror") or {}).get("name", ""))
         lent = stream_config.canonical(origin["config"]) if origin else None
         _fill_in(config, stream_config.settle(config, target, name=name, origin=lent))
-        for one in consumers.get(name, {}).values():
+        for item in consumers.get(name, {}).values():
             parent = stream_config.canonical(config)
-            _fill_in(one["config"], consumer_config.settle(one["config"], target, parent=parent))
+            _fill_in(item["config"], consumer_config.settle(item["config"], target, parent=parent))
     return Snapshot(target=target, streams=held, consumers=consumers)
 
 
 def _fill_in(config: dict[str, Any], settled: Settled) -> None:
     """Add the values that the server fills in where the tool leaves them out."""
-    config |= {name: one.value for name, one in settled.filled.items() if one.value is not None}
+    config |= {name: default.value for name, default in settled.filled.items() if default.value is not None}
 
 
 def _version(objects: Sequence[ForeignObject]) -> Version:

@@ -42,7 +42,7 @@ class Writer:
         bucket counts."""
         above = self._registry.parent_of(address)
         stands_on = self._registry.backed_by(above.name) if above else [address]
-        return not found.state.get("broken") and any(one in self.live for one in stands_on)
+        return not found.state.get("broken") and any(holder in self.live for holder in stands_on)
 
     def sections(self, chosen: Chosen = lambda _: True) -> dict[str, Json]:
         """Return the top-level sections of a file; what belongs to a stream stands inside it."""
@@ -80,7 +80,7 @@ class Writer:
     def _stream_above(self, address: Address) -> Resource | None:
         """Return the stream of a consumer or group, which may be a bucket's."""
         above = self._registry.parent_of(address)
-        found = (self.live.get(one) for one in self._registry.backed_by(above.name)) if above else ()
+        found = (self.live.get(holder) for holder in self._registry.backed_by(above.name)) if above else ()
         one = next(filter(None, found), None)
         return replace(one, config=self._registry.of(one.address).as_stream(one)) if one else None
 
@@ -103,7 +103,7 @@ def _beyond_words(
     as found, because otherwise a plan of the export would change them."""
     settled = _settled(said, resource, kind, context)
     strange = rendered.keys() - kind.spec.model_fields.keys()
-    lacking = [name for name, one in settled.filled.items() if one.value is not None and name not in rendered]
+    lacking = [name for name, default in settled.filled.items() if default.value is not None and name not in rendered]
     return sorted([*lacking, *(name for name in strange if settled.config.get(name) != rendered[name])])
 
 

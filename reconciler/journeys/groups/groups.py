@@ -38,7 +38,7 @@ class GroupsRead:
     @property
     def unread(self) -> list[Diagnostic]:
         """Buckets whose records are unknown: with these, no list is complete."""
-        return [one for one in doctor.account_findings(self.snapshot, ()) if one.code == "GR190"]
+        return [diagnostic for diagnostic in doctor.account_findings(self.snapshot, ()) if diagnostic.code == "GR190"]
 
 
 async def look(js: JetStream, wanted: Sequence[str] = (), *, consumers: bool = True) -> GroupsRead:
@@ -148,7 +148,7 @@ async def places(js: JetStream, key: str, wanted: Sequence[str]) -> list[data.Ke
     seen = await look(js, wanted)
     usable = (group for group in seen.groups if group.partitions and not group.record.broken)
     pairs = [(group, located) for group in usable for located in _located(key, group, anything=bool(wanted))]
-    counts = await ask(js, {_in_partition(*one) for one in pairs if one[0].is_elastic and one[0].queue is not None})
+    counts = await ask(js, {_in_partition(*pair) for pair in pairs if pair[0].is_elastic and pair[0].queue is not None})
     return [data.key_place(located, group, _sum(counts.get(_in_partition(group, located)))) for group, located in pairs]
 
 

@@ -22,7 +22,7 @@ from reconciler.server.wire.pipeline import NoAnswer
 async def migrations(js: JetStream, wanted: Sequence[str], *, while_running: bool) -> list[Migration]:
     """Find the groups among those named (none: all) whose record has an earlier form. Changes nothing."""
     seen = await look(js, wanted)
-    if unread := [*seen.unread, *(_unknown(one.address, one.unread) for one in seen.groups if one.unread)]:
+    if unread := [*seen.unread, *(_unknown(group.address, group.unread) for group in seen.groups if group.unread)]:
         raise CannotContinue(*unread)
     each = (migration(group, while_running=while_running) for group in seen.groups)
     return [one for one in each if one is not None]

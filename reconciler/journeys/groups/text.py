@@ -47,7 +47,7 @@ def members_text(
 
 def _by_member(change: PlannedChange) -> list[str]:
     sides: Mapping[str, Mapping[str, list[int]]] = next(
-        (one.detail["members"] for one in change.consequences if "members" in one.detail), {}
+        (consequence.detail["members"] for consequence in change.consequences if "members" in consequence.detail), {}
     )
     rows = [[name, ranges(own["now"]) or "none", ranges(own["then"]) or "none"] for name, own in sides.items()]
     return ["", *table([["member", "now", "then"], *rows], indent=4)] if rows else []

@@ -88,7 +88,7 @@ def _possible_changes(topology: Topology, patterns: list[str], registry: Registr
         if getattr(spec, "external", False):
             continue
         kind, kept = registry.of(address), retention.get(address.stream, "")
-        replaced = bool(spec.allow) or any(one.reaches(address, spec.labels) for one in topology.allow)
+        replaced = bool(spec.allow) or any(allowance.reaches(address, spec.labels) for allowance in topology.allow)
         replaced = replaced or any(fnmatchcase(str(address), pattern) for pattern in patterns)
         moved = moves.get(address) if kind.renames else None
         yield _May(
@@ -100,7 +100,10 @@ def _possible_changes(topology: Topology, patterns: list[str], registry: Registr
         yield _May(address=removed.address, kind=registry.of(removed.address))
     for entry in topology.bulk:
         if entry.key == "removed":
-            yield from (_May(address=one, kind=registry.of(one)) for one in _matchable(entry.on, registry))
+            yield from (
+                _May(address=other_address, kind=registry.of(other_address))
+                for other_address in _matchable(entry.on, registry)
+            )
 
 
 def _matchable(on: str, registry: Registry) -> Iterator[Address]:
@@ -131,7 +134,7 @@ def _trails(topology: Topology) -> list[str]:
     """Streams declared here that capture the account's audit events; other capturing streams are unknown without a
     look."""
     streams = (declared for declared in topology.resources if _is_stream(declared))
-    return [one.address.name for one in streams if captures(getattr(one.spec, "subjects", None) or ())]
+    return [resource.address.name for resource in streams if captures(getattr(resource.spec, "subjects", None) or ())]
 
 
 def _streams_measured(possible: Iterable[_May]) -> list[str]:

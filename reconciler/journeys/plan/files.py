@@ -109,7 +109,7 @@ def owners_named(each: Sequence[Loaded]) -> dict[str, dict[str, str]]:
     """Return the owners of streams that the files of each topology name."""
     topologies = [loaded.topology for loaded in each if loaded.topology]
     return {
-        topology.name: {one.address.name: one.owner for one in topology.resources if one.owner}
+        topology.name: {resource.address.name: resource.owner for resource in topology.resources if resource.owner}
         for topology in topologies
     }
 

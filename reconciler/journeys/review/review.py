@@ -214,7 +214,7 @@ def _led_elsewhere(base: Topology, head: Topology) -> Iterator[Diagnostic]:
         yield _elsewhere(
             f"environment {head.environment} leads to {head.leads_to}, and until now to {base.leads_to}", head, ""
         )
-    before, after = (one.expect.model_dump(exclude_none=True) for one in (base, head))
+    before, after = (topology.expect.model_dump(exclude_none=True) for topology in (base, head))
     for name in (one for one in Expect.model_fields if one != "min_server" and before.get(one) != after.get(one)):
         now, then = after.get(name, "any"), before.get(name, "any")
         yield _elsewhere(f"the {name} that is expected is {now}, and until now {then}", head, f"expect.{name}")
@@ -222,13 +222,13 @@ def _led_elsewhere(base: Topology, head: Topology) -> Iterator[Diagnostic]:
 
 def _unseen_matches(base: Topology, head: Topology, today: date) -> Iterator[Diagnostic]:
     """New entries about many may match more than the older files declare, since the account remembers older files too."""
-    known = {(one.key, one.on, one.upto) for one in base.bulk}
-    for one in head.bulk:
-        if (one.key, one.on, one.upto) not in known and not is_over(one, today):
-            done, number = "deletes" if one.key == "removed" else "gives up", counted(one.upto, "object")
+    known = {(entry.key, entry.on, entry.upto) for entry in base.bulk}
+    for entry in head.bulk:
+        if (entry.key, entry.on, entry.upto) not in known and not is_over(entry, today):
+            done, number = "deletes" if entry.key == "removed" else "gives up", counted(entry.upto, "object")
             yield Diagnostic(
-                severity=Severity.WARNING, code="RV106", name="matches-by-records", span=one.where("on"),
-                message=f"`{one.key}` {done} up to {number} that `{one.on}` matches: a review sees those that the "
+                severity=Severity.WARNING, code="RV106", name="matches-by-records", span=entry.where("on"),
+                message=f"`{entry.key}` {done} up to {number} that `{entry.on}` matches: a review sees those that the "
                 "older files declare, and the account may remember more",
                 fix="look at the plan, which names each object",
             )  # fmt: skip

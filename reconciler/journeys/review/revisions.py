@@ -111,7 +111,7 @@ def _perhaps_reading(
     for home in sorted(same):
         files = now.files[home]
         if any(word in tree.read(path)[0] for path in files for word in other_topologies.WORDS):
-            yield from (one.topology for one in in_environments(files, tree, environment) if one.topology)
+            yield from (loaded.topology for loaded in in_environments(files, tree, environment) if loaded.topology)
 
 
 def _with_readers(pair: Pair, others: Sequence[Topology], ledger: LedgerOf | None) -> Pair:
@@ -119,7 +119,7 @@ def _with_readers(pair: Pair, others: Sequence[Topology], ledger: LedgerOf | Non
     if pair.base is None:
         return pair
     known = other_topologies.in_ledger(ledger(pair.head or pair.base), pair.base, pair.name) if ledger else {}
-    theirs = (one for one in others if one.name != pair.name)
+    theirs = (topology for topology in others if topology.name != pair.name)
     return replace(pair, readers=tuple(other_topologies.in_files(pair.base, theirs)), recorded=known)
 
 
@@ -130,9 +130,20 @@ def _texts(files: Sequence[Path], tree: Tree) -> list[tuple[Path, str]]:
 def _wrong(before: _Read, after: _Read) -> list[Diagnostic]:
     """Report a missing value that only the older files need as well: without it, their declarations would look
     deleted."""
-    errors = [one for one in after.problems if one.is_error and not (one.code == NO_FILES and before.files)]
-    messages = {one.message for one in errors}
-    return [*errors, *(one for one in before.problems if one.code == NO_VALUE and one.message not in messages)]
+    errors = [
+        diagnostic
+        for diagnostic in after.problems
+        if diagnostic.is_error and not (diagnostic.code == NO_FILES and before.files)
+    ]
+    messages = {diagnostic.message for diagnostic in errors}
+    return [
+        *errors,
+        *(
+            diagnostic
+            for diagnostic in before.problems
+            if diagnostic.code == NO_VALUE and diagnostic.message not in messages
+        ),
+    ]
 
 
 def _spoilt(paths: Sequence[Path], then: Discovered, now: Discovered) -> list[Diagnostic]:
@@ -222,13 +233,13 @@ def _givers(
 
 
 def _addresses(topology: Topology | None) -> set[Address]:
-    return {one.address for one in topology.resources} if topology else set()
+    return {resource.address for resource in topology.resources} if topology else set()
 
 
 def _with_parents(resources: Sequence[Declared], wanted: set[Address]) -> tuple[Declared, ...]:
     streams = {address.stream for address in wanted}
     return tuple(
-        one
-        for one in resources
-        if one.address in wanted or (one.address.kind == "stream" and one.address.name in streams)
+        resource
+        for resource in resources
+        if resource.address in wanted or (resource.address.kind == "stream" and resource.address.name in streams)
     )

@@ -76,10 +76,12 @@ def checked(snapshot: Snapshot, after: Version, registry: Registry = REGISTRY) -
     there = refused_configurations(live, _view(snapshot, after), registry, OF_ROOM)
     here = list(refused_configurations(_live(snapshot, before), _view(snapshot, before), registry, OF_ROOM))
     lost = [*_known(marked(there, here)), *_offline(live, after)]
-    gone = {one.address for one in lost if one.fate in GONE}
-    rewritten = [one for one in _rewritten(snapshot, after) if one.address not in gone]
+    gone = {upgrade_finding.address for upgrade_finding in lost if upgrade_finding.fate in GONE}
+    rewritten = [
+        upgrade_finding for upgrade_finding in _rewritten(snapshot, after) if upgrade_finding.address not in gone
+    ]
     found = [
-        *(_with_quantities(one, live) for one in lost),
+        *(_with_quantities(upgrade_finding, live) for upgrade_finding in lost),
         *_emptied(snapshot, after),
         *_capped(snapshot, after),
         *rewritten,
@@ -88,7 +90,12 @@ def checked(snapshot: Snapshot, after: Version, registry: Registry = REGISTRY) -
     return Checked(
         before=before,
         after=after,
-        findings=tuple(worst_first(replace(one, address=named.get(one.address, one.address)) for one in found)),
+        findings=tuple(
+            worst_first(
+                replace(upgrade_finding, address=named.get(upgrade_finding.address, upgrade_finding.address))
+                for upgrade_finding in found
+            )
+        ),
         news=(*upgrades.news(before, after), *upgrades.in_memory(snapshot), *_in_clusters(snapshot, lost)),
         unknown=snapshot.unknown,
         read={"streams": len(snapshot.streams), "consumers": sum(map(len, snapshot.consumers.values()))},
@@ -117,7 +124,7 @@ def _live(snapshot: Snapshot, version: Version) -> dict[Address, Resource]:
 
 def _resource(address: Address, info: Mapping[str, Json], version: Version) -> Resource:
     raw = info["config"]
-    config = {**raw, **{one.path: one.after for one in upgrades.rewrites(address.kind, raw, version)}}
+    config = {**raw, **{rewrite.path: rewrite.after for rewrite in upgrades.rewrites(address.kind, raw, version)}}
     return Resource(address=address, config=CANON[address.kind](config), state={**info, "config": config})
 
 
@@ -131,7 +138,9 @@ def _names(snapshot: Snapshot, registry: Registry) -> dict[str, str]:
 
 
 def _in_clusters(snapshot: Snapshot, lost: Iterable[UpgradeFinding]) -> Iterator[str]:
-    if snapshot.target.is_clustered and any(one.address.startswith("consumer/") for one in lost):
+    if snapshot.target.is_clustered and any(
+        upgrade_finding.address.startswith("consumer/") for upgrade_finding in lost
+    ):
         yield (
             "Consumers of replicated streams may be listed again after such a start, because the cluster remembers "
             "them apart from its stores; do not rely on it."
@@ -151,10 +160,10 @@ def _with_quantities(one: UpgradeFinding, live: Mapping[Address, Resource]) -> U
 def _emptied(snapshot: Snapshot, after: Version) -> Iterator[UpgradeFinding]:
     """Interest streams from which each restart deletes what consumers have yet to process."""
     rule, losses = unread_at_restart.unread_gone_at_restart, dict[str, list[unread_at_restart.AtRisk]]()
-    for one in (
+    for risk in (
         unread_at_restart.at_restart(snapshot) if after >= rule.since and not snapshot.target.is_clustered else ()
     ):
-        losses.setdefault(one.origin, []).append(one)
+        losses.setdefault(risk.origin, []).append(risk)
     for origin, theirs in losses.items():
         yield UpgradeFinding(
             fate=Fate.EMPTIED, address=str(Address.of("stream", origin)), code=rule.code, name=rule.name,
@@ -165,7 +174,11 @@ def _emptied(snapshot: Snapshot, after: Version) -> Iterator[UpgradeFinding]:
 
 def _known(findings: Iterable[UpgradeFinding]) -> Iterator[UpgradeFinding]:
     """Leave out streams with fields that the version does not know: it does not judge them at all."""
-    return (one for one in findings if not (one.code.endswith(TOO_YOUNG) and one.address.startswith("stream/")))
+    return (
+        upgrade_finding
+        for upgrade_finding in findings
+        if not (upgrade_finding.code.endswith(TOO_YOUNG) and upgrade_finding.address.startswith("stream/"))
+    )
 
 
 def _offline(live: Mapping[Address, Resource], after: Version) -> Iterator[UpgradeFinding]:
@@ -218,4 +231,9 @@ def check_files(paths: Sequence[Path], after: Version, tree: Tree = DISK) -> Che
 def _refused(topology: Topology, version: Version) -> list[UpgradeFinding]:
     view = compare(topology, Snapshot(target=nowhere(topology, version)), Memory(), REGISTRY)
     found = judged_all(view, REGISTRY, needing=OFFLINE).values()
-    return [finding(one, Fate.REFUSED) for verdicts_ in found for one in verdicts_ if one.outcome is Outcome.REFUSED]
+    return [
+        finding(verdict, Fate.REFUSED)
+        for verdicts_ in found
+        for verdict in verdicts_
+        if verdict.outcome is Outcome.REFUSED
+    ]

@@ -90,7 +90,7 @@ def finding(verdict: Verdict, fate: Fate) -> UpgradeFinding:
 
 
 def _about_configurations(registry: Registry, kind: str, of_room: frozenset[int]) -> list[Rule]:
-    return [one for one in (*registry[kind].rules, *registry.across) if not of_room & set(one.err_codes)]
+    return [rule for rule in (*registry[kind].rules, *registry.across) if not of_room & set(rule.err_codes)]
 
 
 def _all(action: Action, live: Mapping[Address, Resource], view: View) -> View:

@@ -60,8 +60,8 @@ def _title(title: str) -> str:
 def _alike(findings: Iterator[UpgradeFinding]) -> list[list[UpgradeFinding]]:
     """Group equal messages, in the order in which the first of each came."""
     groups: dict[tuple[str, str, bool], list[UpgradeFinding]] = {}
-    for one in _joined(findings):
-        groups.setdefault((one.code, one.message, one.already), []).append(one)
+    for finding in _joined(findings):
+        groups.setdefault((finding.code, finding.message, finding.already), []).append(finding)
     return list(groups.values())
 
 
@@ -70,7 +70,7 @@ def _joined(findings: Iterator[UpgradeFinding]) -> Iterator[UpgradeFinding]:
     for (fate, _), same in groupby(findings, key=lambda one: (one.fate, one.address)):
         members = list(same)
         if fate is Fate.REWRITTEN:
-            yield replace(members[0], message=", ".join(one.message for one in members))
+            yield replace(members[0], message=", ".join(finding.message for finding in members))
         else:
             yield from members
 
@@ -78,7 +78,7 @@ def _joined(findings: Iterator[UpgradeFinding]) -> Iterator[UpgradeFinding]:
 def _entry(alike: Sequence[UpgradeFinding], paper: Paper) -> list[str]:
     first = alike[0]
     shown = alike if paper.verbose else alike[:MANY]
-    names = ", ".join(visible(one.address) + _at_stake(one.quantities) for one in shown)
+    names = ", ".join(visible(finding.address) + _at_stake(finding.quantities) for finding in shown)
     names += f" and {len(alike) - len(shown):_} more (-v names all)" if len(shown) < len(alike) else ""
     code = f"{first.code} {first.name}. " if first.code else ""
     already = " The running server does the same at its next start." if first.already else ""
@@ -104,7 +104,7 @@ def _item(text: str, paper: Paper) -> list[str]:
 
 
 def _sum(findings: Sequence[UpgradeFinding], after: Version) -> str:
-    numbers = {fate: len({one.address for one in findings if one.fate is fate}) for fate in Fate}
+    numbers = {fate: len({finding.address for finding in findings if finding.fate is fate}) for fate in Fate}
     by_fate = " · ".join(f"{number:_} {fate}" for fate, number in numbers.items() if number)
     return (
         f"{by_fate} on nats-server {after.short}"
@@ -122,8 +122,8 @@ def upgrade_json(
         "format": 1,
         "from": before.short,
         "to": after.short,
-        "summary": {fate.value: sum(one.fate is fate for one in findings) for fate in Fate},
-        "findings": [_data(one) for one in findings],
+        "summary": {fate.value: sum(finding.fate is fate for finding in findings) for fate in Fate},
+        "findings": [_data(finding) for finding in findings],
         "news": list(news),
         **more,
     }

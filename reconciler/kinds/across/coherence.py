@@ -69,8 +69,8 @@ def _findings_before_members_change(group: Group, change: Change) -> Iterator[Di
     except for a consumer that this change corrects. A consumer that joins is judged as the member it becomes."""
     config = change.desired.config if change.desired else group.config
     then = replace(group, record=replace(group.record, config=config))
-    joining = {one.consumer for one in then.members} - {one.consumer for one in group.members}
-    right = {one.consumer for one in then.members if one.info and consumes_own_partitions(then, one)}
+    joining = {member.consumer for member in then.members} - {member.consumer for member in group.members}
+    right = {member.consumer for member in then.members if member.info and consumes_own_partitions(then, member)}
     yield from _findings_of_checks(_only_consumers(group, group.consumers.keys() - joining - right), strangers, filters)
     yield from _findings_of_checks(_only_consumers(then, joining), old_priority_group, filters)
     yield from _findings_of_checks(then, templates)

@@ -34,14 +34,14 @@ def ties(view: View) -> Iterator[Tie]:
             if taken and change.action is Action.UPDATE:
                 yield Tie(change.address, change.address, gives=GIVES)
             for giver, given in givers if taken else ():
-                if giver != change.address and any(collide(one, other) for one in taken for other in given):
+                if giver != change.address and any(collide(subject, other) for subject in taken for other in given):
                     yield Tie(giver, change.address, gives=GIVES)
 
 
 def _park(change: Change, view: View) -> Opening | None:
     stream, name = change.address.names
     others = _taken_subjects(stream, view)
-    subject = parking_subject(name, lambda free: not any(collide(free, one) for one in others))
+    subject = parking_subject(name, lambda free: not any(collide(free, other) for other in others))
     if subject is None:
         return None
     return Opening(

@@ -135,7 +135,7 @@ def prefix_of_others(change: Change, view: View) -> Found:
     own = set(durables(name, change.wanted))
     groups, names = _group_and_durable_names(view)[stream]
     victims = list(takewhile(lambda one: one.startswith(f"{name}-"), names[bisect_left(names, f"{name}-") :]))
-    victims = [one for one in victims if one not in own]
+    victims = [victim for victim in victims if victim not in own]
     endangered = [name[:index] for index, letter in enumerate(name) if letter == "-" and name[:index] in groups]
     if not victims and not endangered:
         return None
@@ -158,7 +158,9 @@ def _group_and_durable_names(view: View) -> dict[str, tuple[set[str], list[str]]
     by_stream = {}
     for stream in streams:
         groups = {address.name for address, _ in static_groups(stream, view)}
-        consumers = {one.label.removeprefix("consumer ") for one in consuming(stream, view) if not one.is_ephemeral}
+        consumers = {
+            reader.label.removeprefix("consumer ") for reader in consuming(stream, view) if not reader.is_ephemeral
+        }
         by_stream[stream] = (groups, sorted(groups | consumers))
     return by_stream
 
@@ -236,7 +238,7 @@ def unpartitioned_subjects(change: Change, view: View) -> Found:
     stream = _grouped_stream(change, view)
     if stream is None or (stored := stored_afterwards(view).by(stream)) is None:
         return None
-    lost = [one for one in stored if not _may_be_numbered(one)]
+    lost = [subject for subject in stored if not _may_be_numbered(subject)]
     if (transform := _dividing_transform(stream, view)) and _partition_count(transform) is not None:
         subjects = afterwards(view).streams[stream].get("subjects") or ()
         src = transform.get("src") or ">"
@@ -286,7 +288,7 @@ def partitions_renumbered(change: Change, view: View) -> Found:
     return refusal(
         "subject_transform.dest" if dest else "subject_transform",
         (
-            f"static groups ({', '.join(one.name for one in groups[:5])}) divide this stream by its transform, and stored "
+            f"static groups ({', '.join(address.name for address in groups[:5])}) divide this stream by its transform, and stored "
             "messages keep their old partition number"
         ),
         (

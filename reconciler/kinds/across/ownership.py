@@ -60,7 +60,7 @@ def _other_names(change: Change, view: View) -> list[Address]:
     if not foreign or change.action is Action.FORGET or (change.desired and change.desired.external):
         return []
     stream = view.stream_of(change.address)
-    return [one for one in foreign.get(stream, ()) if one != change.address] if stream else []
+    return [address for address in foreign.get(stream, ()) if address != change.address] if stream else []
 
 
 @lru_cache(maxsize=4)

@@ -71,12 +71,14 @@ def _renaming_request(old: Address, new: Address, view: View) -> Renaming:
         left_out=frozenset(declared.filled if declared else ()),
         mirrors=_names_with_owners((copy.stream for copy in plain if copy.is_mirror), view),
         sourcing=_names_with_owners((copy.stream for copy in plain if not copy.is_mirror), view),
-        groups=tuple(_name_with_owner(one.name, view.owner_of(one.kind, *one.names)) for one in divided),
-        has_consumers=any(one.kind == "consumer" and one.stream == stream for one in view.live),
+        groups=tuple(
+            _name_with_owner(address.name, view.owner_of(address.kind, *address.names)) for address in divided
+        ),
+        has_consumers=any(address.kind == "consumer" and address.stream == stream for address in view.live),
         pushed=tuple(
-            one.name
-            for one, live in view.live.items()
-            if one.kind == "consumer" and one.stream == stream and pushes(live.config)
+            address.name
+            for address, live in view.live.items()
+            if address.kind == "consumer" and address.stream == stream and pushes(live.config)
         ),
         retention=_stream_retention(old, view),
         into=str((afterwards(view).streams.get(new.stream) or {}).get("retention", "limits")),
@@ -86,7 +88,7 @@ def _renaming_request(old: Address, new: Address, view: View) -> Renaming:
 
 def _names_with_owners(names: Iterable[str], view: View) -> tuple[str, ...]:
     """Each once, by the name that its kind uses."""
-    own_names = {name: next((one.name for one in streams([name], view)), name) for name in names}
+    own_names = {name: next((address.name for address in streams([name], view)), name) for name in names}
     return tuple(_name_with_owner(own_name, owner_of_stream(name, view)) for name, own_name in own_names.items())
 
 
@@ -97,9 +99,12 @@ def _name_with_owner(name: str, owner: str | None) -> str:
 
 def _other_removals_text(request: Renaming) -> str:
     """Consumers of a stream or a bucket are resources of their own, and so is everything else that depends on it."""
-    others = [*(["its consumers"] if request.has_consumers else []), *(f"its group {one}" for one in request.groups)]
-    others += [f"{one} and its consumers" for one in request.mirrors]
-    return "".join(f", the same of {one}" for one in others)
+    others = [
+        *(["its consumers"] if request.has_consumers else []),
+        *(f"its group {group}" for group in request.groups),
+    ]
+    others += [f"{mirror} and its consumers" for mirror in request.mirrors]
+    return "".join(f", the same of {other}" for other in others)
 
 
 RULES = (name_is_fixed,)

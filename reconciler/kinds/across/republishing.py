@@ -90,11 +90,13 @@ def _next_streams(name: str, stored: str, view: View) -> Iterator[tuple[str, str
         for other, theirs in captured(view).near(sent):
             if other != name and collide(sent, theirs):
                 for arriving in narrowed([sent], theirs):
-                    yield from ((other, one) for one in _stored_subjects(arriving, after.streams.get(other, {})))
+                    yield from (
+                        (other, subject) for subject in _stored_subjects(arriving, after.streams.get(other, {}))
+                    )
     for copy in after.copiers.get(name, ()):
-        if not copy.filters or any(collide(stored, one) for one in copy.filters):
+        if not copy.filters or any(collide(stored, subject) for subject in copy.filters):
             transforms = copy.said.get("subject_transforms") or [{}]
-            for arriving in {one for t in transforms for one in transformed([stored], t)}:
+            for arriving in {subject for t in transforms for subject in transformed([stored], t)}:
                 yield copy.stream, arriving
 
 
@@ -129,7 +131,7 @@ def transform_into_foreign_subject(change: Change, view: View) -> Iterator[Findi
     if not is_clear(config):
         return
     name, src = view.stream_of(change.address) or "", transform.get("src") or ">"
-    if not any(copies(name, config)) and not any(collide(one, src) for one in config.get("subjects") or ()):
+    if not any(copies(name, config)) and not any(collide(subject, src) for subject in config.get("subjects") or ()):
         yield Finding(
             outcome=Outcome.WARNS,
             path="subject_transform.src",
@@ -162,7 +164,7 @@ def unreadable_bucket_source(change: Change, view: View) -> Iterator[Finding]:
     name, own = view.stream_of(change.address) or "", f"$KV.{change.address.name}.>"
     for copy in copies(name, config_of(change, view)):
         arriving = stored_afterwards(view).copied(copy)
-        if not copy.is_mirror and arriving and not any(collide(one, own) for one in arriving):
+        if not copy.is_mirror and arriving and not any(collide(part, own) for part in arriving):
             yield Finding(
                 outcome=Outcome.WARNS,
                 path=copy.path,

@@ -64,8 +64,8 @@ def former_name(stream: str, view: View) -> str:
 def _republished(name: str, all_streams: Mapping[str, Config], stored: StoredSubjects) -> Iterator[SentMessages]:
     republish = all_streams.get(name, {}).get("republish")
     if republish and republish.get("dest"):
-        for one in narrowed(stored.by(name) or (">",), republish.get("src") or ">"):
-            yield SentMessages(one, republished_subject(one, republish))
+        for subject in narrowed(stored.by(name) or (">",), republish.get("src") or ">"):
+            yield SentMessages(subject, republished_subject(subject, republish))
 
 
 def _delivered(config: Config | None) -> Iterator[SentMessages]:
@@ -91,7 +91,7 @@ def _consumers_afterwards(view: View) -> Mapping[Sender, Config]:
 
 def senders_to(subjects: Iterable[str], view: View) -> list[Sender]:
     """Those that send to subjects that may collide with these; some of them do not."""
-    near = (sender for one in subjects for sender, _ in _all_sent(view).near(one))
+    near = (sender for subject in subjects for sender, _ in _all_sent(view).near(subject))
     return [Sender(*one.split("/")) for one in dict.fromkeys(near)]
 
 
@@ -101,8 +101,8 @@ def _all_sent(view: View) -> SubjectIndex:
     index = SubjectIndex()
     republishing = (Sender(name) for name, config in afterwards(view).streams.items() if config.get("republish"))
     for sender in (*republishing, *_consumers_afterwards(view)):
-        for one in sent_afterwards(sender, view):
-            index.add("/".join(sender), one.to)
+        for sent in sent_afterwards(sender, view):
+            index.add("/".join(sender), sent.to)
     return index
 
 

@@ -85,12 +85,12 @@ def _captured_here(change: Change, view: View) -> Iterator[Finding]:
     if not (change.action is Action.CREATE or change.touches("subjects")):
         return
     near = senders_to(_own_subjects(name, view), view)
-    senders = [one for one in near if not _tells_itself(one, view) and _is_new(one, name, view)]
+    senders = [sender for sender in near if not _tells_itself(sender, view) and _is_new(sender, name, view)]
     if not senders:
         return
-    effects = list(dict.fromkeys(effect for one in senders for effect in _effects(one, name, view)))
+    effects = list(dict.fromkeys(effect for sender in senders for effect in _effects(sender, name, view)))
     others = [f"{more:_} more of them send to it"] if (more := len(senders) - NAMED) > 0 else []
-    is_own = not any(_others_text(one, view) for one in senders)
+    is_own = not any(_others_text(sender, view) for sender in senders)
     is_meant = not effects or (change.action is Action.CREATE and is_own)
     path = "subjects" if change.becomes("subjects") else ""
     yield Finding(
@@ -98,8 +98,8 @@ def _captured_here(change: Change, view: View) -> Iterator[Finding]:
         path=path,
         to=change.becomes("subjects") if path else None,
         message=f"this {_noun(change.address)} also stores each message that "
-        f"{listed([*(_sending_text(one, name, view) for one in senders[:NAMED]), *others])}{_if_wanted(name, view)}"
-        + "".join(f"; {one}" for one in effects),
+        f"{listed([*(_sending_text(sender, name, view) for sender in senders[:NAMED]), *others])}{_if_wanted(name, view)}"
+        + "".join(f"; {effect}" for effect in effects),
         affects=everybody(name, view) if effects else [],
         fix=("write subjects that leave these out" if path else "let these messages go to other subjects first")
         + ("; leave it if this one is to hold them" if is_meant else ""),
@@ -143,8 +143,8 @@ def _is_new(sender: Sender, name: str, view: View) -> bool:
     live = live_streams(view).get(former_name(name, view), {}).get("subjects") or ()
     before = list(arriving(sent_now(sender, view), live))
     return any(
-        not any(is_subset(one.stored, old.stored) and is_subset(one.to, old.to) for old in before)
-        for one in arriving(sent_afterwards(sender, view), _own_subjects(name, view))
+        not any(is_subset(sent.stored, old.stored) and is_subset(sent.to, old.to) for old in before)
+        for sent in arriving(sent_afterwards(sender, view), _own_subjects(name, view))
     )
 
 
@@ -181,11 +181,11 @@ def _limit_text(field: str, name: str, view: View, of: str) -> str:
 def _met_subjects(sender: Sender, name: str, view: View) -> tuple[str, ...]:
     """The subjects on which it captures what is sent."""
     met = arriving(sent_afterwards(sender, view), _own_subjects(name, view))
-    return tuple(dict.fromkeys(one.to for one in met))
+    return tuple(dict.fromkeys(sent.to for sent in met))
 
 
 def _met_text(sender: Sender, name: str, view: View) -> str:
-    return few([f"`{one}`" for one in _met_subjects(sender, name, view)], NAMED)
+    return few([f"`{subject}`" for subject in _met_subjects(sender, name, view)], NAMED)
 
 
 def _readers_text(sender: Sender, name: str, view: View) -> Iterator[str]:
@@ -193,12 +193,12 @@ def _readers_text(sender: Sender, name: str, view: View) -> Iterator[str]:
     met = _met_subjects(sender, name, view)
     is_renamed = bool((afterwards(view).streams[name].get("subject_transform") or {}).get("dest"))
     readers = [
-        one
-        for one in (*consuming(name, view), *copying(name, view))
-        if is_renamed or one.wants_any(map(SubjectPart, met))
+        reader
+        for reader in (*consuming(name, view), *copying(name, view))
+        if is_renamed or reader.wants_any(map(SubjectPart, met))
     ]
     if readers:
-        yield f"{few([one.label for one in readers], NAMED)} {verb(len(readers), 'get')} it as well"
+        yield f"{few([reader.label for reader in readers], NAMED)} {verb(len(readers), 'get')} it as well"
 
 
 def _if_wanted(name: str, view: View) -> str:

@@ -38,7 +38,10 @@ FIRED = "Message schedules that are stored may still fire messages on these subj
 
 
 def _reader_labels(readers: Sequence[Reader]) -> str:
-    return few([f"{one.label}{' (protected)' if one.change and one.is_protected else ''}" for one in readers], NAMED)
+    return few(
+        [f"{reader.label}{' (protected)' if reader.change and reader.is_protected else ''}" for reader in readers],
+        NAMED,
+    )
 
 
 @rule("XX231", "dependants-left-behind", on=(Action.DELETE,), needs=("live", "neighbours"), reaction=Reaction.HARMS)
@@ -62,9 +65,9 @@ def dependants_left_behind(change: Change, view: View) -> Iterator[Finding]:
         yield _groups_unread(why, change)
     left = [*copying(name, view), *grouped(name, view)]
     if change.address.kind == "elastic_group":
-        left += [one for one in consuming(name, view) if one.address]
+        left += [reader for reader in consuming(name, view) if reader.address]
     elif change.address.kind != "stream":
-        left += [one for one in consuming(name, view) if not one.is_ephemeral]
+        left += [reader for reader in consuming(name, view) if not reader.is_ephemeral]
         if unread := going_unread(name, state_of(change), view):
             yield unread
     if left:
@@ -83,9 +86,9 @@ def _groups_unread(why: str, change: Change) -> Finding:
 
 def _left_behind_finding(left: list[Reader], change: Change) -> Finding:
     outcome, fix = Outcome.REFUSED, "let their topologies remove or redirect them first"
-    if not any(one.owner for one in left):
+    if not any(reader.owner for reader in left):
         fix = "apply the protected ones once with protect: false, in a change of its own; then remove or redirect them"
-    if not any(one.owner or one.is_protected for one in left):
+    if not any(reader.owner or reader.is_protected for reader in left):
         outcome = Outcome.NEEDS_CONSENT
         fix = f"remove or redirect them first, or allow it for this run: --allow XX231={change.address}"
     return Finding(
@@ -116,7 +119,7 @@ def _recorded_perhaps_live(recorded: Sequence[Reader], change: Change) -> Findin
 
 
 def _recorded_readers_finding(readers: Sequence[Reader], outcome: Outcome, text: str, otherwise: str) -> Finding:
-    owners = few([f"`{one}`" for one in dict.fromkeys(one.owner or "" for one in readers)], NAMED)
+    owners = few([f"`{one}`" for one in dict.fromkeys(reader.owner or "" for reader in readers)], NAMED)
     return Finding(
         outcome=outcome,
         quantities={"dependants": len(readers)},
@@ -132,8 +135,8 @@ def _kind_noun(change: Change) -> str:
 
 def _fate_texts(left: Sequence[Reader]) -> Iterator[str]:
     """Copies and records of groups stay; a consumer is deleted with its stream."""
-    deleted = [one for one in left if one.address and one.address.kind == "consumer"]
-    staying = [one for one in left if one not in deleted]
+    deleted = [reader for reader in left if reader.address and reader.address.kind == "consumer"]
+    staying = [reader for reader in left if reader not in deleted]
     if staying:
         yield f"{some(len(staying), 'reader')} {verb(len(staying), 'get')} nothing more from it: {_reader_labels(staying)}"
     if deleted:
@@ -141,7 +144,7 @@ def _fate_texts(left: Sequence[Reader]) -> Iterator[str]:
 
 
 def _addresses(readers: Sequence[Reader]) -> list[Address]:
-    return [one.address for one in readers if one.address]
+    return [reader.address for reader in readers if reader.address]
 
 
 @rule("XX232", "copying-consumer-removed", on=(Action.DELETE,), needs=("live", "neighbours"), reaction=Reaction.HARMS)
@@ -194,12 +197,15 @@ def readers_left_dry(change: Change, view: View) -> Found:
         return None
     own_name = view.stream_of(change.address) or ""
     each = [_readers_of_less(name, own_name, view) for name in (own_name, *_unchanged_copies(own_name, view))]
-    dry, losing = [one for readers, _ in each for one in readers], [one for _, some_of in each for one in some_of]
+    dry, losing = (
+        [reader for readers, _ in each for reader in readers],
+        [reader for _, some_of in each for reader in some_of],
+    )
     if not dry and not losing:
         return None
-    less = [one.reader for one in losing]
+    less = [reader.reader for reader in losing]
     path = next(path for path in SHAPES_SUBJECTS if change.touches(path))
-    choosy, open_to_all = [one for one in dry if one.filters], [one for one in dry if not one.filters]
+    choosy, open_to_all = [reader for reader in dry if reader.filters], [reader for reader in dry if not reader.filters]
     texts = [f"nothing new will match the filters of {_reader_labels(choosy)}"] if choosy else []
     texts += [f"{_reader_labels(open_to_all)} will get only new messages on {own_name}"] if open_to_all else []
     texts += [f"{_reader_labels(less)} will get no new messages on {_parts_in_words(losing)}"] if losing else []
@@ -223,9 +229,9 @@ class _ReaderOfLess(NamedTuple):
 
 def _parts_in_words(losing: Sequence[_ReaderOfLess]) -> str:
     """The first of these subjects, without the parts that are still stored: `o.> outside o.eu.>`."""
-    every = list(dict.fromkeys(part for one in losing for part in one.parts))
-    widest = [one for one in every if not any(other != one and other.holds(one.subject) for other in every)]
-    return few([str(one) for one in sorted(widest, key=lambda one: bool(one.without))], NAMED)
+    every = list(dict.fromkeys(part for reader in losing for part in reader.parts))
+    widest = [part for part in every if not any(other != part and other.holds(part.subject) for other in every)]
+    return few([str(part) for part in sorted(widest, key=lambda one: bool(one.without))], NAMED)
 
 
 def _readers_of_less(stream: str, origin: str, view: View) -> tuple[list[Reader], list[_ReaderOfLess]]:
@@ -237,21 +243,22 @@ def _readers_of_less(stream: str, origin: str, view: View) -> tuple[list[Reader]
     gone, gone_whole = lost(before or (), after), _no_longer_taken_in(stream, view)
     live = (*consuming(stream, view), *copying(stream, view), *grouped(stream, view))
     every = (*live, *recorded(stream, view), *as_applied(stream, view))
-    readers = [one for one in every if not one.is_new and not _takes_over(one, gone, view)]
+    readers = [reader for reader in every if not reader.is_new and not _takes_over(reader, gone, view)]
     is_emptied = after == (SubjectPart(origin),) and SubjectPart(origin) not in (before or ())
-    fed = [one for one in readers if one.wants_any(after) and (one.filters or not is_emptied)]
-    dry = [one for one in readers if one not in fed and (before is None or one.wants_any(before))]
+    fed = [reader for reader in readers if reader.wants_any(after) and (reader.filters or not is_emptied)]
+    dry = [reader for reader in readers if reader not in fed and (before is None or reader.wants_any(before))]
     losing = [
-        _ReaderOfLess(one, _loss_of(one, gone if one.filters else gone_whole, after, origin, view)) for one in fed
+        _ReaderOfLess(reader, _loss_of(reader, gone if reader.filters else gone_whole, after, origin, view))
+        for reader in fed
     ]
     less = [
-        one.reader
-        for one in losing
-        if one.parts and one.reader.address not in _addresses(dry)
-        if view.others(_addresses([one.reader])) or _is_felt(one, after, origin, view)
+        reader.reader
+        for reader in losing
+        if reader.parts and reader.reader.address not in _addresses(dry)
+        if view.others(_addresses([reader.reader])) or _is_felt(reader, after, origin, view)
     ]
     told = _without_doubles(less)
-    return _without_doubles(dry), [one for one in losing if any(one.reader is each for each in told)]
+    return _without_doubles(dry), [reader for reader in losing if any(reader.reader is each for each in told)]
 
 
 def _loss_of(
@@ -259,16 +266,16 @@ def _loss_of(
 ) -> list[SubjectPart]:
     """What it loses of this, unless it also reads the subject to which the transform of the origin moves that."""
     parts, (_, gets) = reader.share(gone), _transform_of(origin, view)
-    is_followed = any(is_subset(gets, mine) for mine in reader.filters) and any(one.holds(gets) for one in after)
-    return [one for one in parts if not (is_followed and _is_renamed(one, origin, view))]
+    is_followed = any(is_subset(gets, mine) for mine in reader.filters) and any(part.holds(gets) for part in after)
+    return [part for part in parts if not (is_followed and _is_renamed(part, origin, view))]
 
 
 def _is_felt(losing: _ReaderOfLess, after: Sequence[SubjectPart], origin: str, view: View) -> bool:
     """Does it lose what a transform takes, or all that one of its several filters matches?"""
-    failing = [mine for mine in losing.reader.filters if not any(one.of(mine) for one in after)]
-    if any(one.of(mine) for one in losing.parts for mine in failing):
+    failing = [mine for mine in losing.reader.filters if not any(part.of(mine) for part in after)]
+    if any(part.of(mine) for part in losing.parts for mine in failing):
         return True
-    return bool(losing.reader.filters) and any(_is_renamed(one, origin, view) for one in losing.parts)
+    return bool(losing.reader.filters) and any(_is_renamed(part, origin, view) for part in losing.parts)
 
 
 def _transform_of(stream: str, view: View) -> tuple[str, str]:
@@ -282,13 +289,13 @@ def _is_renamed(part: SubjectPart, origin: str, view: View) -> bool:
     """Does the stream still capture these messages, and store them under another subject?"""
     src, _ = _transform_of(origin, view)
     taken = stored_afterwards(view).taken_in(origin) or ()
-    return bool(src) and is_subset(part.subject, src) and any(is_subset(part.subject, one) for one in taken)
+    return bool(src) and is_subset(part.subject, src) and any(is_subset(part.subject, subject) for subject in taken)
 
 
 def _without_doubles(readers: Sequence[Reader]) -> list[Reader]:
     """A consumer whose filters somebody changed may lose what it reads now and what it was applied to read."""
-    first = {one.address: one for one in reversed(readers) if one.address}
-    return [one for one in readers if one.address is None or first[one.address] is one]
+    first = {reader.address: reader for reader in reversed(readers) if reader.address}
+    return [reader for reader in readers if reader.address is None or first[reader.address] is reader]
 
 
 def _takes_over(reader: Reader, gone: Sequence[SubjectPart], view: View) -> bool:
@@ -296,7 +303,7 @@ def _takes_over(reader: Reader, gone: Sequence[SubjectPart], view: View) -> bool
     if not gone or reader.address is None or reader.address.kind != "stream":
         return False
     own = (afterwards(view).streams.get(reader.address.name) or {}).get("subjects") or ()
-    return all(any(is_subset(one.subject, other) for other in own) for one in gone)
+    return all(any(is_subset(part.subject, other) for other in own) for part in gone)
 
 
 def _no_longer_taken_in(stream: str, view: View) -> list[SubjectPart]:
@@ -330,12 +337,12 @@ def filter_matches_nothing(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: correct the filter, or add the subject to the stream.
     """
-    for path, one, stream in _new_filters(change, view):
+    for path, subject, stream in _new_filters(change, view):
         stored = stored_afterwards(view).parts(stream)
         if (
             stored is not None
-            and is_valid(one)
-            and not any(part.of(one) for part in (*stored, *_stored_parts_now(stream, view)))
+            and is_valid(subject)
+            and not any(part.of(subject) for part in (*stored, *_stored_parts_now(stream, view)))
         ):
             subjects = ", ".join(map(str, stored[:NAMED])) or "nothing at all"
             rest = [*(["are stored from before"] if _holds_messages(stream, view) else [])]
@@ -343,7 +350,7 @@ def filter_matches_nothing(change: Change, view: View) -> Iterator[Finding]:
             yield Finding(
                 outcome=Outcome.WARNS,
                 path=path,
-                message=f"`{one}` matches no subject that {stream} stores ({subjects})"
+                message=f"`{subject}` matches no subject that {stream} stores ({subjects})"
                 + (f", so it gets no new message: at most some that {' or that '.join(rest)}" if rest else ""),
                 fix="correct the filter, or add the subject to the stream"
                 + ("; leave both if it is to process only what is stored" if rest else ""),
@@ -364,14 +371,14 @@ def _new_filters(change: Change, view: View) -> Iterator[tuple[str, str, str]]:
     address, is_create = change.address, change.action is Action.CREATE
     if address.kind == "consumer" and (is_create or change.touches("filter_subject", "filter_subjects")):
         many = not change.becomes("filter_subject")
-        for index, one in enumerate(named_filters(change.desired.config if change.desired else {})):
-            yield f"filter_subjects[{index}]" if many else "filter_subject", one, address.stream
+        for index, subject in enumerate(named_filters(change.desired.config if change.desired else {})):
+            yield f"filter_subjects[{index}]" if many else "filter_subject", subject, address.stream
     elif address.kind == "elastic_group" and is_create:
         for index, item in enumerate(change.becomes("partitioning_filters") or ()):
             yield f"partitioning_filters[{index}].filter", item["filter"], address.stream
     elif address.kind == "static_group" and is_create:
-        for index, one in enumerate(change.becomes("filters") or ()):
-            yield f"filters[{index}]", f"*.{one}", address.stream
+        for index, subject in enumerate(change.becomes("filters") or ()):
+            yield f"filters[{index}]", f"*.{subject}", address.stream
     elif view.is_stream(address) and (is_create or change.touches("mirror", "sources")):
         for copy in copies(view.stream_of(address) or "", config_of(change, view)):
             if copy.said.get("filter_subject"):

@@ -30,7 +30,9 @@ def subject_overlap(change: Change, view: View) -> Iterator[Finding]:
         change.action is Action.CREATE or change.touches("subjects", "mirror")
     ):
         return
-    own = {view.stream_of(one) for one in (change.address, change.origin) if one}  # XX110 tells how it moves
+    own = {
+        view.stream_of(address) for address in (change.address, change.origin) if address
+    }  # XX110 tells how it moves
     for index, subject in storable(config_of(change, view)).items():
         for other, theirs in captured(view).near(subject):
             if other not in own and collide(subject, theirs):
@@ -47,7 +49,9 @@ def subject_overlap(change: Change, view: View) -> Iterator[Finding]:
 
 def _given_up_first(other: str, view: View) -> str:
     """What another topology of the same run gives up is free for those that come after it."""
-    owner = next((name for one in view.backed_by(other) if (name := view.owner_of(one.kind, *one.names))), None)
+    owner = next(
+        (name for address in view.backed_by(other) if (name := view.owner_of(address.kind, *address.names))), None
+    )
     if owner in view.stopped:
         return f"; where topology {owner} gives it up in the same run, first resolve what stops its plan"
     return f"; where topology {owner} gives it up in the same run, name its files first" if owner else ""

@@ -74,7 +74,7 @@ def _path(change: Change) -> str:
     if change.action is Action.DELETE:
         return ""
     fields = FILTERS if change.address.kind == "consumer" else SHAPES
-    return next((one for one in fields if change.touches(one)), "")
+    return next((field for field in fields if change.touches(field)), "")
 
 
 def _streams_read(change: Change, view: View) -> Iterator[str]:
@@ -109,10 +109,10 @@ def _find_blames(stream: str, view: View) -> Mapping[Address, _Blame]:
     by_address: dict[Address, _Blame] = {}
     left = list(found.lost)
     for address in dict.fromkeys(_suspects(stream, view)):
-        taken = [one for one in left if _brings_about(address, stream, one, view)]
+        taken = [part for part in left if _brings_about(address, stream, part, view)]
         if taken:
             by_address[address] = _Blame(stream, taken, found)
-            left = [one for one in left if one not in taken]
+            left = [part for part in left if part not in taken]
     return by_address
 
 
@@ -145,7 +145,7 @@ def _brings_about(address: Address, stream: str, part: SubjectPart, view: View) 
     if address.kind == "consumer":
         wanted = filters_of(change.live.config) if change.live else ()
         goes = change.action is Action.DELETE or change.touches(*FILTERS)
-        return goes and any(collide(one, part.subject) for one in wanted)
+        return goes and any(collide(subject, part.subject) for subject in wanted)
     goes = change.action is Action.DELETE or change.touches("sources", "mirror")
     return goes and address.kind != "consumer"
 

@@ -88,7 +88,7 @@ def _no_owner(change: Change, owner: str, view: View) -> Finding | None:
     if change.live is None:
         return None
     names = list(view.backed_by(change.address.name))
-    if giver := next((view.given_up[one] for one in names if one in view.given_up), None):
+    if giver := next((view.given_up[address] for address in names if address in view.given_up), None):
         return _owner_pending(owner, f"topology `{giver}` gives it up in this run")
     if owner in (view.taken.get(name) for name in names):
         return _owner_pending(owner, "it takes the stream earlier in this run", "first")
@@ -109,7 +109,7 @@ def _owner_record(stream: str, view: View) -> tuple[Address, Owned] | None:
     """Who owns a stream, under any kind's name."""
     group = elastic_groups(view).get(stream)
     names = (*view.backed_by(stream), *([group] if group else ()))
-    return next(((one, view.ledger[one]) for one in names if one in view.ledger), None)
+    return next(((name, view.ledger[name]) for name in names if name in view.ledger), None)
 
 
 @lru_cache(maxsize=4)
@@ -158,12 +158,16 @@ def _foreign_readers(stream: str, view: View) -> list[Address]:
     """What other topologies read of a stream, as far as it stores that."""
     stored = stored_now(view).parts(stream)
     every = (*consuming(stream, view), *copying(stream, view), *grouped(stream, view), *recorded(stream, view))
-    return [one.address for one in every if one.address and one.owner and (stored is None or one.wants_any(stored))]
+    return [
+        reader.address
+        for reader in every
+        if reader.address and reader.owner and (stored is None or reader.wants_any(stored))
+    ]
 
 
 def _owner_names(addresses: Iterable[Address], view: View) -> str:
-    owners = dict.fromkeys(view.ledger[one].topology for one in addresses if one in view.ledger)
-    return few([f"`{one}`" for one in owners], NAMED)
+    owners = dict.fromkeys(view.ledger[address].topology for address in addresses if address in view.ledger)
+    return few([f"`{owner}`" for owner in owners], NAMED)
 
 
 @rule("XX236", "readers-gone-with-it", on=(Action.CREATE,), needs=("live", "neighbours"))
@@ -184,7 +188,7 @@ def readers_gone_with_it(change: Change, view: View) -> Found:
         or not view.is_stream(change.address)
     ):
         return None
-    gone = [one.address for one in recorded(stream, view) if one.address]
+    gone = [reader.address for reader in recorded(stream, view) if reader.address]
     if not gone:
         return None
     return Finding(

@@ -58,10 +58,10 @@ def copying(stream: str, view: View) -> Iterator[Reader]:
         by_stream.setdefault(copy.stream, []).append(copy)
     for name, copies in by_stream.items():
         group = elastic_groups(view).get(name)
-        wanted = [one.filters for one in copies]
+        wanted = [copier.filters for copier in copies]
         yield Reader(
             label=_copy_label(copies[0], view), address=next(iter(streams([name], view)), None),
-            filters=tuple(one for some in wanted for one in some) if all(wanted) else (),
+            filters=tuple(subject for some in wanted for subject in some) if all(wanted) else (),
             change=after.made_by.get(name), owner=owner_of_stream(name, view),
             is_protected=group is not None and view.protects(group.kind, *group.names),
         )  # fmt: skip
@@ -82,7 +82,7 @@ def owner_of_stream(stream: str, view: View) -> str | None:
     """The other topology that owns a stream, under any kind's name."""
     if group := elastic_groups(view).get(stream):
         return view.owner_of(group.kind, *group.names)
-    return next(filter(None, (view.owner_of(one.kind, *one.names) for one in view.backed_by(stream))), None)
+    return next(filter(None, (view.owner_of(address.kind, *address.names) for address in view.backed_by(stream))), None)
 
 
 def _copy_label(copy: Copy, view: View) -> str:
@@ -117,7 +117,7 @@ def _static_groups_by_stream(view: View) -> dict[str, list[tuple[Address, Config
 def grouped(stream: str, view: View) -> Iterator[Reader]:
     """Static groups: their members read subjects after the partition number."""
     for address, config in static_groups(stream, view):
-        filters = tuple(f"*.{one}" for one in config.get("filters") or (">",))
+        filters = tuple(f"*.{subject}" for subject in config.get("filters") or (">",))
         owner = view.owner_of(address.kind, *address.names)
         yield Reader(
             label=f"static group {address.name}", address=address, filters=filters, change=view.changes.get(address), owner=owner,
@@ -177,11 +177,11 @@ def _recorded_by_stream(view: View) -> dict[str, list[Reader]]:
 def _readers_on_record(address: Address, owned: Owned, view: View) -> Iterator[tuple[str, Reader]]:
     """What it reads by its record, by stream."""
     kind = view.kinds.get(address.kind)
-    for one in kind.reads(address, owned.applied) if kind else ():
-        filters = () if one.subjects == EVERYTHING else one.subjects
+    for reads in kind.reads(address, owned.applied) if kind else ():
+        filters = () if reads.subjects == EVERYTHING else reads.subjects
         label = f"{address.kind.replace('_', ' ')} {address.name}"
         yield (
-            one.stream,
+            reads.stream,
             Reader(label=label, address=address, filters=filters, owner=owned.topology, is_only_recorded=True),
         )
 

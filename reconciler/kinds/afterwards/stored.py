@@ -64,7 +64,7 @@ class StoredSubjects:
     def _found(self, name: str, config: Config | None, way: tuple[str, ...]) -> StoredParts:
         if config is None or len(way) > DEEPEST or _copies_from_elsewhere(config) or not is_clear(config):
             return None
-        own, copied = [SubjectPart(one) for one in config.get("subjects") or ()], list[SubjectPart]()
+        own, copied = [SubjectPart(subject) for subject in config.get("subjects") or ()], list[SubjectPart]()
         for copy in copies(name, config):
             if copy.origin in way:
                 continue
@@ -83,7 +83,7 @@ class StoredSubjects:
         if theirs is None:
             return None
         if transforms := copy.said.get("subject_transforms"):
-            return tuple(part for one in transforms for part in self._renamed(theirs, one))
+            return tuple(part for transform in transforms for part in self._renamed(theirs, transform))
         if only := copy.said.get("filter_subject"):
             return tuple(_narrowed(theirs, only))
         return theirs
@@ -98,7 +98,7 @@ class StoredSubjects:
 
 
 def _patterns(parts: StoredParts) -> Patterns:
-    return None if parts is None else tuple(dict.fromkeys(one.subject for one in parts))
+    return None if parts is None else tuple(dict.fromkeys(part.subject for part in parts))
 
 
 def _narrowed(parts: Iterable[SubjectPart], filter_subject: str) -> Iterator[SubjectPart]:
@@ -127,7 +127,9 @@ def is_clear(config: Config) -> bool:
     ]
     filters = [entry["filter_subject"] for entry in _copied_entries(config) if entry.get("filter_subject")]
     return all(map(is_valid, filters)) and not any(
-        problem(one.get("src") or "", one.get("dest") or "", SUPPORTED[-1]) for one in transforms if one
+        problem(transform.get("src") or "", transform.get("dest") or "", SUPPORTED[-1])
+        for transform in transforms
+        if transform
     )
 
 

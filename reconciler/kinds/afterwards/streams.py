@@ -38,7 +38,7 @@ class Copy:
         """Subjects that are copied; empty: all."""
         if self.said.get("filter_subject"):
             return [self.said["filter_subject"]]
-        return [one.get("src") or ">" for one in self.said.get("subject_transforms") or ()]
+        return [transform.get("src") or ">" for transform in self.said.get("subject_transforms") or ()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +57,9 @@ def copies(name: str, config: Config) -> Iterator[Copy]:
     mirror = config.get("mirror")
     entries = [("mirror", mirror)] if mirror else []
     entries += [(f"sources[{i}]", source) for i, source in enumerate(config.get("sources") or ())]
-    for path, one in entries:
-        if "external" not in one:
-            yield Copy(stream=name, origin=one["name"], path=path, said=one)
+    for path, entry in entries:
+        if "external" not in entry:
+            yield Copy(stream=name, origin=entry["name"], path=path, said=entry)
 
 
 @lru_cache(maxsize=4)
@@ -121,7 +121,7 @@ def _queue_config(group: Resource, view: View) -> Config:
     filters = group.config.get("partitioning_filters") or [{"filter": ">"}]
     return {
         "retention": "workqueue",
-        "sources": [{"name": source.name, "subject_transforms": [{"src": one["filter"]} for one in filters]}],
+        "sources": [{"name": source.name, "subject_transforms": [{"src": subject["filter"]} for subject in filters]}],
         "max_bytes": group.config.get("max_buffered_bytes", -1),
         "storage": followed.get("storage", "file"),
         "num_replicas": followed.get("num_replicas", 1),

@@ -182,8 +182,8 @@ def change_of_stream(shape: BucketShape, change: Change) -> Change:
     """The same change of the stream behind the bucket, by the server's names; without its fields one by one."""
     behind = Address.of("stream", shape.stream(change.address.name))
     desired, live = (
-        replace(one, address=behind, config=stream_body(shape, one)) if one else None
-        for one in (change.desired, change.live)
+        replace(resource, address=behind, config=stream_body(shape, resource)) if resource else None
+        for resource in (change.desired, change.live)
     )
     return replace(change, address=behind, desired=desired, live=live, fields=())
 
@@ -191,7 +191,7 @@ def change_of_stream(shape: BucketShape, change: Change) -> Change:
 def _repaired_fields(shape: BucketShape, change: Change) -> dict[str, Json]:
     """Fields of the shape that its stream lacks and the bucket does not state: set to what every bucket has. A promoted
     mirror lacks subjects."""
-    desired, live = (one.config if one else {} for one in (change.desired, change.live))
+    desired, live = (resource.config if resource else {} for resource in (change.desired, change.live))
     name = change.address.name
     held = _with_shape(shape, name, live)
     full = shape.full(name, desired)

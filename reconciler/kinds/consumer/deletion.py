@@ -95,16 +95,16 @@ def _fate_of_unread(change: Change, info: Info, unread: Amount, view: View) -> t
 
 def _dropped_by_interest(change: Change, info: Info, unread: Amount, view: View) -> tuple[Amount, str]:
     subjects, taken = filters_of(info["config"]), taken_at_deletions(change.address.stream, view)
-    others = [one for other in others_of(change, view) for one in keeping(filters_of(other), taken)]
+    others = [subject for other in others_of(change, view) for subject in keeping(filters_of(other), taken)]
     copies = successors(change.address, view)
-    if complete := [one.stream for one in copies if one.is_whole]:
+    if complete := [successor.stream for successor in copies if successor.is_whole]:
         return exactly(
             0
         ), f"; {listed(complete)} {'copies' if len(complete) == 1 else 'copy'} what it has not processed"
     if heirs := taking_over.heirs_clause(change, subjects, (), view):
         return exactly(0), f"; {heirs}"
-    copying = [one.stream for one in copies]
-    if not copying and not any(collide(one, subject) for one in others for subject in subjects):
+    copying = [successor.stream for successor in copies]
+    if not copying and not any(collide(other, subject) for other in others for subject in subjects):
         dropped = claimed(change.address.stream, info, view)
         them = "them" if dropped.is_exact else f"{amount(dropped)} of them"
         return dropped, f"; apply deletes {them}, since no other consumer wants them"

@@ -85,12 +85,12 @@ class _Move:
     @property
     def gained(self) -> Sequence[str]:
         """Subjects that the old filter did not match, at least in part."""
-        return [one for one in self.after if not any(is_subset(one, other) for other in self.before)]
+        return [subject for subject in self.after if not any(is_subset(subject, other) for other in self.before)]
 
     @property
     def left(self) -> Sequence[str]:
         """Subjects that the new filter no longer matches, at least in part."""
-        return [one for one in self.before if not any(is_subset(one, other) for other in self.after)]
+        return [subject for subject in self.before if not any(is_subset(subject, other) for other in self.after)]
 
     @property
     def both(self) -> Sequence[str]:
@@ -211,7 +211,7 @@ def filter_change(change: Change, view: View) -> Found:
     skipped = _less_deleted(_skipped(move, still_pending, view), deleted)
     never = exactly(0) if retention == "workqueue" else _newly_matched_but_missed(move, still_pending, view)
     missed = None if never is None else _less_deleted(never, deleted)
-    path = next(one.path for one in change.fields if one.top in FILTERS)
+    path = next(field_change.path for field_change in change.fields if field_change.top in FILTERS)
     passed_over = _passed_over_at_most(move, view) if _moves_past_others(move, retention) else 0
     in_flight = _less_deleted(_left_out_in_flight(move, view), deleted)
     ending_in_flight = _ending_in_flight(in_flight, move, retention)
@@ -382,7 +382,9 @@ def others_of(change: Change, view: View) -> Iterator[Config]:
     for where in (view.snapshot.consumers, view.snapshot.copiers):
         yield from (other["config"] for key, other in where.get(stream, {}).items() if key not in own)
     yield from (
-        one.desired.config for one in view.children(stream, "consumer") if one.desired and one.address.name not in own
+        child.desired.config
+        for child in view.children(stream, "consumer")
+        if child.desired and child.address.name not in own
     )
 
 

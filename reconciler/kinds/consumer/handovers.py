@@ -55,7 +55,7 @@ def gates_before_giving(change: Change, view: View) -> Iterator[Step]:
     the consumers that stay. Changes of one stream share these steps."""
     given = let_go(change)
     for name, theirs in _possibly_unheard(view).get(change.address.stream, ()) if given else ():
-        if any(collide(one, two) for one in given for two in theirs):
+        if any(collide(subject, two) for subject in given for two in theirs):
             for step in everywhere_gate(change, view, name, is_new=False):
                 yield replace(step, id=f"{step.id} before others give up")
 

@@ -29,11 +29,11 @@ def is_taken(change: Change, left: Sequence[str], view: View) -> bool:
 
 def fate_of_left(change: Change, before: Sequence[str], after: Sequence[str], view: View) -> str:
     """The fate of messages of a work queue on the subjects that the consumer leaves, in words."""
-    left = [one for one in before if not any(is_subset(one, other) for other in after)]
+    left = [subject for subject in before if not any(is_subset(subject, other) for other in after)]
     takers = {
         name: theirs
         for name, theirs in _taking_consumers(change, view)
-        if any(collide(one, two) for one in left for two in theirs)
+        if any(collide(subject, two) for subject in left for two in theirs)
     }
     if not takers:
         return "they stay until another consumer takes them"
@@ -97,14 +97,14 @@ def _consumers_behind(change: Change, view: View) -> Iterator[tuple[str, Sequenc
     process."""
     stream, name = change.address.names
     infos = view.snapshot.consumers.get(stream, {})
-    changing = {one.address.name for one in view.children(stream, "consumer")}
+    changing = {child.address.name for child in view.children(stream, "consumer")}
     for other, config in consumers_afterwards(stream, view).items():
         info = infos.get(other)
         if other == name or info is None or (other in changing and filters_of(config) != filters_of(info["config"])):
             continue
         floor = int((info.get("ack_floor") or {}).get("stream_seq") or 0)
         is_behind = floor < left_from(change, view) and not str(config.get("deliver_policy")).startswith("last")
-        if is_behind and not any(collide(one, two) for one in filters_of(config) for two in wanted(change)):
+        if is_behind and not any(collide(subject, two) for subject in filters_of(config) for two in wanted(change)):
             yield other, filters_of(config)
 
 

@@ -121,10 +121,10 @@ def _is_refused(change: Change, view: View, filters: Sequence[str]) -> bool:
 
 def _refused_updates(change: Change, view: View) -> Iterator[str]:
     """Consumers of the same stream with other filters, which a single server refuses if they collide."""
-    for one in view.children(change.address.stream, "consumer"):
-        is_moved = one.action in (Action.UPDATE, Action.REPLACE) and one.touches(*FILTERS)
+    for child in view.children(change.address.stream, "consumer"):
+        is_moved = child.action in (Action.UPDATE, Action.REPLACE) and child.touches(*FILTERS)
         if is_moved and not view.target.is_clustered:
-            yield one.address.name
+            yield child.address.name
 
 
 def _accepted_clause(view: View) -> str:
@@ -211,7 +211,7 @@ def _copies_begun(stream: str, view: View) -> Copiers:
     """What copies of this stream this plan begins."""
     now = copies_now(stream, view)
     new_subjects = {
-        copy: [one for one in subjects if one not in now.get(copy, ())]
+        copy: [subject for subject in subjects if subject not in now.get(copy, ())]
         for copy, subjects in copies_afterwards(stream, view).items()
     }
     return {copy: subjects for copy, subjects in new_subjects.items() if subjects}

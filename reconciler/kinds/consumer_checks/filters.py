@@ -67,7 +67,9 @@ def overlapping_filters(change: Change, view: View) -> Found:
     Instead: leave out the narrower filter.
     """
     relations = (is_subset,) if view.target.version >= OVERLAPPING_FILTERS else (is_subset, collide)
-    valid = [(index, one) for index, one in enumerate(change.becomes("filter_subjects") or ()) if is_valid(one)]
+    valid = [
+        (index, subject) for index, subject in enumerate(change.becomes("filter_subjects") or ()) if is_valid(subject)
+    ]
     pairs = list(permutations(valid, 2))
     for meets, ((index, one), (_, other)) in product(relations, pairs):
         if meets(one, other):

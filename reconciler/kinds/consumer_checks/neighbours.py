@@ -100,7 +100,7 @@ def _consumers(stream: str, view: View) -> Consumers:
         names.append(name)
         if not (filters := named_filters(config)):
             unfiltered.append(name)
-        for one in filters:
-            index.add(name, one)
+        for subject in filters:
+            index.add(name, subject)
     new = frozenset(c.address.name for c in view.children(stream, "consumer") if c.action is Action.CREATE)
     return Consumers(names=names, unfiltered=unfiltered, index=index, new=new, unknown=unread_consumers(stream, view))

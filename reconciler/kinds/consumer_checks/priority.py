@@ -113,7 +113,9 @@ def timeout_without_pins(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: leave it out, or choose `pinned_client`.
     """
-    return (one for one in objections(IDLE, change, view) if is_new(change, "priority_timeout", "priority_policy"))
+    return (
+        finding for finding in objections(IDLE, change, view) if is_new(change, "priority_timeout", "priority_policy")
+    )
 
 
 RULES = (bad_priority_group, settings_without_policy, policy_without_groups, timeout_without_pins)

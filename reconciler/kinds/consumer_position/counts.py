@@ -30,15 +30,15 @@ def takes_all(stream: str, taken: Sequence[str], held: Sequence[str], kept: Sequ
     messages would count twice."""
     if (stored_on := _stored_subjects(stream, held, view)) is not None:
         return all(any(matches(subject, one) for one in (*taken, *kept)) for subject in stored_on)
-    if any(collide(one, other) for one, other in combinations(taken, 2)):
+    if any(collide(subject, other) for subject, other in combinations(taken, 2)):
         return False
     given, stored, staying = (total_count(count_questions(stream, subjects), view) for subjects in (taken, held, kept))
     return None not in (given, stored, staying) and given == (stored or 0) - (staying or 0)
 
 
 def _stored_subjects(stream: str, filters: Sequence[str], view: View) -> set[str] | None:
-    answers = [view.facts.get(one) for one in subject_questions(stream, filters)]
-    listed = [one for one in answers if isinstance(one, Mapping)]
+    answers = [view.facts.get(counts) for counts in subject_questions(stream, filters)]
+    listed = [answer for answer in answers if isinstance(answer, Mapping)]
     return {subject for one in listed for subject in one} if answers and len(listed) == len(answers) else None
 
 

@@ -68,7 +68,11 @@ def predecessors(change: Change, view: View) -> list[Predecessor]:
     givers = _givers(view).get(stream, ()) if retention_of(stream, view) != "workqueue" else ()
     state = (view.snapshot.streams.get(stream) or {}).get("state") or {}
     found = (_predecessor(one, meets(let_go(one), wanted(change)), start, view) for one in givers)
-    return [one for one in found if one and one.reached > max(start, int(state.get("first_seq", 0)))]
+    return [
+        predecessor
+        for predecessor in found
+        if predecessor and predecessor.reached > max(start, int(state.get("first_seq", 0)))
+    ]
 
 
 @lru_cache(maxsize=4)
@@ -78,7 +82,7 @@ def _givers(view: View) -> dict[str, list[Change]]:
     return {
         stream: found
         for stream, changes in view.by_parent("consumer").items()
-        if (found := [one for one in changes if _gives_up(one) and one.address not in renamed])
+        if (found := [change for change in changes if _gives_up(change) and change.address not in renamed])
     }
 
 

@@ -41,11 +41,14 @@ def unclaimed_messages(change: Change, view: View) -> int:
     parent = view.changes.get(Address.of("stream", stream))
     if not change.live or retention_of(stream, view) != "interest" or (parent and parent.action is Action.DELETE):
         return 0
-    own_names, state = {one.name for one in (change.address, change.origin) if one}, _stream_state(change, view)
+    own_names, state = (
+        {address.name for address in (change.address, change.origin) if address},
+        _stream_state(change, view),
+    )
     info, others = change.live.state, [*_other_consumers(stream, own_names, view)]
     stored = min(int(state.get("messages", 0)), int(state.get("last_seq", 0)) - _floor_sequence(change))
     own = (filters_of(info["config"]), behind(stream, info, view).least)  # counted as lost with it anyway
-    wanted_by_others = [(filters_of(one["config"]), claimed(stream, one, view).least) for one in others]
+    wanted_by_others = [(filters_of(other["config"]), claimed(stream, other, view).least) for other in others]
     later = 0
     if change.action is Action.DELETE:  # one that is recreated gets what comes after its floor
         up_to_floor = _span_up_to(_floor_sequence(change), state)

@@ -46,29 +46,29 @@ def copied_and_deleted(change: Change, view: View) -> Iterator[Finding]:
     """
     if view.stream_of(change.address) is None:
         return
-    for one in drained(change, view, config_of(change, view)):
-        subjects, retention = taken_subjects(one.source), retention_afterwards(one.origin, view)
+    for source in drained(change, view, config_of(change, view)):
+        subjects, retention = taken_subjects(source.source), retention_afterwards(source.origin, view)
         staying = {
             name: info
-            for name, info in view.snapshot.consumers.get(one.origin, {}).items()
-            if _keeps_filters(one.origin, name, view)
+            for name, info in view.snapshot.consumers.get(source.origin, {}).items()
+            if _keeps_filters(source.origin, name, view)
         }
         if is_queue := retention == "workqueue":  # a consumer of a queue wants all that its filter matches
             wanted = [
                 *(filters_of(info["config"]) for info in staying.values()),
-                *_filters_of_new_consumers(one.origin, view),
+                *_filters_of_new_consumers(source.origin, view),
             ]
             subjects = [subject for subject in subjects if not _is_covered_by_a_filter(subject, wanted)]
-        goes = _deleted_at_once(one, subjects, staying, retention, view)
+        goes = _deleted_at_once(source, subjects, staying, retention, view)
         if not (subjects if is_queue else goes.most):
             continue
         stream, later = ("work queue", subjects) if is_queue else ("interest stream", [])
         yield Finding(
             outcome=Outcome.WARNS,
-            path=f"{one.path}.name" if view.is_stream(change.address) else "",
+            path=f"{source.path}.name" if view.is_stream(change.address) else "",
             quantities={"messages": goes},
-            affects=dependants.streams([one.origin], view),
-            message=f"{stream} {one.origin} deletes what is copied from it and no consumer wants: "
+            affects=dependants.streams([source.origin], view),
+            message=f"{stream} {source.origin} deletes what is copied from it and no consumer wants: "
             + _deletion_text(goes, later),
             fix="create the consumers that shall process it first, or let both copy a stream with limits retention",
         )

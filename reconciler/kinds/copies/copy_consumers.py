@@ -42,7 +42,7 @@ def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
         and change.action is Action.CREATE
         and (full := _full_text(change.address.stream, view))
     ):
-        copying = sorted({one.stream for one in afterwards(view).copiers[change.address.stream]})
+        copying = sorted({copier.stream for copier in afterwards(view).copiers[change.address.stream]})
         yield Finding(
             outcome=Outcome.WARNS,
             message=f"{full}: after its next restart the server copies nothing more to {listed(copying)} (10026)",
@@ -80,7 +80,7 @@ def _full_text(origin: str, view: View) -> str:
     """Why there is no place for the consumer through which the server copies; empty: there is one for each copy."""
     after = afterwards(view)
     most = after.streams.get(origin, {}).get("max_consumers") or 0
-    copying = [one.stream for one in after.copiers.get(origin, ())]  # each has a consumer of its own
+    copying = [copier.stream for copier in after.copiers.get(origin, ())]  # each has a consumer of its own
     if most <= 0 or not copying or view.target.version >= V2_15:
         return ""
     existing = len(list(consuming(origin, view)))

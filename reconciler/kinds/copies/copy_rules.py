@@ -234,7 +234,7 @@ def mirror_answers_for_a_part(change: Change, view: View) -> Found:
     if not view.is_stream(change.address):
         return None
     name, streams = view.stream_of(change.address) or "", afterwards(view).streams
-    copy = next((one for one in copies(name, config_of(change, view)) if one.is_mirror), None)
+    copy = next((copier for copier in copies(name, config_of(change, view)) if copier.is_mirror), None)
     origin = streams.get(copy.origin, {}) if copy else {}
     if (
         copy is None

@@ -65,11 +65,11 @@ def unread_gone_at_restart(change: Change, view: View) -> Iterator[Finding]:
     """
     by_origin = _losses_by_change(view).get(change.address, {})
     for origin, losses in () if not by_origin or view.target.is_clustered else by_origin.items():
-        is_new = any(one not in _losses_now(view) for one in losses)
+        is_new = any(risk not in _losses_now(view) for risk in losses)
         yield Finding(
             outcome=Outcome.NEEDS_CONSENT if is_new and change.action in MAKES else Outcome.WARNS,
             path=_copy_path(change, origin, view),
-            affects=dependants.consumers(origin, sorted({one.consumer for one in losses}), view),
+            affects=dependants.consumers(origin, sorted({risk.consumer for risk in losses}), view),
             message=loss_text(origin, losses),
             fix=FIX,
         )
@@ -77,7 +77,9 @@ def unread_gone_at_restart(change: Change, view: View) -> Iterator[Finding]:
 
 def loss_text(origin: str, losses: Sequence[AtRisk]) -> str:
     """What goes at a restart, as a message says it."""
-    copying, readers = (sorted(set(names)) for names in zip(*((one.copy, one.consumer) for one in losses), strict=True))
+    copying, readers = (
+        sorted(set(names)) for names in zip(*((risk.copy, risk.consumer) for risk in losses), strict=True)
+    )
     return (
         f"when it restarts, the server deletes from interest stream {origin} what {few(copying, 3)} {verb(len(copying), 'have')} copied "
         f"and {few(readers, 3)} {verb(len(readers), 'have')} not processed yet"
@@ -88,8 +90,8 @@ def at_restart(snapshot: Snapshot) -> Iterator[AtRisk]:
     """What consumers of an account lose at each restart of a single server from 2.14 on."""
     copying: dict[str, list[Copy]] = {}
     for name, info in snapshot.streams.items():
-        for one in copies(name, info["config"]):
-            copying.setdefault(one.origin, []).append(one)
+        for copier in copies(name, info["config"]):
+            copying.setdefault(copier.origin, []).append(copier)
     for origin, theirs in copying.items():
         yield from _losses_in(origin, snapshot.config_of(origin), [*_feeds(theirs)], _live_filters(origin, snapshot))
     for origin in snapshot.copiers:
@@ -112,9 +114,9 @@ class _Feed(NamedTuple):
 
 
 def _feeds(copying: Iterable[Copy]) -> Iterator[_Feed]:
-    for one in copying:
-        own = (one.said.get("consumer") or {}).get("name")
-        yield _Feed(one.stream, own or ("JS_MIRROR_" if one.is_mirror else "JS_SRC_"), one.filters or (">",))
+    for copier in copying:
+        own = (copier.said.get("consumer") or {}).get("name")
+        yield _Feed(copier.stream, own or ("JS_MIRROR_" if copier.is_mirror else "JS_SRC_"), copier.filters or (">",))
 
 
 def _feeds_elsewhere(origin: str, snapshot: Snapshot) -> Iterator[_Feed]:
@@ -147,7 +149,7 @@ def _filters_afterwards(stream: str, view: View) -> dict[str, Sequence[str]]:
         name: filters_of(config) for name, config in consumers_afterwards(stream, view).items()
     }
     for address, config in static_groups(stream, view):
-        filters = [f"*.{one}" for one in config.get("filters") or (">",)]
+        filters = [f"*.{subject}" for subject in config.get("filters") or (">",)]
         consumers |= dict.fromkeys(durables(address.name, config), filters)
     return consumers
 
@@ -159,9 +161,9 @@ def _losses_by_change(view: View) -> Mapping[Address, Mapping[str, Sequence[AtRi
     for origin in dict.fromkeys((*after.copiers, *view.snapshot.copiers)):
         consumers = _filters_afterwards(origin, view)
         feeds = [*_feeds(after.copiers.get(origin, ())), *_feeds_elsewhere(origin, view.snapshot)]
-        for one in _losses_in(origin, after.streams.get(origin, {}), feeds, consumers):
-            if address := _change_to_blame(one, view):
-                by_address.setdefault(address, {}).setdefault(origin, []).append(one)
+        for risk in _losses_in(origin, after.streams.get(origin, {}), feeds, consumers):
+            if address := _change_to_blame(risk, view):
+                by_address.setdefault(address, {}).setdefault(origin, []).append(risk)
     return by_address
 
 
@@ -170,16 +172,18 @@ def _change_to_blame(one: AtRisk, view: View) -> Address | None:
     made_by = afterwards(view).made_by
     stream, copy = made_by.get(one.origin), made_by.get(one.copy)
     consumer = view.changes.get(Address.of("consumer", one.origin, one.consumer))
-    own = [one for one in (stream, copy, consumer) if one and not (one.desired and one.desired.external)]
-    making = [one for one in (copy, consumer, stream) if one in own and one and one.action in MAKES]
+    own = [change for change in (stream, copy, consumer) if change and not (change.desired and change.desired.external)]
+    making = [change for change in (copy, consumer, stream) if change in own and change and change.action in MAKES]
     tellers = own if one in _losses_now(view) else [*making, *own]
-    return next((one.address for one in tellers if one.action in (*MAKES, *STANDS)), None)
+    return next((change.address for change in tellers if change.action in (*MAKES, *STANDS)), None)
 
 
 def _copy_path(change: Change, origin: str, view: View) -> str:
     """Of a copy: where it names the stream."""
     paths = (
-        one.path for one in afterwards(view).copiers.get(origin, ()) if one.stream == view.stream_of(change.address)
+        copier.path
+        for copier in afterwards(view).copiers.get(origin, ())
+        if copier.stream == view.stream_of(change.address)
     )
     path = next(paths, "") if view.is_stream(change.address) else ""
     return f"{path}.name" if path else ""

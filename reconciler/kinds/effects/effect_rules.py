@@ -94,21 +94,23 @@ class Effects:
         named = {self.own(name): name for name in self.fields}
         told = {path: name for path, name in named.items() if self.keys is None or path in self.keys}
         object.__setattr__(self, "told", told)
-        object.__setattr__(self, "tables", {one.number: self._table(one, told) for one in self.families})
+        object.__setattr__(self, "tables", {effect.number: self._table(effect, told) for effect in self.families})
 
     def _table(self, one: Foretold, told: Mapping[str, str]) -> dict[str, tuple[Felt, ...]]:
         return {path: effects for path, name in told.items() if (effects := _effects_of_rule(one, self.fields[name]))}
 
     def rules(self) -> tuple[Rule, ...]:
         """One rule for each family that any field of this kind belongs to; families of notes alone have none."""
-        return tuple(self._rule(one) for one in self.families if self.tables[one.number] and not one.has_rule)
+        return tuple(
+            self._rule(effect) for effect in self.families if self.tables[effect.number] and not effect.has_rule
+        )
 
     def consequences(self, change: Change, view: View) -> Iterator[Consequence]:
         """Notes: what may hurt one day, with the code of the page that says more. Fields that mean the same share one note."""
         notes = {
-            (finding.message, f"{self.family}{one.number}"): finding.quantities
-            for one, moved in self._moved(change, view)
-            for finding in one.tell(moved)
+            (finding.message, f"{self.family}{effect.number}"): finding.quantities
+            for effect, moved in self._moved(change, view)
+            for finding in effect.tell(moved)
             if finding.outcome is Outcome.ALLOWED
         }
         for (message, code), numbers in notes.items():
@@ -118,13 +120,13 @@ class Effects:
 
     def questions(self, change: Change, view: View) -> Iterator[Question]:
         """What the families must ask before they can tell what an update does; nothing for other changes."""
-        for one, moved in self._moved(change, view):
-            yield from one.ask(moved)
+        for effect, moved in self._moved(change, view):
+            yield from effect.ask(moved)
 
     def _moved(self, change: Change, view: View) -> Iterator[tuple[Foretold, MovedField]]:
         if change.action in (Action.UPDATE, Action.REPLACE) and change.live:
-            for one in self.families:
-                yield from ((one, moved) for moved in self._of(one, change, view))
+            for effect in self.families:
+                yield from ((effect, moved) for moved in self._of(effect, change, view))
 
     def _of(self, one: Foretold, change: Change, view: View) -> Iterator[MovedField]:
         table = self.tables[one.number]

@@ -46,7 +46,7 @@ def taken_in_besides(moved: MovedField) -> Iterable[Finding]:
     for subjects, names in getting.items():
         if subjects:
             rest = [some(len(names) - NAMED, "more reader")] if len(names) > NAMED else []
-            new = few([_without_held_parts(one, held) for one in subjects])
+            new = few([_without_held_parts(subject, held) for subject in subjects])
             yield note(f"what is published on {new} goes to {listed([*names[:NAMED], *rest])} as well")
 
 
@@ -55,7 +55,7 @@ def _without_held_parts(subject: str, held: Iterable[str]) -> str:
 
 
 def _not_held(subjects: Iterable[str], held: Iterable[str]) -> list[str]:
-    return [one for one in subjects if not any(is_subset(one, other) for other in held)]
+    return [subject for subject in subjects if not any(is_subset(subject, other) for other in held)]
 
 
 # Measured on three nodes, with 50 messages a second: 2 or 3 of them got no answer in each of 4 rises from one replica and of
@@ -129,7 +129,7 @@ def _streams_capturing(dest: str, moved: MovedField) -> Iterator[str]:
     """Streams that store the republished messages."""
     sent = outcome(dest) if dest else ">"
     for name, info in moved.view.snapshot.streams.items():
-        if any(collide(sent, one) for one in info["config"].get("subjects") or ()):
+        if any(collide(sent, subject) for subject in info["config"].get("subjects") or ()):
             yield name
 
 
@@ -281,26 +281,29 @@ def copies_stop(moved: MovedField) -> Iterable[Finding]:
 @notes_of(304)
 def copied_at_once(moved: MovedField) -> Iterable[Finding]:
     """A new source brings what its origin stores, and readers get it."""
-    for one in new_sources(moved.change, moved.view):
-        if (number := one.copies(taken_subjects(one.source))).most:
+    for source in new_sources(moved.change, moved.view):
+        if (number := source.copies(taken_subjects(source.source))).most:
             hidden = (
                 ""
-                if one.start.is_known or one.goes_on_after is not None
-                else f"; fewer if {one.why_start_is_uncertain}, which could not be determined"
+                if source.start.is_known or source.goes_on_after is not None
+                else f"; fewer if {source.why_start_is_uncertain}, which could not be determined"
             )
-            number = Amount(0, number.most) if _may_not_fit(moved, one) else number
-            copied = f"the server at once copies {amount(number, 'message')} that {one.origin} stores{hidden}"
+            number = Amount(0, number.most) if _may_not_fit(moved, source) else number
+            copied = f"the server at once copies {amount(number, 'message')} that {source.origin} stores{hidden}"
             yield note(
                 copied
-                + _caveat_about_earlier_source(one)
+                + _caveat_about_earlier_source(source)
                 + _limit_per_subject_text(moved)
-                + _treatment_of_copies(moved, one)
-                + _readers_text(one, number)
+                + _treatment_of_copies(moved, source)
+                + _readers_text(source, number)
             )
-        elif one.stored and one.start.at in (one.source.get("opt_start_time"), one.source.get("opt_start_seq")):
+        elif source.stored and source.start.at in (
+            source.source.get("opt_start_time"),
+            source.source.get("opt_start_seq"),
+        ):
             yield note(
-                f"the server copies none of the {amount(one.stored, 'message')} that {one.origin} stores: its start, "
-                f"{one.start.at}, comes after them"
+                f"the server copies none of the {amount(source.stored, 'message')} that {source.origin} stores: its start, "
+                f"{source.start.at}, comes after them"
             )
 
 

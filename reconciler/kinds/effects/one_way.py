@@ -116,7 +116,8 @@ def _caveat_about_subjects(change: Change, view: View) -> str:
     if not kind.backing or not held or origin == name or mirror.get("subject_transforms") or change.desired is None:
         return ""
     subjects = [
-        one.replace(f".{name}.", f".{origin}.", 1) for one in kind.as_stream(change.desired).get("subjects") or ()
+        subject.replace(f".{name}.", f".{origin}.", 1)
+        for subject in kind.as_stream(change.desired).get("subjects") or ()
     ]
     return (
         f"; the {some(held, 'message')} that it holds {verb(held, 'stay')} under {listed(subjects)}, where clients of {name} "
@@ -129,7 +130,7 @@ def _caveat_about_publishers(change: Change, view: View) -> str:
     of one that this account does not know."""
     origin, wanted = str((change.was("mirror") or {}).get("name", "")), change.becomes("subjects") or ()
     theirs = view.snapshot.config_of(origin).get("subjects")
-    takes_over = not theirs or any(collide(one, other) for one in wanted for other in theirs)
+    takes_over = not theirs or any(collide(subject, other) for subject in wanted for other in theirs)
     if view.kinds[change.address.kind].backing or not wanted or not takes_over:
         return ""
     return (

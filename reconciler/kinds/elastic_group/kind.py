@@ -220,7 +220,7 @@ ELASTIC_GROUP = Kind(
     render=lambda resource: render_mappings({k: v for k, v in resource.config.items() if k not in OF_THE_QUEUE}),
     reads=lambda address, config: (
         SubjectsRead(
-            address.stream, tuple(one["filter"] for one in config.get("partitioning_filters") or ()) or (">",)
+            address.stream, tuple(subject["filter"] for subject in config.get("partitioning_filters") or ()) or (">",)
         ),
     ),
     derived=lambda address: (Raw("stream", (queue_stream.stream_name(*address.names),)),),

@@ -140,7 +140,7 @@ def _normalised_sources(sources: Json) -> list[tuple[str, list[tuple[str, str]],
 def normalised_transforms(transforms: Json) -> list[tuple[str, str]]:
     """Function names in transforms may begin in upper or lower case. Servers allow both, and treat them as different.
     In this form, transforms with the same meaning are equal."""
-    return [(one.get("src", ""), _lowered(one.get("dest", ""))) for one in transforms or ()]
+    return [(transform.get("src", ""), _lowered(transform.get("dest", ""))) for transform in transforms or ()]
 
 
 def _lowered(dest: str) -> str:

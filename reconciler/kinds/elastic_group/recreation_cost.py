@@ -48,7 +48,7 @@ def recreation_obstacle(change: Change, view: View) -> Obstacle | None:
             name, stream, recreation_steps.noted_start(change), int(source["state"].get("last_seq", 0))
         )
     origins, retention = queue["config"].get("sources") or [], source["config"].get("retention", "limits")
-    if [one.get("name") for one in origins] != [stream] or origins[0].get("external"):
+    if [origin.get("name") for origin in origins] != [stream] or origins[0].get("external"):
         return Obstacle(f"its stream {name} is not fed by {stream} alone", _redeclaration(change, retention, view))
     return _retention_obstacle(change, retention, view) or _lag_obstacle(name, stream, queue)
 

@@ -43,7 +43,7 @@ def catch_up_gate(change: Change, view: View, group: Config) -> Iterator[Step]:
         call=Call.GATE_QUEUE_CAUGHT_UP,
         on=(queue,),
         address=str(change.address),
-        body={"from": stream, "subjects": [one["src"] for one in transforms(group)], "timeout": PATIENCE},
+        body={"from": stream, "subjects": [transform["src"] for transform in transforms(group)], "timeout": PATIENCE},
         effect=f"wait until stream {queue} has copied all that {stream} holds for it",
     )
 

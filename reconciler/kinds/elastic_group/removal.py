@@ -77,8 +77,8 @@ def _stop_copying(change: Change, queue: Config, view: View, after: tuple[str, .
 @lru_cache(maxsize=4)
 def _nearby_subjects(view: View) -> tuple[str, ...]:
     """Subjects of streams that may be, or cover, a parking subject; computed once per view."""
-    captured = (one for info in view.snapshot.streams.values() for one in info["config"].get("subjects") or ())
-    return tuple(one for one in captured if one.startswith(("*", ">")) or is_parking_subject(one))
+    captured = (subject for info in view.snapshot.streams.values() for subject in info["config"].get("subjects") or ())
+    return tuple(subject for subject in captured if subject.startswith(("*", ">")) or is_parking_subject(subject))
 
 
 def _patched_queue(queue: Config, done: Sequence[Step]) -> Config:

@@ -18,7 +18,7 @@ def questions(change: Change) -> list[MessagesFrom]:
     if change.action not in (Action.UPDATE, Action.REPLACE) or not leaves_out(change):
         return []
     queue = stream_name(*change.address.names)
-    return [MessagesFrom(stream=queue, start=1, filter=f"*.{one}") for one in meets(*_filters(change))]
+    return [MessagesFrom(stream=queue, start=1, filter=f"*.{subject}") for subject in meets(*_filters(change))]
 
 
 def unmatched_messages(change: Change, queued: int, view: View) -> Amount:
@@ -50,4 +50,4 @@ def _filters(change: Change) -> tuple[Sequence[str], Sequence[str]]:
 
 
 def _filters_of(group: Config) -> list[str]:
-    return [one["src"] for one in transforms(group)]
+    return [transform["src"] for transform in transforms(group)]

@@ -73,10 +73,10 @@ def value_after(change: Change, path: str) -> Json:
 def effects_in_words(effects: Mapping[str, tuple[Felt, ...]]) -> list[str]:
     """Lines for a rule's page: which field, which way, and what happens."""
     return [
-        f"`{name}` {_ways_in_words(one)}: {_with_small_initial(one.sentence)}"
-        + (f" That matters only if {one.condition}." if one.condition else "")
+        f"`{name}` {_ways_in_words(effect)}: {_with_small_initial(effect.sentence)}"
+        + (f" That matters only if {effect.condition}." if effect.condition else "")
         for name, many in effects.items()
-        for one in many
+        for effect in many
     ]
 
 

@@ -153,7 +153,7 @@ def field_infos(model: type[BaseModel]) -> Mapping[str, FieldInfo]:
 
 def _rule_numbers(entry: Known) -> tuple[str, ...]:
     """Numbers of the rules that say what a change costs, each once."""
-    return tuple(sorted({one.rule for one in entry.felt or () if one.rule}))
+    return tuple(sorted({effect.rule for effect in entry.felt or () if effect.rule}))
 
 
 def unknown_fields(model: type[BaseModel], config: Config, version: Version) -> list[str]:

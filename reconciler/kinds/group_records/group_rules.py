@@ -136,7 +136,7 @@ def _position_loss(change: Change, view: View) -> tuple[str, dict[str, int | Amo
 
 
 def _in_flight(consumers: Iterable[Mapping[str, Json]]) -> int:
-    return sum(int(one.get("num_ack_pending", 0)) for one in consumers)
+    return sum(int(consumer.get("num_ack_pending", 0)) for consumer in consumers)
 
 
 def deletion(family: str) -> Rule:
@@ -174,15 +174,15 @@ def unusable_filters(family: str, field: str) -> Rule:
         Instead: filters such that every subject matches only one of them, or plain members.
         """
         filters = change.becomes(field) or []
-        for index, one in enumerate(filters):
+        for index, subject in enumerate(filters):
             path = f"{field}[{index}]"
-            if not is_valid(one):
+            if not is_valid(subject):
                 yield refusal(
-                    path, f"`{one}` is not a valid subject", "write tokens between single dots, `>` only at the end"
+                    path, f"`{subject}` is not a valid subject", "write tokens between single dots, `>` only at the end"
                 )
-            elif other := next((earlier for earlier in filters[:index] if collide(one, earlier)), None):
+            elif other := next((earlier for earlier in filters[:index] if collide(subject, earlier)), None):
                 yield refusal(
-                    path, f"filter `{one}` overlaps with `{other}`", "let every subject match only one filter"
+                    path, f"filter `{subject}` overlaps with `{other}`", "let every subject match only one filter"
                 )
         if len(filters) > 1 and change.becomes("member_mappings"):
             yield refusal(

@@ -216,11 +216,11 @@ def detail(group: Group, depths: Depths | None) -> GroupDetail:
     broken = group.record.broken
     return GroupDetail.of(
         group,
-        members=tuple(_member(one, depths) for one in group.members),
+        members=tuple(_member(member, depths) for member in group.members),
         filters=tuple(group.filters),
         pattern=tuple(
-            PatternState(filter=one.filter, wildcards=tuple(one.wildcards), partitions=one.partitions)
-            for one in patterns(group)
+            PatternState(filter=pattern.filter, wildcards=tuple(pattern.wildcards), partitions=pattern.partitions)
+            for pattern in patterns(group)
         ),
         record=group.record.raw,
         text=group.text if broken else None,

@@ -112,4 +112,4 @@ def groups_in_doubt(groups: Iterable[Group]) -> list[Group]:
 
 def is_sick(findings: Iterable[Diagnostic]) -> bool:
     """At least one finding is more than a note."""
-    return any(one.severity is not Severity.NOTE for one in findings)
+    return any(diagnostic.severity is not Severity.NOTE for diagnostic in findings)

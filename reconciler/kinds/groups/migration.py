@@ -79,7 +79,7 @@ def _queue_filters(group: Group) -> list[dict[str, Json]]:
 
 def _live_transforms(group: Group) -> list[Mapping[str, str]]:
     sources = (group.queue or {}).get("config", {}).get("sources") or [] if group.is_elastic else []
-    return [one for source in sources for one in source.get("subject_transforms") or ()]
+    return [transform for source in sources for transform in source.get("subject_transforms") or ()]
 
 
 def _with_unknown_keys(text: str, raw: Mapping[str, Json]) -> str:
@@ -90,7 +90,7 @@ def _with_unknown_keys(text: str, raw: Mapping[str, Json]) -> str:
 
 def _notes(group: Group) -> Iterator[str]:
     if group.is_elastic and _queue_filters(group):
-        filters = ", ".join(f"`{one['filter']}`" for one in _queue_filters(group))
+        filters = ", ".join(f"`{queue_filter['filter']}`" for queue_filter in _queue_filters(group))
         yield f"the filters ({filters}) are those by which its stream {group.queue_name} copies messages"
     elif group.is_elastic:
         why = "does not exist" if group.queue is None else "copies nothing"

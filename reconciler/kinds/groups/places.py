@@ -86,8 +86,12 @@ def patterns(group: Group) -> list[Pattern]:
     if group.is_elastic:
         filters = group.config.get("partitioning_filters") or [EVERYTHING]
         candidates = [
-            Pattern(filter=one["filter"], wildcards=tuple(one["partitioning_wildcards"]), partitions=group.partitions)
-            for one in filters
+            Pattern(
+                filter=subject["filter"],
+                wildcards=tuple(subject["partitioning_wildcards"]),
+                partitions=group.partitions,
+            )
+            for subject in filters
         ]
     else:
         candidates = _transform_patterns((group.source or {}).get("config", {}).get("subject_transform") or {})

@@ -153,7 +153,7 @@ class NewSource:
         """How far the source has copied before, and how many messages its origin stores from the start on."""
         of_origin = _questions_from(self.origin, 1, self._origin_subjects) if self.copied_so_far else []
         yield from of_origin
-        if any(one not in self.view.facts for one in of_origin):
+        if any(question not in self.view.facts for question in of_origin):
             return
         if self.copied_so_far:
             yield self.copied_so_far
@@ -302,8 +302,12 @@ class NewSource:
         newest = self.origin_state.get("last_ts")
         if isinstance(time, str) and newest and moment(newest) < moment(time):
             return self._next_sequence
-        answers = [self._answer(one) for one in _questions_from(self.origin, time, subjects)]
-        return min(int(one.get("first") or self._next_sequence) for one in answers if one) if all(answers) else None
+        answers = [self._answer(question) for question in _questions_from(self.origin, time, subjects)]
+        return (
+            min(int(answer.get("first") or self._next_sequence) for answer in answers if answer)
+            if all(answers)
+            else None
+        )
 
     @property
     def _next_sequence(self) -> int:
@@ -349,7 +353,12 @@ class NewSource:
     def _passed_over(self) -> Amount:
         """What matches only now and lies where the source has been already."""
         new, was = taken_subjects(self.source), self.change.was("sources") or ()
-        old = [one for source in was if origin_of(source) == origin_of(self.source) for one in taken_subjects(source)]
+        old = [
+            subject
+            for source in was
+            if origin_of(source) == origin_of(self.source)
+            for subject in taken_subjects(source)
+        ]
         stored, taken = (self._before_the_start(subjects) for subjects in (new, meets(old, new)))
         least = 0 if stored is None or taken is None else max(0, stored - taken)
         if stored is None or self.unacknowledged:
@@ -365,8 +374,8 @@ class NewSource:
         return self._stored_in(self.origin, start, subjects)
 
     def _stored_in(self, stream: str, start: int | str, subjects: Sequence[str]) -> int | None:
-        answers = [self._answer(one) for one in _questions_from(stream, start, subjects)]
-        counted = [int(one["messages"]) for one in answers if one and "messages" in one]
+        answers = [self._answer(question) for question in _questions_from(stream, start, subjects)]
+        counted = [int(answer["messages"]) for answer in answers if answer and "messages" in answer]
         return sum(counted) if len(counted) == len(answers) else None
 
     def _answer(self, question: Question) -> Mapping[str, Json] | None:
@@ -424,29 +433,29 @@ class NewSource:
 
 
 def _questions_from(origin: str, start: int | str, subjects: Sequence[str]) -> list[MessagesFrom]:
-    return [MessagesFrom(stream=origin, start=start, filter=one) for one in subjects]
+    return [MessagesFrom(stream=origin, start=start, filter=subject) for subject in subjects]
 
 
 def new_sources(change: Change, view: View) -> Iterator[NewSource]:
     """New sources of an existing stream, from streams that are there."""
-    return (one for one in _added_sources(change, view) if one.origin in view.snapshot.streams)
+    return (source for source in _added_sources(change, view) if source.origin in view.snapshot.streams)
 
 
 def sources_of_new_streams(change: Change, view: View) -> Iterator[NewSource]:
     """New sources of an existing stream, from streams that the same plan creates."""
-    for one in _added_sources(change, view):
-        origin_change = view.changes.get(Address.of("stream", one.origin))
+    for source in _added_sources(change, view):
+        origin_change = view.changes.get(Address.of("stream", source.origin))
         if origin_change is not None and origin_change.action is Action.CREATE:
-            yield one
+            yield source
 
 
 def _added_sources(change: Change, view: View) -> Iterator[NewSource]:
     if change.action is not Action.UPDATE or not change.touches("sources"):
         return
-    before = {source_identity(one, view.target.version) for one in change.was("sources") or ()}
-    for one in _local_sources(None, change.becomes("sources"), change, view):
-        if source_identity(one.source, view.target.version) not in before:
-            yield one
+    before = {source_identity(source, view.target.version) for source in change.was("sources") or ()}
+    for source in _local_sources(None, change.becomes("sources"), change, view):
+        if source_identity(source.source, view.target.version) not in before:
+            yield source
 
 
 def drained(change: Change, view: View, config: Config) -> Iterator[NewSource]:
@@ -458,7 +467,7 @@ def drained(change: Change, view: View, config: Config) -> Iterator[NewSource]:
         if is_new
         else new_sources(change, view)
     )
-    return (one for one in every if deletes_copied(one.origin, view))
+    return (source for source in every if deletes_copied(source.origin, view))
 
 
 def _local_sources(
@@ -489,8 +498,8 @@ def questions(change: Change, view: View) -> Iterator[Question]:
     asking = [*new_sources(change, view)]
     if change.action is Action.CREATE and change.desired:
         asking += drained(change, view, change.desired.config)
-    for one in asking:
-        yield from one.questions()
-        if deletes_copied(one.origin, view):
-            yield from taking_questions(one.origin, view)
-    yield from (one.copied_so_far for one in sources_of_new_streams(change, view) if one.copied_so_far)
+    for source in asking:
+        yield from source.questions()
+        if deletes_copied(source.origin, view):
+            yield from taking_questions(source.origin, view)
+    yield from (source.copied_so_far for source in sources_of_new_streams(change, view) if source.copied_so_far)

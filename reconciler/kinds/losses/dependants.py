@@ -55,7 +55,7 @@ def _consumer_address(stream: str, name: str, view: View) -> Address | None:
 def _is_durable_of_bucket(stream: str, consumer: str, view: View) -> bool:
     """A durable consumer of a bucket. No kind manages consumers of buckets, since most of them come and go."""
     info = view.snapshot.consumers.get(stream, {}).get(consumer)
-    is_bucket = any(one.kind != "stream" and view.is_stream(one) for one in streams([stream], view))
+    is_bucket = any(address.kind != "stream" and view.is_stream(address) for address in streams([stream], view))
     return is_bucket and info is not None and bool(info["config"].get("durable_name"))
 
 
@@ -84,7 +84,9 @@ def readers_of(subjects: Sequence[str], stream: str, view: View) -> list[Address
 
 def groups(stream: str, view: View) -> list[Address]:
     """Static groups, whose members create consumers of the stream."""
-    return [one for one in _known_addresses(view) if one.kind == "static_group" and one.stream == stream]
+    return [
+        address for address in _known_addresses(view) if address.kind == "static_group" and address.stream == stream
+    ]
 
 
 def copying_through(change: Change, view: View) -> list[Address]:

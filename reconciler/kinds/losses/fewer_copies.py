@@ -123,7 +123,7 @@ def _is_lost(info: Info, change: Change) -> bool:
     cluster, leader = info.get("cluster") or {}, _leader(change)
     if not leader or not cluster.get("leader"):
         return _has_fewer_copies(info, change)
-    current = [one["name"] for one in cluster.get("replicas") or () if one.get("current", True)]
+    current = [replica["name"] for replica in cluster.get("replicas") or () if replica.get("current", True)]
     return leader not in (cluster["leader"], *current)
 
 

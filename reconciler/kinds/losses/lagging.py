@@ -30,7 +30,7 @@ def taking_in(origin: str, view: View) -> list[str]:
     return sorted(
         name
         for name, info in streams.items()
-        if any(one.get("name") == origin and hears(one) for one in _reported_copies(info))
+        if any(copier.get("name") == origin and hears(copier) for copier in _reported_copies(info))
     )
 
 

@@ -147,7 +147,9 @@ def _copies_that_stay(origin: str, view: View) -> tuple[dict[str, int], dict[str
         config, last = info["config"], (info.get("state") or {}).get("last_seq", 0)
         if last and _copies_from(config.get("mirror") or {}, origin):
             mirrors[name] = last
-        elif last and (from_origin := [one for one in config.get("sources") or () if _copies_from(one, origin)]):
+        elif last and (
+            from_origin := [source for source in config.get("sources") or () if _copies_from(source, origin)]
+        ):
             sourced[name] = max(one.get("opt_start_seq") or 0 for one in from_origin)
     return mirrors, dict(sorted(sourced.items()))
 
@@ -321,7 +323,7 @@ def _origin_text(copied: Json, view: View) -> str:
 
 def _copied_part_text(copied: Json) -> str:
     """What of it is copied, if not all."""
-    filters = [one.get("src") for one in copied.get("subject_transforms") or () if one.get("src")]
+    filters = [transform.get("src") for transform in copied.get("subject_transforms") or () if transform.get("src")]
     filters += [copied["filter_subject"]] if copied.get("filter_subject") else []
     return f" (only {listed(filters)} is copied)" if filters else ""
 
@@ -330,6 +332,8 @@ def _restarting_consumers_text(change: Change, view: View) -> Iterator[str]:
     """Consumers that are recreated with it."""
     if change.address.kind != "stream":
         return
-    coming = sorted(one.address.name for one in view.children(change.address.name, "consumer") if is_made_again(one))
+    coming = sorted(
+        child.address.name for child in view.children(change.address.name, "consumer") if is_made_again(child)
+    )
     if coming:
         yield f"its consumers begin again with it, where their files say: {few(coming, NAMED)}"

@@ -75,13 +75,13 @@ def _findings_of_limits(family: str, change: Change, view: View, own: OwnName) -
 
 
 def _copies_at_once(change: Change, view: View) -> list[tuple[NewSource, Amount]]:
-    counted = ((one, one.copies(taken_subjects(one.source))) for one in new_sources(change, view))
-    return [(one, number) for one, number in counted if number.most]
+    counted = ((source, source.copies(taken_subjects(source.source))) for source in new_sources(change, view))
+    return [(source, number) for source, number in counted if number.most]
 
 
 def _amount_over(change: Change, view: View, limit: str, own: OwnName) -> Amount | None:
     """How much more than the limit keeps there is with the copies; None if everything fits."""
-    coming = [_size_of_copies(limit, one, number) for one, number in _copies_at_once(change, view)]
+    coming = [_size_of_copies(limit, source, number) for source, number in _copies_at_once(change, view)]
     if not coming:
         return None
     beyond = state_of(change).get(REFUSING[limit], 0) - over_limit.becomes(change, own(limit))
@@ -110,8 +110,8 @@ def _texts_of(source: NewSource) -> Iterator[str]:
     renamings = [*(source.source.get("subject_transforms") or ()), source.change.becomes("subject_transform") or {}]
     yield source.origin
     yield str(source.source.get("filter_subject") or ">")
-    for one in renamings:
-        yield from map(str, one.values())
+    for renaming in renamings:
+        yield from map(str, renaming.values())
 
 
 def _pushed_out_messages(change: Change, view: View, limit: str, over: Amount) -> Going:
@@ -157,7 +157,7 @@ def _refusal_finding(code: str, change: Change, view: View, limit: str, own: Own
 
 
 def _brought_text(bringing: Sequence[tuple[NewSource, Amount]]) -> str:
-    many = [f"{amount(number, 'message')} of {one.origin}" for one, number in bringing]
+    many = [f"{amount(number, 'message')} of {source.origin}" for source, number in bringing]
     return f"the server at once copies {listed(many)}"
 
 

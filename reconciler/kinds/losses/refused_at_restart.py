@@ -22,7 +22,7 @@ COPY = "create a second stream that sources this one, and read from that once it
 
 def doomed_live(family: str, checks: Sequence[ConfigCheck], own: OwnName = lambda name: name) -> Rule:
     """Make rule 320 of a family of kinds: the checks that servers make at every start, applied to what is live."""
-    refusing = [one for one in checks if one.err_codes]
+    refusing = [check for check in checks if check.err_codes]
 
     def judge(change: Change, view: View) -> Iterator[Finding]:
         """A live stream has a configuration that this server refuses when it starts, or that the next version refuses.
@@ -36,8 +36,8 @@ def doomed_live(family: str, checks: Sequence[ConfigCheck], own: OwnName = lambd
             return
         config = change.live.config if family == "ST" else canonical(change.live.state["config"])
         as_it_is = Sent(config=config, target=view.target, is_new=False, own=own)
-        for one in refusing:
-            for finding in one.check(as_it_is):
+        for check in refusing:
+            for finding in check.check(as_it_is):
                 if finding.outcome is Outcome.REFUSED and finding.reaction in (None, Reaction.REFUSES, Reaction.DOOMS):
                     yield _restart_loss_finding(finding, change.live.state)
 

@@ -43,8 +43,8 @@ def aging(change: Change) -> int:
 def limit_text(change: Change, limit: str, path: str) -> str:
     """What a limit that begins to delete means for stored schedules and counters; `path` is the kind's name of it."""
     if limit == "max_age":
-        return "".join(f". {one}" for one in _aging_texts(change, path))
-    return "" if limit == "max_msgs_per_subject" else "".join(f". {one}" for one in _surplus_texts(change))
+        return "".join(f". {text}" for text in _aging_texts(change, path))
+    return "" if limit == "max_msgs_per_subject" else "".join(f". {text}" for text in _surplus_texts(change))
 
 
 def _surplus_texts(change: Change) -> Iterator[str]:
@@ -70,7 +70,7 @@ def deletion_text(change: Change) -> str:
     """What goes with all messages of a stream."""
     parts = ["schedules among them are never sent"] if _is_on(change, SCHEDULES) else []
     parts += ["the totals of its counters go with them"] if _is_on(change, COUNTERS) else []
-    return "".join(f"; {one}" for one in parts)
+    return "".join(f"; {part}" for part in parts)
 
 
 def note_text(change: Change, limit: str) -> str:
@@ -81,4 +81,4 @@ def note_text(change: Change, limit: str) -> str:
     if change.becomes(COUNTERS) or _is_on(change, COUNTERS):
         counters = "counters that nobody changes for so long" if ages else "counters whose last message goes"
         parts += [f"{counters} start again at 0"]
-    return "".join(f"; {one}" for one in parts)
+    return "".join(f"; {part}" for part in parts)

@@ -27,8 +27,8 @@ def altogether(losses: Sequence[Loss], state: State) -> Loss:
     for of_subjects, keeps in counted:
         if keeps:
             going = Going(messages=_with_subject_limit(going.messages, of_subjects.messages, keeps, stored))
-    more = {name: Amount(of.least, state[name]) for one in losses for name, of in one.more.items()}
-    return Loss(words="", going=going, is_prompt=all(one.is_prompt for one in losses), more=more)
+    more = {name: Amount(of.least, state[name]) for loss in losses for name, of in loss.more.items()}
+    return Loss(words="", going=going, is_prompt=all(loss.is_prompt for loss in losses), more=more)
 
 
 def _furthest(each: Sequence[Going]) -> Going:
@@ -40,9 +40,9 @@ def _furthest(each: Sequence[Going]) -> Going:
 def _largest_amount(amounts: Sequence[Amount]) -> Amount:
     if not amounts:
         return exactly(0)
-    guesses = [one.least if one.about is None else one.about for one in amounts]
-    estimate = max(guesses) if any(one.about is not None for one in amounts) else None
-    return Amount(max(one.least for one in amounts), max(one.most for one in amounts), estimate)
+    guesses = [amount.least if amount.about is None else amount.about for amount in amounts]
+    estimate = max(guesses) if any(amount.about is not None for amount in amounts) else None
+    return Amount(max(amount.least for amount in amounts), max(amount.most for amount in amounts), estimate)
 
 
 def _with_subject_limit(oldest: Amount, of_subjects: Amount, keeps: int, stored: int) -> Amount:
@@ -100,5 +100,7 @@ def _losses_of_change(change: Change, view: View) -> Iterator[Loss]:
 def stream_changes(view: View) -> Mapping[str, Change]:
     """Changes of live streams under any kind's name, by stream; computed once per view, which is compared by identity."""
     writing = (Action.UPDATE, Action.REPLACE, Action.DELETE)
-    streams = (one for one in view.changes.values() if one.action in writing and view.is_stream(one.address))
-    return {stream_of(one): one for one in streams}
+    streams = (
+        change for change in view.changes.values() if change.action in writing and view.is_stream(change.address)
+    )
+    return {stream_of(change): change for change in streams}

@@ -97,13 +97,14 @@ def _new_overlapping_sources(change: Change, view: View) -> Iterator[tuple[int, 
 
 
 def _new_source(source: Source, change: Change, view: View) -> NewSource | None:
-    return next((one for one in new_sources(change, view) if one.source == source), None)
+    return next((new_source for new_source in new_sources(change, view) if new_source.source == source), None)
 
 
 def _overlapping_subjects(source: Source, change: Change) -> list[str]:
     """What the source takes of its origin that another one took before."""
     return meets(
-        taken_subjects(source), [one for other in _same_earlier(source, change) for one in taken_subjects(other)]
+        taken_subjects(source),
+        [subject for other in _same_earlier(source, change) for subject in taken_subjects(other)],
     )
 
 
@@ -214,7 +215,7 @@ def _still_to_come(reported: Source, view: View) -> Amount | None:
 def _start_before_newest(change: Change, view: View) -> Iterator[Finding]:
     """Sources that are added to a stream with messages, and that shall start before the newest of them."""
     newest, before = state_of(change).get("last_ts"), _by_identity(change.was("sources"), view)
-    from_here = {one.path: one for one in new_sources(change, view)}
+    from_here = {new_source.path: new_source for new_source in new_sources(change, view)}
     for index, source in enumerate(change.becomes("sources") or ()):
         path, start = f"sources[{index}]", source.get("opt_start_time")
         one = from_here.get(path)
@@ -245,28 +246,28 @@ def _start_before_newest(change: Change, view: View) -> Iterator[Finding]:
 def _never_copied(change: Change, view: View) -> Iterator[Finding]:
     """Sources that are added to a stream without its first messages: what their origins store from before is never
     copied."""
-    for one in new_sources(change, view):
-        if one.refused_by:
+    for source in new_sources(change, view):
+        if source.refused_by:
             continue
-        if (lost := one.left_out).most and one.goes_on_after is not None:
+        if (lost := source.left_out).most and source.goes_on_after is not None:
             yield Finding(
                 outcome=Outcome.WARNS,
-                path=f"{one.path}.name",
+                path=f"{source.path}.name",
                 quantities={"left_out": lost},
-                affects=_affected_readers(one.source, change, view),
-                message=f"the server continues with this source after message {one.goes_on_after} of {one.origin}, whatever it says now: "
-                f"{amount(lost, 'message')} that {one.origin} stores before {verb(lost.most, 'are')} not copied",
+                affects=_affected_readers(source.source, change, view),
+                message=f"the server continues with this source after message {source.goes_on_after} of {source.origin}, "
+                f"whatever it says now: {amount(lost, 'message')} that {source.origin} stores before {verb(lost.most, 'are')} not copied",
                 fix="to copy them, remove the source and apply, then add it again: that also copies once more what is stored here",
             )
         elif lost.most:
-            has_earlier = bool(_same_earlier(one.source, change))
+            has_earlier = bool(_same_earlier(source.source, change))
             yield Finding(
                 outcome=Outcome.WARNS,
-                path=f"{one.path}.name",
+                path=f"{source.path}.name",
                 quantities={"left_out": lost},
-                affects=_affected_readers(one.source, change, view),
+                affects=_affected_readers(source.source, change, view),
                 message=f"this stream no longer stores its first messages, so servers start a new source no earlier than its "
-                f"newest one ({one.start.at}): {amount(lost, 'message')} that {one.origin} stores {verb(lost.most, 'are')} not copied"
+                f"newest one ({source.start.at}): {amount(lost, 'message')} that {source.origin} stores {verb(lost.most, 'are')} not copied"
                 + (", unless the earlier source has copied them" if has_earlier else ""),
                 fix="write opt_start_seq: 1, which copies all of them"
                 + (", and those that the earlier source has copied once more" if has_earlier else ""),
@@ -275,57 +276,57 @@ def _never_copied(change: Change, view: View) -> Iterator[Finding]:
 
 def _before_it_begins(change: Change, view: View) -> Iterator[Finding]:
     """Sources whose origins the same plan creates, so that publishers may be faster than the server."""
-    for one in sources_of_new_streams(change, view):
-        if one.earliest and not any(start in one.source for start in STARTS):
+    for source in sources_of_new_streams(change, view):
+        if source.earliest and not any(start in source.source for start in STARTS):
             yield Finding(
                 outcome=Outcome.WARNS,
-                path=f"{one.path}.name",
-                affects=_affected_readers(one.source, change, view),
+                path=f"{source.path}.name",
+                affects=_affected_readers(source.source, change, view),
                 message="this stream no longer stores its first messages, so servers start a new source no earlier than its newest one: "
-                f"what {one.origin} stores before the source begins is not copied",
+                f"what {source.origin} stores before the source begins is not copied",
                 fix="write opt_start_seq: 1, which copies all of it",
             )
 
 
 def _refused_filters(code: str, change: Change, view: View) -> Iterator[Finding]:
     """Sources from a work queue that get a filter which the server does not let its own consumer take."""
-    for one in new_sources(change, view):
-        if names := one.refused_by:
+    for source in new_sources(change, view):
+        if names := source.refused_by:
             take = f"{few(names)} {'takes' if len(names) == 1 else 'take'}"
             yield Finding(
                 outcome=Outcome.NEEDS_CONSENT,
-                path=f"{one.path}.name",
-                to=one.origin,
-                affects=_affected_readers(one.source, change, view),
+                path=f"{source.path}.name",
+                to=source.origin,
+                affects=_affected_readers(source.source, change, view),
                 message=f"the server feeds this source through a consumer of its own, and {take} some of the same messages of "
-                f"work queue {one.origin}: it refuses the new filter there (10100), and copies nothing more of {one.origin}",
+                f"work queue {source.origin}: it refuses the new filter there (10100), and copies nothing more of {source.origin}",
                 fix="remove the source and apply, then add it again with the new filter: that also copies what the queue still stores; "
-                f"or consent here: {consent_to(code, one.origin)}",
+                f"or consent here: {consent_to(code, source.origin)}",
             )
 
 
 def _skipped_after_recreation(code: str, change: Change, view: View) -> Iterator[Finding]:
     """Sources that are added again, and whose origin has begun to count again since, or does so in the same plan. They skip
     less if the server begins to copy while the new one is shorter."""
-    for one in (*new_sources(change, view), *sources_of_new_streams(change, view)):
-        if (reached := one.reached) is None:
+    for source in (*new_sources(change, view), *sources_of_new_streams(change, view)):
+        if (reached := source.reached) is None:
             continue
-        consent = f"consent here: {consent_to(code, one.origin)}"
-        by_number = f"let {one.origin} be created with first_seq: {reached.at + 1}"
+        consent = f"consent here: {consent_to(code, source.origin)}"
+        by_number = f"let {source.origin} be created with first_seq: {reached.at + 1}"
         by_header = (
-            f"let {one.origin} be created with a first_seq above the last message that this stream copied (the header "
+            f"let {source.origin} be created with a first_seq above the last message that this stream copied (the header "
             "Nats-Stream-Source of its newest copy names it)"
         )
-        is_certain = bool(reached.at) or (one.is_on_record and not one.continues_numbering)
+        is_certain = bool(reached.at) or (source.is_on_record and not source.continues_numbering)
         yield Finding(
             outcome=Outcome.NEEDS_CONSENT if is_certain else Outcome.WARNS,
-            path=f"{one.path}.name",
-            to=one.origin if is_certain else None,
-            quantities={"left_out": Amount(0, one.skipped_future_messages + one.origin_state.get("messages", 0))}
+            path=f"{source.path}.name",
+            to=source.origin if is_certain else None,
+            quantities={"left_out": Amount(0, source.skipped_future_messages + source.origin_state.get("messages", 0))}
             if reached.is_known
             else {},
-            affects=_affected_readers(one.source, change, view),
-            message=_skipping_text(one, reached),
+            affects=_affected_readers(source.source, change, view),
+            message=_skipping_text(source, reached),
             fix=f"{by_number if reached.is_known else by_header}{f', or {consent}' if is_certain else ', if it did'}",
         )
 

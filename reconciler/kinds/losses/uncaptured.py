@@ -39,8 +39,10 @@ def no_longer_covered(change: Change) -> list[str]:
     """Subjects that are captured now and that no new subject covers whole. Part of one may still be captured. Nobody
     publishes to a subject on which an unfinished run left the stream."""
     kept = change.becomes("subjects") or ()
-    before = {one for one in change.was("subjects") or () if one not in kept and not is_parking_subject(one)}
-    return sorted(one for one in before if not any(is_subset(one, other) for other in kept))
+    before = {
+        subject for subject in change.was("subjects") or () if subject not in kept and not is_parking_subject(subject)
+    }
+    return sorted(subject for subject in before if not any(is_subset(subject, other) for other in kept))
 
 
 def questions(change: Change) -> Iterator[SubjectCounts | MessagesFrom]:
@@ -302,7 +304,7 @@ def _held_by_consumers_text(change: Change, staying: Iterable[str], view: View) 
         return ""
     stream, taken = change.address.name, set(change.becomes("subjects") or ())
     last, live = over_limit.state_of(change).get("last_seq", 0), view.snapshot.consumers.get(stream, {})
-    wanted = [one for info in live.values() for one in filters_of(info["config"])]
+    wanted = [subject for info in live.values() for subject in filters_of(info["config"])]
     if not any(_any_matches(wanted, subject) for subject in staying):
         return ""
     holding = sorted(
@@ -325,7 +327,7 @@ def _held_by_consumers_text(change: Change, staying: Iterable[str], view: View) 
 def _renamed_text(change: Change, gone: Sequence[str]) -> str:
     """Messages that the stream stores under other subjects than they were published on."""
     transform = change.was("subject_transform") or {}
-    if not transform.get("dest") or not any(collide(transform.get("src") or ">", one) for one in gone):
+    if not transform.get("dest") or not any(collide(transform.get("src") or ">", subject) for subject in gone):
         return ""
     return f"; what was published on it stays under `{outcome(transform['dest'])}`, as subject_transform stores it"
 
@@ -347,8 +349,12 @@ def _staying_messages(change: Change, staying: Mapping[str, int], view: View) ->
     if change.becomes("retention") != "interest":
         return exactly(number)
     taken = taken_at_deletions(stream, view)
-    kept = [one for config in consumers_afterwards(stream, view).values() for one in keeping(filters_of(config), taken)]
-    parted = [one for info in deleted(stream, view) for one in filters_of(info["config"])]
+    kept = [
+        subject
+        for config in consumers_afterwards(stream, view).values()
+        for subject in keeping(filters_of(config), taken)
+    ]
+    parted = [subject for info in deleted(stream, view) for subject in filters_of(info["config"])]
     wanted = {subject: many for subject, many in staying.items() if _any_matches(parted, subject)}
     at_stake, lost = (
         sum(wanted.values()),

@@ -100,22 +100,26 @@ def questions(stream: str, going: Going, view: View) -> Iterator[MessagesFrom]:
         return
     wants = [(behind(stream, info, view).most, info) for info in view.snapshot.consumers.get(stream, {}).values()]
     late = sorted(((number, info) for number, info in wants if number), key=lambda one: -one[0])
-    wanted = dict.fromkeys(one for _, info in late if not _takes_all(info) for one in filters_of(info["config"]))
-    for one in list(wanted)[:ASKED]:
-        counts = [MessagesFrom(stream=stream, start=kept, filter=one) for kept in dict.fromkeys(going.before[:2])]
+    wanted = dict.fromkeys(
+        subject for _, info in late if not _takes_all(info) for subject in filters_of(info["config"])
+    )
+    for subject in list(wanted)[:ASKED]:
+        counts = [MessagesFrom(stream=stream, start=kept, filter=subject) for kept in dict.fromkeys(going.before[:2])]
         yield from counts
         answers = [view.facts.get(question) for question in counts]
         if any(isinstance(answer, Mapping) and "messages" not in answer for answer in answers):
-            yield MessagesFrom(stream=stream, start=1, filter=one)
+            yield MessagesFrom(stream=stream, start=1, filter=subject)
 
 
 def taking_questions(stream: str, view: View) -> Iterator[MessagesFrom]:
     """How many of all stored messages each filter matches, and how many of those after what a consumer has acknowledged."""
     live = view.snapshot.consumers.get(stream, {})
-    wanted = dict.fromkeys(one for info in live.values() if not _takes_all(info) for one in filters_of(info["config"]))
-    yield from (MessagesFrom(stream=stream, start=1, filter=one) for one in list(wanted)[:ASKED])
+    wanted = dict.fromkeys(
+        subject for info in live.values() if not _takes_all(info) for subject in filters_of(info["config"])
+    )
+    yield from (MessagesFrom(stream=stream, start=1, filter=subject) for subject in list(wanted)[:ASKED])
     flying = [info for info in live.values() if info.get("num_ack_pending")]
-    yield from [one for info in flying for one in _unacknowledged_questions(stream, info)][:ASKED]
+    yield from [question for info in flying for question in _unacknowledged_questions(stream, info)][:ASKED]
 
 
 def taking(stream: str, info: Info, messages: int, view: View) -> int:
@@ -165,7 +169,9 @@ def unread(
     text = (f"; {words}" if words else "") + behind_in(stream, view)
     numbers = (exactly(0), *behind.values())
     affects = (*dependants.consumers(stream, late, view), *dependants.streams(lagging(stream, view), view))
-    return Unread(text, Amount(max(one.least for one in numbers), max(one.most for one in numbers)), affects)
+    return Unread(
+        text, Amount(max(number.least for number in numbers), max(number.most for number in numbers)), affects
+    )
 
 
 def _with_arrivals(behind: Amount, part: Going, arrived: int) -> Amount:
@@ -300,7 +306,7 @@ def _matched_between(stream: str, info: Info, view: View) -> int:
     """How many stored messages its filter matches between what is acknowledged and the last one delivered, at least."""
     floor, ahead = _sequence(info, "ack_floor"), undelivered(stream, info, view).most
     answers = [view.facts.get(question) for question in _unacknowledged_questions(stream, info)]
-    counts = [int(one["messages"]) for one in answers if isinstance(one, Mapping) and "messages" in one]
+    counts = [int(answer["messages"]) for answer in answers if isinstance(answer, Mapping) and "messages" in answer]
     if len(counts) == len(answers):
         return max(0, sum(counts) - ahead)
     state = view.snapshot.state_of(stream)
@@ -312,7 +318,7 @@ def _matched_between(stream: str, info: Info, view: View) -> int:
 
 def _unacknowledged_questions(stream: str, info: Info) -> list[MessagesFrom]:
     start = _sequence(info, "ack_floor") + 1
-    return [MessagesFrom(stream=stream, start=start, filter=one) for one in filters_of(info["config"])]
+    return [MessagesFrom(stream=stream, start=start, filter=subject) for subject in filters_of(info["config"])]
 
 
 # Measured: of a consumer that had got the last of each of three subjects, 30 messages later, the server said 30; after its
@@ -325,8 +331,8 @@ def undelivered(stream: str, info: Info, view: View) -> Amount:
         return exactly(number)
     state = view.snapshot.state_of(stream)
     span = int(state.get("last_seq", 0)) - _sequence(info, "delivered")
-    answers = [view.facts.get(one) for one in later(stream, info)] if span > 0 else []
-    counted = [one["messages"] for one in answers if isinstance(one, Mapping) and "messages" in one]
+    answers = [view.facts.get(question) for question in later(stream, info)] if span > 0 else []
+    counted = [answer["messages"] for answer in answers if isinstance(answer, Mapping) and "messages" in answer]
     least = sum(counted)
     is_counted = len(counted) == len(answers) and number <= least
     return Amount(max(number, least), max(number, least if is_counted else min(span, int(state.get("messages", 0)))))
@@ -346,7 +352,7 @@ def later(stream: str, info: Info) -> list[MessagesFrom]:
     """How many messages come after its last one, if its server may not have counted them."""
     start = _sequence(info, "delivered") + 1
     wanted = filters_of(info["config"]) if _began_with_last(info) else ()
-    return [MessagesFrom(stream=stream, start=start, filter=one) for one in wanted]
+    return [MessagesFrom(stream=stream, start=start, filter=subject) for subject in wanted]
 
 
 def unprocessed(stream: str, info: Info, messages: int, going: Going, view: View) -> Amount:
@@ -394,7 +400,7 @@ def together(wanted: Iterable[tuple[Sequence[str], int]]) -> int:
     counted: list[str] = []
     number = 0
     for subjects, wants in sorted(wanted, key=lambda one: -one[1]):
-        if wants and not any(collide(one, other) for one in subjects for other in counted):
+        if wants and not any(collide(subject, other) for subject in subjects for other in counted):
             counted += subjects
             number += wants
     return number
@@ -402,7 +408,7 @@ def together(wanted: Iterable[tuple[Sequence[str], int]]) -> int:
 
 def _staying_wanted(stream: str, info: Info, kept: int, remain: Amount, view: View) -> Amount:
     """How many messages that a consumer wants stay: of each filter, counted or in bounds."""
-    stay = total(_count_of_filter(stream, one, kept, remain.most, view) for one in filters_of(info["config"]))
+    stay = total(_count_of_filter(stream, subject, kept, remain.most, view) for subject in filters_of(info["config"]))
     return Amount(min(stay.least, remain.most), min(stay.most, remain.most))
 
 

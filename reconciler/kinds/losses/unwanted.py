@@ -117,7 +117,7 @@ def _compared(
         messages, are = "copied messages {}", "are"
     if transforms == [None, None]:  # what somebody wants before and afterwards is stored all the time
         left = set(wanted_after)
-        wanted_before = [one for one in wanted_before if one not in left]
+        wanted_before = [subject for subject in wanted_before if subject not in left]
     lost = [
         part
         for old in _zones(transforms[0])
@@ -156,10 +156,10 @@ def _stay(queue: Config) -> str:
 
 def _rest(subjects: Sequence[str], kept: Sequence[str]) -> Iterator[SubjectPart]:
     """The subjects without those that are kept."""
-    for one in subjects:
-        if not is_covered(one, kept):
-            inside = dict.fromkeys(both for other in kept if (both := meet(one, other)))
-            yield SubjectPart(one, tuple(widest(inside) if len(inside) <= FEW else inside))
+    for subject in subjects:
+        if not is_covered(subject, kept):
+            inside = dict.fromkeys(both for other in kept if (both := meet(subject, other)))
+            yield SubjectPart(subject, tuple(widest(inside) if len(inside) <= FEW else inside))
 
 
 def _zones(transform: Mapping[str, Json] | None) -> list[_Zone]:
@@ -225,9 +225,9 @@ def _declared_groups(view: View) -> Mapping[str, Sequence[Address]]:
 def _goes_with_its_group(stream: str, name: str, view: View) -> bool:
     """The consumer of a member of a static group that this plan deletes."""
     return any(
-        (change := view.changes.get(one)) is not None and change.action is Action.DELETE
-        for one in dependants.consumers(stream, [name], view)
-        if one.kind == "static_group"
+        (change := view.changes.get(address)) is not None and change.action is Action.DELETE
+        for address in dependants.consumers(stream, [name], view)
+        if address.kind == "static_group"
     )
 
 

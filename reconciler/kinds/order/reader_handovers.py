@@ -92,7 +92,7 @@ def _starts_with_new(change: Change) -> bool:
 
 
 def _any_collides(filters: Iterable[str], subjects: Collection[str]) -> bool:
-    return any(collide(one, other) for one in filters for other in subjects)
+    return any(collide(subject, other) for subject in filters for other in subjects)
 
 
 def _without_subjects(change: Change, view: View) -> Opening | None:

@@ -209,7 +209,7 @@ STATIC_GROUP = Kind(
     steps=_steps,
     consequences=_start_consequences,
     reads=lambda address, config: (
-        SubjectsRead(address.stream, tuple(f"*.{one}" for one in config.get("filters") or ()) or (">",)),
+        SubjectsRead(address.stream, tuple(f"*.{subject}" for subject in config.get("filters") or ()) or (">",)),
     ),
     render=lambda resource: render_mappings(resource.config),
     primary=lambda address: Raw("entry", (BUCKET, group_record.key(*address.names))),

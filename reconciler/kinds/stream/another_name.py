@@ -107,7 +107,7 @@ def _clause_about_other_readers(renaming: Renaming) -> str:
         parts += [f"declare a mirror of {new} beside {listed([*renaming.mirrors])}, with the same consumers"]
     if renaming.groups:
         parts += [f"declare group {listed([*renaming.groups])} on {new} too"]
-    return "".join(f"; {one}" for one in parts)
+    return "".join(f"; {part}" for part in parts)
 
 
 def _steps_that_end_other_readers(renaming: Renaming) -> Iterator[str]:
@@ -185,7 +185,7 @@ def _step_that_ends_intake(renaming: Renaming) -> str:
     if before:
         after += f" Until {renaming.new.name} has these sources, what limits of their origins delete is not copied: lift small ones first."
     fields = [name for name in ("subjects", "sources") if renaming.live.get(name)]
-    if any(collide(one, old) for one in subjects):
+    if any(collide(subject, old) for subject in subjects):
         free = next(one for one in (f"{old}.moved", f"moved-{old}") if not any(collide(one, its) for its in subjects))
         instruction = f"write `subjects: [{quoted(free)}]` for {old}, whose own name is one of them"
         instruction += ", without `sources`" if "sources" in fields else ""

@@ -46,8 +46,8 @@ def stream_deletion(change: Change, view: View) -> Iterator[Finding]:
 
 def _merge_findings(parts: Sequence[Finding]) -> Iterator[Finding]:
     """One finding made of all: the first one's outcome and fix, with the words and numbers of each."""
-    words = "; ".join(one.message for one in parts)
-    quantities = {name: number for one in parts for name, number in one.quantities.items()}
+    words = "; ".join(finding.message for finding in parts)
+    quantities = {name: number for finding in parts for name, number in finding.quantities.items()}
     yield from (replace(first, message=words, quantities=quantities) for first in parts[:1])
 
 
@@ -100,9 +100,9 @@ def _fix_for_lost_consumers(change: Change, losing: Sequence[str], view: View) -
 def _groups_by_consumer(stream: str, view: View) -> dict[str, Change]:
     """By the name of a consumer that a member of a static group has: what becomes of the group."""
     return {
-        name: one
-        for one in view.children(stream, "static_group")
-        for name in durables(one.address.name, one.live.config if one.live else {})
+        name: change
+        for change in view.children(stream, "static_group")
+        for name in durables(change.address.name, change.live.config if change.live else {})
     }
 
 

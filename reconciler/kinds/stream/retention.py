@@ -55,7 +55,7 @@ def interest_retention(change: Change, view: View) -> Found:
     if not turns_to_interest(change):
         return None
     going, words = _deleted_messages(change, view, over_limit.state_of(change)["messages"])
-    words += "".join(f". {one[0].upper()}{one[1:]}" for one in _afterwards_texts(change, view))
+    words += "".join(f". {text[0].upper()}{text[1:]}" for text in _afterwards_texts(change, view))
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path="retention",
@@ -111,12 +111,12 @@ def _deleted_messages(change: Change, view: View, messages: int) -> tuple[Amount
         )
     furthest = max(sorted(takers), key=lambda name: (takers[name].wants.most, takers[name].wants.least))
     wanted = Amount(*(min(messages, number) for number in takers[furthest].wants[:2]))
-    kept = min(messages, max(one.wants.least for one in takers.values()))
+    kept = min(messages, max(taker.wants.least for taker in takers.values()))
     wants = "still wants" if furthest in view.snapshot.consumers.get(change.address.name, {}) else "will want"
     is_copied = view.target.version >= DELETES_COPIED and bool(copies_afterwards(change.address.name, view))
-    given = messages if is_copied else sum(one.done for one in takers.values())
+    given = messages if is_copied else sum(taker.done for taker in takers.values())
     going = Amount(0, min(messages - kept, given))
-    others = sum(one.wants.most > 0 for one in takers.values()) - 1
+    others = sum(taker.wants.most > 0 for taker in takers.values()) - 1
     more = f", and {some(others, 'other consumer')} no more than that" if others > 0 else ""
     still = f"{furthest} {wants} {amount(wanted)}{more}" if wanted.most else ""
     if not going.most:

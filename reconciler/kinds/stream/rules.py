@@ -117,7 +117,9 @@ def external_mismatch(change: Change, view: View) -> Iterator[Finding]:
 
 
 def _way_to_missing(desired: Resource, view: View) -> str:
-    creator = next((view.taken[one] for one in view.backed_by(desired.address.name) if one in view.taken), None)
+    creator = next(
+        (view.taken[address] for address in view.backed_by(desired.address.name) if address in view.taken), None
+    )
     if creator:
         return f"apply the topologies in this order: `{creator}` creates the stream earlier in this run"
     owner = owner_in(desired.terms)

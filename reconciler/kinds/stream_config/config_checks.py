@@ -74,7 +74,7 @@ def rules_of_family(
     family: str, checks: Sequence[ConfigCheck], lower: Lower, own: OwnName = lambda name: name
 ) -> tuple[Rule, ...]:
     """The rules of one family; `lower` tells what a change of this kind sends."""
-    return tuple(_rule_of_check(family, one, lower, own) for one in checks)
+    return tuple(_rule_of_check(family, check, lower, own) for check in checks)
 
 
 def _rule_of_check(family: str, check: ConfigCheck, lower: Lower, own: OwnName) -> Rule:

@@ -188,7 +188,9 @@ def _check_duplicates(sent: Sent) -> Iterator[Finding]:
 def source_identity(source: Json, version: Version) -> object:
     """A key that is equal for what servers treat as the same source: the origin, the way there, and what is copied under which subjects."""
     filtered = [(source.get("filter_subject", ">"), ">")]
-    renamed = [(one.get("src", ">"), one.get("dest", ">")) for one in source.get("subject_transforms", ())]
+    renamed = [
+        (transform.get("src", ">"), transform.get("dest", ">")) for transform in source.get("subject_transforms", ())
+    ]
     through = source.get("consumer", {}).get("name") if version >= V2_14 else None
     return (*origin_of(source), through, tuple(renamed or filtered))
 

@@ -23,7 +23,9 @@ LISTENS_WITHIN = 60_000_000_000
 def newly_copied_streams(change: Change, view: View) -> list[str]:
     """Interest streams that this change begins to copy, and that take subjects which the copy wants in the same plan."""
     return list(
-        dict.fromkeys(one.stream for one in _new_reads_of_interest_streams(change, view) if _takes_subjects(one, view))
+        dict.fromkeys(
+            reads.stream for reads in _new_reads_of_interest_streams(change, view) if _takes_subjects(reads, view)
+        )
     )
 
 
@@ -62,14 +64,14 @@ def _successors_by_giver(view: View) -> Mapping[Address, set[Successor]]:
 def _starts_at_first_message(change: Change, stream: str) -> bool:
     config = change.desired.config if change.desired else {}
     copying = [one for one in (config.get("mirror"), *(config.get("sources") or ())) if one and one["name"] == stream]
-    return not any(one.get("opt_start_seq") or one.get("opt_start_time") for one in copying)
+    return not any(copier.get("opt_start_seq") or copier.get("opt_start_time") for copier in copying)
 
 
 def _new_reads_of_interest_streams(change: Change, view: View) -> list[SubjectsRead]:
     """Its new reads of streams that keep only what somebody wants."""
     if not change.action.writes or view.stream_of(change.address) is None:
         return []
-    return [one for one in new_reads(change, view) if _stays_interest_stream(one.stream, view)]
+    return [reads for reads in new_reads(change, view) if _stays_interest_stream(reads.stream, view)]
 
 
 def _subjects_by_giver(read: SubjectsRead, taker: Change, view: View) -> dict[Address, Sequence[str]]:
@@ -115,7 +117,11 @@ def new_reads(change: Change, view: View) -> list[SubjectsRead]:
     """Reads that begin with this change: another filter counts, too."""
     reads = view.kinds[change.address.kind].reads
     before = set(reads(change.address, change.live.config)) if change.live else set[SubjectsRead]()
-    return [one for one in reads(change.address, change.desired.config) if one not in before] if change.desired else []
+    return (
+        [subject for subject in reads(change.address, change.desired.config) if subject not in before]
+        if change.desired
+        else []
+    )
 
 
 def with_waits_for_copies(steps: Sequence[Step], change: Change, view: View) -> Sequence[Step]:
@@ -126,9 +132,9 @@ def with_waits_for_copies(steps: Sequence[Step], change: Change, view: View) -> 
 def _waits_for_copies(change: Change, view: View, after: tuple[str, ...]) -> Iterator[Step]:
     name = view.stream_of(change.address) or ""
     awaited = [
-        one.stream
-        for one in _new_reads_of_interest_streams(change, view)
-        if _takes_subjects(one, view) or _subjects_by_giver(one, change, view)
+        reads.stream
+        for reads in _new_reads_of_interest_streams(change, view)
+        if _takes_subjects(reads, view) or _subjects_by_giver(reads, change, view)
     ]
     for origin in dict.fromkeys(awaited):
         yield Step(

@@ -40,22 +40,24 @@ def taken_subjects(copied: Config) -> list[str]:
     """The subjects of its origin that a mirror or a source takes."""
     if copied.get("filter_subject"):
         return [copied["filter_subject"]]
-    return [one.get("src") or ">" for one in copied.get("subject_transforms") or ()] or [">"]
+    return [transform.get("src") or ">" for transform in copied.get("subject_transforms") or ()] or [">"]
 
 
 def given_subjects(copied: Config) -> list[str]:
     """The subjects that a mirror or a source gives to what it takes, before the stream itself renames it."""
     transforms = copied.get("subject_transforms") or ()
-    return [outcome(one["dest"]) if one.get("dest") else one.get("src") or ">" for one in transforms] or taken_subjects(
-        copied
-    )
+    return [
+        outcome(transform["dest"]) if transform.get("dest") else transform.get("src") or ">" for transform in transforms
+    ] or taken_subjects(copied)
 
 
 def reads_by_copying(_address: Address, config: Config) -> Iterator[SubjectsRead]:
     """Reads by which a stream, or a bucket, copies from streams of this account."""
     origins = [config.get("mirror"), *(config.get("sources") or ())]
     yield from (
-        SubjectsRead(one["name"], tuple(taken_subjects(one))) for one in origins if one and "external" not in one
+        SubjectsRead(origin["name"], tuple(taken_subjects(origin)))
+        for origin in origins
+        if origin and "external" not in origin
     )
 
 
@@ -128,8 +130,8 @@ def _renaming_streams(view: View) -> frozenset[str]:
     own = {name for name, config in _stream_configs(view) if (config.get("subject_transform") or {}).get("dest")}
     copying = {
         name
-        for name, one in _copied_origins(_stream_configs(view))
-        if any(each.get("dest") for each in one.get("subject_transforms") or ())
+        for name, origin in _copied_origins(_stream_configs(view))
+        if any(each.get("dest") for each in origin.get("subject_transforms") or ())
     }
     return frozenset(own | copying)
 
@@ -190,10 +192,12 @@ def _copied_origins(configs: Iterable[tuple[str, Config]]) -> Iterator[tuple[str
     """Origins in this very account: the name of each copy, and its configuration of the origin."""
     for name, config in configs:
         origins = (config.get("mirror"), *(config.get("sources") or ()))
-        yield from ((name, one) for one in origins if one and "external" not in one)
+        yield from ((name, origin) for origin in origins if origin and "external" not in origin)
 
 
 def _stream_configs(view: View) -> Iterator[tuple[str, Config]]:
-    declared = {a.name: one.config for a, one in view.desired.items() if a.kind == "stream" and not one.external}
+    declared = {
+        a.name: resource.config for a, resource in view.desired.items() if a.kind == "stream" and not resource.external
+    }
     yield from declared.items()
     yield from ((name, info["config"]) for name, info in view.snapshot.streams.items() if name not in declared)

@@ -93,7 +93,7 @@ def is_work_queue(stream: str, view: View) -> bool:
 def held(change: Change) -> tuple[str, ...]:
     """What it takes from the queue now."""
     before = filters_of(change.live.config) if change.live else ()
-    return tuple(one for one in before if not is_parking_subject(one))
+    return tuple(subject for subject in before if not is_parking_subject(subject))
 
 
 def is_parked(change: Change) -> bool:
@@ -114,26 +114,26 @@ def wanted(change: Change) -> tuple[str, ...]:
 def gained(change: Change) -> list[str]:
     """Subjects that it takes and did not have; all of them while it has not started over."""
     before = () if is_parked(change) else held(change)
-    return [one for one in wanted(change) if not any(is_subset(one, wider) for wider in before)]
+    return [subject for subject in wanted(change) if not any(is_subset(subject, wider) for wider in before)]
 
 
 def lost(change: Change) -> list[str]:
     """Subjects that it gives up."""
-    return [one for one in held(change) if one not in wanted(change)]
+    return [subject for subject in held(change) if subject not in wanted(change)]
 
 
 def let_go(change: Change) -> list[str]:
     """Subjects of which it takes less afterwards than before."""
-    return [one for one in held(change) if not any(is_subset(one, wider) for wider in wanted(change))]
+    return [subject for subject in held(change) if not any(is_subset(subject, wider) for wider in wanted(change))]
 
 
 def handed_over(change: Change, view: View) -> list[str]:
     """What other consumers of the stream take of what it gives up, in the same plan."""
     stream, given = change.address.stream, lost(change)
     taken = (
-        one
+        subject
         for taker in (view.children(stream, "consumer") if given else ())
         if taker.action.writes and taker.address != change.address
-        for one in gained(taker)
+        for subject in gained(taker)
     )
     return meets(given, taken)

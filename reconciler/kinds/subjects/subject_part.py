@@ -20,8 +20,8 @@ class SubjectPart(NamedTuple):
         if not collide(self.subject, wanted):
             return None
         both = meet(self.subject, wanted) or self.subject
-        without = tuple(one for one in self.without if collide(one, both))
-        return None if any(is_subset(both, one) for one in without) else SubjectPart(both, without)
+        without = tuple(subject for subject in self.without if collide(subject, both))
+        return None if any(is_subset(both, subject) for subject in without) else SubjectPart(both, without)
 
     def outside(self, taken: str) -> SubjectPart | None:
         """Those of them that a pattern does not match; None: not one."""

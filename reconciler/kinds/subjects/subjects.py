@@ -64,21 +64,21 @@ def _token(tokens: list[str], index: int) -> str | None:
 def meets(some: Iterable[str], others: Iterable[str]) -> list[str]:
     """What lies in both sets of subjects, nothing twice."""
     others = list(others)
-    return widest(both for one in some for other in others if (both := meet(one, other)))
+    return widest(both for subject in some for other in others if (both := meet(subject, other)))
 
 
 def widest(subjects: Iterable[str]) -> list[str]:
     """The subjects without those that lie inside another, nothing twice."""
     once = list(dict.fromkeys(subjects))
-    return [one for one in once if not any(one != wider and is_subset(one, wider) for wider in once)]
+    return [subject for subject in once if not any(subject != wider and is_subset(subject, wider) for wider in once)]
 
 
 def is_covered(subject: str, others: Sequence[str]) -> bool:
     """Does everything that matches `subject` match one of the others? `a.*` and `a.*.>` are all of `a.>`. Literals never are
     all of `*`."""
-    if any(is_subset(subject, one) for one in others):
+    if any(is_subset(subject, other) for other in others):
         return True
-    longest = max((one.count(".") for one in others), default=-1)
+    longest = max((other.count(".") for other in others), default=-1)
     return (
         subject.endswith(">")
         and subject.count(".") < longest
@@ -132,7 +132,9 @@ def storable(config: Config) -> dict[int, str]:
     """A stream's subjects by their index, without those that no server allows it. Those are errors by themselves, so
     their overlaps are none."""
     subjects = enumerate(config.get("subjects") or ())
-    return {i: one for i, one in subjects if is_valid(one) and (config.get("no_ack") or not reserved(one))}
+    return {
+        i: subject for i, subject in subjects if is_valid(subject) and (config.get("no_ack") or not reserved(subject))
+    }
 
 
 def name_problem(name: str) -> str | None:

@@ -97,12 +97,12 @@ def are_any(value: Json) -> bool:
 
 def are_texts(value: Json) -> bool:
     """Is it a list of texts, or an empty one?"""
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def are_labels(value: Json) -> bool:
     """Is it a mapping of names to texts?"""
-    return isinstance(value, dict) and all(isinstance(one, str) for one in value.values())
+    return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
 
 
 def is_number(value: Json) -> bool:
@@ -141,7 +141,9 @@ def _names_a_topology(name: str) -> bool:
 
 def _are_shares(value: Json) -> bool:
     """`{"member": [0, 1]}`"""
-    return isinstance(value, dict) and all(isinstance(one, list) and all(map(is_number, one)) for one in value.values())
+    return isinstance(value, dict) and all(
+        isinstance(item, list) and all(map(is_number, item)) for item in value.values()
+    )
 
 
 def _is_copied_origin(value: Json) -> bool:
@@ -150,7 +152,7 @@ def _is_copied_origin(value: Json) -> bool:
         return False
     transforms = value.get("subject_transforms") or []
     return isinstance(transforms, list) and all(
-        isinstance(one, dict) and is_text(one.get("src") or "") for one in transforms
+        isinstance(transform, dict) and is_text(transform.get("src") or "") for transform in transforms
     )
 
 
@@ -160,7 +162,7 @@ def _are_copied_origins(value: Json) -> bool:
 
 def _are_partitioning_filters(value: Json) -> bool:
     """`[{"filter": "orders.*", "partitioning_wildcards": [1]}]`"""
-    return isinstance(value, list) and all(isinstance(one, dict) and is_text(one.get("filter")) for one in value)
+    return isinstance(value, list) and all(isinstance(item, dict) and is_text(item.get("filter")) for item in value)
 
 
 _CONFIG: Mapping[str, Fits] = {

@@ -96,7 +96,9 @@ def managed(desired: Resource) -> tuple[Config, Config]:
         mine = {key for key in own if f"metadata.{key}" not in left}
         fields["metadata"] = {key: value for key, value in fields["metadata"].items() if key in mine}
     filled = {
-        name: fields.pop(name) for name, one in desired.filled.items() if name in fields and fields[name] == one.value
+        name: fields.pop(name)
+        for name, default in desired.filled.items()
+        if name in fields and fields[name] == default.value
     }
     return {name: value for name, value in fields.items() if value != {}}, filled
 

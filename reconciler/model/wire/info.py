@@ -55,4 +55,4 @@ def hears(origin: Mapping[str, Json]) -> bool:
 def partitions_of(consumer: Mapping[str, Json]) -> list[int]:
     """Return which partitions a member's consumer is for: the first token of its filters."""
     filters = consumer.get("filter_subjects") or [consumer.get("filter_subject") or ""]
-    return sorted({int(token) for one in filters if (token := one.partition(".")[0]).isdecimal()})
+    return sorted({int(token) for subject in filters if (token := subject.partition(".")[0]).isdecimal()})
