@@ -112,7 +112,7 @@ def options_in_vain(
         if is_of_use(option, same_rule):
             continue
         statement = f"--allow {code}={pattern} allows nothing"
-        if (met := next((one for one in same_rule if is_about(option, one)), None)) is None:
+        if (met := next((candidate for candidate in same_rule if is_about(option, candidate)), None)) is None:
             why = f"no verdict {code} was found at {pattern}" if code in codes else f"no rule has the code {code}"
             fix = "leave it out, or write the code and the address as the plan shows them"
         elif is_policy(code) and met.blocks:

@@ -175,7 +175,9 @@ def _is_shifted(wanted: Json, current: Json) -> bool:
     not the same."""
     if not (isinstance(wanted, list) and isinstance(current, list)) or len(wanted) == len(current):
         return False
-    return any(one in current and (index >= len(current) or current[index] != one) for index, one in enumerate(wanted))
+    return any(
+        value in current and (index >= len(current) or current[index] != value) for index, value in enumerate(wanted)
+    )
 
 
 def _trim(path: tuple[str | int, ...], wanted: Json, current: Json) -> tuple[str | int, ...]:

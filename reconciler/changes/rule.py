@@ -100,7 +100,9 @@ def rule(
 def falling_on(who: FallsOn, rules: Iterable[Rule]) -> tuple[Rule, ...]:
     """The same rules, with who is affected. Rules about deletions are left out, since others judge whom those
     affect."""
-    return tuple(replace(one, falls_on=who) if Action.DELETE not in one.on else one for one in rules)
+    return tuple(
+        replace(each_rule, falls_on=who) if Action.DELETE not in each_rule.on else each_rule for each_rule in rules
+    )
 
 
 def _as_findings(findings: Finding | Iterable[Finding]) -> Iterable[Finding]:
@@ -153,7 +155,7 @@ _PLAIN = re.compile(r"[\w.-]+")
 def _others_in_words(others: Sequence[Other], view: View) -> list[str]:
     """Readers of other topologies with what they read, and then everything else that may be affected; only the first ones
     if there are many."""
-    known_first = sorted(others, key=lambda one: (one.owner is None, not one.reads, one))[:NAMED]
+    known_first = sorted(others, key=lambda other: (other.owner is None, not other.reads, other))[:NAMED]
     reading = [_reader_in_words(other, other.owner) for other in known_first if other.owner and other.reads]
     unowned = "owned by no topology" if view.ledger_known else "owner unknown"
     rest = [

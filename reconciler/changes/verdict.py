@@ -54,7 +54,7 @@ class Reaction(StrEnum):
         return cls[word.upper()]
 
 
-ReactionWord = Annotated[str, Like(enum=[one.word for one in Reaction])]
+ReactionWord = Annotated[str, Like(enum=[reaction.word for reaction in Reaction])]
 
 
 HARMFUL_REACTIONS = frozenset({Reaction.HARMS, Reaction.DOOMS, Reaction.ONE_WAY})

@@ -78,7 +78,7 @@ def compare(
         ledger=ledger,
         unmanaged=tuple(sorted(a for a in live if a not in desired and a not in ours)),
         guards=topology.guards,
-        refusals=tuple(one for one in bulk.refusals_of_entries(matches, options.day) if one[0] in changes),
+        refusals=tuple(refusal for refusal in bulk.refusals_of_entries(matches, options.day) if refusal[0] in changes),
         allow=topology.allow,
         given_up=dict(options.given_up),
         taken=dict(options.taken),

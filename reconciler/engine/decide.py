@@ -86,7 +86,7 @@ def decide(
         topology=view.topology,
         environment=view.environment,
         target=view.target,
-        changes=tuple(sorted(planned, key=lambda one: one.address)),
+        changes=tuple(sorted(planned, key=lambda change: change.address)),
         steps=order.order_steps(edges, steps),
         diagnostics=(
             *view.diagnostics,
@@ -101,7 +101,7 @@ def decide(
             *unused_take_overs(options.take_over, view.ledger),
         ),
         kept=sum(change.action is Action.KEEP for change in view.changes.values())
-        - sum(one.action is Action.KEEP for one in planned),
+        - sum(change.action is Action.KEEP for change in planned),
         unmanaged=tuple(str(address) for address in view.unmanaged),
         hidden=sum(view.changes[address].action.writes for address in hidden),
         ledger_known=view.ledger_known,

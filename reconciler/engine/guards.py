@@ -61,7 +61,7 @@ def _tally_kind(kind: Kind, view: View, owned: int, going: Sequence[Change], tod
         going=tuple(change for change in going if change.address.kind == kind.name),
         owned=owned,
         usual=max(bound.floor, owned * bound.percent // 100),
-        guard=max(counting, key=lambda one: one.upto, default=None),
+        guard=max(counting, key=lambda guarded: guarded.upto, default=None),
         declares=bool(view.desired),
     )
 

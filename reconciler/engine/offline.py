@@ -113,7 +113,7 @@ def _snapshot_without_state(snapshot: Snapshot) -> Snapshot:
     }
     target = replace(snapshot.target, limits=NOTHING, usage=NOTHING)
     if target.cluster == SOME_CLUSTER and not any(map(_is_replicated, snapshot.streams.values())):
-        target = _Anywhere(**{one.name: getattr(target, one.name) for one in fields(target)})
+        target = _Anywhere(**{attribute.name: getattr(target, attribute.name) for attribute in fields(target)})
     return replace(snapshot, target=target, streams=streams, consumers=consumers)
 
 

@@ -95,7 +95,7 @@ def _as_live(record: Owned, live: Resource) -> Owned:
 def _managed(record: Owned, config: Config) -> Iterator[tuple[str, object]]:
     for name, value in config.items():
         if name == "metadata":
-            value = {key: one for key, one in value.items() if key in record.fields.get("metadata", {})}  # noqa: PLW2901
+            value = {key: label for key, label in value.items() if key in record.fields.get("metadata", {})}  # noqa: PLW2901
         if name not in record.left and value != {}:
             yield name, value
 

@@ -117,7 +117,7 @@ ACTS = (
     Act(
         name="a printed permission names only a part of what a pattern may delete",
         file="reconciler/journeys/permissions/permissions.py",
-        before='tuple("*" if "*" in one else one for one in raw.on)',
+        before='tuple("*" if "*" in part else part for part in raw.on)',
         after="tuple(raw.on)",
         seen_by=("tests/permissions/test_every_step_is_foreseen.py", "tests/core/test_bulk.py"),
     ),

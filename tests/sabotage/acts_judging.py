@@ -974,8 +974,8 @@ RULES = (
     Act(
         name="what another topology owns is changed",
         file="reconciler/kinds/across/ownership.py",
-        before="for name, one in records if one and one.topology != view.topology), None)",
-        after="for name, one in records if one and one.topology == view.topology), None)",
+        before="for name, owned in records if owned and owned.topology != view.topology), None",
+        after="for name, owned in records if owned and owned.topology == view.topology), None",
         seen_by=(says("XX101"),),
     ),
     Act(

@@ -152,7 +152,7 @@ class _OneFile:
             if isinstance(item, Table) and FOR_EACH in item.entries:
                 entry = without(item, (FOR_EACH,))
                 filled.items += [
-                    one._fill_table(entry, _NO_SECTIONS) for one in self._each_element(*item.entries[FOR_EACH])
+                    element._fill_table(entry, _NO_SECTIONS) for element in self._each_element(*item.entries[FOR_EACH])
                 ]
             else:
                 filled.items.append(self.fill_node(item))

@@ -259,7 +259,7 @@ class _Loading:
         topology = Topology(
             name=self.header.known_name, expect=self.header.expect, resources=tuple(self.collector.readable_resources()),
             removed=tuple(self.header.removed), forget=tuple(self.header.forget),
-            bulk=tuple(sorted(self.header.bulk, key=lambda one: one.key != "removed")),
+            bulk=tuple(sorted(self.header.bulk, key=lambda entry: entry.key != "removed")),
             moved=tuple(self.header.moved), guards=tuple(self.header.guards),
             allow=tuple(self.header.allowed), ignore_drift=tuple(self.header.ignored),
             policies=tuple(placed for placed in self.header.policies if isinstance(placed, PlacedPolicy)),

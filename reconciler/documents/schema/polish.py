@@ -61,7 +61,7 @@ def polished(definitions: Mapping[str, Schema]) -> dict[str, Schema]:
     plain = {name: _simplify(definition) for name, definition in definitions.items()}
     empty = {_referred_name(reference) for reference in _references(plain) if _MAY_BE_EMPTY in reference}
     flags = {_referred_name(reference) for reference in _references(plain) if "boolean" in reference.get("type", ())}
-    own = {name: {**one, "type": ["object", "null"]} if name in empty else one for name, one in plain.items()}
+    own = {name: {**schema, "type": ["object", "null"]} if name in empty else schema for name, schema in plain.items()}
     own |= {name: {**own[name], "type": FLAG_OR_KEYS} for name in flags}
     return {name: _without_marks(definition, empty) for name, definition in own.items()}
 

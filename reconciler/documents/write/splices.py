@@ -102,7 +102,7 @@ class Splicing:
             if isinstance(node, nodes.Sequence)
             else [part for pair in node.entries.values() for part in pair]
         )
-        return max((self._end(one) for one in inside), default=self._start(node))
+        return max((self._end(child) for child in inside), default=self._start(node))
 
     def _line_end(self, index: int) -> int:
         """The position where the next line begins."""

@@ -89,7 +89,7 @@ def _with_uses(
     topology: Topology, desired: Mapping[Address, Resource], registry: Registry
 ) -> Iterator[tuple[Address, Resource]]:
     """Resources that read a stream of another topology, if the files name that topology."""
-    owners = {one.address.name: one.owner for one in topology.resources if one.owner}
+    owners = {declared.address.name: declared.owner for declared in topology.resources if declared.owner}
     for address, resource in desired.items() if owners else ():
         streams = {reads.stream for reads in registry.of(address).reads(address, resource.config)}
         if uses := {stream: owners[stream] for stream in sorted(streams & owners.keys())}:

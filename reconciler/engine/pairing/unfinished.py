@@ -76,7 +76,7 @@ def changes_left_by_renames(
 ) -> dict[Address, Change]:
     """Objects that a run was about to rename when it was interrupted, and that keep their names: what the run wrote there
     for a moment is its own."""
-    by_age = {one.created: one for one in begun.values() if isinstance(one, Intent) and one.created}
+    by_age = {intent.created: intent for intent in begun.values() if isinstance(intent, Intent) and intent.created}
     marked: dict[Address, Change] = {}
     for address, change in changes.items() if by_age else ():
         intent = by_age.get(str(change.live.state.get("created"))) if change.live else None

@@ -62,9 +62,9 @@ def _peers_label(by: Sequence[str]) -> Column:
     """`env=prod, role=orders`; null where one of them is missing."""
     if by:
         labels = [F.concat(F.lit(f"{name}="), F.try_element_at("labels", F.lit(name))) for name in by]
-        return F.when(F.forall(F.array(*labels), lambda one: one.isNotNull()), F.concat_ws(", ", *labels))
+        return F.when(F.forall(F.array(*labels), lambda label: label.isNotNull()), F.concat_ws(", ", *labels))
     entries = F.array_sort(F.map_entries(F.coalesce("labels", F.create_map().cast("map<string,string>"))))
-    return F.concat_ws(", ", F.transform(entries, lambda one: F.concat_ws("=", one.key, one.value)))
+    return F.concat_ws(", ", F.transform(entries, lambda entry: F.concat_ws("=", entry.key, entry.value)))
 
 
 def _objects_table(table: pa.Table) -> pa.Table:

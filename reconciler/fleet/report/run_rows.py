@@ -123,7 +123,7 @@ class StrayedObject:
     def is_drift(self) -> bool:
         """True: it counts as drift, as `drift` decides for one account."""
         is_whole = self.standing in _STANDINGS and Standing(self.standing).is_whole
-        return (is_whole and not self.ignored) or any(one.counts for one in self.fields)
+        return (is_whole and not self.ignored) or any(row.counts for row in self.fields)
 
     @property
     def is_unread(self) -> bool:

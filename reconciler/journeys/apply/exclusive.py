@@ -102,7 +102,7 @@ def _streams_storing(subjects: Iterable[str], snapshot: Snapshot) -> set[str]:
     for name, info in snapshot.streams.items():
         for subject in (info.get("config") or {}).get("subjects") or ():
             index.add(name, subject)
-    return {name for one in subjects for name, other in index.near(one) if collide(one, other)}
+    return {name for subject in subjects for name, other in index.near(subject) if collide(subject, other)}
 
 
 Tell = Callable[[str], None]

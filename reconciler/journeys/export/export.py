@@ -87,7 +87,9 @@ async def exported_folder(
     for owner in owners:
         own = account.writer.sections({a for a in account.chosen if account.owner(a) == owner}.__contains__)
         own = in_order(own, order)
-        parts = {".yaml": own} if layout is Layout.OWNER else {f"/{path}": one for path, one in apart(own).items()}
+        parts = (
+            {".yaml": own} if layout is Layout.OWNER else {f"/{path}": content for path, content in apart(own).items()}
+        )
         files |= {f"{stems[owner]}{rest}": dump(owner, sections) for rest, sections in parts.items()}
     plans = tuple(f"{stems[owner]}.yaml" if layout is Layout.OWNER else stems[owner] for owner in owners)
     return ExportedFolder(files=files, plans=plans, left_out=account.left_out)

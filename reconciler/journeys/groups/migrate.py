@@ -25,7 +25,7 @@ async def migrations(js: JetStream, wanted: Sequence[str], *, while_running: boo
     if unread := [*seen.unread, *(_unknown(group.address, group.unread) for group in seen.groups if group.unread)]:
         raise CannotContinue(*unread)
     each = (migration(group, while_running=while_running) for group in seen.groups)
-    return [one for one in each if one is not None]
+    return [migration for migration in each if migration is not None]
 
 
 def _unknown(address: object, why: str) -> Diagnostic:

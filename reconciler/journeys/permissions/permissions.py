@@ -112,7 +112,7 @@ def _matchable(on: str, registry: Registry) -> Iterator[Address]:
     kind_wanted, *names = ["*"] if is_label(on) else on.split("/")
     for kind in registry.kinds:
         if "*" in kind_wanted or fnmatchcase(kind.name, kind_wanted):
-            known = () if "*" in kind_wanted else tuple(takewhile(lambda one: not set(WILDCARDS) & set(one), names))
+            known = () if "*" in kind_wanted else tuple(takewhile(lambda part: not set(WILDCARDS) & set(part), names))
             yield Address(kind.name, (*known, *("*" for _ in range(_depth(kind, registry))))[: _depth(kind, registry)])
 
 
@@ -123,7 +123,7 @@ def _depth(kind: Kind, registry: Registry) -> int:
 
 def _wide(raw: Raw) -> Raw:
     """Return the object with `*` for a name of which only a part is known: a subject has no such tokens."""
-    return raw if raw.type == "entry" else Raw(raw.type, tuple("*" if "*" in one else one for one in raw.on))
+    return raw if raw.type == "entry" else Raw(raw.type, tuple("*" if "*" in part else part for part in raw.on))
 
 
 def _is_stream(declared: Declared) -> bool:

@@ -184,7 +184,7 @@ def _with_objections(plan: Plan, older: Plan) -> Plan:
     """Return the newest version's plan, with what the older one objects to."""
     before = {change.address: change for change in older.changes}
     changes = [_with_older_verdicts(change, before.pop(change.address, None)) for change in plan.changes]
-    return replace(plan, changes=tuple(sorted((*changes, *before.values()), key=lambda one: one.address)))
+    return replace(plan, changes=tuple(sorted((*changes, *before.values()), key=lambda change: change.address)))
 
 
 def _with_older_verdicts(change: PlannedChange, older: PlannedChange | None) -> PlannedChange:
@@ -215,7 +215,11 @@ def _led_elsewhere(base: Topology, head: Topology) -> Iterator[Diagnostic]:
             f"environment {head.environment} leads to {head.leads_to}, and until now to {base.leads_to}", head, ""
         )
     before, after = (topology.expect.model_dump(exclude_none=True) for topology in (base, head))
-    for name in (one for one in Expect.model_fields if one != "min_server" and before.get(one) != after.get(one)):
+    for name in (
+        setting
+        for setting in Expect.model_fields
+        if setting != "min_server" and before.get(setting) != after.get(setting)
+    ):
         now, then = after.get(name, "any"), before.get(name, "any")
         yield _elsewhere(f"the {name} that is expected is {now}, and until now {then}", head, f"expect.{name}")
 

@@ -69,7 +69,7 @@ def review_files(
     both = pairs(before.files, after.files)
     everybody = [*after.files.values(), *_perhaps_reading(now, new, same, environment)] if both else []
     reviews = [review(_with_readers(pair, everybody, ledger), today, server) for pair in both]
-    changed = [one for one in reviews if one.plan.changes or one.plan.diagnostics]
+    changed = [review for review in reviews if review.plan.changes or review.plan.diagnostics]
     return Reviewed(
         reviews=tuple(changed),
         unchanged=len(same) + len(reviews) - len(changed),
@@ -196,7 +196,7 @@ def pairs(base: Mapping[Home, Topology], head: Mapping[Home, Topology]) -> list[
         for home, topology in head.items()
     ]  # fmt: skip
     gone = [Pair(base=topology, head=None) for home, topology in base.items() if home not in was.values()]
-    return sorted((*found, *gone), key=lambda one: one.name)
+    return sorted((*found, *gone), key=lambda home: home.name)
 
 
 def _matched(base: Iterable[Home], head: Iterable[Home]) -> dict[Home, Home]:
@@ -209,8 +209,8 @@ def _matched(base: Iterable[Home], head: Iterable[Home]) -> dict[Home, Home]:
     for same in (attrgetter("name", "environment"), attrgetter("folder", "environment")):
         left, right = now - matched.keys(), then - set(matched.values())
         for home in sorted(left):
-            others = [one for one in right if same(one) == same(home)]
-            rivals = [one for one in left if same(one) == same(home)]
+            others = [other for other in right if same(other) == same(home)]
+            rivals = [other for other in left if same(other) == same(home)]
             if len(others) == len(rivals) == 1:
                 matched[home] = others[0]
     return matched

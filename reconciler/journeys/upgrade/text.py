@@ -39,14 +39,14 @@ def upgrade_text(
     """Return sections by what happens, with one entry for equal messages, then what is new there, and what could not be
     read."""
     lines = [*paper.wrapped(head), ""]
-    for fate, members in groupby(findings, key=lambda one: one.fate):
+    for fate, members in groupby(findings, key=lambda finding: finding.fate):
         title = OF_FILES if of_files and fate is Fate.REFUSED else TITLES[fate]
         lines += [paper.paint(_title(title.format(version=after.short)), _ROLES.get(fate, "head"))]
         lines += [line for entry in _alike(members) for line in _entry(entry, paper)]
         lines.append("")
     if news:
         lines += ["Also worth knowing:"]
-        lines += [line for one in news for line in _item(one, paper)] + [""]
+        lines += [line for item in news for line in _item(item, paper)] + [""]
     lines += paper.wrapped(_sum(findings, after))
     for scope, why in unknown.items():
         lines += paper.wrapped(f"{scope} could not be read, so it was not judged: {why}")
@@ -67,7 +67,7 @@ def _alike(findings: Iterator[UpgradeFinding]) -> list[list[UpgradeFinding]]:
 
 def _joined(findings: Iterator[UpgradeFinding]) -> Iterator[UpgradeFinding]:
     """Join rewritten fields of one object into one sentence."""
-    for (fate, _), same in groupby(findings, key=lambda one: (one.fate, one.address)):
+    for (fate, _), same in groupby(findings, key=lambda finding: (finding.fate, finding.address)):
         members = list(same)
         if fate is Fate.REWRITTEN:
             yield replace(members[0], message=", ".join(finding.message for finding in members))

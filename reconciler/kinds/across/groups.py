@@ -134,7 +134,7 @@ def prefix_of_others(change: Change, view: View) -> Found:
     stream, name = change.address.names
     own = set(durables(name, change.wanted))
     groups, names = _group_and_durable_names(view)[stream]
-    victims = list(takewhile(lambda one: one.startswith(f"{name}-"), names[bisect_left(names, f"{name}-") :]))
+    victims = list(takewhile(lambda victim: victim.startswith(f"{name}-"), names[bisect_left(names, f"{name}-") :]))
     victims = [victim for victim in victims if victim not in own]
     endangered = [name[:index] for index, letter in enumerate(name) if letter == "-" and name[:index] in groups]
     if not victims and not endangered:

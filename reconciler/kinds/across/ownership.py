@@ -36,7 +36,9 @@ def foreign_owner(change: Change, view: View) -> Found:
     own = _own_name(change)
     records = [(own, change.owned), (change.address, renamed)]
     records += [(other, view.ledger[other]) for other in _other_names(change, view)]
-    record = next(((name, one.topology) for name, one in records if one and one.topology != view.topology), None)
+    record = next(
+        ((name, owned.topology) for name, owned in records if owned and owned.topology != view.topology), None
+    )
     if record is None:
         return None
     name, owner = record

@@ -92,7 +92,7 @@ def _consumers_afterwards(view: View) -> Mapping[Sender, Config]:
 def senders_to(subjects: Iterable[str], view: View) -> list[Sender]:
     """Those that send to subjects that may collide with these; some of them do not."""
     near = (sender for subject in subjects for sender, _ in _all_sent(view).near(subject))
-    return [Sender(*one.split("/")) for one in dict.fromkeys(near)]
+    return [Sender(*address.split("/")) for address in dict.fromkeys(near)]
 
 
 @lru_cache(maxsize=4)

@@ -58,7 +58,7 @@ def _captured_from_here(change: Change, view: View) -> Iterator[Finding]:
     if not _changes_sending(change) or not (sent := list(sent_afterwards(sender, view))):
         return
     path, does, to = _words_of(sender, view)
-    for name in dict.fromkeys(name for one in sent for name, _ in captured(view).near(one.to)):
+    for name in dict.fromkeys(name for messages in sent for name, _ in captured(view).near(messages.to)):
         if not _is_new(sender, name, view):
             continue
         address = _address_of(name, view)
@@ -72,7 +72,7 @@ def _captured_from_here(change: Change, view: View) -> Iterator[Finding]:
             to=to,
             message=f"{_label(name, address)} captures {_met_text(sender, name, view)} and also stores each message that "
             f"this {_noun(change.address)} {does} there{_while_subscribed(sender)}{_if_wanted(name, view)}"
-            + "".join(f"; {one}" for one in (*_readers_text(sender, name, view), *effects)),
+            + "".join(f"; {text}" for text in (*_readers_text(sender, name, view), *effects)),
             affects=[*([address] if address else []), *(everybody(name, view) if effects else [])],
             fix=f"{'deliver' if sender.consumer else 'republish'} to subjects that no other stream captures"
             + (f"; leave it if {called} is to hold these messages" if is_meant else ""),

@@ -119,7 +119,7 @@ def _recorded_perhaps_live(recorded: Sequence[Reader], change: Change) -> Findin
 
 
 def _recorded_readers_finding(readers: Sequence[Reader], outcome: Outcome, text: str, otherwise: str) -> Finding:
-    owners = few([f"`{one}`" for one in dict.fromkeys(reader.owner or "" for reader in readers)], NAMED)
+    owners = few([f"`{name}`" for name in dict.fromkeys(reader.owner or "" for reader in readers)], NAMED)
     return Finding(
         outcome=outcome,
         quantities={"dependants": len(readers)},
@@ -231,7 +231,7 @@ def _parts_in_words(losing: Sequence[_ReaderOfLess]) -> str:
     """The first of these subjects, without the parts that are still stored: `o.> outside o.eu.>`."""
     every = list(dict.fromkeys(part for reader in losing for part in reader.parts))
     widest = [part for part in every if not any(other != part and other.holds(part.subject) for other in every)]
-    return few([str(part) for part in sorted(widest, key=lambda one: bool(one.without))], NAMED)
+    return few([str(part) for part in sorted(widest, key=lambda wide: bool(wide.without))], NAMED)
 
 
 def _readers_of_less(stream: str, origin: str, view: View) -> tuple[list[Reader], list[_ReaderOfLess]]:

@@ -123,7 +123,7 @@ def is_clear(config: Config) -> bool:
         return False
     transforms = [
         config.get("subject_transform"),
-        *(one for entry in _copied_entries(config) for one in _transforms_of(entry)),
+        *(transform for entry in _copied_entries(config) for transform in _transforms_of(entry)),
     ]
     filters = [entry["filter_subject"] for entry in _copied_entries(config) if entry.get("filter_subject")]
     return all(map(is_valid, filters)) and not any(

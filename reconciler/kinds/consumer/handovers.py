@@ -106,5 +106,5 @@ def _handovers_among(consumers: Sequence[Change], view: View) -> Iterator[Handov
         for subject in let_go(change):
             given.add(name, subject)
     for taker in writing.values():
-        givers = {name for one in gained(taker) for name, other in given.near(one) if collide(one, other)}
+        givers = {name for subject in gained(taker) for name, other in given.near(subject) if collide(subject, other)}
         yield from (Handover(taker, writing[name]) for name in sorted(givers - {taker.address.name}))

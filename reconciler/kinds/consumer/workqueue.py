@@ -201,7 +201,7 @@ def _copy_with_same_messages(filters: Sequence[str], copiers: Copiers) -> tuple[
     """A copy that takes some of these messages, and what it takes; a consumer without filters takes everything."""
     for copy, subjects in sorted(copiers.items()):
         if subject := next(
-            (one for one in subjects if not filters or any(collide(one, mine) for mine in filters)), None
+            (subject for subject in subjects if not filters or any(collide(subject, mine) for mine in filters)), None
         ):
             return copy, "every message" if subject == ">" else f"`{subject}`"
     return None

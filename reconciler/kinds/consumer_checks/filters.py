@@ -24,7 +24,7 @@ def invalid_filter(change: Change, _view: View) -> Iterator[Finding]:
     Instead: write tokens between single dots, `*` for one token, `>` for all that follow.
     """
     filters = {"filter_subject": change.becomes("filter_subject")}
-    filters |= {f"filter_subjects[{i}]": one for i, one in enumerate(change.becomes("filter_subjects") or ())}
+    filters |= {f"filter_subjects[{i}]": subject for i, subject in enumerate(change.becomes("filter_subjects") or ())}
     for path, subject in filters.items():
         if subject is not None and not is_valid(subject):
             yield Finding(

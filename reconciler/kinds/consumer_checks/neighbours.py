@@ -96,7 +96,7 @@ def _by_stream(_view: View) -> dict[str, Consumers]:
 
 def _consumers(stream: str, view: View) -> Consumers:
     index, unfiltered, names = SubjectIndex(), [], []
-    for name, config in sorted(consumers_afterwards(stream, view).items(), key=lambda one: one[0].encode()):
+    for name, config in sorted(consumers_afterwards(stream, view).items(), key=lambda item: item[0].encode()):
         names.append(name)
         if not (filters := named_filters(config)):
             unfiltered.append(name)

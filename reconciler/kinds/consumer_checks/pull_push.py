@@ -137,7 +137,7 @@ def _delivery_problem(subject: str, stream: Config, name: str) -> str | None:
         return f"`{subject}` has wildcards, and a consumer delivers to one literal subject"
     if not is_valid(subject):
         return f"`{subject}` is not a valid subject"
-    captured = next((one for one in stream.get("subjects") or () if matches(subject, one)), None)
+    captured = next((pattern for pattern in stream.get("subjects") or () if matches(subject, pattern)), None)
     return (
         f"stream {name} captures `{captured}`, so it would store deliveries to `{subject}` again" if captured else None
     )

@@ -29,7 +29,7 @@ def takes_all(stream: str, taken: Sequence[str], held: Sequence[str], kept: Sequ
     whoever publishes meanwhile. Without them the numbers do: false where nobody counted, or where two of these overlap and their
     messages would count twice."""
     if (stored_on := _stored_subjects(stream, held, view)) is not None:
-        return all(any(matches(subject, one) for one in (*taken, *kept)) for subject in stored_on)
+        return all(any(matches(subject, pattern) for pattern in (*taken, *kept)) for subject in stored_on)
     if any(collide(subject, other) for subject, other in combinations(taken, 2)):
         return False
     given, stored, staying = (total_count(count_questions(stream, subjects), view) for subjects in (taken, held, kept))
@@ -39,7 +39,7 @@ def takes_all(stream: str, taken: Sequence[str], held: Sequence[str], kept: Sequ
 def _stored_subjects(stream: str, filters: Sequence[str], view: View) -> set[str] | None:
     answers = [view.facts.get(counts) for counts in subject_questions(stream, filters)]
     listed = [answer for answer in answers if isinstance(answer, Mapping)]
-    return {subject for one in listed for subject in one} if answers and len(listed) == len(answers) else None
+    return {subject for subjects in listed for subject in subjects} if answers and len(listed) == len(answers) else None
 
 
 def subject_questions(stream: str, filters: Sequence[str]) -> list[SubjectCounts]:

@@ -67,7 +67,7 @@ def predecessors(change: Change, view: View) -> list[Predecessor]:
     stream = change.address.stream
     givers = _givers(view).get(stream, ()) if retention_of(stream, view) != "workqueue" else ()
     state = (view.snapshot.streams.get(stream) or {}).get("state") or {}
-    found = (_predecessor(one, meets(let_go(one), wanted(change)), start, view) for one in givers)
+    found = (_predecessor(giver, meets(let_go(giver), wanted(change)), start, view) for giver in givers)
     return [
         predecessor
         for predecessor in found

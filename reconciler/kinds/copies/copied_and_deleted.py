@@ -92,7 +92,7 @@ def _filters_of_new_consumers(stream: str, view: View) -> Iterator[Sequence[str]
 
 def _is_covered_by_a_filter(subject: str, wanted: Iterable[Sequence[str]]) -> bool:
     """Does one consumer want all of it?"""
-    return any(is_subset(subject, one) for filters in wanted for one in filters)
+    return any(is_subset(subject, wider) for filters in wanted for wider in filters)
 
 
 def _deleted_at_once(one: NewSource, subjects: Sequence[str], staying: Consumers, retention: str, view: View) -> Amount:

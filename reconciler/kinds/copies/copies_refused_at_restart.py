@@ -86,7 +86,7 @@ def _error_in(name: str, streams: Mapping[str, Config]) -> str | None:
     if ring := first_cycle(name, streams):
         return f"{cycle_text(name, ring)}: the server takes that for a cycle"
     if small := next(copies_of_larger(name, streams), None):
-        own, wanted = (written_size(largest_message_of(streams[one])) for one in (name, small.origin))
+        own, wanted = (written_size(largest_message_of(streams[stream])) for stream in (name, small.origin))
         return f"its max_msg_size {own} is below {wanted} of {small.origin}"
     return None
 

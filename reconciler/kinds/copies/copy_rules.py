@@ -108,7 +108,7 @@ def copy_too_small(change: Change, view: View) -> Iterator[Finding]:
         return
     name, streams = view.stream_of(change.address) or "", afterwards(view).streams
     for copy in copies_of_larger(name, streams):
-        own, wanted = (largest_message_of(streams[one]) for one in (name, copy.origin))
+        own, wanted = (largest_message_of(streams[stream]) for stream in (name, copy.origin))
         yield refusal(
             "max_value_size" if change.address.kind == "kv_bucket" else "max_msg_size",
             (

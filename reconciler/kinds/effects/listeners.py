@@ -34,7 +34,7 @@ from reconciler.model.units import show_duration
 @notes_of(303)
 def taken_in_besides(moved: MovedField) -> Iterable[Finding]:
     """Subjects are added, and readers whose filters match them get what is published there."""
-    held = [one for one in moved.change.was(moved.path) or () if not is_parking_subject(one)]
+    held = [held_subject for held_subject in moved.change.was(moved.path) or () if not is_parking_subject(held_subject)]
     added = _not_held(moved.change.becomes(moved.path) or (), held)
     if not held or not added:
         return
@@ -51,7 +51,7 @@ def taken_in_besides(moved: MovedField) -> Iterable[Finding]:
 
 
 def _without_held_parts(subject: str, held: Iterable[str]) -> str:
-    return outside(subject, [one for one in held if is_subset(one, subject)])
+    return outside(subject, [narrower for narrower in held if is_subset(narrower, subject)])
 
 
 def _not_held(subjects: Iterable[str], held: Iterable[str]) -> list[str]:

@@ -335,7 +335,7 @@ def _drops_oldest(moved: MovedField, limit: str) -> Iterator[Finding]:
     (of, limited), state = _limit_in_words(limit, most), state_of(change)
     lost = lowered_limits.LimitLosses(change, moved.view, moved.own)
     next_one = 1 if limit == "max_msgs" else _mean_size(state)
-    others = [loss.going.messages.least for one, loss in lost.each.items() if one != path and loss.going]
+    others = [loss.going.messages.least for limit, loss in lost.each.items() if limit != path and loss.going]
     if not state.get("messages") or _left_without(state, max(others, default=0), limit) + next_one <= most:
         if not is_told:
             yield note(f"once {limited} {verb(most, 'are')} stored, each publish deletes the oldest message")

@@ -59,7 +59,9 @@ def start_sequence(config: Config) -> int | None:
 
 def without_start_sequence(config: Config) -> Config:
     """The queue's configuration without that start."""
-    origins = [{name: value for name, value in one.items() if name != "opt_start_seq"} for one in config["sources"]]
+    origins = [
+        {name: value for name, value in source.items() if name != "opt_start_seq"} for source in config["sources"]
+    ]
     return {**config, "sources": origins}
 
 

@@ -55,7 +55,7 @@ def has_stopped_copying(queue: Config) -> bool:
 def _stop_copying(change: Change, queue: Config, view: View, after: tuple[str, ...]) -> tuple[Step, ...]:
     """What its source stores from then on stays there. A stream that copies nothing must have a subject of its own."""
     name = recreation_steps.queue_of(change)
-    subject = parking_subject(name, lambda free: not any(collide(free, one) for one in _nearby_subjects(view)))
+    subject = parking_subject(name, lambda free: not any(collide(free, taken) for taken in _nearby_subjects(view)))
     if not queue.get("sources") or subject is None:
         return ()
     fields = {"subjects": [subject], "sources": None}

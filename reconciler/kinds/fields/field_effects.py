@@ -23,7 +23,7 @@ class Felt(Effect):
         return not self.rule
 
 
-SET, UNSET, SWITCHED = (frozenset({one}) for one in (Way.SET, Way.UNSET, Way.SWITCHED))
+SET, UNSET, SWITCHED = (frozenset({way}) for way in (Way.SET, Way.UNSET, Way.SWITCHED))
 TIGHTER, WIDER = frozenset({Way.SET, Way.LOWERED}), frozenset({Way.UNSET, Way.RAISED})
 """The ways in which a limit becomes tighter or wider."""
 OTHER = frozenset({Way.UNSET, Way.SWITCHED})

@@ -89,7 +89,7 @@ def bad_membership(family: str) -> Rule:
 
 def _named_twice(change: Change) -> Iterator[Finding]:
     """Only the file can tell: everywhere else, mappings are looked up by member."""
-    names = [one.member for one in getattr(change.terms, "member_mappings", None) or ()]
+    names = [mapping.member for mapping in getattr(change.terms, "member_mappings", None) or ()]
     for index, name in enumerate(names):
         if name in names[:index]:
             yield refusal(

@@ -44,7 +44,7 @@ def granted_membership(config: Config, wish: Wish, now: Owners) -> Config:
             "use plain members: leave --mappings out, or give --members",
         )
     mapped_to = mappings(now, wanted)
-    if idle := [name for name in wanted if all(name != one["member"] for one in mapped_to)]:
+    if idle := [name for name in wanted if all(name != mapping["member"] for mapping in mapped_to)]:
         raise Unwise(
             f"{len(wanted)} members share {some(len(now), 'partition')}, and {few(idle)} would own none",
             "leave out some members; more partitions need another group, or this one recreated",

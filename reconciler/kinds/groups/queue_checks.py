@@ -133,7 +133,7 @@ def transform(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     bare = [
         outside(subject, [covered] if collide(subject, covered) else [])
         for subject in config.get("subjects") or ()
-        if not is_subset(subject, covered) and any(collide(subject, one) for one in wanted)
+        if not is_subset(subject, covered) and any(collide(subject, pattern) for pattern in wanted)
     ]
     if bare:
         yield warning(

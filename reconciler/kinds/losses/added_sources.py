@@ -95,11 +95,11 @@ class NewSource:
         if self.change.action is not Action.UPDATE or not is_fed_durably(origin, self.view.target.version):
             return None
         sides = (self.change.was("sources") or (), self.change.becomes("sources") or ())
-        every = [[one for one in side if origin_of(one) == origin_of(self.source)] for side in sides]
-        if [len(same) for same in every] != [1, 1] or any("consumer" in one for same in every for one in same):
+        every = [[entry for entry in side if origin_of(entry) == origin_of(self.source)] for side in sides]
+        if [len(same) for same in every] != [1, 1] or any("consumer" in entry for same in every for entry in same):
             return None
         fed = self.view.snapshot.copiers.get(self.origin, {}).values()
-        mine = [one for one in fed if fed_stream(one) == stream_of(self.change)]
+        mine = [info for info in fed if fed_stream(info) == stream_of(self.change)]
         return mine[0] if len(mine) == 1 else None
 
     @property
@@ -116,7 +116,7 @@ class NewSource:
         is_known = copied is not None and "seq" in copied
         if self.source.get("opt_start_seq"):
             return SourceStart(self.source["opt_start_seq"], is_known)
-        times = [one for one in (self.source.get("opt_start_time"), self.earliest) if one]
+        times = [time for time in (self.source.get("opt_start_time"), self.earliest) if time]
         return SourceStart(max(times, key=moment) if times else 1, is_known and not self._may_lose_its_first)
 
     def _came_from_another(self, copied: Mapping[str, Json]) -> bool:
@@ -191,7 +191,7 @@ class NewSource:
         """How many messages on these subjects its origin stores after the plan's deletions."""
         stored, counted = int(self.origin_state.get("messages", 0)), self._count_from(1, subjects)
         all_of_it = Amount(0, stored) if counted is None else exactly(counted)
-        kept = [number for one in self._first_kept if (number := self._count_from(one, subjects)) is not None]
+        kept = [number for sequence in self._first_kept if (number := self._count_from(sequence, subjects)) is not None]
         if kept and len(kept) == len(self._first_kept):
             return Amount(kept[-1], kept[0])
         loss = going(self.origin, self.view)
@@ -474,7 +474,9 @@ def _local_sources(
     mirror: Source | None, sources: Sequence[Source] | None, change: Change, view: View
 ) -> Iterator[NewSource]:
     """A source that copies through a consumer somebody made is left out: that consumer decides."""
-    by_path = {"mirror": mirror} if mirror else {f"sources[{index}]": one for index, one in enumerate(sources or ())}
+    by_path = (
+        {"mirror": mirror} if mirror else {f"sources[{index}]": entry for index, entry in enumerate(sources or ())}
+    )
     for path, source in by_path.items():
         if "external" not in source and "consumer" not in source:
             yield NewSource(path=path, source=source, change=change, view=view)

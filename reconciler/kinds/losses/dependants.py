@@ -47,7 +47,7 @@ def consumers(stream: str, names: Iterable[str], view: View) -> list[Address]:
 def _consumer_address(stream: str, name: str, view: View) -> Address | None:
     if (address := Address.of("consumer", stream, name)) in _known_addresses(view):
         return address
-    groups = (Address.of("static_group", stream, name[:index]) for index, one in enumerate(name) if one == "-")
+    groups = (Address.of("static_group", stream, name[:index]) for index, letter in enumerate(name) if letter == "-")
     group = next(filter(_known_addresses(view).__contains__, groups), None)
     return group or (address if _is_durable_of_bucket(stream, name, view) else None)
 

@@ -150,7 +150,7 @@ def _copies_that_stay(origin: str, view: View) -> tuple[dict[str, int], dict[str
         elif last and (
             from_origin := [source for source in config.get("sources") or () if _copies_from(source, origin)]
         ):
-            sourced[name] = max(one.get("opt_start_seq") or 0 for one in from_origin)
+            sourced[name] = max(source.get("opt_start_seq") or 0 for source in from_origin)
     return mirrors, dict(sorted(sourced.items()))
 
 
@@ -296,7 +296,7 @@ def _refilled_from(change: Change, view: View, own: OwnName) -> Iterator[str]:
 
 def _origins_text(change: Change, view: View, own: OwnName) -> str:
     mirror, sources = change.becomes(own("mirror")), change.becomes(own("sources")) or ()
-    origins = [_origin_text(one, view) for one in ([mirror] if mirror else sources)]
+    origins = [_origin_text(entry, view) for entry in ([mirror] if mirror else sources)]
     return few(origins, NAMED) if len(origins) > NAMED else listed(origins)
 
 
@@ -311,7 +311,7 @@ def is_filled_at_once(change: Change, view: View, own: OwnName = as_named) -> bo
     if change.action is not Action.CREATE:
         return False
     copied = [change.becomes(own("mirror")), *(change.becomes(own("sources")) or ())]
-    return any(_stored_messages(one["name"], view) for one in copied if one and "external" not in one)
+    return any(_stored_messages(entry["name"], view) for entry in copied if entry and "external" not in entry)
 
 
 def _origin_text(copied: Json, view: View) -> str:

@@ -225,7 +225,7 @@ def weighing(over: Amount, change: Change) -> Amount:
     state = state_of(change)
     if not state.get("messages"):
         return exactly(0)
-    at_least, at_most = ((_number_by_average(min(one, state["bytes"]), change)[0]) for one in over[:2])
+    at_least, at_most = ((_number_by_average(min(surplus, state["bytes"]), change)[0]) for surplus in over[:2])
     guess = average_number(min(over.most if over.about is None else over.about, state["bytes"]), change)
     least, most = at_least.least if over.least else 0, at_most.most
     return Amount(min(least, guess), max(guess, most), guess)

@@ -85,10 +85,12 @@ def _amount_over(change: Change, view: View, limit: str, own: OwnName) -> Amount
     if not coming:
         return None
     beyond = state_of(change).get(REFUSING[limit], 0) - over_limit.becomes(change, own(limit))
-    least, most = (sum(bounds) + beyond for bounds in zip(*((one.least, one.most) for one in coming), strict=True))
+    least, most = (
+        sum(bounds) + beyond for bounds in zip(*((number.least, number.most) for number in coming), strict=True)
+    )
     if most <= 0:
         return None
-    guess = sum(one.about or 0 for one in coming) + beyond if limit != "max_msgs" else None
+    guess = sum(number.about or 0 for number in coming) + beyond if limit != "max_msgs" else None
     return Amount(max(0, least), most, guess if guess is None else min(most, max(0, least, guess)))
 
 
@@ -96,7 +98,7 @@ def _size_of_copies(limit: str, source: NewSource, number: Amount) -> Amount:
     """What the copies of a source add to what is limited. A copy is larger than its original by a header."""
     if limit == "max_msgs":
         return number
-    stored, messages = (int(source.origin_state.get(one, 0)) for one in ("bytes", "messages"))
+    stored, messages = (int(source.origin_state.get(name, 0)) for name in ("bytes", "messages"))
     mean = -(-stored // messages) if messages else 0
     header = OVERHEAD + SEQUENCE + sum(map(len, _texts_of(source)))
     least = number.least * over_limit.smallest_message(source.change)

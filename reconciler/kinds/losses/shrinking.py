@@ -23,7 +23,7 @@ def altogether(losses: Sequence[Loss], state: State) -> Loss:
         return losses[0]
     stored = state.get("messages", 0)
     counted = [(loss.going or Going(messages=Amount(0, stored)), loss.keeps) for loss in losses]
-    going = _furthest([one for one, keeps in counted if not keeps])
+    going = _furthest([loss for loss, keeps in counted if not keeps])
     for of_subjects, keeps in counted:
         if keeps:
             going = Going(messages=_with_subject_limit(going.messages, of_subjects.messages, keeps, stored))
@@ -81,7 +81,9 @@ def gone(loss: Loss, subjects: Sequence[str], everything: int, others: int) -> A
     """How many of the messages on these subjects are deleted, if the stream also holds `others`."""
     if loss.going is None:
         return Amount(0, everything)
-    counted = exactly(sum(many for one, many in loss.by.items() if any(matches(one, other) for other in subjects)))
+    counted = exactly(
+        sum(many for subject, many in loss.by.items() if any(matches(subject, other) for other in subjects))
+    )
     number = counted if loss.by else loss.going.messages
     sure = number.least if loss.by else number.least - others
     return Amount(max(0, min(sure, everything)) if loss.is_prompt else 0, min(number.most, everything))

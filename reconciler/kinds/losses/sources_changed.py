@@ -109,7 +109,7 @@ def _overlapping_subjects(source: Source, change: Change) -> list[str]:
 
 
 def _same_earlier(source: Source, change: Change) -> list[Source]:
-    return [one for one in change.was("sources") or () if _may_have_copied_same(source, one)]
+    return [earlier for earlier in change.was("sources") or () if _may_have_copied_same(source, earlier)]
 
 
 def _copied_once_more(source: Source, change: Change, view: View) -> Amount | None:
@@ -121,8 +121,8 @@ def _copied_once_more(source: Source, change: Change, view: View) -> Amount | No
         return NOTHING if source_begun.refused_by else Amount(0, source_begun.unacknowledged)
     coming = source_begun.copies(_overlapping_subjects(source, change)) if _same_earlier(source, change) else NOTHING
     reported = (change.live.state.get("sources") or ()) if change.live else ()
-    lag = sum(one.get("lag", 0) for one in reported if origin_of(one) == origin_of(source))
-    is_whole = not any(start in one for one in _same_earlier(source, change) for start in STARTS)
+    lag = sum(report.get("lag", 0) for report in reported if origin_of(report) == origin_of(source))
+    is_whole = not any(start in earlier for earlier in _same_earlier(source, change) for start in STARTS)
     return Amount(max(0, coming.least - lag) if is_whole else 0, max(coming.most, source_begun.held))
 
 

@@ -148,9 +148,9 @@ def _caveat_about_interest(subject: str, taker: str, view: View) -> str:
     declared = view.desired[Address.of("stream", stream)].config
     if declared.get("retention") != "interest" or declared.get("subject_transform"):
         return ""
-    wanted = [one for config in consumers_afterwards(stream, view).values() for one in filters_of(config)]
-    wanted += [one for subjects in copies_afterwards(stream, view).values() for one in subjects]
-    if any(collide(one, subject) for one in wanted):
+    wanted = [pattern for config in consumers_afterwards(stream, view).values() for pattern in filters_of(config)]
+    wanted += [pattern for subjects in copies_afterwards(stream, view).values() for pattern in subjects]
+    if any(collide(pattern, subject) for pattern in wanted):
         return ""
     return f", an interest stream, which keeps none of them: no consumer of it wants {subject}"
 
@@ -197,9 +197,9 @@ def _caveat_about_readers(change: Change, subject: str, taker: str, view: View) 
     nothing, less = list[str](), list[str]()
     for name, wanted, where in reading(stream, view):
         got = meets(meets(wanted, [subject]), arrived.get(where, ()))
-        if not got and any(collide(one, subject) for one in wanted):
+        if not got and any(collide(pattern, subject) for pattern in wanted):
             nothing.append(name)
-        elif any(not any(is_subset(one, other) for other in got) for one in meets(wanted, [subject])):
+        elif any(not any(is_subset(part, other) for other in got) for part in meets(wanted, [subject])):
             less.append(f"; {name}, which reads {stream}, gets only {listed(got)} of them")
     one = len(nothing) == 1
     who = f"{few(nothing)}, which read{'s' if one else ''} {stream},"
@@ -210,7 +210,7 @@ def reading(stream: str, view: View) -> Iterator[tuple[str, Sequence[str], str]]
     """Consumers that stay, and streams that copy this one, with the subjects they want and the stream in which they look
     for them."""
     live = view.snapshot.consumers.get(stream, {})
-    for name, info in sorted(live.items(), key=lambda one: (not is_durable(one[1]), one[0])):
+    for name, info in sorted(live.items(), key=lambda item: (not is_durable(item[1]), item[0])):
         change = view.changes.get(Address.of("consumer", stream, name))
         if change is None or change.action is not Action.DELETE:
             yield (
@@ -224,7 +224,9 @@ def reading(stream: str, view: View) -> Iterator[tuple[str, Sequence[str], str]]
 
 def _without_stored_parts(change: Change, subject: str, elsewhere: Iterable[str] = ()) -> str:
     """A subject without the parts of it that are still stored."""
-    return outside(subject, [one for one in (*(change.becomes("subjects") or ()), *elsewhere) if collide(one, subject)])
+    return outside(
+        subject, [pattern for pattern in (*(change.becomes("subjects") or ()), *elsewhere) if collide(pattern, subject)]
+    )
 
 
 def _stream_taking_all(change: Change, subject: str, view: View) -> str | None:
@@ -364,4 +366,4 @@ def _staying_messages(change: Change, staying: Mapping[str, int], view: View) ->
 
 
 def _any_matches(filters: Iterable[str], subject: str) -> bool:
-    return any(matches(subject, one) for one in filters)
+    return any(matches(subject, pattern) for pattern in filters)

@@ -99,7 +99,7 @@ def questions(stream: str, going: Going, view: View) -> Iterator[MessagesFrom]:
     if going.before is None:
         return
     wants = [(behind(stream, info, view).most, info) for info in view.snapshot.consumers.get(stream, {}).values()]
-    late = sorted(((number, info) for number, info in wants if number), key=lambda one: -one[0])
+    late = sorted(((number, info) for number, info in wants if number), key=lambda pair: -pair[0])
     wanted = dict.fromkeys(
         subject for _, info in late if not _takes_all(info) for subject in filters_of(info["config"])
     )
@@ -147,7 +147,7 @@ def unread(
     """
     if not going.messages.most:
         return Unread()
-    everybody = {name: one for name, one in view.snapshot.consumers.get(stream, {}).items() if counts(one)}
+    everybody = {name: info for name, info in view.snapshot.consumers.get(stream, {}).items() if counts(info)}
     parts = {name: _wanted_part(info, going, by) for name, info in everybody.items()}
     consumers = {name: info for name, info in everybody.items() if parts[name].messages.most}
     taken = {
@@ -207,7 +207,7 @@ def _bounds_reason(
     if (
         going.before
         and not view.snapshot.config_of(stream).get("allow_direct")
-        and not all(_takes_all(one) for one in in_bounds)
+        and not all(_takes_all(reader) for reader in in_bounds)
     ):
         return (
             " (only bounds: without allow_direct, a server does not count a filter's messages from a given sequence on)"
@@ -221,10 +221,10 @@ def _unknown_facts(in_bounds: Sequence[Info], going: Going, *, given_up: bool) -
     if given_up:
         yield "the server does not tell which messages a consumer gave up at max_deliver"
         return
-    is_unacknowledged = any(one.get("num_ack_pending") for one in in_bounds)
+    is_unacknowledged = any(reader.get("num_ack_pending") for reader in in_bounds)
     if is_unacknowledged:
         yield "the server does not tell which messages a consumer has acknowledged"
-    if not is_unacknowledged or (going.before is None and any(one.get("num_pending") for one in in_bounds)):
+    if not is_unacknowledged or (going.before is None and any(reader.get("num_pending") for reader in in_bounds)):
         yield "which of them a consumer has yet to receive was not counted"
 
 
@@ -276,7 +276,7 @@ def _wanted_part(info: Info, going: Going, by: Mapping[str, int] | None) -> Goin
     mine = filters_of(info["config"])
     if by is None or _takes_all(info):
         return going
-    number = sum(many for subject, many in by.items() if any(matches(subject, one) for one in mine))
+    number = sum(many for subject, many in by.items() if any(matches(subject, pattern) for pattern in mine))
     return replace(going, messages=Amount(min(number, going.messages.least), min(number, going.messages.most)))
 
 
@@ -388,9 +388,9 @@ def gave_up(stream: str, info: Info, view: View) -> int:
         return 0
     state = view.snapshot.state_of(stream)
     everybody = [
-        one for where in (view.snapshot.consumers, view.snapshot.copiers) for one in where.get(stream, {}).values()
+        info for where in (view.snapshot.consumers, view.snapshot.copiers) for info in where.get(stream, {}).values()
     ]
-    wanted = together((filters_of(one["config"]), claimed(stream, one, view).least) for one in everybody)
+    wanted = together((filters_of(info["config"]), claimed(stream, info, view).least) for info in everybody)
     return max(0, min(int(state.get("messages", 0)) - wanted, _sequence(info, "delivered")))
 
 
@@ -399,7 +399,7 @@ def together(wanted: Iterable[tuple[Sequence[str], int]]) -> int:
     one is counted."""
     counted: list[str] = []
     number = 0
-    for subjects, wants in sorted(wanted, key=lambda one: -one[1]):
+    for subjects, wants in sorted(wanted, key=lambda pair: -pair[1]):
         if wants and not any(collide(subject, other) for subject in subjects for other in counted):
             counted += subjects
             number += wants

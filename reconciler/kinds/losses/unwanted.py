@@ -107,11 +107,11 @@ def _compared(
     stream: str, now: tuple[Config, Sequence[str]], then: tuple[Config, Sequence[str]], view: View
 ) -> Unwanted:
     (before, wanted_before), (after, wanted_after) = now, then
-    transforms = [_transform_of(one) for one in (before, after)]
-    taken = [_taken(stream, one, is_whole=not any(transforms)) if one else [] for one in (before, after)]
+    transforms = [_transform_of(config) for config in (before, after)]
+    taken = [_taken(stream, config, is_whole=not any(transforms)) if config else [] for config in (before, after)]
     is_queue, messages, are = after.get("retention") == "workqueue", "publishes {}", "will be acknowledged and"
     if transforms[0] == transforms[1] and transforms[0]:
-        taken = [[*transformed(one, transforms[0])] for one in taken]
+        taken = [[*transformed(subjects, transforms[0])] for subjects in taken]
         messages, transforms = "publishes that subject_transform puts {}", [None, None]
     elif not after.get("subjects") and _copied(after):
         messages, are = "copied messages {}", "are"
@@ -175,14 +175,14 @@ def _transform_of(config: Config) -> Mapping[str, Json] | None:
 
 
 def _copied(config: Config) -> list[Config]:
-    return [one for one in (config.get("mirror"), *(config.get("sources") or ())) if one]
+    return [entry for entry in (config.get("mirror"), *(config.get("sources") or ())) if entry]
 
 
 def _taken(stream: str, config: Config, *, is_whole: bool) -> list[str]:
     """What is published to it, and what it copies unless a transform hides under which subjects."""
     copied = _copied(config)
     own = list(config.get("subjects") or (() if copied else (stream,)))
-    return [*own, *(subject for one in copied for subject in given_subjects(one))] if is_whole else own
+    return [*own, *(subject for entry in copied for subject in given_subjects(entry))] if is_whole else own
 
 
 def _wanted_now(stream: str, view: View) -> Iterator[str]:
@@ -209,7 +209,7 @@ def _read_by_groups(kind: str, stream: str, view: View) -> Iterator[str]:
     for address in _declared_groups(view).get(stream, ()):
         if address.kind == kind:
             reads = view.kinds[kind].reads(address, view.desired[address].config)
-            yield from (subject for one in reads if one.stream == stream for subject in one.subjects)
+            yield from (subject for part in reads if part.stream == stream for subject in part.subjects)
 
 
 @lru_cache(maxsize=4)

@@ -186,7 +186,11 @@ def _step_that_ends_intake(renaming: Renaming) -> str:
         after += f" Until {renaming.new.name} has these sources, what limits of their origins delete is not copied: lift small ones first."
     fields = [name for name in ("subjects", "sources") if renaming.live.get(name)]
     if any(collide(subject, old) for subject in subjects):
-        free = next(one for one in (f"{old}.moved", f"moved-{old}") if not any(collide(one, its) for its in subjects))
+        free = next(
+            candidate
+            for candidate in (f"{old}.moved", f"moved-{old}")
+            if not any(collide(candidate, its) for its in subjects)
+        )
         instruction = f"write `subjects: [{quoted(free)}]` for {old}, whose own name is one of them"
         instruction += ", without `sources`" if "sources" in fields else ""
     else:

@@ -54,8 +54,8 @@ def _merge_findings(parts: Sequence[Finding]) -> Iterator[Finding]:
 def _lost_consumers(change: Change, view: View) -> Iterator[Finding]:
     name = change.address.name
     losing = list(_names_of_lost_consumers(name, view))
-    foreign = [one for one in losing if view.owner_of("consumer", name, one)]
-    protected = [one for one in losing if one not in foreign and view.protects("consumer", name, one)]
+    foreign = [reader for reader in losing if view.owner_of("consumer", name, reader)]
+    protected = [reader for reader in losing if reader not in foreign and view.protects("consumer", name, reader)]
     if unread := going_unread(name, over_limit.state_of(change), view):
         yield unread
     if foreign:
@@ -74,7 +74,7 @@ def _lost_consumers(change: Change, view: View) -> Iterator[Finding]:
             f"{few(protected)}",
             fix="declare and apply them once with protect: false, in a change of its own",
         )
-    if losing := [one for one in losing if one not in foreign and one not in protected]:
+    if losing := [reader for reader in losing if reader not in foreign and reader not in protected]:
         yield Finding(
             outcome=Outcome.NEEDS_CONSENT,
             path="",
@@ -89,7 +89,7 @@ def _fix_for_lost_consumers(change: Change, losing: Sequence[str], view: View) -
     """A topology can remove only what it owns; the consumers of members go with their group."""
     stream, groups = change.address.name, _groups_by_consumer(change.address.name, view)
     addresses = dict.fromkeys(
-        groups[one].address if one in groups else Address.of("consumer", stream, one) for one in losing
+        groups[reader].address if reader in groups else Address.of("consumer", stream, reader) for reader in losing
     )
     if not all(address in view.ledger for address in addresses):
         return "ask whoever made them to delete them first"
@@ -130,7 +130,7 @@ def _names_of_lost_consumers(name: str, view: View) -> Iterator[str]:
     removed |= {
         consumer for consumer, group in _groups_by_consumer(name, view).items() if group.action is Action.DELETE
     }
-    yield from (one for one in view.snapshot.consumers.get(name, {}) if one not in removed)
+    yield from (consumer for consumer in view.snapshot.consumers.get(name, {}) if consumer not in removed)
     recorded = [a for a in view.ledger if a.kind == "consumer" and a.stream == name] if view.snapshot.unknown else ()
     for address in sorted(recorded):
         if view.snapshot.unknown_consumer(*address.names) and view.owner_of(address.kind, *address.names):

@@ -201,8 +201,8 @@ def source_index(source: Json) -> tuple[str, str, str] | None:
     if source.get("external"):
         return None
     renamed = source.get("subject_transforms") or ()
-    taken = "\f".join(one.get("src") or ">" for one in renamed) or source.get("filter_subject") or ">"
-    return source["name"], taken, "\f".join(one.get("dest") or ">" for one in renamed) or ">"
+    taken = "\f".join(transform.get("src") or ">" for transform in renamed) or source.get("filter_subject") or ">"
+    return source["name"], taken, "\f".join(transform.get("dest") or ">" for transform in renamed) or ">"
 
 
 def origin_of(source: Json) -> tuple[Json, Json]:

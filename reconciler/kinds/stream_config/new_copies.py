@@ -63,7 +63,9 @@ def _successors_by_giver(view: View) -> Mapping[Address, set[Successor]]:
 
 def _starts_at_first_message(change: Change, stream: str) -> bool:
     config = change.desired.config if change.desired else {}
-    copying = [one for one in (config.get("mirror"), *(config.get("sources") or ())) if one and one["name"] == stream]
+    copying = [
+        entry for entry in (config.get("mirror"), *(config.get("sources") or ())) if entry and entry["name"] == stream
+    ]
     return not any(copier.get("opt_start_seq") or copier.get("opt_start_time") for copier in copying)
 
 

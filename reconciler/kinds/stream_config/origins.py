@@ -118,7 +118,9 @@ def streams_reached_by(origin: str, subject: str, view: View) -> dict[str, list[
         through, coming = todo.pop()
         for name, taken in copies_afterwards(through, view).items():
             passed = coming if through in _renaming_streams(view) else meets(coming, taken)
-            new = [one for one in passed if not any(is_subset(one, other) for other in by_stream.get(name, ()))]
+            new = [
+                pattern for pattern in passed if not any(is_subset(pattern, other) for other in by_stream.get(name, ()))
+            ]
             by_stream[name] = [*by_stream.get(name, ()), *new]
             todo += [(name, new)] if new else []
     return by_stream

@@ -121,4 +121,4 @@ def news(before: Version, after: Version) -> list[str]:
     newest = SUPPORTED[-1]
     unknown = f"nats-server {after.short} is newer than the versions known here; this uses the rules of {newest.short}."
     beyond = [unknown] if after[:2] > newest[:2] else []
-    return [*beyond, *(one.words for one in NEWS if before < one.since <= after)]
+    return [*beyond, *(news.words for news in NEWS if before < news.since <= after)]

@@ -43,7 +43,7 @@ def passed_on(stream: str, view: View) -> list[str]:
     if change is None or change.action is not Action.UPDATE or not change.touches("subjects"):
         return []
     lost = set(change.was("subjects") or ()) - _subjects_after(change)
-    return sorted(one for one in lost if _is_taken_by_another(one, stream, view))
+    return sorted(subject for subject in lost if _is_taken_by_another(subject, stream, view))
 
 
 def taken_at_deletions(stream: str, view: View) -> set[str]:

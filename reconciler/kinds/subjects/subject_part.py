@@ -32,7 +32,7 @@ class SubjectPart(NamedTuple):
 
     def holds(self, subject: str) -> bool:
         """Are all that match this subject among them?"""
-        return is_subset(subject, self.subject) and not any(collide(subject, one) for one in self.without)
+        return is_subset(subject, self.subject) and not any(collide(subject, gap) for gap in self.without)
 
     def __str__(self) -> str:
         return outside(self.subject, self.without)
@@ -44,11 +44,11 @@ def lost(before: Iterable[SubjectPart], after: Sequence[SubjectPart]) -> list[Su
 
 
 def _lost_of(part: SubjectPart, after: Sequence[SubjectPart]) -> Iterator[SubjectPart]:
-    gaps = [gap for one in after for gap in meets([part.subject], one.without)]
-    if not any(is_subset(part.subject, one.subject) for one in after):
+    gaps = [gap for wider in after for gap in meets([part.subject], wider.without)]
+    if not any(is_subset(part.subject, wider.subject) for wider in after):
         gaps.insert(0, part.subject)
     for gap in gaps:
         was = part.of(gap)
-        if was and not any(one.holds(gap) for one in after):
-            kept = (both.subject for one in after if (both := one.of(gap)))
+        if was and not any(wider.holds(gap) for wider in after):
+            kept = (both.subject for wider in after if (both := wider.of(gap)))
             yield SubjectPart(gap, tuple(dict.fromkeys([*was.without, *kept])))
