@@ -15,8 +15,9 @@ from reconciler.kinds.afterwards.readers import stored_afterwards
 from reconciler.kinds.afterwards.stored import is_clear, narrowed
 from reconciler.kinds.afterwards.streams import afterwards, config_of, copies
 from reconciler.kinds.losses.dependants import streams
+from reconciler.kinds.subjects.subject_part import subjects_transformed
 from reconciler.kinds.subjects.subjects import collide, is_subset
-from reconciler.kinds.subjects.transforms import outcome, transformed
+from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Config
 
 SHAPES_FLOW = ("republish", "subjects", "subject_transform", "mirror", "sources")
@@ -96,7 +97,7 @@ def _next_streams(name: str, stored: str, view: View) -> Iterator[tuple[str, str
     for copy in after.copiers.get(name, ()):
         if not copy.filters or any(collide(stored, subject) for subject in copy.filters):
             transforms = copy.said.get("subject_transforms") or [{}]
-            for arriving in {subject for t in transforms for subject in transformed([stored], t)}:
+            for arriving in {subject for t in transforms for subject in subjects_transformed([stored], t)}:
                 yield copy.stream, arriving
 
 
@@ -111,7 +112,7 @@ def republished_subject(stored: str, republish: Config) -> str:
 
 
 def _stored_subjects(arriving: str, config: Config) -> Iterator[str]:
-    return transformed([arriving], config.get("subject_transform"))
+    return subjects_transformed([arriving], config.get("subject_transform"))
 
 
 @rule("XX242", "transform-into-foreign-subject", needs=("neighbours",), reaction=Reaction.INERT)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 
 from reconciler.kinds.afterwards.streams import Copy, copies
-from reconciler.kinds.subjects.subject_part import SubjectPart
+from reconciler.kinds.subjects.subject_part import SubjectPart, transformed
 from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid, storable
 from reconciler.kinds.subjects.transforms import outcome, problem
 from reconciler.model.dataclass import dataclass
@@ -72,7 +72,7 @@ class StoredSubjects:
                 return None
             copied += theirs
         # it is not certain whether copied messages go through the stream's own transform
-        return tuple(dict.fromkeys([*_transformed([*own, *copied], config.get("subject_transform")), *copied]))
+        return tuple(dict.fromkeys([*transformed([*own, *copied], config.get("subject_transform")), *copied]))
 
     def copied(self, copy: Copy) -> Patterns:
         """What a mirror or source brings in."""
@@ -103,18 +103,6 @@ def _patterns(parts: StoredParts) -> Patterns:
 
 def _narrowed(parts: Iterable[SubjectPart], filter_subject: str) -> Iterator[SubjectPart]:
     return (both for part in parts if (both := part.of(filter_subject)))
-
-
-def _transformed(parts: Iterable[SubjectPart], transform: Mapping[str, Json] | None) -> Iterator[SubjectPart]:
-    if not transform or not transform.get("dest"):
-        yield from parts
-        return
-    src = transform.get("src") or ">"
-    for part in parts:
-        if part.of(src):
-            yield SubjectPart(outcome(transform["dest"]))
-        if rest := part.outside(src):
-            yield rest
 
 
 def is_clear(config: Config) -> bool:

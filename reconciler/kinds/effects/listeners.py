@@ -25,8 +25,9 @@ from reconciler.kinds.stream_config.mirrors_and_sources import SOURCE_HEADER
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.subjects.filters import filters_of
 from reconciler.kinds.subjects.subject_moves import is_parking_subject
+from reconciler.kinds.subjects.subject_part import subjects_transformed
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
-from reconciler.kinds.subjects.transforms import outcome, transformed
+from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Json
 from reconciler.model.units import show_duration
 
@@ -141,7 +142,7 @@ def _is_republished(moved: MovedField, src: str) -> bool:
         return True
     if is_subset(src, transform.get("src") or ">"):
         return collide(outcome(transform["dest"]), src)
-    return any(collide(subject, src) for subject in transformed(was("subjects") or (">",), transform))
+    return any(collide(subject, src) for subject in subjects_transformed(was("subjects") or (">",), transform))
 
 
 def _missing_markers(moved: MovedField) -> Iterator[Finding]:

@@ -19,9 +19,9 @@ from reconciler.kinds.losses import dependants
 from reconciler.kinds.losses.unprocessed import consumers_afterwards, unread_consumers
 from reconciler.kinds.stream_config.origins import copies_afterwards, copies_now, fed_stream, given_subjects
 from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
-from reconciler.kinds.subjects.subject_part import SubjectPart
+from reconciler.kinds.subjects.subject_part import SubjectPart, subjects_transformed
 from reconciler.kinds.subjects.subjects import is_covered, meet, meets, widest
-from reconciler.kinds.subjects.transforms import published_as, transformed
+from reconciler.kinds.subjects.transforms import published_as
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.units import show_duration
 
@@ -111,7 +111,7 @@ def _compared(
     taken = [_taken(stream, config, is_whole=not any(transforms)) if config else [] for config in (before, after)]
     is_queue, messages, are = after.get("retention") == "workqueue", "publishes {}", "will be acknowledged and"
     if transforms[0] == transforms[1] and transforms[0]:
-        taken = [[*transformed(subjects, transforms[0])] for subjects in taken]
+        taken = [[*subjects_transformed(subjects, transforms[0])] for subjects in taken]
         messages, transforms = "publishes that subject_transform puts {}", [None, None]
     elif not after.get("subjects") and _copied(after):
         messages, are = "copied messages {}", "are"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from reconciler.kinds.fields.words import outside
 from reconciler.kinds.subjects.subjects import collide, is_subset, meet, meets
+from reconciler.kinds.subjects.transforms import outcome
+from reconciler.model.resource import Json
 
 
 class SubjectPart(NamedTuple):
@@ -36,6 +38,24 @@ class SubjectPart(NamedTuple):
 
     def __str__(self) -> str:
         return outside(self.subject, self.without)
+
+
+def transformed(parts: Iterable[SubjectPart], transform: Mapping[str, Json] | None) -> Iterator[SubjectPart]:
+    """Parts after a transform: what it makes of those it touches, and the rest."""
+    if not transform or not transform.get("dest"):
+        yield from parts
+        return
+    src = transform.get("src") or ">"
+    for part in parts:
+        if part.of(src):
+            yield SubjectPart(outcome(transform["dest"]))
+        if rest := part.outside(src):
+            yield rest
+
+
+def subjects_transformed(subjects: Iterable[str], transform: Mapping[str, Json] | None) -> Iterator[str]:
+    """The same of whole subjects; what remains of one that the transform touches in part counts as all of it."""
+    return (part.subject for part in transformed(map(SubjectPart, subjects), transform))
 
 
 def lost(before: Iterable[SubjectPart], after: Sequence[SubjectPart]) -> list[SubjectPart]:

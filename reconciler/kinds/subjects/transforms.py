@@ -8,11 +8,11 @@ message), and wildcards numbered below 1.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from reconciler.kinds.fields.known import V2_12, V2_15
-from reconciler.kinds.subjects.subjects import WHITE, collide, is_literal, is_subset, is_valid, meet
+from reconciler.kinds.subjects.subjects import WHITE, is_literal, is_valid, meet
 from reconciler.model.resource import Json
 from reconciler.model.wire.version import Version
 
@@ -59,19 +59,6 @@ def outcome(dest: str) -> str:
 
 def _is_function(token: str) -> bool:
     return token.startswith("{{") or (token[:1] == "$" and token[1:].isdigit())
-
-
-def transformed(subjects: Iterable[str], transform: Mapping[str, Json] | None) -> Iterator[str]:
-    """Subjects after a transform: those it does not touch, and what it makes of the others."""
-    if not transform or not transform.get("dest"):
-        yield from subjects
-        return
-    src = transform.get("src") or ">"
-    for subject in subjects:
-        if collide(subject, src):
-            yield outcome(transform["dest"])
-        if not is_subset(subject, src):
-            yield subject
 
 
 def published_as(subject: str, transform: Mapping[str, Json]) -> str | None:
