@@ -65,7 +65,8 @@ def example(code: str) -> Example:
     """Of those cases that stop the plan the first; of a rule that only warns, the first that it flags."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         found = (_played(code, case, Path(str(n))) for n, case in enumerate(cases(code)) if case["expect"])
-        first = next(found)
+        if (first := next(found, None)) is None:
+            raise SystemExit(f"{code} has no page: no case of tests/rules/{code}.yaml expects a finding")
         return first if _stops(first) else next(filter(_stops, found), first)
 
 
