@@ -1605,7 +1605,7 @@ QUANTITIES = (
     Act(
         name="a reader of what schedules fire is said to get nothing more",
         file="reconciler/kinds/across/stream_dependants.py",
-        before='(f". {FIRED}" if may_fire(own_name, view) else "")',
+        before='(f". {FIRED}" if change.was(SCHEDULES) else "")',
         after='""',
         seen_by=(says("XX233"),),
     ),

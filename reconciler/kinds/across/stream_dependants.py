@@ -25,7 +25,7 @@ from reconciler.kinds.fields.words import few, some, verb
 from reconciler.kinds.group_records.group_record import STATIC_BUCKET
 from reconciler.kinds.losses.dependants import streams
 from reconciler.kinds.losses.over_limit import state_of
-from reconciler.kinds.losses.schedules_and_counters import may_fire
+from reconciler.kinds.losses.schedules_and_counters import SCHEDULES, may_fire
 from reconciler.kinds.losses.unprocessed import going_unread
 from reconciler.kinds.subjects.filters import named_filters
 from reconciler.kinds.subjects.subject_part import SubjectPart, lost
@@ -214,7 +214,7 @@ def readers_left_dry(change: Change, view: View) -> Found:
         path=path,
         to=change.becomes(path),
         quantities={"readers": len(dry) + len(less)},
-        message="; ".join(texts) + (f". {FIRED}" if may_fire(own_name, view) else ""),
+        message="; ".join(texts) + (f". {FIRED}" if change.was(SCHEDULES) else ""),
         affects=_addresses([*dry, *less]),
         fix="keep the subject, or change those filters as well",
     )

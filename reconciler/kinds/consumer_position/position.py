@@ -43,7 +43,7 @@ def is_recreated(change: Change, view: View) -> bool:
     return needs_recreation and change.live is not None and obstacle(change, view) is None
 
 
-class Obstacle(NamedTuple):
+class Immovable(NamedTuple):
     """What stands in the way of a replacement."""
 
     why: str
@@ -51,22 +51,22 @@ class Obstacle(NamedTuple):
     """How to remove it; empty: nobody can."""
 
 
-def obstacle(change: Change, view: View) -> Obstacle | None:
+def obstacle(change: Change, view: View) -> Immovable | None:
     """Why it cannot be replaced without losing its position or messages; None when it can."""
     if not view.ledger_known:
-        return Obstacle(
+        return Immovable(
             "It cannot be replaced either: bucket reconciler, which an interrupted replacement needs, could not be read here."
         )
     if is_queue(change, view):
         return None
     if is_interest(change, view) and (count := missing_for_placeholder(change, view)):
-        return Obstacle(
+        return Immovable(
             "It cannot be replaced now: a placeholder consumer must keep its messages meanwhile, and stream "
             f"{change.address.stream} has no room for one.",
             f"let stream {change.address.stream} have {count:_} consumers (max_consumers), or remove one in the same plan",
         )
     why = _why_position_unknown(change) if start_by_record(change, view) is None else ""
-    return Obstacle(why) if why else None
+    return Immovable(why) if why else None
 
 
 def _why_position_unknown(change: Change) -> str:

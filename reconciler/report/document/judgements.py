@@ -155,7 +155,7 @@ def way_out_lines(fix: str) -> list[str]:
     return f"Instead: {_ALLOW.sub(_BELOW, fix)}".splitlines() if fix else []
 
 
-class Part(NamedTuple):
+class WayOutPart(NamedTuple):
     """One part of a way out."""
 
     form: Literal["words", "steps", "copy"]
@@ -166,10 +166,12 @@ class Part(NamedTuple):
 _STEP = re.compile(r" *\d+\. (.*)")
 
 
-def parts_of_way_out(fix: str) -> list[Part]:
+def parts_of_way_out(fix: str) -> list[WayOutPart]:
     """Return the way out in parts, each of lines of one form."""
     lines = (_line_with_form(line) for line in _ALLOW.sub(_BELOW, f" {fix}").splitlines() if line.strip())
-    return [Part(form, tuple(text for _, text in same)) for form, same in groupby(lines, key=lambda line: line[0])]
+    return [
+        WayOutPart(form, tuple(text for _, text in same)) for form, same in groupby(lines, key=lambda line: line[0])
+    ]
 
 
 def _line_with_form(line: str) -> tuple[Literal["words", "steps", "copy"], str]:
