@@ -130,7 +130,7 @@ PLANNING = {
     "XX902": Page("cannot-write", "A file could not be written.", "check the path and its permissions"),
     "XX903": Page("no-example", "The example that the demo shows is not installed.", "run the demo from a checkout"),
     "XX904": Page("export-incomplete", "Part of the account could not be read, so it is missing from the export.", "export again when everything answers"),
-    "XX905": Page("not-exported", "Something live stands in no exported file, or no file can say a value of it. Notes are about consumers that no file declares: ephemeral ones, those of mirrors and sources, and those of members of groups.", "leave it as it is, for reconciler does not touch it; or do what the message says"),
+    "XX905": Page("not-exported", "Something live stands in no exported file, or no file can say a value of it. Notes are about consumers that no file declares, such as ephemeral ones. Those of members, mirrors and sources come with what the file says.", "leave it as it is, for reconciler does not touch it; or do what the message says"),
     "XX906": Page("output-not-written", "The output could not be written to its destination.", "check the disk or the pipe"),
     "XX907": Page("selects-nothing", "A pattern of --only or --exclude matches no address and no label here.", "write stream/ORDERS, 'consumer/ORDERS/*' or team=orders"),
     "XX908": Page("unknown-scope", "The live state at an address could not be read: the server did not answer, this user may not read it, or the cluster does not know. Nothing is done there, nor to anything that depends on it.", "plan again when the server answers, or as a user who may read it; `apply --partial` does the rest"),

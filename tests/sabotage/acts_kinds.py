@@ -71,8 +71,8 @@ FIELDS = (
     Act(
         name="an export leaves ephemeral consumers out without a word",
         file="reconciler/journeys/export/left_out.py",
-        before='if Raw("consumer", (stream, name)) not in said:',
-        after='if Raw("consumer", (stream, name)) not in said and info["config"].get("durable_name"):',
+        before='if Raw("consumer", (stream, name)) not in stood_for:',
+        after='if Raw("consumer", (stream, name)) not in stood_for and info["config"].get("durable_name"):',
         seen_by=("tests/e2e/test_left_out_of_exports.py",),
     ),
     Act(

@@ -59,14 +59,10 @@ EPHEMERAL = Reason(
     "Clients create these, and the server deletes them when they are idle",
     "give a consumer that must stay a durable name, and export again",
 )
-COPYING = Reason("consumer of mirrors and sources", "The server creates these for the mirrors and sources of the file")
 PLACEHOLDER = Reason(
     "placeholder", "An unfinished apply keeps messages with these", "finish that apply, and export again"
 )
-OF_NO_STREAM = Reason(
-    "consumer",
-    "Their streams belong to groups or to reconciler, and stand in no file. Members create their consumers themselves",
-)
+OTHER = Reason("consumer", "No file can declare these")
 
 
 def _consumers_left_out(
@@ -85,22 +81,17 @@ def _consumers_left_out(
 
 
 def _unsaid_consumers(writer: Writer, snapshot: Snapshot, registry: Registry) -> Iterator[tuple[Address, Reason]]:
-    said = {raw for address in writer.addresses for raw in _raws(address, registry)}
-    ours = placeholders(snapshot)
+    """Consumers of the file's streams. Those that its groups, mirrors and sources stand for are not left out: they come
+    with them."""
+    said = {registry.of(address).primary(address) for address in writer.addresses}
+    of_groups = {raw for kind in registry.kinds if kind.place.tag for raw in kind.claims(snapshot)}
+    ours, stood_for = placeholders(snapshot), said | of_groups
     for stream, consumers in snapshot.consumers.items():
-        for name, info in consumers.items():
-            if Raw("consumer", (stream, name)) not in said:
+        for name, info in consumers.items() if Raw("stream", (stream,)) in said else ():
+            if Raw("consumer", (stream, name)) not in stood_for:
                 is_durable = info["config"].get("durable_name")
-                reason = PLACEHOLDER if (stream, name) in ours else OF_NO_STREAM if is_durable else EPHEMERAL
+                reason = PLACEHOLDER if (stream, name) in ours else OTHER if is_durable else EPHEMERAL
                 yield Address.of("consumer", stream, name), reason
-    for stream, copying in snapshot.copiers.items():
-        for name in copying:
-            yield Address.of("consumer", stream, name), COPYING
-
-
-def _raws(address: Address, registry: Registry) -> tuple[Raw, ...]:
-    kind = registry.of(address)
-    return (kind.primary(address), *kind.derived(address))
 
 
 # -- what has no stream, or is not there now
