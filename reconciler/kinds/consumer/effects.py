@@ -485,17 +485,18 @@ def paced(moved: MovedField) -> Iterable[Finding]:
                 f"{still if pin_clause_of(moved.change.info) else ''}"
             )
         return
-    pending, most = _pending_messages(moved), value_after(moved.change, moved.path)
+    most = value_after(moved.change, moved.path)
     words = f"from then on at most {some(most, 'bit')} {verb(most, 'are')} delivered each second"
+    yield _for_pending_messages(moved, words, "lower it when fewer messages are pending")
+
+
+def _for_pending_messages(moved: MovedField, words: str, fix: str) -> Finding:
+    """A warning if messages are pending; a note otherwise."""
+    pending = _pending_messages(moved)
     if not pending.most:
-        yield note(words)
-        return
-    yield Finding(
-        outcome=Outcome.WARNS,
-        path=moved.path,
-        message=f"{words}, and {amount(pending, 'message')} {verb(pending.most, 'are')} pending",
-        fix="lower it when fewer messages are pending",
-    )
+        return note(words)
+    message = f"{words}, and {amount(pending, 'message')} {verb(pending.most, 'are')} pending"
+    return Finding(outcome=Outcome.WARNS, path=moved.path, message=message, fix=fix)
 
 
 def _heartbeats(moved: MovedField) -> Iterator[Finding]:
@@ -517,20 +518,11 @@ def _heartbeats(moved: MovedField) -> Iterator[Finding]:
 
 def _replay(moved: MovedField) -> Iterator[Finding]:
     """Stored messages arrive at the pace of their publishers, or no longer."""
-    pending = _pending_messages(moved)
     if moved.change.becomes("replay_policy") != "original":
         yield note("from then on clients get stored messages as fast as they take them")
         return
     words = "from then on stored messages are delivered at the pace at which they were published"
-    if not pending.most:
-        yield note(words)
-        return
-    yield Finding(
-        outcome=Outcome.WARNS,
-        path=moved.path,
-        message=f"{words}, and {amount(pending, 'message')} {verb(pending.most, 'are')} pending",
-        fix="keep instant until fewer messages are pending",
-    )
+    yield _for_pending_messages(moved, words, "keep instant until fewer messages are pending")
 
 
 def _timeout_in_words(moved: MovedField) -> str:
