@@ -300,7 +300,7 @@ RULES = (
     ),
     Act(
         name="a stream that takes subjects over is said to get none of their messages",
-        file="reconciler/kinds/across/stream_dependants.py",
+        file="reconciler/kinds/across/dry_readers.py",
         before='    if not gone or reader.address is None or reader.address.kind != "stream":\n',
         after='    if lost or reader.address is None or reader.address.kind != "stream":\n',
         seen_by=("tests/rules/test_rules.py",),
@@ -505,7 +505,7 @@ RULES = (
     ),
     Act(
         name="a stream without subjects is said to feed its copies",
-        file="reconciler/kinds/across/stream_dependants.py",
+        file="reconciler/kinds/across/dry_readers.py",
         before="(reader.filters or not is_emptied)",
         after="(reader.filters or after)",
         seen_by=(says("XX233"),),
@@ -701,7 +701,7 @@ RULES = (
     ),
     Act(
         name="a consumer whose filter somebody changed does not count with what its owner applied",
-        file="reconciler/kinds/across/stream_dependants.py",
+        file="reconciler/kinds/across/dry_readers.py",
         before="    every = (*live, *recorded(stream, view), *as_applied(stream, view))",
         after="    every = (*live, *recorded(stream, view))",
         seen_by=("tests/rules/test_rules.py",),
@@ -1604,7 +1604,7 @@ QUANTITIES = (
     ),
     Act(
         name="a reader of what schedules fire is said to get nothing more",
-        file="reconciler/kinds/across/stream_dependants.py",
+        file="reconciler/kinds/across/dry_readers.py",
         before='(f". {FIRED}" if change.was(SCHEDULES) else "")',
         after='""',
         seen_by=(says("XX233"),),

@@ -2,6 +2,7 @@
 
 from reconciler.kinds.across.capacity import RULES as CAPACITY
 from reconciler.kinds.across.coherence import RULES as COHERENCE
+from reconciler.kinds.across.dry_readers import RULES as DRY_READERS
 from reconciler.kinds.across.filter_handovers import RULES as FILTERS
 from reconciler.kinds.across.groups import RULES as GROUPS
 from reconciler.kinds.across.names import RULES as NAMES
@@ -34,6 +35,7 @@ RULES = (
     *LARGE_MESSAGES,
     *FEEDING,
     *DEPENDANTS,
+    *DRY_READERS,
     *UNWANTED_PUBLISHES,
     *FLOWS,
     *STORED_AGAIN,
