@@ -11,7 +11,7 @@ from reconciler.changes.verdict import Verdict
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.ledger.records import BUCKET, Owned, encode_key
-from reconciler.model.resource import Address, Config
+from reconciler.model.resource import Address
 from reconciler.model.shape import ALWAYS, UNWRITTEN, AddressText, Count, computed, counts_by, format_of
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.steps import Call, Step
@@ -103,6 +103,8 @@ class Plan:
     """What is live, but neither declared nor owned by this topology."""
     read: Annotated[Mapping[str, int], ALWAYS] = field(default_factory=dict)
     """How many objects of each kind were read."""
+    after: str | None = None
+    """The topology that is to be applied before: the plan starts from what the plan of that one leaves."""
     hidden: Annotated[Count, ALWAYS] = 0
     """Changes that this run leaves out: those that `--only` and `--exclude` do not select, and in a restoration those that wait
     to be applied."""
@@ -142,18 +144,6 @@ class Plan:
         )  # taken over, or let be
         records = {Address.parse(change.address): change.record for change in happening}
         return {address: record for address, record in records.items() if encode_key(address) not in by_step}
-
-    @property
-    def streams_left(self) -> dict[str, Config | None]:
-        """The configuration, in part, of each stream that the steps write; None: it is deleted."""
-        left: dict[str, Config | None] = {}
-        for step in self.steps:
-            name, written = step.on[0], {**step.body, **step.set}
-            if step.call is Call.STREAM_DELETE:
-                left[name] = None
-            elif step.call in (Call.STREAM_CREATE, Call.STREAM_UPDATE) and step.undoes is None:
-                left[name] = {**(left.get(name) or {}), **written}
-        return left
 
     @property
     def exit_code(self) -> int:

@@ -87,14 +87,8 @@ class View:
     changes: Mapping[Address, Change] = field(default_factory=dict)
     ledger: Mapping[Address, Owned] = field(default_factory=dict)
     """Who owns what, in any topology."""
-    given_up: Mapping[Address, str] = field(default_factory=dict)
-    """What topologies earlier in the same run give up, with the name of each: it has no owner then."""
-    taken: Mapping[Address, str] = field(default_factory=dict)
-    """What they own once they are applied, with the name of each."""
     stopped: tuple[str, ...] = ()
     """Topologies earlier in the same run whose plans nobody can carry out yet."""
-    streams_left: Mapping[str, Config | None] = field(default_factory=dict)
-    """What they write of the configuration of streams; None: they delete it."""
     owners_named: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """The owners of streams that the files of other topologies of the same run name, by topology: what they name from now on."""
     unmanaged: tuple[Address, ...] = ()

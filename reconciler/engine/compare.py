@@ -12,12 +12,7 @@ from reconciler.engine.pairing import bulk, identity, moves, unfinished
 from reconciler.engine.pairing.canonical import recognised, settle_declared
 from reconciler.engine.pairing.misnamed import KnownNames, misnamed
 from reconciler.engine.pairing.removals import changes_of_undeclared
-from reconciler.engine.pairing.take_over import (
-    names_of_owner,
-    take_over_records,
-    with_giver_as_reason,
-    with_new_records,
-)
+from reconciler.engine.pairing.take_over import names_of_owner, take_over_records, with_new_records
 from reconciler.memory.remembered import Ledger, Memory
 from reconciler.model.ledger.intents import Intent, intents
 from reconciler.model.ledger.records import Owned, is_stale
@@ -59,7 +54,6 @@ def compare(
         address: _with_identity_checked(change, registry, snapshot, ledger) for address, change in changes.items()
     }
     changes |= with_new_records(changes)
-    changes |= with_giver_as_reason(changes, options)
     if not memory.is_known:
         changes = {a: _keep_unrecorded(c) if c.action is Action.ADOPT else c for a, c in changes.items()}
     names = KnownNames(
@@ -80,10 +74,7 @@ def compare(
         guards=topology.guards,
         refusals=tuple(refusal for refusal in bulk.refusals_of_entries(matches, options.day) if refusal[0] in changes),
         allow=topology.allow,
-        given_up=dict(options.given_up),
-        taken=dict(options.taken),
         stopped=options.stopped,
-        streams_left=dict(options.streams_left),
         owners_named=options.owners_named,
         diagnostics=(*memory.problems, *misnamed(topology, names, registry, options.day, unmatched)),
         kinds=registry.by_name,

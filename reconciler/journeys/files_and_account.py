@@ -33,12 +33,17 @@ class Both:
 
 @asynccontextmanager
 async def both(
-    paths: Sequence[Path], options: ConnectOptions, tree: Tree = DISK, window: Window = 64
+    paths: Sequence[Path],
+    options: ConnectOptions,
+    tree: Tree = DISK,
+    window: Window = 64,
+    *,
+    account: Snapshot | None = None,
 ) -> AsyncIterator[Both]:
     """Read both, and keep the connection open until the block is left. Errors in the files are reported first, whatever
-    the server does."""
+    the server does. An `account` that is given is not read."""
     async with AsyncExitStack() as stack:
-        looking = asyncio.create_task(_look(stack, options, window))
+        looking = asyncio.create_task(_look(stack, options, window, account))
         try:
             loaded = await asyncio.to_thread(load, paths, tree)
             topology = topology_of(loaded)
@@ -54,6 +59,8 @@ async def both(
             yield Both(loaded=loaded, topology=topology, js=js, snapshot=snapshot)
 
 
-async def _look(stack: AsyncExitStack, options: ConnectOptions, window: Window) -> tuple[JetStream, Snapshot]:
+async def _look(
+    stack: AsyncExitStack, options: ConnectOptions, window: Window, account: Snapshot | None
+) -> tuple[JetStream, Snapshot]:
     js = await stack.enter_async_context(session(options, window=window))
-    return js, await observe(js)
+    return js, account or await observe(js)

@@ -7,7 +7,7 @@ from dataclasses import field
 from datetime import date
 
 from reconciler.model.dataclass import dataclass
-from reconciler.model.resource import Address, Config
+from reconciler.model.resource import Address
 from reconciler.model.selection import Labels, selects
 
 
@@ -32,14 +32,8 @@ class RunOptions:
     """(code, address pattern) pairs: `--allow ST301=stream/ORDERS`."""
     take_over: tuple[str, ...] = ()
     """Owners whose resources become this topology's."""
-    given_up: tuple[tuple[Address, str], ...] = ()
-    """What topologies earlier in the same run give up, with the name of each."""
-    taken: tuple[tuple[Address, str], ...] = ()
-    """What they own once they are applied, with the name of each."""
     stopped: tuple[str, ...] = ()
     """Topologies earlier in the same run whose plans nobody can carry out yet."""
-    streams_left: tuple[tuple[str, Config | None], ...] = ()
-    """What they write of the configuration of streams; None: they delete it."""
     owners_named: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """The owners of streams that the files of each other topology of the same run name."""
     today: date | None = None

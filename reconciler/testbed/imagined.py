@@ -34,6 +34,8 @@ from reconciler.server.remember.ledger import Record, revisions
 Info = dict[str, Any]
 
 
+EMPTY: Info = {"state": {"messages": 0, "consumer_count": 0}, "created": "then"}
+"""A stream that was just created."""
 BEGUN: Info = {position: {"consumer_seq": 1, "stream_seq": 1} for position in ("delivered", "ack_floor")}
 """A consumer that has had one message; before that, older servers do not report its position."""
 
@@ -42,6 +44,7 @@ class HeldObjects:
     """What the server holds while steps run, between two snapshots."""
 
     def __init__(self, snapshot: Snapshot) -> None:
+        self._before = snapshot
         self.target: Target = snapshot.target
         self.streams: dict[str, Info] = {name: dict(info) for name, info in snapshot.streams.items()}
         self.consumers: dict[str, dict[str, Info]] = {
@@ -54,7 +57,7 @@ class HeldObjects:
         self.bound: dict[str, Any] = {}
 
     def stream(self, name: str, body: Config) -> None:
-        """Make the stream, or rewrite it, with everything that a server fills in. It holds no messages."""
+        """Make the stream, or rewrite it, with everything that a server fills in. A new one holds no messages."""
         mirror = body.get("mirror") or {}
         origin = self.streams.get(mirror.get("name", ""))
         settled = stream_config.settle(
@@ -63,7 +66,7 @@ class HeldObjects:
         config = {**_defaults(stream_config.FIELDS, self.target), **settled.config, "name": name}
         if "duplicate_window" not in settled.config and self._remembers_ids(settled.config):
             config["duplicate_window"] = min(DUPLICATE_WINDOW, body.get("max_age") or DUPLICATE_WINDOW)
-        self.streams[name] = {"config": config, "state": {"messages": 0, "consumer_count": 0}, "created": "then"}
+        self.streams[name] = {**self.streams.get(name, EMPTY), "config": config}
 
     def _remembers_ids(self, config: Config) -> bool:
         """Does the server fill in a window? Newer ones do not for copies of other streams."""
@@ -79,13 +82,14 @@ class HeldObjects:
             **_filled_in(settled.config, parent),
         }
         config |= {"durable_name": name, "name": name}
-        self.consumers.setdefault(stream, {})[name] = {"stream_name": stream, "name": name, "config": config, **BEGUN}
+        held = self.consumers.setdefault(stream, {})
+        held[name] = {**held.get(name, BEGUN), "stream_name": stream, "name": name, "config": config}
 
     def entry(self, bucket: str, key: str, value: bytes, *, deleted: bool = False) -> None:
         """Write a key under the next revision of its bucket; with `deleted`, write a deletion marker."""
         held = self.entries.setdefault(bucket, {})
         self._newest[bucket] = self._newest.get(bucket, 0) + 1
-        held[key] = Entry(value, self._newest[bucket], deleted)
+        held[key] = Entry(value, self._newest[bucket], deleted, self.target.at or "")
 
     def forget_entries(self, bucket: str) -> None:
         """Drop all entries of a bucket whose stream is gone; its revisions start over."""
@@ -94,7 +98,7 @@ class HeldObjects:
 
     def snapshot(self) -> Snapshot:
         """Return what a look at the server would read now."""
-        return Snapshot(target=self.target, streams=self.streams, consumers=self.consumers, entries=self.entries)
+        return replace(self._before, streams=self.streams, consumers=self.consumers, entries=self.entries)
 
 
 def _defaults(fields: Mapping[str, Known], target: Target) -> Info:
@@ -230,6 +234,11 @@ def remember(snapshot: Snapshot, records: Mapping[Address, Record]) -> Snapshot:
     return held.snapshot()
 
 
+def applied(snapshot: Snapshot, plan: Plan) -> Snapshot:
+    """Return the snapshot as it will be once this plan, which was made from it, is applied."""
+    return remember(carry_out(snapshot, plan.steps), plan.records) if plan.steps or plan.records else snapshot
+
+
 def empty(target: Target) -> Snapshot:
     """Return an account that holds nothing, and to which nothing was ever applied, as is known."""
     return replace(Snapshot(target=target), entries={BUCKET: {}})
@@ -243,7 +252,7 @@ def account(topologies: Iterable[Topology], target: Target, outside: Mapping[str
     snapshot = held.snapshot()
     for topology in topologies:
         plan = _plan_without_rules(topology, snapshot)
-        snapshot = remember(carry_out(snapshot, plan.steps), plan.records)
+        snapshot = applied(snapshot, plan)
         done = {*addresses_let_go(topology), *_bulk_examples(topology)}
         snapshot = remember(snapshot, dict.fromkeys(done - revisions(snapshot).keys()))
     return snapshot

@@ -14,6 +14,7 @@ from referencing import Registry, Resource
 from tests.cli.running import ROOT, Ran, Shell
 from tests.cli.test_with_server import target
 from tests.support.accounts import Account
+from tests.support.servers import NatsServer
 
 CHAT = "reconciler: 1\ntopology: chat\nstreams:\n  CHAT: {subjects: [chat.>]}\n"
 AUDIT = """reconciler: 1
@@ -53,7 +54,34 @@ def test_plan_shows_each_under_its_own_headline_and_the_worst_counts(tree: Shell
     assert "+ kv_bucket/PAID" in ran.out
     assert "Next: reconciler apply bills " in ran.out
     assert "Next: reconciler apply chat.yaml " in ran.out
-    assert (ran.code, ran.err) == (4, "")  # nobody made the stream of others yet
+    assert (ran.code, ran.err) == (0, "")
+    (audits,) = [line for line in ran.out.splitlines() if line.startswith("audit →")]
+    assert audits.endswith("3 streams once chat is applied")
+    assert "+ consumer/CHAT/auditor" in ran.out
+    alone = tree("plan", "audit", *target(account))
+    assert (alone.code, "This external stream does not exist here" in " ".join(alone.out.split())) == (4, True)
+
+
+def test_a_plan_expects_of_a_stream_what_its_owner_makes_of_it_in_the_same_run(tree: Shell, account: Account) -> None:
+    tree.write(AUDIT.replace("external: true", "external: true, subjects: [chats.>]"), "audit/a.yaml")
+    foretold = tree("plan", ".", *target(account))
+    ran = tree("apply", ".", "--yes", *target(account))
+    for told in (foretold, ran):
+        assert told.code == 4
+        assert "subjects chat.>, and the file expects chats.>" in " ".join(told.out.split())
+
+
+@pytest.mark.parametrize("max_streams", [4, 5])
+def test_a_plan_counts_the_streams_that_the_topologies_before_it_create(tree: Shell, max_streams: int) -> None:
+    """Two of bills, one of chat, the ledger, and the one of `more`."""
+    tree.write("reconciler: 1\ntopology: more\nstreams: {MORE: {}}\n", "more.yaml")
+    limits = f"{{max_mem: 1GB, max_file: 1GB, max_streams: {max_streams}}}"
+    with NatsServer(config=f"accounts {{A: {{jetstream: {limits}, users: [{{user: u, password: u}}]}}}}") as server:
+        account = Account(server=server, user="u", password="u")
+        foretold = tree("plan", ".", *target(account))
+        ran = tree("apply", ".", "--yes", *target(account))
+    has_room = max_streams == 5
+    assert [("XX221" in told.out, told.code) for told in (foretold, ran)] == [(not has_room, 0 if has_room else 4)] * 2
 
 
 def test_apply_goes_where_others_stand_on_first_and_then_nothing_is_pending(tree: Shell, account: Account) -> None:
@@ -202,7 +230,7 @@ def test_a_topology_is_split_in_one_apply_and_the_first_half_only_reads_from_the
     shell.write("reconciler: 1\ntopology: a-logs\nstreams:\n  LOGS: {subjects: [logs]}\n", "logs.yaml")
     assert shell("validate", ".").code == 0
     foretold = shell("plan", ".", *target(account))
-    assert (foretold.code, "given up by topology `chat` before" in foretold.out) == (0, True), foretold
+    assert (foretold.code, "once chat is applied" in foretold.out) == (0, True), foretold
     split = shell("apply", ".", "--yes", *target(account))
     assert split.code == 0, split
     assert shell("plan", ".", "--exit-code", *target(account)).code == 0
@@ -243,10 +271,7 @@ def test_who_uses_a_stream_that_its_owner_takes_in_the_same_run_hears_of_it(
         forgotten = "reconciler: 1\ntopology: logs\nstreams: {OTHER: {}}\nforget: [stream/LOGS]\n"
         assert shell("apply", shell.write(forgotten, "before.yaml"), "--yes", *target(account)).code == 0
     together = shell("plan", *files, *target(account))
-    in_order = "apply the topologies in this order: `logs` creates the stream earlier in this run"
-    assert (together.code, in_order in " ".join(together.out.split())) == ((0, False) if is_there else (4, True)), (
-        together
-    )
+    assert (together.code, "once logs is applied" in together.out) == (0, True), together
     assert shell("plan", files[1], *target(account)).code == 4
     assert shell("apply", *files, "--yes", *target(account)).code == 0
 
@@ -261,6 +286,15 @@ def test_who_waits_for_a_topology_that_lacks_a_consent_hears_that(shell: Shell, 
     assert "name its files first" not in " ".join(ran.out.split())
 
 
+def test_no_plan_stands_on_one_that_cannot_be_carried_out(shell: Shell, account: Account) -> None:
+    assert shell("apply", shell.write(LOGS, "logs.yaml"), "--yes", *target(account)).code == 0
+    shell.write(LOGS + "    storage: memory\n  MORE: {subjects: [more]}\n", "logs.yaml")
+    shell.write("reconciler: 1\ntopology: user\nstreams: {MORE: {external: true}}\n", "user.yaml")
+    ran = shell("plan", ".", *target(account))
+    assert (ran.code, "once logs is applied" in ran.out) == (4, False)
+    assert "This external stream does not exist here" in " ".join(ran.out.split())
+
+
 def test_a_consumer_that_is_given_up_is_taken_before_it_gets_another_name(shell: Shell, account: Account) -> None:
     whole = shell.write(f"{LOGS}    consumers: {{old: {{ack_policy: explicit}}}}\n", "logs.yaml")
     assert shell("apply", whole, "--yes", *target(account)).code == 0
@@ -271,7 +305,7 @@ def test_a_consumer_that_is_given_up_is_taken_before_it_gets_another_name(shell:
     moved = "moved: [{from: consumer/LOGS/old, to: consumer/LOGS/new, reason: shorter}]\n"
     shell.write(taker % "new" + moved, "taker.yaml")
     at_once = shell("plan", ".", *target(account))
-    said = "Topology `logs` gives it up in this run, and this topology does not own it yet"
+    said = "Instead: declare consumer/LOGS/old as it is and apply once to adopt it; then move it"
     assert (at_once.code, said in " ".join(at_once.out.split())) == (4, True), at_once
     shell.write(taker % "old", "taker.yaml")
     assert shell("apply", ".", "--yes", *target(account)).code == 0

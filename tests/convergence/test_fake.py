@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from reconciler.model.resource import Address
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot, Target
-from reconciler.model.wire.steps import Call
+from reconciler.model.wire.steps import Call, Step
 from reconciler.model.wire.version import SUPPORTED, Version
 from reconciler.testbed import imagined
 from tests.convergence.drawing import Case, cases, topology
@@ -175,6 +177,19 @@ def test_a_consumer_inherits_limits_that_the_file_leaves_to_others(stream: Body)
     wanted = topology("ours", {STREAM: stream, CONSUMER: {}})
     snapshot = apply_offline(plan_offline(wanted, snapshot), snapshot)
     assert not remaining(plan_offline(wanted, snapshot), ())
+
+
+def test_a_stream_keeps_its_messages_until_it_is_recreated() -> None:
+    def held(body: Body, snapshot: Snapshot) -> tuple[Snapshot, int]:
+        after = apply_offline(plan_offline(topology("t", {STREAM: body}), snapshot), snapshot)
+        return after, after.state_of("S")["messages"]
+
+    snapshot, at_first = held({"subjects": ["s"]}, account(SUPPORTED[-1]))
+    info = snapshot.streams["S"]
+    filled = {**info, "state": {**info["state"], "messages": 7}}
+    changed, then = held({"subjects": ["s"], "max_msgs": 9}, replace(snapshot, streams={"S": filled}))
+    gone = imagined.carry_out(changed, [Step(id="1", call=Call.STREAM_DELETE, on=("S",), address="stream/S")])
+    assert (at_first, then, held({"subjects": ["s"]}, gone)[1]) == (0, 7, 0)
 
 
 def test_a_field_that_is_left_as_found_is_not_sent_either() -> None:

@@ -100,11 +100,6 @@ def test_who_was_called_so_all_along_takes_nothing_from_himself() -> None:
     assert take_over_records(topology(renamed("mine")), ledger, told()) == ledger
 
 
-def test_what_another_topology_of_the_same_run_gives_up_is_remembered_no_more() -> None:
-    options = told(given_up=((A, "other"), (B, "somebody else")))
-    assert owners(take_over_records(topology(), LEDGER, options)) == {"B": ("other", ""), "C": ("other", "")}
-
-
 def change(address: Address, action: Action, record: Owned | None, reason: str = "") -> Change:
     return Change(address=address, action=action, owned=record, reason=reason)
 

@@ -10,14 +10,14 @@ from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.journeys.drift.drift import Standing
 from reconciler.journeys.drift.look import look
 from reconciler.journeys.plan.plan import plan
-from reconciler.model.resource import Address
-from reconciler.model.run_options import RunOptions
+from reconciler.journeys.plan.plan import planned as planned_from
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
+from reconciler.testbed import imagined
 from tests.quantities.losing import applied, publish, take
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_consumer, make_stream, talk
-from tests.support.topologies import NAME, read
+from tests.support.topologies import read
 from tests.support.versions import on_every_version
 
 OLD = "streams: {S: {subjects: [s.>], allow_direct: true, consumers: {old: {ack_policy: explicit%s}}}}"
@@ -152,12 +152,13 @@ def test_a_new_owner_in_the_same_run_reads_what_the_old_one_recorded(account: Ac
     async def work(js: JetStream) -> str:
         await half_way(js, tmp_path)
         done(await js.request("CONSUMER.DELETE.S.old"))
-        given = ((Address.of("consumer", "S", "old"), NAME),)
+        forgetting = await plan(read(tmp_path, "forget: [consumer/S/old]"), js)
+        left = imagined.applied(forgetting.snapshot, forgetting.plan)
         theirs = read(tmp_path / "theirs", OLD.replace("S: {", "S: {external: true, ").replace(
             "subjects: [s.>], allow_direct: true, ", "") % ", description: later", "theirs")  # fmt: skip
-        found = (await plan(theirs, js, RunOptions(given_up=given))).plan
+        found = (await planned_from(theirs, left, js)).plan
         return of(found, "consumer/S/old").consequences[0].message
 
     assert talk(account, work).endswith(
-        "A consumer of this name is recorded, and what it had acknowledged of them is redelivered"
+        "10 of them were stored by then, and what is still stored of what it had acknowledged is redelivered"
     )

@@ -159,13 +159,6 @@ STEPS = (
         seen_by=("tests/server/test_api.py::test_writes_that_are_ready_together_are_sent_after_one_question",),
     ),
     Act(
-        name="a plan of several topologies refuses to one what another gives up before",
-        file="reconciler/cli/account/plan.py",
-        before="chosen = chosen.after(made.planned.plan)",
-        after="chosen = chosen.after(made.planned.plan) and chosen",
-        seen_by=("tests/cli/test_many_topologies.py",),
-    ),
-    Act(
         name="a consumer renamed without an entry is not told of it",
         file="reconciler/engine/pairing/moves.py",
         before="len(candidates) == 1 and not orphan.reason",
@@ -200,15 +193,6 @@ STEPS = (
         after="        if planned.get(name) != planned.get(name):",
         seen_by=(
             "tests/saved/test_saved_plans.py::test_what_the_new_half_of_a_consumer_delivers_again_by_now_is_told",
-        ),
-    ),
-    Act(
-        name="a plan of several topologies refuses to one the subjects that another gives up before",
-        file="reconciler/kinds/afterwards/streams.py",
-        before="            streams[name] = {**streams.get(name, {}), **written}",
-        after="            streams[name] = {**written, **streams.get(name, {})}",
-        seen_by=(
-            "tests/cli/test_many_topologies.py::test_subjects_pass_from_one_topology_to_another_that_comes_after_it",
         ),
     ),
     Act(

@@ -986,15 +986,6 @@ RULES = (
         seen_by=("tests/core/test_take_over.py::test_what_only_stands_around_what_is_declared_is_not_taken",),
     ),
     Act(
-        name="what another topology gives up in the same run is said to be recreated by somebody",
-        file="reconciler/kinds/across/ownership.py",
-        before="if giver := view.given_up.get(address):",
-        after="if giver := view.given_up.get(change.address):",
-        seen_by=(
-            "tests/cli/test_many_topologies.py::test_a_consumer_that_is_given_up_is_taken_before_it_gets_another_name",
-        ),
-    ),
-    Act(
         name="going back says of subjects that wider ones covered that they were not stored",
         file="reconciler/journeys/plan/going_back.py",
         before="if not any(is_subset(subject, other) for other in live))",

@@ -10,17 +10,31 @@ FILES = ("tests/cli/test_used_streams.py",)
 
 ACTS = (
     Act(
-        name="what an earlier topology of the run takes has no owner in the plan of the next",
+        name="a plan starts from the account as it is, whatever the topologies before it make of that",
         file="reconciler/cli/account/planning.py",
-        before="            taken=(*self.taken, *taken),\n",
-        after="            taken=self.taken,\n",
+        before="        return imagined.applied(self.planned.snapshot, self.planned.plan) if can_be_applied else self.planned.snapshot",
+        after="        return self.planned.snapshot",
         seen_by=("tests/cli/test_many_topologies.py",),
+    ),
+    Act(
+        name="the plans of later topologies start from what a refused one would leave",
+        file="reconciler/cli/account/planning.py",
+        before="        return imagined.applied(self.planned.snapshot, self.planned.plan) if can_be_applied else self.planned.snapshot",
+        after="        return imagined.applied(self.planned.snapshot, self.planned.plan)",
+        seen_by=("tests/cli/test_many_topologies.py",),
+    ),
+    Act(
+        name="a stream loses its messages where a plan imagines it updated",
+        file="reconciler/testbed/imagined.py",
+        before='{**self.streams.get(name, EMPTY), "config": config}',
+        after='{**EMPTY, "config": config}',
+        seen_by=("tests/convergence/test_fake.py::test_a_stream_keeps_its_messages_until_it_is_recreated",),
     ),
     Act(
         name="a topology whose plan is stopped counts as one that comes later",
         file="reconciler/cli/account/planning.py",
-        before="            return replace(self, stopped=(*self.stopped, plan.topology))",
-        after="            return self",
+        before="        is_stopped = self.planned.plan.exit_code != exits.FINE",
+        after="        is_stopped = False",
         seen_by=("tests/cli/test_many_topologies.py",),
     ),
     Act(

@@ -64,20 +64,20 @@ def plan_(
     )
 
     def begin() -> Work[Made]:
-        chosen = selection
+        before: Made | None = None
 
         async def plan_unit(unit: Unit, files: Sequence[Path]) -> Made:
-            nonlocal chosen
+            nonlocal before
             unit_connection = connection.in_environment(unit.values, files)
-            options, unit_selection = (
-                unit_connection.options(),
-                replace(chosen, values=unit.values, owners_named=unit.owners_named),
-            )
+            unit_selection = replace(selection, values=unit.values, owners_named=unit.owners_named)
             async with open_plan(
-                files, options, unit_selection, lambda used: used.arguments(files, unit_connection)
-            ) as (made, _js):
-                chosen = chosen.after(made.planned.plan)
-                return made
+                files,
+                unit_connection.options(),
+                unit_selection,
+                lambda used: used.arguments(files, unit_connection),
+                before,
+            ) as (before, _js):
+                return before
 
         return plan_unit
 

@@ -12,7 +12,6 @@ from typing import Annotated
 import typer
 
 from reconciler.changes import consent
-from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
@@ -27,14 +26,15 @@ from reconciler.journeys.files_and_account import both
 from reconciler.journeys.plan.going_back import Earlier, lasting_losses
 from reconciler.journeys.plan.plan import Planned, planned
 from reconciler.model.dataclass import dataclass
-from reconciler.model.resource import Address, Config
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
+from reconciler.model.wire.snapshot import Snapshot
 from reconciler.report.document.document import Document
 from reconciler.report.words.commands import CommandLines
 from reconciler.report.words.paper import Paper
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.wire.api import JetStream
+from reconciler.testbed import imagined
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,14 +49,6 @@ class Selection:
     """A git revision: the files as they were then."""
     values: Values = NO_VALUES
     """Values of names that stand in the files."""
-    given_up: tuple[tuple[Address, str], ...] = ()
-    """Objects that the topologies planned before give up."""
-    taken: tuple[tuple[Address, str], ...] = ()
-    """Objects that they own once they are applied."""
-    stopped: tuple[str, ...] = ()
-    """Those whose plans nobody can carry out yet."""
-    streams_left: tuple[tuple[str, Config | None], ...] = ()
-    """What they write of the configuration of streams; None: they delete it."""
     owners_named: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """The owners of streams that the files of each other topology name."""
 
@@ -75,31 +67,15 @@ class Selection:
         """Return the files as they are on disk, or in that commit, with the values of their parameters."""
         return self.values.tree(earlier.tree if earlier else None)
 
-    def options(self, earlier: Earlier | None = None) -> RunOptions:
-        """Return the selection for the planner, with the commit that the files came from, if it was an earlier one."""
+    def options(self, earlier: Earlier | None = None, stopped: Sequence[str] = ()) -> RunOptions:
+        """Return the selection for the planner, with the commit that the files came from, if it was an earlier one, and
+        with the topologies before it that are `stopped`."""
         came_from = earlier.came_from if earlier else None
         allow = common.parse_consents([*self.allow])
         return RunOptions(
-            only=self.only, exclude=self.exclude, allow=allow, take_over=self.take_over, given_up=self.given_up,
-            taken=self.taken, stopped=self.stopped, streams_left=self.streams_left, owners_named=self.owners_named, origin=came_from,
+            only=self.only, exclude=self.exclude, allow=allow, take_over=self.take_over, stopped=tuple(stopped),
+            owners_named=self.owners_named, origin=came_from,
         )  # fmt: skip
-
-    def after(self, plan: Plan) -> Selection:
-        """Return the selection for the next topology: what this plan gives up, objects and subjects, is free by then, if
-        the plan is carried out."""
-        if plan.exit_code != exits.FINE:
-            return replace(self, stopped=(*self.stopped, plan.topology))
-        taken = ((address, plan.topology) for address, record in plan.records.items() if record)
-        given_up = (
-            (Address.parse(change.address), plan.topology) for change in plan.changes if change.action is Action.FORGET
-        )
-        streams_left = {**dict(self.streams_left), **plan.streams_left}
-        return replace(
-            self,
-            given_up=(*self.given_up, *given_up),
-            taken=(*self.taken, *taken),
-            streams_left=tuple(streams_left.items()),
-        )
 
     def with_useful_consents(self, plan: Plan) -> Selection:
         """Return the selection without consents to nothing, which no next command should repeat."""
@@ -155,6 +131,17 @@ class Made:
     commands: CommandLines | None = None
     """What to type next, where that is neither `plan` nor `apply`."""
 
+    def account_left(self) -> Snapshot:
+        """Return the account as this plan leaves it: untouched where nobody can carry it out yet."""
+        can_be_applied = self.planned.plan.exit_code == exits.FINE
+        return imagined.applied(self.planned.snapshot, self.planned.plan) if can_be_applied else self.planned.snapshot
+
+    @property
+    def topologies_stopped(self) -> tuple[str, ...]:
+        """Return this topology and those before it, as far as nobody can carry out their plans yet."""
+        is_stopped = self.planned.plan.exit_code != exits.FINE
+        return (*self.planned.options.stopped, *((self.topology.name,) if is_stopped else ()))
+
     def document(
         self, paper: Paper, *, command: str = "plan", goes_on: bool = False, applying: str | None = None
     ) -> Document:
@@ -176,19 +163,27 @@ def with_file_warnings(plan: Plan, loaded: Loaded, earlier: Earlier | None) -> P
 
 @asynccontextmanager
 async def open_plan(
-    paths: Sequence[Path], options: ConnectOptions, selected: Selection, arguments: Callable[[Selection], str]
+    paths: Sequence[Path],
+    options: ConnectOptions,
+    selected: Selection,
+    arguments: Callable[[Selection], str],
+    before: Made | None = None,
 ) -> AsyncIterator[tuple[Made, JetStream]]:
     """Make the plan, and keep the connection to carry it out. `arguments` says what a next command line repeats of a
-    selection."""
+    selection. A plan that comes after the one `before` starts from what that one leaves."""
     LINE.show("reading files and account …")
     began = time.monotonic()
     try:
         earlier = selected.earlier(paths)
-        async with both(paths, options, selected.tree(earlier)) as state:
-            without_files = await planned(state.topology, state.snapshot, state.js, selected.options(earlier))
+        left, stopped = (before.account_left(), before.topologies_stopped) if before else (None, ())
+        async with both(paths, options, selected.tree(earlier), account=left) as state:
+            without_files = await planned(state.topology, state.snapshot, state.js, selected.options(earlier, stopped))
             LINE.show("")
             seconds = time.monotonic() - began
-            plan = with_file_warnings(without_files.plan, state.loaded, earlier)
+            plan = replace(
+                with_file_warnings(without_files.plan, state.loaded, earlier),
+                after=before.topology.name if before and left is not before.planned.snapshot else None,
+            )
             repeated = arguments(selected.with_useful_consents(plan))
             complete = replace(without_files, plan=plan)
             yield Made(planned=complete, topology=state.topology, arguments=repeated, seconds=seconds), state.js

@@ -49,12 +49,12 @@ class Reached:
     late: Callable[[], Diagnostic] | None = None
     """What to say then."""
 
-    async def make_plan(self, files: Sequence[Path]) -> Made:
-        """Make the plan. Raises CannotContinue where that takes too long."""
+    async def make_plan(self, files: Sequence[Path], before: Made | None = None) -> Made:
+        """Make the plan that comes after the one `before`. Raises CannotContinue where that takes too long."""
         try:
             async with (
                 asyncio.timeout(self.deadline),
-                open_plan(files, self.options, self.chosen, self.arguments) as (made, _),
+                open_plan(files, self.options, self.chosen, self.arguments, before) as (made, _),
             ):
                 return made
         except TimeoutError:
@@ -113,10 +113,7 @@ class Staged:
 
         async def plan_unit(unit: Unit, files: Sequence[Path]) -> Made:
             nonlocal before
-            reached = self.reach(unit, files)
-            if before:  # at the same place, and it may give up what this one takes
-                reached = replace(reached, chosen=reached.chosen.after(before.planned.plan))
-            before = await reached.make_plan(files)
+            before = await self.reach(unit, files).make_plan(files, before)
             return before
 
         return plan_unit

@@ -28,9 +28,6 @@ def take_over_records(topology: Topology, ledger: Ledger, options: RunOptions) -
     wanted |= {removal.address for removal in topology.removed} | {move.origin for move in topology.moved}
     renamed = names_of_owner(topology, today)
     records = dict(ledger)
-    for address, giver in options.given_up:
-        if address in records and records[address].topology == giver:
-            del records[address]
     if not take_over and renamed == {topology.name}:
         return records
     for address, owned in [*records.items()]:
@@ -61,14 +58,6 @@ def with_new_records(changes: Mapping[Address, Change]) -> Iterator[tuple[Addres
             reason = f"taken over from {change.owned.taken_from}"
             action = Action.ADOPT if change.action is Action.KEEP else change.action
             yield address, replace(change, action=action, reason=change.reason or reason)
-
-
-def with_giver_as_reason(changes: Mapping[Address, Change], options: RunOptions) -> Iterator[tuple[Address, Change]]:
-    """Changes whose reason says which topology gives up a resource that this topology finds free."""
-    for address, owner in options.given_up:
-        change = changes.get(address)
-        if change is not None and change.desired is not None and not change.reason:
-            yield address, replace(change, reason=f"given up by topology `{owner}` before")
 
 
 def unused_take_overs(take_over: Iterable[str], ledger: Ledger) -> Iterator[Diagnostic]:

@@ -174,12 +174,6 @@ def _refuse_recreated(change: Change, view: View) -> Finding | None:
     entry = view.snapshot.entries.get(BUCKET, {}).get(encode_key(address))
     if entry is None or not view.ledger_known:
         return None
-    if giver := view.given_up.get(address):
-        return refusal(
-            "",
-            f"topology `{giver}` gives it up in this run, and this topology does not own it yet",
-            f"declare {address} as it is and apply once, which takes it; then {'move' if change.origin else 'change'} it",
-        )
     text = (
         "a topology gave it up; or it was removed and exists again, since"
         if entry.deleted

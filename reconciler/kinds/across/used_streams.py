@@ -60,10 +60,10 @@ def _owner_refusal(message: str, fix: str) -> Finding:
     return refusal("external.from", message, fix)
 
 
-def _owner_pending(owner: str, why: str, when: str = "next") -> Finding:
+def _owner_pending(owner: str, why: str) -> Finding:
     message, fix = (
         f"topology `{owner}` does not own this yet: {why}",
-        f"apply `{owner}` {when}, with this stream declared",
+        f"apply `{owner}` next, with this stream declared",
     )
     return Finding(outcome=Outcome.WARNS, path="external.from", message=message, fix=fix)
 
@@ -88,10 +88,6 @@ def _no_owner(change: Change, owner: str, view: View) -> Finding | None:
     if change.live is None:
         return None
     names = list(view.backed_by(change.address.name))
-    if giver := next((view.given_up[address] for address in names if address in view.given_up), None):
-        return _owner_pending(owner, f"topology `{giver}` gives it up in this run")
-    if owner in (view.taken.get(name) for name in names):
-        return _owner_pending(owner, "it takes the stream earlier in this run", "first")
     keys = map(encode_key, names)
     if unusable := next((key for key in keys if key in entries and not entries[key].deleted), None):
         message = f"nobody can tell whether topology `{owner}` owns this: its record {unusable} cannot be used"

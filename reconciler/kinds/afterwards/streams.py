@@ -72,11 +72,6 @@ def live_streams(view: View) -> Mapping[str, Config]:
 def afterwards(view: View) -> Afterwards:
     """Computed once per view, which is compared by identity."""
     streams = dict(live_streams(view))
-    for name, written in view.streams_left.items():  # by other topologies, which come before this one
-        if written is None:
-            streams.pop(name, None)
-        else:
-            streams[name] = {**streams.get(name, {}), **written}
     made_by: dict[str, Change] = {}
     for address, change in view.changes.items():
         if (own := view.stream_of(address)) is None:

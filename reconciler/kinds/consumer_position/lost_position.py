@@ -81,9 +81,7 @@ def _redelivery_clause(change: Change, start: Start, view: View) -> str:
 def _earlier_consumer_clause(change: Change, view: View) -> str:
     """A clause that a consumer of this name was there; empty if none is known."""
     until = removed_consumer.recorded_until(change, view)
-    if not (until or change.address in view.given_up):
-        return ""
-    return f"A consumer of this name {f'was recorded until {until[:19]}Z' if until else 'is recorded'}"
+    return f"A consumer of this name was recorded until {until[:19]}Z" if until else ""
 
 
 def _gone_finding(change: Change, view: View) -> Finding | None:

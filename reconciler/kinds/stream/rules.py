@@ -92,7 +92,7 @@ def first_sequence_change(change: Change, _view: View) -> Found:
 
 
 @rule("ST109", "external-mismatch", on=(Action.CREATE, Action.UPDATE), needs=("live",))
-def external_mismatch(change: Change, view: View) -> Iterator[Finding]:
+def external_mismatch(change: Change, _view: View) -> Iterator[Finding]:
     """A stream that someone else manages is missing, or is not what this file expects.
 
     With `external: true` the file states expectations only. Reconciler never creates or changes such a stream.
@@ -105,7 +105,7 @@ def external_mismatch(change: Change, view: View) -> Iterator[Finding]:
         yield objection(
             "external",
             "this external stream does not exist here, and reconciler does not create what someone else manages",
-            _way_to_missing(change.desired, view),
+            _way_to_missing(change.desired),
         )
     for item in change.fields:
         live, expected = side_in_words(item, item.live), side_in_words(item, item.desired)
@@ -116,12 +116,7 @@ def external_mismatch(change: Change, view: View) -> Iterator[Finding]:
         )
 
 
-def _way_to_missing(desired: Resource, view: View) -> str:
-    creator = next(
-        (view.taken[address] for address in view.backed_by(desired.address.name) if address in view.taken), None
-    )
-    if creator:
-        return f"apply the topologies in this order: `{creator}` creates the stream earlier in this run"
+def _way_to_missing(desired: Resource) -> str:
     owner = owner_in(desired.terms)
     advice = f"apply `{owner}` first, with this stream declared" if owner else "ask its owner to create it"
     return f"{advice}, or check that this is the right account"

@@ -47,20 +47,22 @@ def where(topology: str, target: Target) -> str:
     return f"{visible(topology)} → {account}{cluster}{domain} (nats-server {target.version}{nodes})"
 
 
-def what_was_read(read: Mapping[str, int], seconds: float | None) -> str:
-    """Return `42 streams, 118 consumers, 7 groups read in 0.4 s`; similar kinds (`static_group`) are counted
-    together."""
+def what_was_read(read: Mapping[str, int], seconds: float | None, after: str | None = None) -> str:
+    """Return `42 streams, 118 consumers, 7 groups read in 0.4 s`; similar kinds (`static_group`) are counted together.
+    What is there only `after` another topology was applied nobody has read."""
     sorts: Counter[str] = Counter()
     for kind, count in read.items():
         sorts[kind.replace(" ", "_").split("_")[-1].removesuffix("s")] += count
     counts = ", ".join(counted(count, sort) for sort, count in sorts.items() if count) or "empty account"
+    if after:
+        return f"{counts} once {visible(after)} is applied"
     return f"{counts} read" + (f" in {show_seconds(seconds)}" if seconds is not None else "")
 
 
 def headline(document: Document) -> list[str]:
     """Return the account of a plan and, at the right edge, what was read; two lines where both do not fit on one."""
     plan = document.plan
-    right = what_was_read(plan.read, document.seconds) if plan and plan.read else ""
+    right = what_was_read(plan.read, document.seconds, plan.after) if plan and plan.read else ""
     return document.paper.titled(heading(document), right)
 
 
