@@ -21,6 +21,9 @@ def info(delivered: tuple[int, int], floor: tuple[int, int], **config: Any) -> d
     ("said", "first"),
     [
         (info((9, 90), (4, 40)), 41),
+        (info((9, 90), (4, 40)) | {"num_ack_pending": 5}, 41),
+        (info((9, 90), (4, 40)) | {"num_ack_pending": 6}, None),
+        (info((9, 45), (4, 41)) | {"num_ack_pending": 5}, None),
         (info((0, 90), (0, 0)), 91),
         (info((0, 90), (0, 90)), 91),
         (info((3, 93), (0, 90), deliver_policy="new"), 91),

@@ -14,7 +14,7 @@ from reconciler.engine.bindings import after_ack_floor
 from tests.replacement.consuming import CONSENT, Work, at_work, file
 from tests.support.accounts import Account
 from tests.support.binaries import MINORS
-from tests.support.jetstream import make_consumer, make_stream
+from tests.support.jetstream import done, make_consumer, make_stream
 from tests.support.versions import on_every_version
 
 in_every_cluster = pytest.mark.parametrize("clustered_account", MINORS, indirect=True)
@@ -97,5 +97,63 @@ def test_in_a_cluster_a_pause_is_felt_before_the_place_is_read(clustered_account
             await work.carry_out(planned, planned.plan.steps[:4])
             assert (await work.info())["paused"]
             assert await work.fetch(1, within=0.3) == []
+
+    asyncio.run(story())
+
+
+@on_every_version
+@pytest.mark.parametrize("retention", ["limits", "interest"])
+def test_a_position_that_has_passed_messages_in_flight_is_no_position(
+    account: Account, tmp_path: Path, retention: str
+) -> None:
+    """A consumer that were recreated there would never deliver the five that its clients still work on."""
+
+    async def story() -> None:
+        work = await Work.over(await account.connect())
+        await make_stream(work.js, "S", subjects=["s.*"])
+        assert (await work.apply(file(tmp_path, retention, "max_waiting: 512"))).is_success
+        await work.publish(5)
+        await work.nc.request("s.purged", b"m5", timeout=20)
+        await work.publish(2)
+        at_work_on = await work.receive(6)
+        done(await work.js.request("STREAM.PURGE.S", {"filter": "s.purged"}))
+        await work.acknowledge(await work.receive(2))
+        info = await work.info()
+        assert (info["num_ack_pending"], info["ack_floor"]["stream_seq"]) == (5, 8)
+        then = file(tmp_path / "then", retention, f"max_waiting: 64{CONSENT}")
+        (change,) = (await work.plan(then)).plan.changes
+        assert change.is_refused
+        assert "counts 5 messages in flight as acknowledged" in change.verdicts[0].message
+        await work.acknowledge(at_work_on[:5])
+        assert (await work.apply(then)).is_success
+        assert await work.work_off() == []
+        await work.close()
+
+    asyncio.run(story())
+
+
+@on_every_version
+def test_a_stream_that_turns_to_interest_names_messages_in_flight_that_count_as_acknowledged(
+    account: Account, tmp_path: Path
+) -> None:
+    async def story() -> None:
+        work = await Work.over(await account.connect())
+        await make_stream(work.js, "S", subjects=["s.*"])
+        assert (await work.apply(file(tmp_path, "limits", "max_waiting: 512"))).is_success
+        await work.publish(5)
+        await work.nc.request("s.purged", b"m5", timeout=20)
+        await work.publish(2)
+        await work.receive(6)
+        done(await work.js.request("STREAM.PURGE.S", {"filter": "s.purged"}))
+        await work.acknowledge(await work.receive(2))
+        turned = (await work.plan(file(tmp_path / "then", "interest", "max_waiting: 512"))).plan
+        (told,) = (verdict for change in turned.changes for verdict in change.verdicts if verdict.code == "ST302")
+        assert told.quantities["messages"] == 7
+        assert "c has 5 messages in flight that the server counts as acknowledged" in told.message
+        await work.js.request(
+            "STREAM.UPDATE.S", {**done(await work.js.request("STREAM.INFO.S"))["config"], "retention": "interest"}
+        )
+        assert await work.left() == 0
+        await work.close()
 
     asyncio.run(story())

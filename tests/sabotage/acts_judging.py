@@ -6,6 +6,20 @@ from tests.sabotage.act import Act, says
 
 RULES = (
     Act(
+        name="a position that has passed messages in flight is taken for one",
+        file="reconciler/engine/bindings.py",
+        before="    if passed_in_flight(info):\n        return None\n",
+        after="",
+        seen_by=("tests/replacement/test_positions.py", "tests/core/test_bindings.py"),
+    ),
+    Act(
+        name="an interest stream is said to keep what is in flight and counts as acknowledged",
+        file="reconciler/kinds/losses/unprocessed.py",
+        before="    above = flying - passed_in_flight(info)",
+        after="    above = flying",
+        seen_by=("tests/replacement/test_positions.py",),
+    ),
+    Act(
         name="a message that never ends is said to go with a shorter age",
         file="reconciler/kinds/losses/over_limit.py",
         before="    lasting = Going(messages=Amount(0, going.messages.most), before=None if end is None else Amount(first, end))",
@@ -1270,7 +1284,7 @@ RULES = (
     Act(
         name="what a filter has left out in flight counts as kept by an interest stream",
         file="reconciler/kinds/losses/unprocessed.py",
-        before="    return Amount(max(0, flying - others), flying)",
+        before="    return Amount(max(0, above - others), above)",
         after="    return Amount(flying, flying)",
         seen_by=(says("ST302"),),
         is_quick=True,

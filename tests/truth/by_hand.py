@@ -92,7 +92,7 @@ BY_HAND = (
             ready=measuring.turned("c", taking(*then), 10, purged), measure=measuring.no_longer_kept,
         )
         for direct in (True, False)
-        for then, done, purged in ((("s.a",), (), ""), ((), (0,), "s.c"), (("s.a",), range(6), ""))
+        for then, done, purged in ((("s.a",), (), ""), ((), (0,), "s.c"), ((), (), "s.c"), (("s.a",), range(6), ""))
     ),
     Case(  # a pause ends, and nothing else changes
         codes=("CO pause",), before=stream({"c": taking("s.a") | {"pause_until": "2099-01-01T00:00:00Z"}}), messages=SOME,

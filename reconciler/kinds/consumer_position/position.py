@@ -15,7 +15,7 @@ from typing import NamedTuple
 from reconciler.changes.amount import Amount
 from reconciler.changes.change import Change
 from reconciler.changes.view import View
-from reconciler.engine.bindings import after_ack_floor
+from reconciler.engine.bindings import after_ack_floor, passed_in_flight
 from reconciler.engine.pairing.unfinished import has_start
 from reconciler.kinds.consumer_checks.places import missing_for_placeholder
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
@@ -23,6 +23,7 @@ from reconciler.kinds.consumer_position import recorded_position
 from reconciler.kinds.consumer_position.counts import count_questions_from, total_count
 from reconciler.kinds.consumer_position.retention import is_interest, is_queue
 from reconciler.kinds.consumer_position.unclaimed import left_in_queue
+from reconciler.kinds.fields.words import some
 from reconciler.kinds.losses import lost_tail, shrinking
 from reconciler.kinds.subjects.filters import filters_of
 from reconciler.kinds.subjects.subjects import is_subset
@@ -75,6 +76,11 @@ def _why_position_unknown(change: Change) -> str:
         return f"With ack_policy {policy} no server knows what was processed, so it cannot be replaced either."
     if change.raw.get("deliver_policy") == "last_per_subject":
         return "It started at last_per_subject, so its position is no sequence, and it cannot be replaced either."
+    if passed := passed_in_flight(change.info):
+        return (
+            f"Its server counts {some(passed, 'message')} in flight as acknowledged, as after a purge of messages in flight, so its "
+            "position is unknown, and it cannot be replaced until they are acknowledged."
+        )
     if after_ack_floor(change.info) is None:
         return (
             "Servers before 2.14 do not tell its position until its first message is acknowledged, so it cannot be "

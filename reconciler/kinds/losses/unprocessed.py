@@ -16,6 +16,7 @@ from reconciler.changes.amount import Amount, exactly, total
 from reconciler.changes.change import Action
 from reconciler.changes.verdict import Finding, refusal
 from reconciler.changes.view import View
+from reconciler.engine.bindings import passed_in_flight
 from reconciler.kinds.fields.words import amount, listed, some
 from reconciler.kinds.losses import dependants
 from reconciler.kinds.losses.lagging import behind_in, lagging
@@ -299,7 +300,8 @@ def _claimed_in_flight(stream: str, info: Info, view: View) -> Amount:
     flying = int(info.get("num_ack_pending", 0))
     span = max(0, _sequence(info, "delivered") - _sequence(info, "ack_floor"))
     others = max(0, span - _matched_between(stream, info, view))
-    return Amount(max(0, flying - others), flying)
+    above = flying - passed_in_flight(info)
+    return Amount(max(0, above - others), above)
 
 
 def _matched_between(stream: str, info: Info, view: View) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import NamedTuple
 
 from reconciler.changes.amount import Amount, exactly
@@ -10,6 +10,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
+from reconciler.engine.bindings import passed_in_flight
 from reconciler.kinds.fields.words import amount, consent_to, listed, listed_few, some, verb
 from reconciler.kinds.losses import dependants, over_limit
 from reconciler.kinds.losses.lagging import lagging, taking_in
@@ -122,7 +123,18 @@ def _deleted_messages(change: Change, view: View, messages: int) -> tuple[Amount
     if not going.most:
         return going, f"apply deletes none of {stored}: {still or 'no consumer has acknowledged any'}"
     words = f"apply deletes {amount(going)} of {stored}, those that no consumer wants any more"
-    return going, words + (f"; {still}" if still else "")
+    return going, words + (f"; {still}" if still else "") + _clause_about_passed(change.address.name, takers, view)
+
+
+def _clause_about_passed(stream: str, takers: Collection[str], view: View) -> str:
+    """Messages in flight that go, because the server counts them as acknowledged."""
+    infos = view.snapshot.consumers.get(stream, {})
+    passed = {name: number for name in sorted(takers) if (number := passed_in_flight(infos.get(name, {})))}
+    return "".join(
+        f"; {name} has {some(number, 'message')} in flight that the server counts as acknowledged, as after a purge of messages in "
+        "flight: they go too"
+        for name, number in passed.items()
+    )
 
 
 def _sentence_about_copies(stream: str, stored: str, copies: list[str], view: View) -> str:

@@ -129,8 +129,8 @@ def unbound(step: Step) -> Unsuccessful:
         return _no_resume_point(step)
     message = f"The position of consumer {'/'.join(step.on)} is unknown, so it was not replaced."
     fix = (
-        "Before 2.14 the server reports it only after the first acknowledgement: acknowledge its first "
-        "message, then plan again."
+        "Plan again, which says why. Before 2.14 the server reports it only after the first acknowledgement: acknowledge its "
+        "first message before."
     )
     return Unsuccessful(_diagnostic(step, "AP108", "position-unknown", message, fix), nothing_done=True)
 
