@@ -237,10 +237,10 @@ def resource_change(
     desired: Resource, live: Resource | None, owned: Owned | None, fields: Mapping[str, FieldInfo]
 ) -> Change:
     """The change that makes live equal to what is declared."""
-    if live is None:
-        return Change(address=desired.address, action=Action.CREATE, desired=desired, owned=owned, where=desired.where)
     if desired.external:
         return _compare_external(desired, live, fields)
+    if live is None:
+        return Change(address=desired.address, action=Action.CREATE, desired=desired, owned=owned, where=desired.where)
     desired = with_remembered_defaults(desired, owned)
     config = rebase(desired, live, owned, fields)
     changes = explain_changes(differences(config, live.config, owned, fields), desired, live)
@@ -282,18 +282,19 @@ def _with_source(change: FieldChange, desired: Resource) -> FieldChange:
     return replace(change, filled="default") if is_default else change
 
 
-def _compare_external(desired: Resource, live: Resource, fields: Mapping[str, FieldInfo]) -> Change:
-    """Someone else's resource: only what the file says about it is compared, and it is never adopted."""
-    expected_fields = {name: live.config[name] for name in desired.config if name in live.config}
-    rebased = {
-        name: keep_order(value, expected_fields.get(name), fields.get(name)) for name, value in desired.config.items()
-    }
-    changes = explain_changes(differences(rebased, expected_fields, None, fields), desired, live)
+def _compare_external(desired: Resource, live: Resource | None, fields: Mapping[str, FieldInfo]) -> Change:
+    """Someone else's resource: only what the file says about it is compared, and nothing of it is ever changed."""
     return Change(
         address=desired.address,
-        action=Action.UPDATE if changes else Action.KEEP,
+        action=Action.KEEP,
         desired=desired,
         live=live,
-        fields=changes,
+        fields=_unexpected_fields(desired, live, fields) if live else (),
         where=desired.where,
     )
+
+
+def _unexpected_fields(desired: Resource, live: Resource, fields: Mapping[str, FieldInfo]) -> tuple[FieldChange, ...]:
+    found = {name: live.config[name] for name in desired.config if name in live.config}
+    expected = {name: keep_order(value, found.get(name), fields.get(name)) for name, value in desired.config.items()}
+    return explain_changes(differences(expected, found, None, fields), desired, live)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from reconciler.changes.change import Action, Change
@@ -43,7 +42,6 @@ def compare(
         for address, resource in desired.items()
     }
     changes |= unfinished.changes_left_by_renames(changes, begun, registry)
-    changes |= _streams_that_buckets_create(changes, registry)
     ours = {address for address, owned in ledger.items() if owned.topology == topology.name}
     elsewhere = [resource for resource in desired.values() if resource.external and resource.address in ours]
     changes |= changes_of_undeclared(topology, elsewhere, live, ledger, ours, begun, registry, snapshot, options.day)
@@ -113,17 +111,6 @@ def _change_of_declared(
     if begins and ours and live and _recreation_in_words(desired.address, ours, live, registry, snapshot, ledger):
         begins = ()  # it may have begun elsewhere than the one that was applied
     return unfinished.compare_unfinished(desired, live, ours, intent, kind.fields, begins)
-
-
-def _streams_that_buckets_create(changes: Mapping[Address, Change], registry: Registry) -> dict[Address, Change]:
-    """Missing external streams that a bucket of the same files will create."""
-    coming = {address for address, change in changes.items() if change.desired and not change.desired.external}
-    return {
-        address: replace(change, action=Action.KEEP)
-        for address, change in changes.items()
-        if change.action is Action.CREATE and change.desired and change.desired.external
-        if any(other_address in coming for other_address in registry.backed_by(address.name))
-    }
 
 
 def _with_identity_checked(change: Change, registry: Registry, snapshot: Snapshot, ledger: Ledger) -> Change:

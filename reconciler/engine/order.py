@@ -150,7 +150,7 @@ def _find_ring(edges: Graph) -> list[Tie]:
 def find_blocked(edges: Graph, changes: Changes, blocked: set[Address], registry: Registry) -> dict[Address, Address]:
     """Changes that cannot be made because something before them is blocked → the blocked address."""
     following: dict[Address, list[Tie]] = {}
-    for tie in (*edges.ties, *_ties_to_unknown(changes, registry), *_deletions_with_parents(changes, registry)):
+    for tie in (*edges.ties, *_ties_to_missing(changes, registry), *_deletions_with_parents(changes, registry)):
         if tie.first != tie.then:
             following.setdefault(tie.first, []).append(tie)
     culprits: dict[Address, Address] = {}
@@ -165,9 +165,9 @@ def find_blocked(edges: Graph, changes: Changes, blocked: set[Address], registry
     return culprits
 
 
-def _ties_to_unknown(changes: Changes, registry: Registry) -> Iterator[Tie]:
-    """A change cannot newly depend on, or copy, something that could not be read. Changes that already do so may
-    continue."""
+def _ties_to_missing(changes: Changes, registry: Registry) -> Iterator[Tie]:
+    """A change cannot newly depend on, or copy, something that could not be read, or that others have yet to create.
+    Changes that already do so may continue."""
     for address, change in changes.items():
         if change.desired is None or not change.action.writes:
             continue
@@ -178,8 +178,12 @@ def _ties_to_unknown(changes: Changes, registry: Registry) -> Iterator[Tie]:
             else ()
         )
         for other in wanted:
-            if other not in dependencies and other in changes and changes[other].action is Action.UNKNOWN:
+            if other not in dependencies and other in changes and _is_missing(changes[other]):
                 yield Tie(other, address)
+
+
+def _is_missing(change: Change) -> bool:
+    return change.live is None and change.action in (Action.UNKNOWN, Action.KEEP)
 
 
 def _deletions_with_parents(changes: Changes, registry: Registry) -> Iterator[Tie]:

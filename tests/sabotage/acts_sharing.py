@@ -10,6 +10,20 @@ FILES = ("tests/cli/test_used_streams.py",)
 
 ACTS = (
     Act(
+        name="what stands on a stream that others have yet to create does not wait for it",
+        file="reconciler/engine/order.py",
+        before="change.action in (Action.UNKNOWN, Action.KEEP)",
+        after="change.action is Action.UNKNOWN",
+        seen_by=("tests/cli/test_many_topologies.py",),
+    ),
+    Act(
+        name="a stream of others that is not as expected is said to be changed",
+        file="reconciler/changes/diff.py",
+        before="        action=Action.KEEP,\n        desired=desired,\n        live=live,\n        fields=_unexpected_fields(",
+        after="        action=Action.UPDATE,\n        desired=desired,\n        live=live,\n        fields=_unexpected_fields(",
+        seen_by=("tests/cli/test_many_topologies.py", says("ST109")),
+    ),
+    Act(
         name="a plan starts from the account as it is, whatever the topologies before it make of that",
         file="reconciler/cli/account/planning.py",
         before="        return imagined.applied(self.planned.snapshot, self.planned.plan) if can_be_applied else self.planned.snapshot",

@@ -12,7 +12,7 @@ from reconciler.kinds.stream.retention import kept_until_restart, turns_to_inter
 
 def consequences(change: Change, view: View) -> Iterator[Consequence]:
     """What hurts nobody who publishes or reads now; rules say the rest."""
-    if change.action not in (Action.CREATE, Action.UPDATE) or (change.desired and change.desired.external):
+    if change.action not in (Action.CREATE, Action.UPDATE):
         return
     name, turns = change.address.name, change.action is Action.UPDATE and change.touches("retention")
     found = unwanted(name, view)

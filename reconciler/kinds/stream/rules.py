@@ -91,8 +91,8 @@ def first_sequence_change(change: Change, _view: View) -> Found:
     )
 
 
-@rule("ST109", "external-mismatch", on=(Action.CREATE, Action.UPDATE), needs=("live",))
-def external_mismatch(change: Change, _view: View) -> Iterator[Finding]:
+@rule("ST109", "external-mismatch", on=(Action.KEEP,), needs=("live",))
+def external_mismatch(change: Change, view: View) -> Iterator[Finding]:
     """A stream that someone else manages is missing, or is not what this file expects.
 
     With `external: true` the file states expectations only. Reconciler never creates or changes such a stream.
@@ -101,7 +101,7 @@ def external_mismatch(change: Change, _view: View) -> Iterator[Finding]:
     """
     if not (change.desired and change.desired.external):
         return
-    if change.action is Action.CREATE:
+    if change.live is None and not _is_created_here(change.address.name, view):
         yield objection(
             "external",
             "this external stream does not exist here, and reconciler does not create what someone else manages",
@@ -116,13 +116,19 @@ def external_mismatch(change: Change, _view: View) -> Iterator[Finding]:
         )
 
 
+def _is_created_here(stream: str, view: View) -> bool:
+    """Does a bucket of the same files create it?"""
+    declared = (view.desired.get(address) for address in view.backed_by(stream))
+    return any(resource is not None and not resource.external for resource in declared)
+
+
 def _way_to_missing(desired: Resource) -> str:
     owner = owner_in(desired.terms)
     advice = f"apply `{owner}` first, with this stream declared" if owner else "ask its owner to create it"
     return f"{advice}, or check that this is the right account"
 
 
-@rule("ST507", "external-with-configuration")
+@rule("ST507", "external-with-configuration", on=(Action.KEEP,))
 def external_with_configuration(change: Change, _view: View) -> Iterator[Finding]:
     """A stream with `external: true` has fields that only its owner can decide.
 

@@ -79,7 +79,7 @@ def rules_of_family(
 
 def _rule_of_check(family: str, check: ConfigCheck, lower: Lower, own: OwnName) -> Rule:
     def judge(change: Change, view: View) -> Found:
-        if change.desired is None or change.desired.external:
+        if change.desired is None:
             return None
         config, live = lower(change)
         is_new = change.action is Action.CREATE
