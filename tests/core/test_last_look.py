@@ -13,7 +13,7 @@ from reconciler.journeys.apply.last_look import LastLook
 from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.model.wire.steps import Call, Step
 from reconciler.model.wire.version import Version
-from reconciler.server.run.problems import PLAN_AGAIN
+from reconciler.server.wire.advice import PLAN_AGAIN
 
 SERVER = "NASERVER1"
 DELETION = Step(id="delete stream/OLD", call=Call.STREAM_DELETE, on=("OLD",), address="stream/OLD")

@@ -27,8 +27,10 @@ from tests.faults.kinds import TRANSIENT
 from tests.faults.wire import Goes, Moment, Point, Request, Side, wire
 from tests.lease.conftest import TTL, Applier, streams
 from tests.support.accounts import Account, connect
+from tests.support.binaries import NEWEST, OLDEST
 from tests.support.jetstream import done, make_bucket, make_stream, talk
 from tests.support.lossy import losing
+from tests.support.servers import NatsServer
 from tests.support.suspending import suspended
 from tests.support.topologies import read
 from tests.support.versions import on_every_version
@@ -275,6 +277,26 @@ def test_a_new_leader_of_the_cluster_that_does_not_know_the_bucket_yet_is_asked_
 
     talk(account, bucket)
     assert asyncio.run(work())
+
+
+@pytest.mark.parametrize("minor", [OLDEST, NEWEST])
+def test_a_server_that_is_away_is_told_as_such(minor: str) -> None:
+    async def away() -> CannotContinue:
+        nc = await connect(server.url, "", "")
+        js = await JetStream.open(nc)
+        await bucket(js)
+        server.close()
+        with pytest.raises(CannotContinue) as raised:
+            async with leased(js, [holder("a")], terms=IMPATIENT):
+                pass
+        await js.close()
+        await nc.close()
+        return raised.value
+
+    with NatsServer(minor) as server:
+        [problem] = asyncio.run(away()).diagnostics
+    assert problem.message.startswith("The server cannot be reached, so the lease of topology t could not be taken")
+    assert problem.fix == "Apply again when the server can be reached."
 
 
 def test_the_leases_of_several_topologies_are_all_given_back_when_one_is_held(account: Account) -> None:

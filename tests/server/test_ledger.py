@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -19,6 +21,7 @@ from reconciler.server.read.observe import observe
 from reconciler.server.remember import ledger
 from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account, connect
+from tests.support.binaries import NEWEST, OLDEST
 from tests.support.jetstream import done, make_stream, talk
 from tests.support.servers import NatsServer
 from tests.support.versions import on_every_version
@@ -124,16 +127,49 @@ def test_a_cluster_keeps_three_copies(clustered_account: Account) -> None:
     assert talk(clustered_account, work).streams["KV_reconciler"]["config"]["num_replicas"] == 3
 
 
-def test_an_account_that_wants_bounded_streams_gets_a_bounded_ledger() -> None:
-    limits = "{max_mem: 1GB, max_file: 1GB, max_streams: 5, max_consumers: 5, max_bytes_required: true}"
+@contextmanager
+def _bounded(minor: str, limits: str) -> Iterator[Any]:
+    """An account that wants every stream bounded, with further limits."""
+    account = f"jetstream: {{max_mem: 1GB, {limits}, max_bytes_required: true}}, users: [{{user: u, password: u}}]"
 
     class Bounded:
         async def connect(self) -> Any:
             return await connect(server.url, "u", "u")
 
-    with NatsServer(config=f"accounts {{A: {{jetstream: {limits}, users: [{{user: u, password: u}}]}}}}") as server:
-        snapshot = talk(Bounded(), kept)
-    assert snapshot.streams["KV_reconciler"]["config"]["max_bytes"] == 64 << 20
+    with NatsServer(minor, f"accounts {{A: {{{account}}}}}") as server:
+        yield Bounded()
+
+
+@pytest.mark.parametrize("minor", [OLDEST, NEWEST])
+@pytest.mark.parametrize(
+    ("limits", "reserved"),
+    [
+        ("max_file: 16GB", 64 << 20),
+        ("max_file: 16000000", 1_000_000),
+        ("max_file: 16MB, disk_max_stream_bytes: 300000", 300_000),
+    ],
+)
+def test_an_account_that_wants_bounded_streams_gets_a_ledger_that_fits(minor: str, limits: str, reserved: int) -> None:
+    with _bounded(minor, limits) as bounded:
+        assert talk(bounded, kept).streams["KV_reconciler"]["config"]["max_bytes"] == reserved
+
+
+@pytest.mark.parametrize("minor", [OLDEST, NEWEST])
+@pytest.mark.parametrize("left", [200_000, 1_000])
+def test_where_little_is_left_to_reserve_the_ledger_takes_less_or_says_so(minor: str, left: int) -> None:
+    async def work(js: JetStream) -> tuple[Diagnostic | None, Snapshot]:
+        await make_stream(js, "FULL", max_bytes=16_000_000 - left)
+        return await ledger.ensure_bucket(js, await observe(js)), await observe(js)
+
+    with _bounded(minor, "max_file: 16000000") as bounded:
+        problem, snapshot = talk(bounded, work)
+    if left == 200_000:
+        assert problem is None
+        assert snapshot.streams["KV_reconciler"]["config"]["max_bytes"] == 125_000
+    else:
+        assert problem is not None
+        assert problem.fix is not None
+        assert problem.fix.startswith("The account or server has no storage left to reserve")
 
 
 def test_a_record_somebody_else_wrote_meanwhile_is_left_and_reported(account: Account) -> None:

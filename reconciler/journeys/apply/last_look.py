@@ -18,7 +18,7 @@ from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.model.wire.steps import Call, Step
-from reconciler.server.run.problems import PLAN_AGAIN
+from reconciler.server.wire.advice import PLAN_AGAIN
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,10 +12,10 @@ from reconciler.memory.run_changes import difference as compared
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.ledger.records import BUCKET
 from reconciler.server.remember import journal, lease
-from reconciler.server.remember.capacity import STORES_NOTHING, fix_for_refusal
+from reconciler.server.remember.capacity import way_out
 from reconciler.server.wire.answers import NO_STREAM, Refusal
 from reconciler.server.wire.api import JetStream
-from reconciler.server.wire.pipeline import NoAnswer, Silence
+from reconciler.server.wire.pipeline import NoAnswer
 
 
 async def history(js: JetStream, topology: str | None = None) -> list[Run]:
@@ -92,10 +92,7 @@ async def unlock(js: JetStream, shown: Held) -> None:
     """Remove a lease, and return when nobody holds it any more."""
     now = await lease.remove_if_still_held(js, shown)
     if isinstance(now, Refusal | NoAnswer):
-        is_dead = isinstance(now, NoAnswer) and now.why is Silence.TIMEOUT
-        fix = (
-            f"Most likely {STORES_NOTHING}." if is_dead else fix_for_refusal(now, f"allow publishing to $KV.{BUCKET}.>")
-        )
+        fix = way_out(now, "run `reconciler unlock` again when the server answers")
         raise _problem(f"The lease could not be removed: {now}.", fix)
     if isinstance(now, Held):
         message = f"It was left alone: topology {now.holder.topology} is now being applied by {now.holder}."

@@ -8,15 +8,19 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Reaction, refusal
 from reconciler.changes.view import View
-from reconciler.kinds.afterwards.reservations import V2_12, StreamReservation, room_by_stream
+from reconciler.kinds.afterwards.reservations import (
+    LEDGER,
+    V2_12,
+    StreamReservation,
+    ledger_reservation,
+    room_by_stream,
+)
 from reconciler.kinds.afterwards.streams import Afterwards, afterwards
 from reconciler.kinds.fields.peers import account_limits
 from reconciler.kinds.fields.words import size, some, written_size
 from reconciler.model.resource import Config
 from reconciler.model.wire.snapshot import Target
 
-LEDGER = "KV_reconciler"
-"""Reconciler's own bucket, which the first apply creates before anything else."""
 STORED = {"file": ("max_storage", "storage_max_stream_bytes"), "memory": ("max_memory", "memory_max_stream_bytes")}
 """The account's limit on all streams of a storage together, and on one stream."""
 
@@ -142,6 +146,9 @@ def no_room_left(change: Change, view: View) -> Iterator[Finding]:
     refused once nothing is left. Before 2.14 the server leaves out the replicas of the stream in question. Reconciler
     sums the plan as a whole.
 
+    Where the account requires every stream to limit its bytes, reconciler's own bucket `reconciler` reserves a sixteenth of
+    what the account may store, at most 64 MiB. The first apply creates it before anything else.
+
     A single 2.11 server counts again when it starts, and counts a stream without `max_bytes` as one byte. If the last
     byte is reserved, it loses those streams.
 
@@ -151,16 +158,20 @@ def no_room_left(change: Change, view: View) -> Iterator[Finding]:
         need = StreamReservation.of(config)
         if (most := limits.get(STORED[need.storage][0], -1)) < 0:
             continue
-        room = room_by_stream(view)[name]
+        room, ours = room_by_stream(view)[name], ledger_reservation(view)
         if room.total > most:
+            others, whole, above = (size(count, room.wanted) for count in (room.reserved, most, room.total - most))
+            is_counted = ours.reserves and ours.storage == need.storage
+            ledger = f" (reconciler's own {LEDGER} among them, which is created first)" if is_counted else ""
             yield refusal(
                 view.kinds[change.address.kind].reserves,
                 (
-                    f"stream {name} needs {written_size(room.wanted)} of {need.storage}, others reserve "
-                    f"{size(room.reserved, room.wanted)}, and the account may store {written_size(most)}"
+                    f"stream {name} needs {size(room.wanted, room.wanted)} of {need.storage}, others reserve {others}{ledger}, and "
+                    f"the account may store {whole}, which is {above} too little"
                 ),
                 "reserve less with a smaller max_bytes, here or elsewhere, or have the account's limit raised",
                 quantities={"bytes": room.total - most},
+                reaction=Reaction.DOES if is_counted and room.total - ours.reserves * ours.replicas <= most else None,
             )
         elif (
             view.target.version < V2_12

@@ -14,6 +14,8 @@ from functools import lru_cache
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import afterwards, live_streams
 from reconciler.model.dataclass import dataclass
+from reconciler.model.ledger import room
+from reconciler.model.ledger.records import BUCKET
 from reconciler.model.resource import Config
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.version import Version
@@ -39,6 +41,17 @@ class StreamReservation:
     def reserves(self) -> int:
         """Bytes that one replica reserves in the account; 0 without `max_bytes`."""
         return max(0, self.max_bytes)
+
+
+LEDGER = f"KV_{BUCKET}"
+"""Reconciler's own bucket, which the first apply creates before anything else."""
+
+
+def ledger_reservation(view: View) -> StreamReservation:
+    """What the next apply will reserve for that bucket; live streams have their own entries."""
+    is_to_come = LEDGER not in view.snapshot.streams and view.ledger_known
+    replicas = room.replicas(view.target) if view.target.is_clustered else 1
+    return StreamReservation(is_to_come * room.reserved_bytes(view.target), replicas, "file")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,9 +97,14 @@ class Book:
     def _add(self, need: StreamReservation, sign: int) -> None:
         tier = self._tier(need)
         self.count[tier] = self.count.get(tier, 0) + sign
-        key = (tier, need.storage, need.replicas)
+        key = (tier, need.storage)
+        self.unlimited[key] = self.unlimited.get(key, 0) + sign * (need.reserves == 0)
+        self.reserve(need, sign)
+
+    def reserve(self, need: StreamReservation, sign: int) -> None:
+        """Count the bytes alone."""
+        key = (self._tier(need), need.storage, need.replicas)
         self.reserved[key] = self.reserved.get(key, 0) + sign * need.reserves
-        self.unlimited[key[:2]] = self.unlimited.get(key[:2], 0) + sign * (need.reserves == 0)
 
     def _tier(self, need: StreamReservation) -> int:
         return need.replicas if self.is_tiered else 0
@@ -139,6 +157,7 @@ def room_by_stream(view: View) -> Mapping[str, Room]:
     for name, need in live.items():
         if name in after.streams:
             book.enter(name, need if name in growing or name not in wanted else wanted[name])
+    book.reserve(ledger_reservation(view), 1)
     by_stream: dict[str, Room] = {}
     shrinking = (name for name in wanted if name not in growing)
     for name in (*shrinking, *sorted(growing, key=lambda name: (*reversed(after.made_by[name].address), name))):

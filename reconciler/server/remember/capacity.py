@@ -15,18 +15,16 @@ from reconciler.model.ledger.records import BUCKET
 from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.read_kv import entries
+from reconciler.server.wire import advice
 from reconciler.server.wire.answers import Put, Refusal
 from reconciler.server.wire.api import JetStream
-from reconciler.server.wire.pipeline import NoAnswer
+from reconciler.server.wire.pipeline import NoAnswer, Silence
 
 AMPLE = 1 << 30
 """Bytes that count as room where the bucket has no limit of its own."""
-FULL = frozenset({10077, 10047, 10002})
+FULL = frozenset({10077, advice.NOTHING_LEFT, 10002})
 """The stream stores nothing more: the server or the account has no storage left."""
-FULL_DISK = (
-    "make room on the server's disk, which is full (its log says more if it is not), and restart that server if it "
-    "still stores nothing"
-)
+PERMISSION = f"allow publishing to $KV.{BUCKET}.>"
 STORES_NOTHING = (
     f"the server that leads bucket {BUCKET} answers but stores nothing, as it does once its disk was full: see its "
     "log, make room, and restart it"
@@ -35,18 +33,23 @@ VANISHES = {"KV-Operation": "DEL", "Nats-TTL": "1s"}
 """A marker that vanishes by itself."""
 
 
-def fix_for_refusal(answer: Put | Refusal | NoAnswer, otherwise: str) -> str:
-    """Return what to do about a write that was refused."""
-    if not isinstance(answer, Refusal):
-        return otherwise
-    if answer.is_for_want_of_disk:
-        return FULL_DISK
-    if answer.err_code not in FULL:
-        return otherwise
-    return (
-        f"give bucket {BUCKET} room: raise max_bytes of stream KV_{BUCKET}, or the account's storage; or delete its keys "
-        f"{journal.PREFIX}.>, which is the history of old runs"
-    )
+def way_out(answer: Put | Refusal | NoAnswer, otherwise: str, *, permission: str = PERMISSION) -> str:
+    """Return what to do about a write into the bucket that failed, by its cause. `otherwise` is for causes that only
+    pass by themselves or that the message names."""
+    match answer:
+        case NoAnswer(why=Silence.DENIED):
+            return permission
+        case NoAnswer(why=Silence.TIMEOUT):
+            return f"most likely {STORES_NOTHING}; then {otherwise}"
+        case Refusal() if answer.is_for_want_of_disk:
+            return advice.FULL_DISK
+        case Refusal() if answer.err_code in FULL:
+            return (
+                f"give bucket {BUCKET} room: raise max_bytes of stream KV_{BUCKET}, or the account's storage; or delete "
+                f"its keys {journal.PREFIX}.>, which is the history of old runs"
+            )
+        case _:
+            return otherwise
 
 
 async def make_room(js: JetStream, snapshot: Snapshot) -> None:

@@ -68,7 +68,7 @@ def _not_written_warning(answer: Put) -> Diagnostic:
     return Diagnostic(
         severity=Severity.WARNING, code="LE203", name="journal-not-written",
         message=f"what this run did is not in the journal: {answer}",
-        fix=room.fix_for_refusal(answer, f"allow publishing to $KV.{BUCKET}.>"),
+        fix=room.way_out(answer, "see with `reconciler plan` what is left to do"),
     )  # fmt: skip
 
 

@@ -30,11 +30,12 @@ from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.ledger.records import BUCKET
 from reconciler.model.waits import waiting
 from reconciler.server.read.read_kv import entry, names
-from reconciler.server.remember.capacity import STORES_NOTHING, VANISHES, fix_for_refusal
+from reconciler.server.remember.capacity import STORES_NOTHING, VANISHES, way_out
 from reconciler.server.wire.answers import NO_STREAM, Conflict, Put, Refusal, Stored, passes
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import ForNow, NoAnswer, Silence
 
+UNCONNECTED = (Silence.OFFLINE, Silence.CLOSED)
 TRIES = 5
 """A live holder renews its lease now and then, perhaps at this moment."""
 
@@ -224,7 +225,7 @@ class Leases:
                         answer, Conflict
                     )  # the other holder may be gone by the next look
                     if why := _why_not_to_retry(answer):
-                        return Unavailable(why, fix_for_refusal(answer, MEND))
+                        return Unavailable(why, way_out(answer, MEND, permission=MEND))
                     state = answer
                 elif isinstance(state, Held):
                     unmoved.see(state.revision)
@@ -334,7 +335,7 @@ async def leased(
 def _why_not_renewed(answer: Put) -> str:
     """Return the words after "not renewed in time"; the bucket shows what a conflict means."""
     if why := _why_not_to_retry(answer):
-        return f": {why}; {fix_for_refusal(answer, MEND)}"
+        return f": {why}; {way_out(answer, MEND, permission=MEND)}"
     if isinstance(answer, NoAnswer) and answer.why is Silence.TIMEOUT:
         return f": {answer}. If it answers anything else, {STORES_NOTHING}"
     return f": {answer}" if isinstance(answer, NoAnswer | Refusal) else ""
@@ -363,6 +364,9 @@ def _still_held(topology: str, state: Found | Put, terms: LeaseTerms, *, outlast
         message = f"The lease of topology {topology} could not be taken within {terms.patience:g} s{why}."
         if isinstance(state, NoAnswer) and state.why is Silence.TIMEOUT:
             fix = f"Most likely {STORES_NOTHING}. Then apply again."
+        elif isinstance(state, NoAnswer) and state.why in UNCONNECTED:
+            message = f"The server cannot be reached, so {message[0].lower()}{message[1:]}"
+            fix = "Apply again when the server can be reached."
     message += " Nothing was changed."
     return CannotContinue.because("LE202", "lease-held", message, fix=fix)
 

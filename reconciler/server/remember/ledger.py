@@ -10,12 +10,14 @@ import secrets
 from collections.abc import Mapping, Sequence
 
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.ledger import room
 from reconciler.model.ledger.entries import compact_json
 from reconciler.model.ledger.records import BUCKET, ID_KEY, Owned, decode_key, encode_key, encode_owned
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.server.read import lost_answers as settled
-from reconciler.server.remember.capacity import fix_for_refusal
+from reconciler.server.remember.capacity import way_out
+from reconciler.server.wire import advice
 from reconciler.server.wire.answers import NO_PEERS, Answer, Conflict, Put, Refusal, Stored, passes
 from reconciler.server.wire.api import JetStream, Pauses
 from reconciler.server.wire.pipeline import NoAnswer, Silence
@@ -23,8 +25,8 @@ from reconciler.server.wire.pipeline import NoAnswer, Silence
 STREAM = f"KV_{BUCKET}"
 EXISTS = 10058
 TOO_FEW_PEERS = frozenset({NO_PEERS, 10074})
-ROOM = 64 << 20
-"""Bytes reserved where the account wants every stream bounded: some 100,000 records."""
+
+PERMISSIONS = f"allow publishing to $JS.API.STREAM.CREATE.{STREAM} and $KV.{BUCKET}.>"
 
 NotStored = Conflict | Refusal | NoAnswer
 Record = Owned | None
@@ -49,20 +51,29 @@ async def ensure_bucket(js: JetStream, snapshot: Snapshot) -> Diagnostic | None:
     if STREAM not in snapshot.streams:
         answer = await _create_with_replicas(js, snapshot.target)
         if isinstance(answer, Refusal | NoAnswer) and not (isinstance(answer, Refusal) and answer.err_code == EXISTS):
-            return _not_writable(answer, "the bucket could not be created")
+            fix = advice.for_refusal(answer) if isinstance(answer, Refusal) else PERMISSIONS
+            return _not_writable(answer, "the bucket could not be created", fix)
     if ID_KEY not in snapshot.entries.get(BUCKET, {}):  # also where an earlier run got no further than the bucket
         return await _write_id(js)
     return None
 
 
 async def _create_with_replicas(js: JetStream, target: Target) -> Answer:
-    """Ask for three replicas where there are three peers. A cluster does not say how many it has, so this just
-    tries."""
-    replicas = 1 if target.peers is not None and target.peers < 3 else 3
-    answer = await _create_bucket(js, _bucket_config(target, replicas))
+    """A cluster does not say how many servers it has, so this just tries."""
+    answer = await _create_with_room(js, target, replicas := room.replicas(target))
     if isinstance(answer, Refusal) and answer.err_code in TOO_FEW_PEERS and replicas > 1:
-        answer = await _create_bucket(js, _bucket_config(target, 1))
+        answer = await _create_with_room(js, target, 1)
     return answer
+
+
+async def _create_with_room(js: JetStream, target: Target, replicas: int) -> Answer:
+    """Ask for half as much while that is more than the account or the server has left to reserve."""
+    reserved = room.reserved_bytes(target)
+    while True:
+        answer = await _create_bucket(js, _bucket_config(reserved, replicas))
+        reserved //= 2
+        if not (isinstance(answer, Refusal) and answer.err_code == advice.NOTHING_LEFT and reserved >= room.LEAST):
+            return answer
 
 
 async def _create_bucket(js: JetStream, config: Mapping[str, Json]) -> Answer:
@@ -80,7 +91,7 @@ async def _write_id(js: JetStream) -> Diagnostic | None:
     with Pauses(js.patience, f"for bucket {BUCKET}, which was just made, to take its first entry") as pauses:
         while isinstance(answer := await _put_id(js), Refusal | NoAnswer):
             if not (passes(answer) and await pauses.rest()):
-                return _not_writable(answer, "the bucket's id could not be written")
+                return _not_writable(answer, "the bucket's id could not be written", way_out(answer, PERMISSIONS))
     return None
 
 
@@ -88,8 +99,8 @@ async def _put_id(js: JetStream) -> Put:
     return await js.put_entry(BUCKET, ID_KEY, secrets.token_hex(16).encode(), expected_revision=0)
 
 
-def _bucket_config(target: Target, replicas: int) -> dict[str, Json]:
-    bound = {"max_bytes": ROOM} if target.limits.get("max_bytes_required") else {}
+def _bucket_config(reserved: int, replicas: int) -> dict[str, Json]:
+    bound = {"max_bytes": reserved} if reserved else {}
     return {
         "name": STREAM, "subjects": [f"$KV.{BUCKET}.>"], "max_msgs_per_subject": 1, "discard": "new",
         "allow_rollup_hdrs": True, "deny_delete": True, "allow_direct": True, "allow_msg_ttl": True,
@@ -97,7 +108,7 @@ def _bucket_config(target: Target, replicas: int) -> dict[str, Json]:
     }  # fmt: skip
 
 
-def _not_writable(answer: Refusal | NoAnswer, attempt: str) -> Diagnostic:
+def _not_writable(answer: Refusal | NoAnswer, attempt: str, fix: str) -> Diagnostic:
     """A user without permission or room continues without the bucket. Where the bucket may be there in a moment,
     somebody else may be at work, and only the bucket keeps two applies apart."""
     if passes(answer):
@@ -107,7 +118,7 @@ def _not_writable(answer: Refusal | NoAnswer, attempt: str) -> Diagnostic:
     return Diagnostic(
         severity=Severity.WARNING, code="LE102", name="ledger-not-writable",
         message=f"what is applied cannot be recorded as owned: {attempt}: {answer}; drift and removals need that",
-        fix=f"allow publishing to $JS.API.STREAM.CREATE.{STREAM} and $KV.{BUCKET}.>",
+        fix=fix,
     )  # fmt: skip
 
 
@@ -156,5 +167,5 @@ def _not_written(those: Sequence[tuple[Address, NotStored]], *, is_left: bool) -
     others = f" ({nor} {len(those) - 1:_} others)" if those[1:] else ""
     return Diagnostic(
         severity=Severity.WARNING, code="LE103", name="record-not-written", address=str(address),
-        message=f"{deed}{others}: {answer}", fix=fix_for_refusal(answer, again),
+        message=f"{deed}{others}: {answer}", fix=way_out(answer, again),
     )  # fmt: skip

@@ -11,28 +11,10 @@ from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Json
 from reconciler.model.wire.steps import DEEDS, Call, Step
 from reconciler.model.written import written
-from reconciler.server.remember.capacity import FULL_DISK
+from reconciler.server.wire import advice
+from reconciler.server.wire.advice import PLAN_AGAIN
 from reconciler.server.wire.answers import Refusal
 from reconciler.server.wire.pipeline import NoAnswer
-
-CORRECT = "Correct what the server names and plan again. The plan should have foretold this: please report it."
-PLAN_AGAIN = "Run `reconciler plan` again and look at the live state."
-
-FIXES = {
-    10005: (
-        "The cluster has no servers for so many replicas, or none that match the placement; lower "
-        "num_replicas, or add servers."
-    ),
-    10008: "The cluster has no leader at the moment; apply again when it has one.",
-    10023: "The server lacks resources; ask its operator, then apply again.",
-    10025: "The server does not know a field of this configuration: it is older than the plan assumed. " + PLAN_AGAIN,
-    10027: "The account's limit of streams is reached; raise it or delete streams.",
-    10047: "The account or server has no storage left to reserve; lower max_bytes or raise the limit.",
-    10028: "The account or server has no memory left to reserve; lower max_bytes or raise the limit.",
-    10058: "Somebody created a stream of this name with another configuration. " + PLAN_AGAIN,
-    10148: "Somebody created a consumer of this name with another configuration. " + PLAN_AGAIN,
-    10185: "The server's API level is too low for this configuration. " + PLAN_AGAIN,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +41,7 @@ def refused(step: Step, answer: Refusal | NoAnswer) -> Unsuccessful:
         message = f"Could not {deed(step)}: {answer}. Nothing was done."
         return Unsuccessful(_diagnostic(step, "AP101", "not-sent", message, None), nothing_done=True)
     message = f"The server refused to {deed(step)}: {answer}."
-    return Unsuccessful(_diagnostic(step, "AP102", "refused", message, _fix_for(answer)), True)
-
-
-def _fix_for(refusal: Refusal) -> str:
-    return f"{FULL_DISK}; then apply again." if refusal.is_for_want_of_disk else FIXES.get(refusal.err_code, CORRECT)
+    return Unsuccessful(_diagnostic(step, "AP102", "refused", message, advice.for_refusal(answer)), True)
 
 
 def changed(step: Step, differences: Sequence[str]) -> Unsuccessful:

@@ -55,7 +55,7 @@ class NoAnswer:
         return self.why in (Silence.TIMEOUT, Silence.CLOSED)
 
     def __str__(self) -> str:
-        return f"{self.why}: {self.detail}"
+        return f"{self.why}: {self.detail.removesuffix('.')}"
 
 
 class Reply(NamedTuple):
