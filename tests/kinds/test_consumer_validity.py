@@ -71,8 +71,8 @@ def test_every_answer_that_a_rule_names_is_given(judged: Callable[[str], list[Ju
 
 
 NAMES = {
-    "fine": ["x" * 255, "Ümläut", "$%{'", "case1", "CASE1"],
-    "impossible": ["x" * 256, "ü" * 128, "a*", "*", ">", "a>", "a/b", "a\\b"],
+    "fine": ["x" * 255, "Ümläut", "$%{'", "case1", "CASE1", "a\x1b[31mb", "txt\u202eexe"],
+    "impossible": ["x" * 256, "ü" * 128, "a*", "*", ">", "a>", "a/b", "a\\b", "nul\0x"],
 }
 
 

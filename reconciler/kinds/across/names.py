@@ -65,25 +65,34 @@ def _bucket_finding(change: Change, stream: Resource, bucket: Address, view: Vie
     )
 
 
-@rule("XX542", "impossible-name", on=(Action.CREATE,), err_code=(10017, 10052, 10102, 10103, 10127, 10128))
+@rule(
+    "XX542", "impossible-name", on=(Action.CREATE,), err_code=(10012, 10017, 10049, 10052, 10102, 10103, 10127, 10128)
+)
 def impossible_name(change: Change, _view: View) -> Found:
     """The server refuses the name of a stream or consumer: it is too long, or has a character that subjects and files
     cannot hold.
 
     A client cannot even ask for a name with white space, and nobody answers a request for a stream with a dot in its
-    name.
+    name. No file of the server's store can have NUL in its name.
 
-    Instead: choose a name of 1 to 255 bytes without spaces, `.`, `*`, `>`, `/` and `\\`.
+    Servers take other characters that nobody sees, such as control characters and marks that turn the direction of
+    writing. Then this is a warning: two names may look the same, and a terminal obeys some of these characters.
+
+    Instead: choose a name of 1 to 255 bytes without spaces, `.`, `*`, `>`, `/`, `\\` and characters that nobody sees.
     """
     if change.address.kind not in ("stream", "consumer"):
         return None
-    if (problem := name_problem(change.address.name)) is None:
-        return None
-    return refusal(
-        "",
-        f"`{change.address.name}` is not a valid {change.address.kind} name: {problem}",
-        "choose a name of 1 to 255 bytes without spaces, `.`, `*`, `>`, `/` and `\\`",
-    )
+    name, kind = change.address.name, change.address.kind
+    if problem := name_problem(name):
+        fix = "choose a name of 1 to 255 bytes without spaces, `.`, `*`, `>`, `/`, `\\` and characters that nobody sees"
+        return refusal("", f"`{name}` is not a valid {kind} name: {problem}", fix)
+    if unseen := [f"U+{ord(char):04X}" for char in dict.fromkeys(name) if not char.isprintable()]:
+        return Finding(
+            outcome=Outcome.WARNS,
+            message=f"`{name}` contains {' and '.join(unseen)}, which nobody sees, and the server takes the name as it is",
+            fix="choose a name of characters that everybody sees",
+        )
+    return None
 
 
 @rule("XX543", "queue-as-stream", on=ADOPTING, needs=("neighbours",))

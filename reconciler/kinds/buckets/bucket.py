@@ -14,13 +14,15 @@ from reconciler.kinds.stream_config import calls
 from reconciler.kinds.stream_config.new_copies import with_waits_for_copies
 from reconciler.kinds.stream_config.origins import origin_of_mirror
 from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, FIELDS, Settled, lasting, settle
+from reconciler.kinds.subjects.subjects import LONGEST_NAME
 from reconciler.model.dataclass import dataclass
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Address, Config, Declared, Json, Resource, Terms
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.steps import Step
 
-NAME = re.compile(r"[A-Za-z0-9_-]{1,250}")
+LETTERS = "[A-Za-z0-9_-]"
+"""What the name of a bucket consists of."""
 RESERVED = frozenset({"reconciler", "static-consumer-groups", "elastic-consumer-groups"})
 """Buckets that belong to reconciler or to groups; never listed, never declared."""
 RESERVED_STREAMS = frozenset(f"KV_{bucket}" for bucket in RESERVED)
@@ -48,6 +50,16 @@ class BucketShape:
     """Fields of its own whose values no bucket of this kind can have."""
     is_direct: bool = False
     """Do clients make its mirrors with `mirror_direct`?"""
+
+    @property
+    def longest(self) -> int:
+        """How many letters a name may have, for the stream behind it has a longer one."""
+        return LONGEST_NAME - len(self.prefix)
+
+    @property
+    def pattern(self) -> str:
+        """The pattern of names that clients take."""
+        return f"{LETTERS}{{1,{self.longest}}}"
 
     def stream(self, bucket: str) -> str:
         """The stream behind a bucket: `KV_config` for `config`."""
@@ -107,7 +119,7 @@ def deviations(shape: BucketShape, name: str, stream: Config, snapshot: Snapshot
     stated = {key: value for key, value in config.items() if key in shape.keys}
     settled = _settle_in_own_names(shape, name, stated, context).config
     odd = {key for key in config.keys() | settled.keys() if config.get(key) != settled.get(key)}
-    odd_name = {} if NAME.fullmatch(name) and name not in RESERVED else {"name": name}
+    odd_name = {} if re.fullmatch(shape.pattern, name) and name not in RESERVED else {"name": name}
     return odd_name | {key: config.get(key) for key in sorted({*odd, *shape.impossible(config)})}
 
 

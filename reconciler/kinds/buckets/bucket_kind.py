@@ -47,7 +47,7 @@ def bucket_kind(
         own_name=shape.ours,
         bound=bound,
         recipe=recipe,
-        place=FilePlace(section, names=bucket.NAME.pattern),
+        place=FilePlace(section, names=shape.pattern),
         spec=spec,
         fields=bucket.bucket_fields(shape) | _with_own_defaults(shape, spec),
         recognise=partial(bucket.recognise, shape),

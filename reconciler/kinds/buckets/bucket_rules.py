@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -9,7 +10,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.buckets.bucket import NAME, RESERVED, BucketShape, change_of_stream, stream_body
+from reconciler.kinds.buckets.bucket import RESERVED, BucketShape, change_of_stream, stream_body
 from reconciler.kinds.effects.effect_rules import Effects
 from reconciler.kinds.effects.one_way import one_way_change
 from reconciler.kinds.effects.stream_effects import FAMILIES
@@ -129,7 +130,9 @@ def _rule_about_name(family: str, shape: BucketShape) -> Rule:
         name = change.address.name
         if name in RESERVED:
             why = "is reserved for the records of groups and of reconciler"
-        elif not NAME.fullmatch(name):
+        elif len(name) > shape.longest:
+            why = f"is longer than {shape.longest} letters; the name of its stream begins with `{shape.prefix}` and has 255 at most"
+        elif not re.fullmatch(shape.pattern, name):
             why = f"is not a valid {shape.noun} name; use letters, digits, `_` and `-`"
         else:
             return None
@@ -137,8 +140,8 @@ def _rule_about_name(family: str, shape: BucketShape) -> Rule:
 
     judge.__doc__ = f"""Client libraries refuse the name of the {shape.noun}, or the name is reserved.
 
-        A name consists of letters, digits, `_` and `-`. `reconciler`, `static-consumer-groups` and `elastic-consumer-groups`
-        are reserved for the records of reconciler and of groups.
+        A name consists of letters, digits, `_` and `-`, and has at most {shape.longest} of them. `reconciler`,
+        `static-consumer-groups` and `elastic-consumer-groups` are reserved for the records of reconciler and of groups.
 
         Instead: choose another name.
         """

@@ -143,7 +143,8 @@ def name_problem(name: str) -> str | None:
         return "it is empty"
     if len(name.encode()) > LONGEST_NAME:
         return f"it is longer than {LONGEST_NAME} bytes"
-    bad = sorted(set(name) & (WHITE | set(".*>\\/")))
+    bad = sorted(set(name) & (WHITE | set(".*>\\/\0")))
     if bad:
-        return "it contains " + " and ".join("white space" if c in WHITE else f"`{c}`" for c in bad)
+        spelled = ("white space" if char in WHITE else "NUL" if char == "\0" else f"`{char}`" for char in bad)
+        return "it contains " + " and ".join(spelled)
     return None
