@@ -36,7 +36,7 @@ from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Address, Consent, Json, Terms, no_terms
 from reconciler.model.wire.steps import Call, Step
 from reconciler.server.run.handling import strayed_from
-from reconciler.server.run.problems import PLAN_AGAIN
+from reconciler.server.wire.advice import PLAN_AGAIN
 
 SETTLED = frozenset({Action.KEEP, Action.ABSENT, Action.ORPHAN})
 
@@ -326,7 +326,8 @@ def _what_changed(change: PlannedChange, change_now: PlannedChange) -> str:
     if change_now.action is change.action:
         return "somebody changed it after the plan was made; it was left alone"
     planned, now = f"{change.action.value} it", f"{change_now.action.value} it"
-    return f"somebody changed it after the plan was made: the plan was to {planned}, but a plan made now would {now}"
+    did = "created" if change.action is Action.CREATE else "changed"
+    return f"somebody {did} it after the plan was made: the plan was to {planned}, but a plan made now would {now}"
 
 
 def _what_hinders(change_now: PlannedChange) -> str | None:
@@ -348,19 +349,24 @@ def _strayed_values(
     before, after = ({field.path: field for field in each.fields} for each in (change, change_now))
     named = set()
     for path in sorted(before.keys() | after.keys()):
-        was, is_ = _planned_and_live(before.get(path), after.get(path))
+        field_ = before.get(path) or after[path]
+        was, is_ = (
+            _live_value(before.get(path), field_, change),
+            _live_value(after.get(path), field_, change_now),
+        )
         if was != is_:
-            field_ = before.get(path) or after[path]
             named.add(field_.top)
             yield Strayed(path=path, planned=was, now=is_, wanted=field_.desired, info=field_.info)
     for step in mine:
         yield from (field for field in _strayed_raw_values(step, now.get(step.id)) if field.path not in named)
 
 
-def _planned_and_live(then: FieldChange | None, now: FieldChange | None) -> tuple[Json, Json]:
-    """(planned from, now live). A path that only one of them names has the wanted value in the other."""
-    wanted = (then or now).desired  # type: ignore[union-attr]
-    return (then.live if then else wanted, now.live if now else wanted)
+def _live_value(field: FieldChange | None, other: FieldChange, change: PlannedChange) -> Json:
+    """The live value that a change was made from. If only the `other` change names the path, this one found the wanted
+    value, unless there was no object."""
+    if field is None:
+        return None if change.action is Action.CREATE else other.desired
+    return field.live
 
 
 def _strayed_raw_values(step: Step, now: Step | None) -> Iterator[Strayed]:
