@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
 
 from reconciler.changes.events import REFUSALS, Failed, Finished, InDoubt, Settled, Skipped, Strayed
 from reconciler.model.diagnostic import Diagnostic
@@ -25,6 +27,7 @@ _DEEDS = {
     Call.GATE_IN_FLIGHT_DONE: "wait until the messages in flight of {} are acknowledged",
     Call.GATE_MEMBERS_BACK: "wait until the members consume again from {}",
 }
+_Outcome = TypeVar("_Outcome", bound=Failed | InDoubt | Skipped)
 _NOUNS = {Call.ENTRY_PUT: "record", Call.ENTRY_DELETE: "record deletion"} | {c: "wait" for c in Call if c.waits}
 
 
@@ -115,19 +118,42 @@ def _steps_done(finished: Finished, took: str) -> str:
 
 def _trouble_lines(finished: Finished, paper: Paper) -> list[str]:
     lines: list[str] = []
-    for failed in finished.failed:
-        head = f"! {visible(failed.step.address)}"
+    for failures in _alike(finished.failed, lambda failed: (_told(failed.reason), failed.strayed)):
+        failed = failures[0]
         how = "not done:" if failed.reason.code in REFUSALS else "failed to"
-        deed_text = f"{how} {deed(failed.step)}"
-        lines += _trouble_entry(head, deed_text, failed.reason, paper, strayed_lines(failed.strayed))
-    for doubt in finished.in_doubt:
-        lines += _trouble_entry(
-            f"? {visible(doubt.step.address)}", f"in doubt: {deed(doubt.step)}", doubt.reason, paper
-        )
-    for because, skipped in _by_reason(finished.skipped).items():
-        head = f"{counted(len(skipped), 'step')} not tried, because {because}:"
+        told = strayed_lines(failed.strayed)
+        lines += _trouble_entry("!", failures, f"{how} {deed(failed.step)}", failed.reason, paper, told)
+    for doubts in _alike(finished.in_doubt, lambda doubt: _told(doubt.reason)):
+        lines += _trouble_entry("?", doubts, f"in doubt: {deed(doubts[0].step)}", doubts[0].reason, paper)
+    for skipped in _alike(finished.skipped, lambda skipped: skipped.because):
+        others = " (and the like)" if len({step.because for step in skipped}) > 1 else ""
+        head = f"{counted(len(skipped), 'step')} not tried, because {skipped[0].because}{others}:"
         lines += [*paper.wrapped(head), *name_lines("of", _addresses(skipped), paper, 4), ""]
     return lines
+
+
+def _alike(outcomes: Iterable[_Outcome], why: Callable[[_Outcome], object]) -> list[list[_Outcome]]:
+    """Group outcomes whose deeds and reasons differ by nothing but the names of objects and by numbers of seconds."""
+    groups: dict[tuple[Call | None, str], list[_Outcome]] = {}
+    for outcome in outcomes:
+        names = {
+            outcome.step.address,
+            *outcome.step.address.split("/")[1:],
+            *outcome.step.on,
+            "/".join(outcome.step.on),
+        }
+        call = None if isinstance(outcome, Skipped) else outcome.step.call
+        groups.setdefault((call, _without_names(repr(why(outcome)), names)), []).append(outcome)
+    return list(groups.values())
+
+
+def _told(reason: Diagnostic) -> tuple[str | None, ...]:
+    return reason.code, reason.message, reason.fix
+
+
+def _without_names(text: str, names: Iterable[str]) -> str:
+    longest_first = sorted(map(re.escape, filter(None, names)), key=len, reverse=True)
+    return re.sub(rf"(?<!\w)(?:{'|'.join(longest_first)}|[0-9.]+ s)(?!\w)", "…", text)
 
 
 def strayed_lines(strayed: Sequence[Strayed], indent: int = 6) -> list[str]:
@@ -145,17 +171,26 @@ def strayed_lines(strayed: Sequence[Strayed], indent: int = 6) -> list[str]:
     return table([["", "planned from", "now live", "wanted"], *rows], indent=indent)
 
 
-def _trouble_entry(head: str, deed_text: str, reason: Diagnostic, paper: Paper, more: Sequence[str] = ()) -> list[str]:
+def _trouble_entry(
+    mark: str,
+    outcomes: Sequence[Failed | InDoubt],
+    deed_text: str,
+    reason: Diagnostic,
+    paper: Paper,
+    more: Sequence[str] = (),
+) -> list[str]:
+    """Tell of outcomes that are alike in the words of the first."""
+    address, *others = _addresses(outcomes)
+    beside = f" and {counted(len(others), 'other')}" if others else ""
     reason_text = f"{reason.code} {reason.message}" if reason.code else reason.message
-    lines = [paper.paint(head, "refused"), *paper.wrapped(deed_text, 4), *paper.wrapped(reason_text, 4), *more]
-    return [*lines, *(paper.paragraphs(f"Instead: {reason.fix}", 4) if reason.fix else []), ""]
-
-
-def _by_reason(skipped: Iterable[Skipped]) -> dict[str, list[Skipped]]:
-    groups: dict[str, list[Skipped]] = {}
-    for step in skipped:
-        groups.setdefault(step.because, []).append(step)
-    return groups
+    lines = [
+        paper.paint(f"{mark} {visible(address)}{beside}", "refused"),
+        *paper.wrapped(deed_text, 4),
+        *paper.wrapped(reason_text, 4),
+        *more,
+        *(paper.paragraphs(f"Instead: {reason.fix}", 4) if reason.fix else []),
+    ]
+    return [*lines, *(name_lines("So it is with", [*map(visible, others)], paper, 4) if others else []), ""]
 
 
 def _addresses(settled: Iterable[Skipped | Failed | InDoubt]) -> list[str]:

@@ -63,6 +63,25 @@ def test_what_nobody_consented_to_was_not_tried_and_did_not_fail() -> None:
     ]
 
 
+def test_what_failed_alike_is_told_once_and_named() -> None:
+    def failed(name: str, why: str) -> Failed:
+        create = step(Call.STREAM_CREATE, name)
+        reason = f"Could not create stream {name}: {why}."
+        return Failed(step=create, reason=because(reason), nothing_done=True)
+
+    alike = [failed(f"S{number}", f"no connection: refused after {number / 10} s") for number in range(64)]
+    skipped = [
+        Skipped(step=step(Call.ENTRY_PUT, f"S{number}"), because=f"create stream S{number} failed")
+        for number in range(64)
+    ]
+    text = outcome_text(Finished(failed=(*alike, failed("s", "something else")), skipped=tuple(skipped)))
+    assert (text.count("NA201"), text.count("not tried, because")) == (2, 1), text
+    assert "! stream/S0 and 63 others" in text
+    assert "So it is with stream/S1 stream/S2 stream/S3" in text
+    assert "64 steps not tried, because create stream S0 failed (and the like):" in " ".join(text.split())
+    assert len(text.splitlines()) < 25, text
+
+
 def test_where_no_object_changes_it_says_so() -> None:
     said = "Applied nothing in 0.01 s: no object had to change. Planning again finds nothing to do.\n"
     assert outcome_text(Finished(), seconds=0.01) == said
