@@ -588,6 +588,27 @@ REMEMBERING = (
         after="or not ours.waited or is_at_stake(planned.plan):",
         seen_by=("tests/lease/test_looked_again.py::test_what_another_topology_took_over_since_stays",),
     ),
+    Act(
+        name="a permission is advised whatever kept an entry from being written",
+        file="reconciler/server/remember/capacity.py",
+        before="        case NoAnswer(why=Silence.DENIED):",
+        after="        case NoAnswer():",
+        seen_by=("tests/lease/test_way_out.py",),
+    ),
+    Act(
+        name="the bucket asks for more than the account has left, once",
+        file="reconciler/server/remember/ledger.py",
+        before="answer.err_code == advice.NOTHING_LEFT and reserved >= room.LEAST",
+        after="answer.err_code == advice.NOTHING_LEFT and reserved < 0",
+        seen_by=("tests/server/test_ledger.py::test_where_little_is_left_to_reserve_the_ledger_takes_less_or_says_so",),
+    ),
+    Act(
+        name="a server that is away is said to have no leader for the bucket",
+        file="reconciler/server/remember/lease.py",
+        before="state.why in UNCONNECTED",
+        after="state.why is Silence.UNSENT",
+        seen_by=("tests/lease/test_lease.py::test_a_server_that_is_away_is_told_as_such",),
+    ),
 )
 
 SAVED = (
@@ -646,6 +667,13 @@ SAVED = (
         before="    if more := next(losses_beyond_consent(change, change_now, both.consents(change)), None):",
         after='    if (more := next(losses_beyond_consent(change, change_now, both.consents(change)), None)) == "":',
         seen_by=("tests/core/test_outlook.py",),
+    ),
+    Act(
+        name="an object that somebody created is said to have changed from what the plan wanted",
+        file="reconciler/journeys/saved/comparison.py",
+        before="return None if change.action is Action.CREATE else other.desired",
+        after="return other.desired",
+        seen_by=("tests/core/test_outlook.py::test_what_somebody_created_was_not_there_when_the_plan_was_made",),
     ),
 )
 SEVERAL = (

@@ -1334,6 +1334,27 @@ RULES = (
         after="if held > all_of_it else []",
         seen_by=(says("ST605"),),
     ),
+    Act(
+        name="the bytes that reconciler's own bucket reserves are not counted",
+        file="reconciler/kinds/afterwards/reservations.py",
+        before="    book.reserve(ledger_reservation(view), 1)\n",
+        after="",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
+        name="a name that no file can have passes",
+        file="reconciler/kinds/subjects/subjects.py",
+        before='(WHITE | set(".*>\\\\/\\0"))',
+        after='(WHITE | set(".*>\\\\/"))',
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
+        name="a bucket may have a name that is too long for its stream",
+        file="reconciler/kinds/buckets/bucket.py",
+        before="return LONGEST_NAME - len(self.prefix)",
+        after="return LONGEST_NAME",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
 )
 
 CONSENT = (

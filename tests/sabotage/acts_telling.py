@@ -260,6 +260,13 @@ FORMATS = (
         after="for section in sorted(by_section)[1:]",
         seen_by=("tests/report/test_text.py",),
     ),
+    Act(
+        name="what failed alike is told once for each object",
+        file="reconciler/report/outcome.py",
+        before="(call, _without_names(repr(why(outcome)), names))",
+        after="(call, repr(why(outcome)))",
+        seen_by=("tests/report/test_outcome.py::test_what_failed_alike_is_told_once_and_named",),
+    ),
 )
 
 SECRETS = (
