@@ -99,8 +99,9 @@ def test_without_stages_what_one_target_lacks_keeps_no_other_from_being_applied(
     code, out, _ = apply(shops, capsys, file=file)
     assert (code, out.splitlines()[-1]) == (1, "4 targets: 2 applied, 1 refused, 1 failed")
     assert {name: days for name, days in shops.days.items() if name != "ap"} == {"eu": 1, "us": 2}
-    (row,) = [line for line in out.splitlines() if line.startswith("gone")]
-    assert row.split()[:4] == ["gone", "Cannot", "reach", "nats://127.0.0.1:1:"]
+    row, reason = [line for line in out.splitlines() if line.startswith("gone")]
+    assert row.split()[:3] == ["gone", "no", "plan"]
+    assert reason.startswith("gone has no plan: Cannot reach nats://127.0.0.1:1:")
 
 
 def test_targets_are_worked_on_at_the_same_time(shops: Shops, capsys: Said) -> None:

@@ -16,11 +16,13 @@ from jsonschema import Draft202012Validator
 from reconciler.cli.run import run
 from reconciler.fleet import plan as fleet_plan
 from reconciler.fleet.accounts.fleet_file import load_fleet
+from reconciler.fleet.formats.elements import Grid, Prose
 from reconciler.fleet.formats.text import render
 from reconciler.fleet.plan import plans
 from reconciler.fleet.report.json import plans_json
 from reconciler.fleet.report.json_schema import fleet_plan_schema
 from reconciler.fleet.report.plans import TargetPlan, plans_report
+from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.run_options import RunOptions
 from reconciler.report.words.paper import Paper
 from tests.fleet.told import Odd
@@ -190,3 +192,14 @@ def test_a_value_of_a_target_that_its_files_do_not_mention_is_an_error_and_one_o
     made = planned(fleet(defaults=defaults, eu=_said(account, tmp_path, keep="7d"), slipped=slipped))
     assert made["eu"].plan is not None
     assert "value `kepe` is given, but there is no parameter `kepe`; did you mean `keep`?" in made["slipped"].error
+
+
+def test_a_target_without_a_plan_keeps_the_table_narrow() -> None:
+    """The reason stands below the table, whole."""
+    message = "Cannot reach nats://" + ",nats://".join(f"far-away-{number}.example.com:4222" for number in range(4))
+    gone = Diagnostic(severity=Severity.ERROR, code="NA101", name="unreachable", message=message)
+    (part,) = plans_report("f", [TargetPlan(target="gone", problems=(gone,))], 1.0).parts
+    grid, below = part.pieces
+    assert isinstance(grid, Grid) and isinstance(below, Prose)
+    assert max(len(cell.text) for row in grid.rows for cell in row) < 20
+    assert below.lines == (f"`gone` has no plan: {message}",)

@@ -107,4 +107,11 @@ ACTS = (
         after="        if step.to.sequence > 1 << 64:",
         seen_by=("tests/fleet/test_lookout.py::test_sequences_that_spark_cannot_count_to_are_told_and_not_read",),
     ),
+    Act(
+        name="a whole error widens a column of the fleet's plans",
+        file="reconciler/fleet/report/plans.py",
+        before='Cell(text="no plan", tone="odd")',
+        after='Cell(text=planned.error, tone="odd")',
+        seen_by=("tests/fleet/test_plan.py::test_a_target_without_a_plan_keeps_the_table_narrow",),
+    ),
 )

@@ -57,7 +57,9 @@ class TargetPlan:
 def plans_report(fleet: str, plans: Sequence[TargetPlan], seconds: float, following: Sequence[str] = ()) -> Report:
     """Return a table of targets, and below it their changes, equal ones together; `seconds` is the total time."""
     changes = _equal_changes(plans)
-    parts = [ReportPart(title="", pieces=(_targets_grid(plans),))]
+    failed = tuple(f"`{planned.target}` has no plan: {planned.error}" for planned in plans if planned.error)
+    grid = _targets_grid(plans)
+    parts = [ReportPart(title="", pieces=(grid, Prose(lines=failed)) if failed else (grid,))]
     if changes:
         folds = tuple(_fold(*group) for group in changes[:_MOST])
         lead = "Equal changes are one entry, however many targets they are for."
@@ -105,7 +107,7 @@ def _target_row(planned: TargetPlan) -> tuple[Cell, ...]:
     if planned.plan is None:
         return (
             Cell(text=planned.target),
-            Cell(text=planned.error, tone="odd"),
+            Cell(text="no plan", tone="odd"),
             *([Cell(text="")] * (len(_COUNTS) + 1)),
             took,
         )
