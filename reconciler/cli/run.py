@@ -62,9 +62,13 @@ def _failure_of(error: BaseException) -> Failure:
     return _internal_error(error)
 
 
+_PREFIX = "Value error, "
+"""What pydantic puts before a sentence of its own."""
+
+
 def _wrong_usage(error: ClickException) -> Failure:
     context = error.ctx if isinstance(error, UsageError) else None
-    command, sentence = context.command_path if context else "reconciler", error.format_message()
+    command, sentence = context.command_path if context else "reconciler", error.format_message().replace(_PREFIX, "")
     wants_help = isinstance(error, NoArgsIsHelpError) and context
     text = f"{context.get_help()}\n" if wants_help and context else f"{sentence}\nSee: {command} --help\n"
     fix = f"see `{command} --help`"

@@ -55,7 +55,7 @@ def outcome_text(
         written = ", ".join(_record_sentences(finished))
         if written and not finished.done:
             deed_done = paper.paint(_word_for_records(finished), "good")
-            applied = f"{deed_done}: {written}, and no object was touched{took}. {then}"
+            applied = f"{deed_done}{took}: {written}, and no object was touched. {then}"
         else:
             more = f" {written}." if written else ""
             applied = f"{paper.paint('Applied', 'good')} {_steps_done(finished, took)}.{more} {then}"

@@ -70,6 +70,9 @@ def test_each_environment_is_planned_applied_and_compared_in_its_own_account(run
     assert run("apply", "topology.yaml", "--environment", "*", "--yes")[0] == 0
     code, said = run("drift", "topology.yaml", "--environment", "*")
     assert (code, said.count("no drift")) == (0, 2)
+    for format_ in ("github", "junit", "markdown"):
+        said = run("drift", "topology.yaml", "--environment", "prod", "--format", format_)[1]
+        assert ("orders in prod → account" in said, "orders in prod: orders in prod" in said) == (True, False), said
     exported = {name: run("export", "--context", name)[1] for name in ("dev", "prod")}
     assert ["debug" in said for said in exported.values()] == [True, False]
     assert ["max_age: 7d" in exported["dev"], "max_age: 30d" in exported["prod"]] == [True, True]

@@ -79,3 +79,28 @@ def test_the_published_schemas_are_up_to_date(shell: Shell, tmp_path: Path) -> N
 def test_schema_prints_what_editors_read(shell: Shell) -> None:
     assert "streams" in json.loads(shell("schema").out)["properties"]
     assert "steps" in json.loads(shell("schema", "--plan").out)["properties"]
+
+
+def test_a_page_names_its_own_code_to_copy(shell: Shell) -> None:
+    assert "`allow: [{code: KV301, to: …, reason: …}]`" in shell("explain", "KV301").out
+
+
+def test_the_schema_of_reports_about_several_topologies_is_printed(shell: Shell) -> None:
+    assert json.loads(shell("schema", "--reports").out)["title"] == "reconciler reports"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "warns"),
+    [
+        ("stream/OLD", "stream/NEW", True),
+        ("kv_bucket/OLD", "kv_bucket/B", True),
+        ("consumer/NEW/old", "consumer/NEW/c", False),
+        ("consumer/OLD/c", "consumer/NEW/c", True),
+        ("topology/u", "topology/t", False),
+    ],
+)
+def test_validate_warns_of_what_no_server_renames(shell: Shell, old: str, new: str, warns: bool) -> None:
+    declared = "streams: {NEW: {subjects: [a], consumers: {c: {}}}}\nkv_buckets: {B: {}}\n"
+    file = shell.write(f"reconciler: 1\ntopology: t\n{declared}moved: [{{from: {old}, to: {new}, reason: shorter}}]\n")
+    ran = shell("validate", file)
+    assert (ran.code, f"warning XX110 {new}: no server gives {old} the name of {new}" in ran.out) == (0, warns), ran

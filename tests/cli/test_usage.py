@@ -82,7 +82,7 @@ def test_validating_imports_neither_nats_nor_rich(shell: Shell) -> None:
         (["import", "x.json", "--overwrite"], "name it with --output"),
         (["schema", "--plan", "--write", "schemas"], "--write writes all schemas"),
         (["apply", "plan.json", "--yes", "--value", "region=eu"], "--value to the `plan` that saves it"),
-        (["completion", "tcsh"], "'bash', 'zsh', 'fish'"),
+        (["completion", "tcsh"], "Invalid value for 'shell': 'tcsh' is not one of 'bash', 'zsh', 'fish'"),
         (["dev", "stpo"], "Did you mean 'stop'?"),
     ],
 )

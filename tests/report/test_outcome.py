@@ -88,7 +88,7 @@ def test_where_no_object_changes_it_says_so() -> None:
 
 
 def test_where_records_alone_are_written_it_says_so() -> None:
-    said = "Recorded: 1 record is updated, and no object was touched in 0.01 s. Planning again finds nothing to do.\n"
+    said = "Recorded in 0.01 s: 1 record is updated, and no object was touched. Planning again finds nothing to do.\n"
     assert outcome_text(Finished(recorded=1), seconds=0.01) == said
     gone = outcome_text(Finished(let_go=2))
     assert gone.startswith("Forgotten: 2 records are removed, and no object was touched.")

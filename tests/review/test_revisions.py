@@ -384,3 +384,16 @@ def test_a_value_is_used_where_either_revision_of_any_topology_mentions_it(repos
     assert [one.message for one in raised.value.diagnostics] == [
         "value `regoin` is given, but there is no parameter `regoin`; did you mean `region`?"
     ]
+
+
+@pytest.mark.parametrize(
+    ("others", "named"), [({}, "streams"), ({"streams/b.yaml": "b"}, "streams/a.yaml streams/more.yaml")]
+)
+def test_the_next_command_names_the_folder_where_it_holds_this_topology_alone(
+    repository: Repository, others: dict[str, str], named: str
+) -> None:
+    more = {file: topology(f"{name}: {{}}", name) for file, name in others.items()}
+    repository.commit({"streams/a.yaml": ORDERS, "streams/more.yaml": topology("MORE: {}"), **more})
+    repository.write({"streams/a.yaml": topology("ORDERS: {subjects: [orders.>], max_age: 1h}")})
+    ran = Shell(repository.folder)("review", "--base", "main", "streams", COLUMNS="300")
+    assert f"With the account: reconciler plan {named}\n" in ran.out, ran.out

@@ -564,6 +564,15 @@ DRIFT = (
         after="    if any(item.standing is Standing.MISSING and not item.owned for item in ours):",
         seen_by=("tests/drift/test_restore.py::test_what_is_gone_for_good_goes_into_removed",),
     ),
+    Act(
+        name="the account of a look for drift is told twice",
+        file="reconciler/cli/drift/drift.py",
+        before="title=place_of(drift), summary=drift_sums(drift)",
+        after='summary=f"{place_of(drift)}: {drift_sums(drift)}"',
+        seen_by=(
+            "tests/cli/test_environments.py::test_each_environment_is_planned_applied_and_compared_in_its_own_account",
+        ),
+    ),
 )
 
 HELP = (
@@ -580,6 +589,43 @@ HELP = (
         before="    except (Exception, KeyboardInterrupt) as error:",
         after="    except KeyboardInterrupt:\n        return 130\n    except Exception as error:",
         seen_by=("tests/cli/test_with_server.py::test_a_command_that_is_interrupted_before_it_did_anything_says_so",),
+    ),
+    Act(
+        name="a page to copy from leaves the letters of its code out",
+        file="reconciler/kinds/losses/lowered_limits.py",
+        before='.replace("…301", f"{family}301")',
+        after='.replace("…301", "…301")',
+        seen_by=("tests/cli/test_offline.py::test_a_page_names_its_own_code_to_copy",),
+    ),
+    Act(
+        name="wrong usage is told with a word of the library",
+        file="reconciler/cli/run.py",
+        before='error.format_message().replace(_PREFIX, "")',
+        after="error.format_message()",
+        seen_by=("tests/cli/test_usage.py::test_wrong_usage_says_what_would_be_right",),
+    ),
+    Act(
+        name="a review names every file of a folder to type",
+        file="reconciler/cli/files/review.py",
+        before="if review.head and not is_alone else paths",
+        after="if review.head else paths",
+        seen_by=(
+            "tests/review/test_revisions.py::test_the_next_command_names_the_folder_where_it_holds_this_topology_alone",
+        ),
+    ),
+    Act(
+        name="validate says nothing of a name that no server changes",
+        file="reconciler/journeys/plan/validate.py",
+        before="if not (entry.is_of_topology or is_renamable(entry, registry.of(entry.origin))):",
+        after="if not (entry.is_of_topology or registry.of(entry.origin)):",
+        seen_by=("tests/cli/test_offline.py::test_validate_warns_of_what_no_server_renames",),
+    ),
+    Act(
+        name="a file that could not be written goes by a name that nobody gave it",
+        file="reconciler/documents/write/atomic.py",
+        before="    with suppress(OSError):\n        fresh.unlink(missing_ok=True)",
+        after="    fresh.unlink(missing_ok=True)",
+        seen_by=("tests/size/test_full_disks.py::test_where_nothing_can_be_removed_either_the_file_is_named",),
     ),
 )
 ACTS = (*FORMATS, *SECRETS, *DRIFT, *HELP)

@@ -177,7 +177,7 @@ def pages() -> dict[str, str]:
 
 def _rules() -> Iterator[list[str]]:
     yield [
-        "What commands print with `--format json` is a contract, published as JSON Schema and checked in the tests of every release."
+        "What these commands print with `--format json` is a contract, published as JSON Schema and checked in the tests of every release."
     ]
     yield [
         "* `format` is the version of the contract. It changes when a key goes, or comes to mean something else. Stop at a number that",
@@ -191,7 +191,10 @@ def _rules() -> Iterator[list[str]]:
     rows = ((f"[{name}](#{name})", _commands(name), _format(name)) for name in PRINTED_BY)
     yield table(("contract", "printed by", "`format`"), rows)
     yield [
-        "`reconciler schema` prints each of them, as well as the schemas of [files](files/index.md) and [fleet files](files/fleet.md)."
+        "`reconciler schema` prints each of them, as well as the schemas of [files](files/index.md) and [fleet files](files/fleet.md).",
+        "",
+        "[`history`](commands/history.md), [`upgrade-check`](commands/upgrade-check.md) and",
+        "[`permissions`](commands/permissions.md) print JSON as well. No schema is published for it, so any release may change its keys.",
     ]
 
 
@@ -204,7 +207,7 @@ def _commands(name: str) -> str:
     if len(PRINTED_BY[name]) > len(pages_):
         return ", ".join(f"[`{first} …`](commands/{first}.md)" for first in pages_)
     named = (f"[`{words}`](commands/{words.split()[0]}.md)" for words in PRINTED_BY[name])
-    return ", ".join(named) or "commands that take several topologies"
+    return ", ".join(named) or "commands about several topologies or environments, [`fleet apply`](commands/fleet.md)"
 
 
 def _format(name: str) -> str:

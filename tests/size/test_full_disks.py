@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import subprocess
@@ -52,6 +53,17 @@ class Limited:
             capture_output=True, text=True, check=True,
         )  # fmt: skip
         return ran.stdout.strip()
+
+
+def test_where_nothing_can_be_removed_either_the_file_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read_only(path: Path, *_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(path))
+
+    monkeypatch.setattr(Path, "open", read_only)
+    monkeypatch.setattr(Path, "unlink", read_only)
+    with pytest.raises(OSError, match="Read-only") as raised:
+        write_whole({folder / "plan.json": b"{}"})
+    assert raised.value.filename == str(folder / "plan.json")
 
 
 def test_what_has_no_room_leaves_what_was_there(folder: Path) -> None:

@@ -232,7 +232,7 @@ def _drift_document(looked: Looked, sheet: Paper, arguments: str, seconds: float
     }
     return document(
         command="drift", topology=drift.topology, diagnostics=drift_findings(drift), declared=looked.topology,
-        summary=f"{place_of(drift)}: {drift_sums(drift)}", arguments=arguments, seconds=seconds, paper=sheet, own=formats,
+        title=place_of(drift), summary=drift_sums(drift), arguments=arguments, seconds=seconds, paper=sheet, own=formats,
     )  # fmt: skip
 
 

@@ -98,11 +98,13 @@ def _review_documents(
 ) -> Iterator[Document]:
     since = f"since {reviewed.base[:SHOWN]}" + (f" up to {head}" if head else "")
     diagnostics = reviewed.diagnostics
+    is_alone = len(reviewed.reviews) + reviewed.unchanged == 1 and [*paths] != [Path()]
     for review in reviewed.reviews:
+        files = [*map(Path, review.head.files)] if review.head and not is_alone else paths
         yield document(
             command="review", topology=review.name, plan=review.plan, declared=review.head, diagnostics=diagnostics, paper=sheet,
             title=f"{_topology_phrase(review)} {since} ({_versions_phrase(review)})",
-            closing=_unjudged_note(review, paths, values, asked_ledger=asked_ledger), named=tuple(map(str, paths)),
+            closing=_unjudged_note(review, files, values, asked_ledger=asked_ledger), named=tuple(map(str, paths)),
         )  # fmt: skip
         diagnostics = ()
     if not reviewed.reviews:
@@ -124,15 +126,17 @@ def _versions_phrase(review: Review) -> str:
     return f"judged offline for nats-server {' and '.join(version.short for version in review.versions)}"
 
 
-def _unjudged_note(review: Review, paths: Sequence[Path], values: Values, *, asked_ledger: bool) -> str:
+def _unjudged_note(review: Review, files: Sequence[Path], values: Values, *, asked_ledger: bool) -> str:
     """Say what was not judged here, with the command that judges it, and whose reading of the streams is unknown."""
     unknown = "" if asked_ledger or not _changes_streams(review) else f"\n{READERS_UNKNOWN}"
     if not review.unjudged:
         return unknown.strip()
     codes = ", ".join(review.unjudged)
     own_values = replace(values, environment=review.environment or None)
-    files = shlex.join(own_values.file_arguments([*map(Path, review.head.files)] if review.head else paths))
-    return f"Not judged offline: {len(review.unjudged)} ({codes}). With the account: reconciler plan {visible(files)}{unknown}"
+    arguments = visible(shlex.join(own_values.file_arguments(files)))
+    return (
+        f"Not judged offline: {len(review.unjudged)} ({codes}). With the account: reconciler plan {arguments}{unknown}"
+    )
 
 
 def _changes_streams(review: Review) -> bool:

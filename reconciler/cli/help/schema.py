@@ -25,7 +25,7 @@ from reconciler.report.codec.json import findings_schema, reports_schema
 from reconciler.report.codec.outcome_json import outcome_schema
 
 app = common.app()
-ALONE = "--plan, --apply, --drift, --findings, --groups, --rehearse, --fleet-file and --fleet"
+ALONE = "--plan, --apply, --drift, --findings, --reports, --groups, --rehearse, --fleet-file and --fleet"
 
 
 @app.command()
@@ -38,6 +38,10 @@ def schema(
             "--findings",
             help="Print the schema of `validate --format json`, and of any command that cannot do its work.",
         ),
+    ] = False,
+    reports: Annotated[
+        bool,
+        typer.Option("--reports", help="Print the schema of `--format json` of commands about several topologies."),
     ] = False,
     groups: Annotated[bool, typer.Option("--groups", help="Print the schema of `groups … --format json`.")] = False,
     drift: Annotated[bool, typer.Option("--drift", help="Print the schema of `drift --format json`.")] = False,
@@ -53,7 +57,7 @@ def schema(
 ) -> int:
     """Print the JSON Schema of topology files, for editors, or of what a command prints, for tools."""
     flags = {
-        "plan": plan, "apply": apply, "drift": drift, "findings": findings, "groups": groups, "rehearse": rehearse,
+        "plan": plan, "apply": apply, "drift": drift, "findings": findings, "reports": reports, "groups": groups, "rehearse": rehearse,
         "fleet": fleet_file,
     }  # fmt: skip
     names = [

@@ -34,7 +34,7 @@ def write_whole(files: Mapping[Path, bytes], *, only_new: bool = False) -> None:
             _move_into_place(fresh, place, files[path], only_new=only_new)
     finally:
         for fresh in unfinished:
-            fresh.unlink(missing_ok=True)
+            _discard(fresh)
 
 
 def _is_file(path: Path) -> bool:
@@ -55,6 +55,13 @@ def _write_beside(fresh: Path, data: bytes, path: Path, place: Path) -> None:
     except OSError as error:
         if error.errno not in IMMOVABLE or not place.exists():
             raise OSError(error.errno, error.strerror, str(path)) from None
+        _discard(fresh)
+
+
+def _discard(fresh: Path) -> None:
+    """Remove what has not become a file. Where nothing can be removed, nothing could be written, and that is the error
+    to report."""
+    with suppress(OSError):
         fresh.unlink(missing_ok=True)
 
 

@@ -57,10 +57,15 @@ def changes_by_moves(
             yield from _changes_for_gone_origin(entry, change, owned, kind)
 
 
+def is_renamable(entry: Moved, kind: Kind) -> bool:
+    """Can a replacement give the object its new name? A consumer stays on its stream."""
+    return kind.renames and entry.origin.names[:-1] == entry.address.names[:-1]
+
+
 def _renamed_change(
     entry: Moved, change: Change, old: Resource, owned: Owned | None, kind: Kind
 ) -> Iterator[tuple[Address, Change]]:
-    if not kind.renames or entry.origin.names[:-1] != entry.address.names[:-1] or change.desired is None:
+    if not is_renamable(entry, kind) or change.desired is None:
         yield entry.address, replace(change, origin=entry.origin)
         return
     intent = change.intent if isinstance(change.intent, Intent) else None

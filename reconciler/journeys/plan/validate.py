@@ -18,11 +18,12 @@ from reconciler.documents.parse.files import DISK, Tree
 from reconciler.documents.read.load import Loaded
 from reconciler.engine.compare import compare
 from reconciler.engine.judging import judged_all
+from reconciler.engine.pairing.moves import is_renamable
 from reconciler.journeys.plan.files import in_environments, load, without_repeated_diagnostics
 from reconciler.journeys.plan.used_streams import used_stream_problems
 from reconciler.kinds import REGISTRY
 from reconciler.memory.remembered import Memory
-from reconciler.model.diagnostic import Diagnostic, ordered
+from reconciler.model.diagnostic import Diagnostic, Severity, ordered
 from reconciler.model.policy import is_policy
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
@@ -75,7 +76,19 @@ def _checked_loaded(loaded: Loaded, server: Version | None, neighbours: Collecti
     )
     for version in versions(topology, server):
         diagnostics |= dict.fromkeys(offline(topology, version, REGISTRY, needing, neighbours))
+    diagnostics |= dict.fromkeys(_impossible_renames(topology, REGISTRY))
     return replace(loaded, diagnostics=tuple(ordered(diagnostics)))
+
+
+def _impossible_renames(topology: Topology, registry: Registry) -> Iterator[Diagnostic]:
+    """Warn of entries in `moved` that a plan refuses while the old object is live, which no file can tell."""
+    for entry in topology.moved:
+        if not (entry.is_of_topology or is_renamable(entry, registry.of(entry.origin))):
+            yield Diagnostic(
+                severity=Severity.WARNING, code="XX110", name="name-is-fixed", address=str(entry.address), span=entry.where("to"),
+                message=f"no server gives {entry.origin} the name of {entry.address}; a plan refuses this while the old one is live",
+                fix="remove the entry; or plan, which prints the steps of a copy that loses nothing",
+            )  # fmt: skip
 
 
 def versions(topology: Topology, server: Version | None) -> list[Version]:

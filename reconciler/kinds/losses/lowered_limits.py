@@ -65,6 +65,7 @@ def limit_lowered(family: str, own: OwnName = as_named, counts: unprocessed.Coun
         if own("max_age") not in lost.each:
             yield from _aging_findings(change, view, family, own)
 
+    judge.__doc__ = (judge.__doc__ or "").replace("…301", f"{family}301")
     harms = rule(f"{family}301", "limit-lowered", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS)
     return harms(judge)
 
