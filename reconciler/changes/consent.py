@@ -45,20 +45,30 @@ def covers(allow: Consent, verdict: Verdict, today: date, spec: type[Terms]) -> 
     return allow.code == verdict.code and not _shortfall(allow, verdict, today, spec)
 
 
+REFUSED = "the change is refused, and no consent allows it"
+
+
 def _shortfall(allow: Consent, verdict: Verdict, today: date, spec: type[Terms]) -> str:
     """The shortcoming of a consent to the right rule, in words; empty if it lacks nothing."""
     if is_over(allow, today):
         return f"it ended on {allow.until}"
-    if allow.to is None and verdict.to is not None:
-        return "it names no value (`to:`), without which an old consent could cover a new change"
-    if allow.to is not None and _raw_value(allow.to, verdict.path, spec) != verdict.to:
-        return "it is for another value"
+    if verdict.is_final:
+        return REFUSED
+    if another := _other_value(allow, verdict, spec):
+        return another
     for quantity, most in allow.upto.items():
         if (lost := verdict.quantities.get(quantity)) is None:
             return f"the {quantity} lost were not counted"
         if lost > most:
             return f"{show_quantity(quantity, lost)} are lost, and it allows {show_quantity(quantity, most)}"
     return ""
+
+
+def _other_value(allow: Consent, verdict: Verdict, spec: type[Terms]) -> str:
+    if allow.to is None and verdict.to is not None:
+        return "it names no value (`to:`), without which an old consent could cover a new change"
+    is_other = allow.to is not None and _raw_value(allow.to, verdict.path, spec) != verdict.to
+    return "it is for another value" if is_other else ""
 
 
 def _raw_value(value: Json, path: str, spec: type[Terms]) -> Json:
@@ -148,7 +158,7 @@ def leftover_consents(
             yield _warning_about_consent(resource, where, "XX302", "consent-unused", message)
         elif all(lacking):
             message = f"consent to {allow.code} does not cover this change: {lacking[0]}"
-            yield _warning_about_consent(resource, where, "XX303", "consent-falls-short", message)
+            yield _warning_about_consent(resource, where, "XX303", "consent-falls-short", message, _fix_of(lacking[0]))
 
 
 def leftover_allowances(
@@ -165,20 +175,29 @@ def leftover_allowances(
     elif short:
         (first, why), more = short[0], f" and {len(short) - 1:_} more" if short[1:] else ""
         message = f"{statement} does not cover the change of {first.address}{more}: {why}"
-        yield _warning(allowed.where(""), "XX303", "consent-falls-short", message)
+        yield _warning(allowed.where(""), "XX303", "consent-falls-short", message, fix=_fix_of(why))
     elif is_judged and all(why for _, why in same_rule):
         yield _warning(allowed.where(""), "XX302", "consent-unused", f"{statement} is not needed by any change")
 
 
 _REMOVE = "remove it, so that it never covers a change nobody thought of"
 _RENEW = "review the change again, and write a consent for it"
+_OBEY = "remove it, and do what the refusal advises"
 
 
-def _warning_about_consent(resource: Resource, where: str, code: str, name: str, message: str) -> Diagnostic:
-    return _warning(resource.where(where), code, name, message, str(resource.address))
+def _fix_of(shortfall: str) -> str:
+    return _OBEY if shortfall == REFUSED else _RENEW
 
 
-def _warning(span: SourceSpan | None, code: str, name: str, message: str, address: str | None = None) -> Diagnostic:
+def _warning_about_consent(
+    resource: Resource, where: str, code: str, name: str, message: str, fix: str = _REMOVE
+) -> Diagnostic:
+    return _warning(resource.where(where), code, name, message, str(resource.address), fix)
+
+
+def _warning(
+    span: SourceSpan | None, code: str, name: str, message: str, address: str | None = None, fix: str = _REMOVE
+) -> Diagnostic:
     return Diagnostic(
         severity=Severity.WARNING,
         code=code,
@@ -186,5 +205,5 @@ def _warning(span: SourceSpan | None, code: str, name: str, message: str, addres
         message=message,
         address=address,
         span=span,
-        fix=_RENEW if code == "XX303" else _REMOVE,
+        fix=fix,
     )

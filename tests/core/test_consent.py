@@ -163,6 +163,13 @@ def test_consent_to_another_value_says_so() -> None:
     ]
 
 
+def test_consent_to_a_refusal_that_no_consent_lifts_says_so() -> None:
+    refusal = verdict(outcome=Outcome.REFUSED, consentable=False, to=None)
+    assert left(consent(to="6"), refusal) == [
+        "XX303 consent to ST101 does not cover this change: the change is refused, and no consent allows it"
+    ]
+
+
 def test_consent_that_is_too_small_says_by_how_much() -> None:
     allow = consent(upto={"messages": 1000})
     assert left(allow, verdict(quantities={"messages": 2000})) == [
@@ -259,10 +266,15 @@ LEFT_OVER = [
     (consent(until=date(2026, 5, 31)), (), ("XX301", "consent-expired", REMOVE)),
     (consent(), (), ("XX302", "consent-unused", REMOVE)),
     (consent(to="file"), (verdict(),), ("XX303", "consent-falls-short", RENEW)),
+    (
+        consent(),
+        (verdict(outcome=Outcome.REFUSED, consentable=False),),
+        ("XX303", "consent-falls-short", "remove it, and do what the refusal advises"),
+    ),
 ]
 
 
-@pytest.mark.parametrize(("allow", "verdicts", "said"), LEFT_OVER, ids=["over", "unused", "short"])
+@pytest.mark.parametrize(("allow", "verdicts", "said"), LEFT_OVER, ids=["over", "unused", "short", "refused"])
 def test_what_is_left_over_is_a_warning_at_its_line_with_what_to_do(
     allow: Consent, verdicts: tuple[Verdict, ...], said: tuple[str, str, str]
 ) -> None:
