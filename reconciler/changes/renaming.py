@@ -31,6 +31,8 @@ class Renaming:
     """Of the stream that it belongs to."""
     into: str = "limits"
     """The retention of the stream that it will belong to."""
+    consents: tuple[str, ...] = ()
+    """Codes to which an elastic group takes consent when it begins to copy its stream."""
     is_fed: bool = False
     """The stream of the new name copies the stream of the old one."""
 

@@ -13,6 +13,7 @@ from reconciler.kinds.afterwards.readers import elastic_groups, owner_of_stream,
 from reconciler.kinds.afterwards.streams import afterwards, copies, live_streams
 from reconciler.kinds.consumer_checks.pull_push import pushes
 from reconciler.kinds.losses.dependants import streams
+from reconciler.kinds.losses.read_at_restart import consents_of_group
 from reconciler.model.resource import Address
 
 
@@ -82,6 +83,9 @@ def _renaming_request(old: Address, new: Address, view: View) -> Renaming:
         ),
         retention=_stream_retention(old, view),
         into=str((afterwards(view).streams.get(new.stream) or {}).get("retention", "limits")),
+        consents=consents_of_group(new.stream, declared.config, view)
+        if declared and new.kind == "elastic_group"
+        else (),
         is_fed=any(copy.stream == new.stream for copy in afterwards(view).copiers.get(old.stream, ())),
     )
 

@@ -16,18 +16,18 @@ from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import few, verb
 from reconciler.kinds.group_records.group_record import durables
 from reconciler.kinds.losses import dependants
+from reconciler.kinds.losses.read_at_restart import CODE, FEEDS_MIRROR, FEEDS_SOURCE, deletes_at_restart, read_after
 from reconciler.kinds.losses.unprocessed import consumers_afterwards
 from reconciler.kinds.stream_config.origins import fed_stream
 from reconciler.kinds.subjects.filters import filters_of
-from reconciler.kinds.subjects.subjects import meets
 from reconciler.model.resource import Address, Config
 from reconciler.model.wire.snapshot import Snapshot
 
 MAKES = (Action.CREATE, Action.UPDATE, Action.REPLACE)
 STANDS = (Action.KEEP, Action.ADOPT)
 FIX = (
-    "let these consumers read a stream with limits retention, such as a copy; or give them names that sort before `JS_` (those with "
-    "0 to 9 or A to I first), which a server reads first"
+    "let these consumers read a stream with limits retention, such as a copy; or rename them (`moved:`, and in their clients), to "
+    "names that begin with 0 to 9 or A to I: a server reads these before `JS_`"
 )
 
 
@@ -42,7 +42,7 @@ class AtRisk(NamedTuple):
 # Measured on 2.14 and 2.15: of 100 messages that a mirror or a source had copied and a consumer `mail` had not been given, 0
 # were left after a restart or a kill; 100 with `Amail`, on 2.11 and 2.12, and on three nodes.
 @rule(
-    "XX212",
+    CODE,
     "unread-gone-at-restart",
     on=(*MAKES, *STANDS),
     needs=("live", "neighbours"),
@@ -58,14 +58,17 @@ def unread_gone_at_restart(change: Change, view: View) -> Iterator[Finding]:
     consumers whose names sort after `JS_` lose what is copied and not yet processed. All names with a small first letter do. The
     first restart after the stream became an interest stream may lose nothing. In a cluster nothing is lost.
 
-    A plan asks for consent where it makes this so, and warns where it is so already.
+    A plan asks for consent if it makes this so, and warns once, when a topology adopts a stream that is so already. Later plans
+    are silent.
 
-    Instead: let the consumers read a stream with limits retention, such as the copy; or give them names that sort before
+    Instead: let the consumers read a stream with limits retention, such as the copy; or rename them to names that sort before
     `JS_`.
     """
     by_origin = _losses_by_change(view).get(change.address, {})
     for origin, losses in () if not by_origin or view.target.is_clustered else by_origin.items():
         is_new = any(risk not in _losses_now(view) for risk in losses)
+        if not is_new and change.action is not Action.ADOPT:
+            continue
         yield Finding(
             outcome=Outcome.NEEDS_CONSENT if is_new and change.action in MAKES else Outcome.WARNS,
             path=_copy_path(change, origin, view),
@@ -116,7 +119,9 @@ class _Feed(NamedTuple):
 def _feeds(copying: Iterable[Copy]) -> Iterator[_Feed]:
     for copier in copying:
         own = (copier.said.get("consumer") or {}).get("name")
-        yield _Feed(copier.stream, own or ("JS_MIRROR_" if copier.is_mirror else "JS_SRC_"), copier.filters or (">",))
+        yield _Feed(
+            copier.stream, own or (FEEDS_MIRROR if copier.is_mirror else FEEDS_SOURCE), copier.filters or (">",)
+        )
 
 
 def _feeds_elsewhere(origin: str, snapshot: Snapshot) -> Iterator[_Feed]:
@@ -129,12 +134,9 @@ def _feeds_elsewhere(origin: str, snapshot: Snapshot) -> Iterator[_Feed]:
 def _losses_in(
     origin: str, config: Config, feeds: Sequence[_Feed], consumers: Mapping[str, Sequence[str]]
 ) -> Iterator[AtRisk]:
-    if config.get("retention") != "interest" or config.get("storage") == "memory":
-        return
-    for feed in feeds:
-        for name, filters in consumers.items():
-            if name > feed.name and meets(filters, feed.subjects):
-                yield AtRisk(origin, feed.copy, name)
+    for feed in feeds if deletes_at_restart(config) else ():
+        for name in read_after(feed.name, feed.subjects, consumers):
+            yield AtRisk(origin, feed.copy, name)
 
 
 @lru_cache(maxsize=4)

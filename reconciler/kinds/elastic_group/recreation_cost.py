@@ -19,6 +19,7 @@ from reconciler.kinds.group_records.another_name import redeclaration_recipe
 from reconciler.kinds.group_records.group_record import members
 from reconciler.kinds.group_records.group_rules import is_current
 from reconciler.kinds.group_records.group_start import overflow_clause, stored_messages
+from reconciler.kinds.losses.read_at_restart import consents_of_group
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.model.units import show_quantity
@@ -66,8 +67,9 @@ def _retention_obstacle(change: Change, retention: str, view: View) -> Obstacle 
 
 def _redeclaration(change: Change, retention: str, view: View) -> str:
     group, live = change.address, change.live.config if change.live else {}
+    consents = consents_of_group(group.stream, change.wanted, view)
     return redeclaration_recipe(
-        Renaming(old=group, new=group, live=live, retention=retention, version=view.target.version)
+        Renaming(old=group, new=group, live=live, retention=retention, version=view.target.version, consents=consents)
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from reconciler.changes.consent import allow_entry
 from reconciler.changes.renaming import Renaming
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import listed
@@ -32,7 +33,7 @@ def _through_an_empty_stream(renaming: Renaming) -> list[str]:
     old, new = renaming.old, renaming.new
     return [
         *emptying_steps(renaming),
-        f"Declare {new.name} with those members, and apply. Start them with the new name.",
+        f"Declare {new.name} with those members{_consents_clause(renaming)}, and apply. Start them with the new name.",
         f"Publish again only {_delay(renaming)}after the next step{_copying(renaming)}. Both groups get what is published before, and "
         f"what then waits in the queue of {old.name} is deleted with it.{_reader_count_clause(renaming)}",
     ]
@@ -75,7 +76,7 @@ def redeclaration_recipe(renaming: Renaming) -> str:
         steps = [
             *emptying_steps(renaming),
             removal,
-            "Declare it again with the new settings, and apply. Start its members.",
+            f"Declare it again with the new settings{_consents_clause(renaming)}, and apply. Start its members.",
             f"Publish again{after}{_copying(renaming)}.{_reader_count_clause(renaming)}",
         ]
     return "remove it, and declare it again:\n" + "\n".join(
@@ -102,6 +103,11 @@ def emptying_steps(renaming: Renaming) -> list[str]:
 def show_command(group: Address) -> str:
     """The command that shows what waits for the members of a group."""
     return f"reconciler groups show {group.stream}/{group.name}"
+
+
+def _consents_clause(renaming: Renaming) -> str:
+    """Whoever reads the steps has stopped publishers and members by then, and no plan may surprise them."""
+    return "".join(f", and with {allow_entry(code)}" for code in renaming.consents)
 
 
 def _copying(renaming: Renaming) -> str:
