@@ -264,6 +264,30 @@ def test_a_work_queue_keeps_nothing_that_is_copied(account: Account, copy: dict[
     return f"The work queue held 6 messages; with the copy it holds {found} ({as_text(copy)})."
 
 
+@shows("XX209")
+@on_every_version
+@pytest.mark.parametrize("retention", ["workqueue", "interest"])
+def test_before_2_14_nothing_is_kept_for_a_full_copy(account: Account, retention: str) -> str:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await make_stream(js, "Q", subjects=["q"], retention=retention)
+        await make_stream(js, "ALL", sources=[{"name": "Q"}], max_msgs=4, discard="new")
+        async with asyncio.timeout(60):
+            while await count(js, "ALL") < 4:
+                await publish(js, "q")
+        await publish(js, *["q"] * 20)
+        if account.minor in ("2.11", "2.12"):
+            await until(js, lambda info: not info["state"]["messages"], "STREAM.INFO.Q")
+        else:
+            await until(js, lambda info: bool(info["sources"][0].get("lag")), "STREAM.INFO.ALL")
+        return await count(js, "Q"), await count(js, "ALL")
+
+    kept, copied = talk(account, work)
+    assert copied == 4
+    assert (kept == 0) == (account.minor in ("2.11", "2.12"))
+    fate = "keeps them" if kept else "deletes them"
+    return f"Of 20 messages that a full source (max_msgs: 4) does not store, the origin ({retention}) {fate}."
+
+
 @shows("ST304", "KV304")
 @on_every_version
 @pytest.mark.parametrize(

@@ -255,6 +255,31 @@ def test_what_a_full_queue_has_not_taken_in_is_told_as_the_least_it_can_be(accou
 
 
 @on_every_version
+def test_a_full_queue_of_an_interest_stream_is_said_to_lose_messages_before_2_14(account: Account) -> None:
+    async def look(js: JetStream) -> tuple[int, Diagnostic]:
+        await making.elastic(js)
+        done(await js.request("STREAM.UPDATE.S", {"name": "S", "subjects": ["j.*"], "retention": "interest"}))
+        done(await js.request("STREAM.DELETE.S-g"))
+        await make_stream(js, "S-g", **queue(max_msgs=2))
+        async with asyncio.timeout(60):
+            while done(await js.read("STREAM.INFO.S-g"))["state"]["messages"] < 2:
+                await making.publish(js, 1)
+        await making.publish(js, 10)
+        is_kept = account.minor not in ("2.11", "2.12")
+        await making.until(
+            js,
+            lambda info: info["state"]["messages"] >= 10 if is_kept else not info["state"]["messages"],
+            "STREAM.INFO.S",
+        )
+        (said,) = [one for one in await findings(js) if one.code == "GR161"]
+        return done(await js.read("STREAM.INFO.S"))["state"]["messages"], said
+
+    kept, said = talk(account, look)
+    assert ("members never get that" in said.message) == (kept == 0)
+    assert said.severity == ("warning" if kept else "error")
+
+
+@on_every_version
 def test_a_queue_with_a_lower_limit_than_it_holds_is_said_to_copy_nothing(account: Account) -> None:
     """Its server keeps what is stored, and the plan and the doctor say the same."""
 

@@ -717,6 +717,44 @@ def test_interest_retention_keeps_what_is_there_while_a_mirror_takes_from_it(acc
     assert talk(account, work) == (0, len(MIXED), len(MIXED) + 1)
 
 
+FULL_GROUP = """streams:
+  S:
+    subjects: [s.*]
+    retention: {}
+    consumers: {{c: {{ack_policy: explicit}}}}
+    groups:
+      g:
+        type: elastic
+        max_members: 2
+        members: [m]
+        max_buffered_msg: 4
+        partitioning_filters: [{{filter: s.*, partitioning_wildcards: [1]}}]
+"""
+FULL_MIRROR = """streams:
+  S: {{subjects: [s.*], retention: {}, consumers: {{c: {{ack_policy: explicit}}}}}}
+  S-g: {{mirror: {{name: S}}, max_msgs: 4, discard: new}}
+"""
+
+
+@on_every_version
+@pytest.mark.parametrize("file", [FULL_GROUP, FULL_MIRROR], ids=["group", "mirror"])
+def test_interest_retention_drops_as_said_what_a_full_copy_has_yet_to_take(
+    account: Account, tmp_path: Path, file: str
+) -> None:
+    async def work(js: JetStream) -> tuple[Verdict, int]:
+        await applied(js, tmp_path, file.format("limits"))
+        await publish(js, *MIXED)
+        await until(js, lambda info: info["state"]["messages"] == 4)
+        await take(js, "S", "c", 10)
+        verdicts = await applied(js, tmp_path, file.format("interest"), "ST302", "XX212")
+        left = (await state(js, "S"))["messages"]
+        return verdicts["ST302"], 10 - 4 - left
+
+    said, lost = talk(account, work)
+    assert 0 < lost <= said.quantities["uncopied"] <= 10
+    assert "the server does not wait for streams that copy S: S-g" in said.message.replace("The", "the")
+
+
 @on_every_version
 def test_interest_retention_after_the_last_consumer_has_gone_in_the_same_plan(account: Account, tmp_path: Path) -> None:
     async def work(js: JetStream) -> tuple[int, int]:

@@ -126,7 +126,8 @@ async def examined(js: JetStream, wanted: Sequence[str] = ()) -> tuple[GroupsRea
     depths_found, sourced = await asyncio.gather(
         queued(js, doctor.groups_with_queue(seen.groups)), _sourced(js, doctor.groups_in_doubt(seen.groups))
     )
-    findings = list(doctor.examine(seen.groups, Evidence(depths=depths_found, sourced=sourced)))
+    evidence = Evidence(depths=depths_found, sourced=sourced, version=seen.snapshot.target.version)
+    findings = list(doctor.examine(seen.groups, evidence))
     return seen, [*findings, *(() if wanted else doctor.account_findings(seen.snapshot, seen.groups))]
 
 

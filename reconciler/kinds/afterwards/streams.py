@@ -116,7 +116,9 @@ def _queue_config(group: Resource, view: View) -> Config:
     filters = group.config.get("partitioning_filters") or [{"filter": ">"}]
     return {
         "retention": "workqueue",
+        "discard": "new",
         "sources": [{"name": source.name, "subject_transforms": [{"src": subject["filter"]} for subject in filters]}],
+        "max_msgs": group.config.get("max_buffered_msg", -1),
         "max_bytes": group.config.get("max_buffered_bytes", -1),
         "storage": followed.get("storage", "file"),
         "num_replicas": followed.get("num_replicas", 1),

@@ -10,24 +10,26 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.afterwards.streams import config_of
-from reconciler.kinds.fields.words import amount, listed
+from reconciler.kinds.afterwards.streams import Copy, afterwards, config_of, copies, live_streams
+from reconciler.kinds.fields.known import V2_14
+from reconciler.kinds.fields.words import amount, in_words, listed, some
 from reconciler.kinds.losses import dependants
 from reconciler.kinds.losses.added_sources import NewSource, drained, retention_afterwards
 from reconciler.kinds.losses.unprocessed import claimed, gave_up
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.subjects.filters import FILTERS, filters_of
 from reconciler.kinds.subjects.subjects import is_subset, meets
-from reconciler.model.resource import Address, Json
+from reconciler.model.resource import Address, Config, Json
 
 Consumers = Mapping[str, Mapping[str, Json]]
 UNTOUCHED = (Action.KEEP, Action.ADOPT)
+MAKES = (Action.CREATE, Action.UPDATE, Action.REPLACE)
 
 
 @rule(
     "XX209",
     "copied-and-deleted",
-    on=(Action.CREATE, Action.UPDATE),
+    on=MAKES,
     needs=("neighbours", "facts"),
     reaction=Reaction.HARMS,
 )
@@ -37,7 +39,12 @@ def copied_and_deleted(change: Change, view: View) -> Iterator[Finding]:
     For a work queue a copy is a consumer like any other. Consumers still get what they want, and the copy gets all of it.
     But the queue deletes what is copied and no consumer wants, both stored messages and new ones. A consumer that is
     created later does not get them. From 2.14 on, an interest stream too deletes what is copied, unless a consumer still
-    wants it. Before 2.14, messages that the copy does not take, because it is full, are gone as well.
+    wants it.
+
+    Before 2.14 a work queue and an interest stream do not wait for a full stream that copies them: they delete what it does
+    not store, and it never gets that. A copy with `discard: new` and a limit becomes full, and so does an elastic group with
+    `max_buffered_msg` or `max_buffered_bytes`. From 2.14 on they keep these messages for a source or a group. For a mirror they
+    sometimes do.
 
     Consumers that the same plan creates come before the copy.
 
@@ -46,6 +53,7 @@ def copied_and_deleted(change: Change, view: View) -> Iterator[Finding]:
     """
     if view.stream_of(change.address) is None:
         return
+    yield from _findings_about_full_copies(change, view)
     for source in drained(change, view, config_of(change, view)):
         subjects, retention = taken_subjects(source.source), retention_afterwards(source.origin, view)
         staying = {
@@ -72,6 +80,45 @@ def copied_and_deleted(change: Change, view: View) -> Iterator[Finding]:
             + _deletion_text(goes, later),
             fix="create the consumers that shall process it first, or let both copy a stream with limits retention",
         )
+
+
+def _findings_about_full_copies(change: Change, view: View) -> Iterator[Finding]:
+    """Messages that a stream deletes and a full copy of it has not stored, where this change makes that possible."""
+    after, own = afterwards(view), view.stream_of(change.address) or ""
+    for copy in (*copies(own, config_of(change, view)), *after.copiers.get(own, ())):
+        stream, is_own = after.made_by.get(copy.stream), copy.stream == own
+        limit = _loses_when_full(copy, after.streams, view)
+        if not limit or (not is_own and stream and stream.action in MAKES) or _lost_before(copy, view):
+            continue
+        queue = "work queue" if after.streams[copy.origin].get("retention") == "workqueue" else "interest stream"
+        path = (f"{copy.path}.name" if is_own else "retention") if view.is_stream(change.address) else ""
+        yield Finding(
+            outcome=Outcome.WARNS,
+            path=path,
+            affects=dependants.streams([copy.stream], view),
+            message=f"{queue} {copy.origin} does not wait for {copy.stream}: once that is full ({limit}), {copy.origin} "
+            f"{'may delete' if copy.is_mirror else 'deletes'} new messages that no consumer wants, and {copy.stream} never gets them",
+            fix=f"leave the limit out of {copy.stream}"
+            + ("" if copy.is_mirror else ", or use nats-server 2.14 or later, which keeps them for it"),
+        )
+
+
+def _lost_before(copy: Copy, view: View) -> bool:
+    live = live_streams(view)
+    same = (earlier for earlier in copies(copy.stream, live.get(copy.stream, {})) if earlier.origin == copy.origin)
+    return any(_loses_when_full(earlier, live, view) for earlier in same)
+
+
+def _loses_when_full(copy: Copy, streams: Mapping[str, Config], view: View) -> str:
+    """The limit at which a copy misses what its origin deletes; empty: it misses nothing. A consumer that somebody made for
+    the copy decides itself."""
+    config, origin = streams.get(copy.stream, {}), streams.get(copy.origin, {})
+    waits = (view.target.version >= V2_14 and not copy.is_mirror) or "consumer" in copy.said
+    if waits or origin.get("retention") not in ("workqueue", "interest") or config.get("discard") != "new":
+        return ""
+    if (most := config.get("max_msgs") or -1) > 0:
+        return some(most, "message")
+    return in_words(most, "bytes") if (most := config.get("max_bytes") or -1) > 0 else ""
 
 
 def _keeps_filters(stream: str, name: str, view: View) -> bool:

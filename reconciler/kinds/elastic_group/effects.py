@@ -13,20 +13,11 @@ from reconciler.kinds.fields.field_effects import EVERY, UNSET, felt
 from reconciler.kinds.fields.known import Known
 from reconciler.kinds.fields.words import listed, some
 from reconciler.kinds.group_records.group_rules import is_current
+from reconciler.kinds.losses.lagging import reached_limit
 from reconciler.model.resource import Json
 
 REMOVING = frozenset({"max_age", "max_msgs_per_subject", "discard"})
 UNFELT = frozenset({"allow_direct", "description", "metadata"})
-USED = {"max_msgs": "messages", "max_bytes": "bytes"}
-
-
-def reached_limit(queue: Mapping[str, Json]) -> str | None:
-    """The limit that the queue has reached, with its value."""
-    config, state = queue["config"], queue["state"]
-    for limit, used in USED.items():
-        if 0 < config.get(limit, -1) <= state.get(used, 0):
-            return f"{limit} {config[limit]:_}"
-    return None
 
 
 def effect_of_settings(queue: Mapping[str, Json], differing: Collection[str]) -> str:

@@ -10,6 +10,7 @@ from reconciler.model.code_pages import GROUPS
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Address
+from reconciler.model.wire.version import Version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +21,8 @@ class Evidence:
     """Of groups with messages in their queue."""
     sourced: Mapping[Address, int] = field(default_factory=dict)
     """The source's sequence in the newest message of a queue, if that was in doubt."""
+    version: Version | None = None
+    """Of the server, if it was asked."""
 
 
 def error(code: str, address: Address | str, message: str, fix: str) -> Diagnostic:

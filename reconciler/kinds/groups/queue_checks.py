@@ -13,11 +13,13 @@ from reconciler.kinds.elastic_group.queue_stream import (
     start_sequence,
     without_leftover_start,
 )
+from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import in_words, listed, outside, some
 from reconciler.kinds.group_records.group_rules import migrating
 from reconciler.kinds.groups.finding import Evidence, error, note, warning
 from reconciler.kinds.groups.live_group import Group, queue_writer
 from reconciler.kinds.groups.places import patterns
+from reconciler.kinds.losses.lagging import reached_limit
 from reconciler.kinds.stream_config.stream_config import FIELD_INFOS
 from reconciler.kinds.subjects.partitions import members_without_partition
 from reconciler.kinds.subjects.subjects import collide, is_subset
@@ -168,7 +170,7 @@ def source(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
     """GR104, GR160, GR161: whether the source is still the one the queue was filled from, and whether the queue keeps
     up with it."""
     if group.is_elastic and group.queue is not None and group.source is not None:
-        yield from list(replaced_source(group, evidence)) or list(_not_fed(group)) or _lag_findings(group)
+        yield from list(replaced_source(group, evidence)) or list(_not_fed(group)) or _lag_findings(group, evidence)
 
 
 def _not_fed(group: Group) -> Iterator[Diagnostic]:
@@ -210,10 +212,10 @@ def is_in_doubt(group: Group) -> bool:
     return younger or group.source["state"]["last_seq"] < group.queue["state"]["last_seq"]
 
 
-def _lag_findings(group: Group) -> Iterator[Diagnostic]:
+def _lag_findings(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
     queue, origin = group.queue or {}, (group.source or {}).get("config", {})
     lag = sum(int(item.get("lag") or 0) for item in queue.get("sources") or ())
-    full, drops = effects.reached_limit(queue), queue.get("config", {}).get("discard") == "old"
+    full, drops = reached_limit(queue), queue.get("config", {}).get("discard") == "old"
     behind = f"; it is at least {some(lag, 'message')} behind {group.stream}" if lag else ""
     if full and drops:
         yield warning(
@@ -224,9 +226,10 @@ def _lag_findings(group: Group) -> Iterator[Diagnostic]:
             "whether members keep up (`reconciler groups active`)",
         )  # fmt: skip
     elif full:
-        yield warning(
+        lost = _lost_while_full(group, evidence)
+        yield (error if lost else warning)(
             "GR161", group.address,
-            f"{group.queue_name} is full ({full}): it copies nothing more until members have processed some of it{behind}",
+            f"{group.queue_name} is full ({full}): it copies nothing more until members have processed some of it{behind}{lost}",
             "check whether members keep up (`reconciler groups active`); add members, or raise the stream's limit",
         )  # fmt: skip
     bounds = [name for name in ("max_msgs", "max_bytes", "max_age", "max_msgs_per_subject") if origin.get(name, 0) > 0]
@@ -238,6 +241,17 @@ def _lag_findings(group: Group) -> Iterator[Diagnostic]:
             f"({', '.join(bounds)}): messages that are dropped before they are queued never reach a member",
             "let members catch up, or keep more in the source; `discard: new` would refuse publishers instead",
         )  # fmt: skip
+
+
+def _lost_while_full(group: Group, evidence: Evidence) -> str:
+    """Before 2.14 a work queue and an interest stream delete what a full queue was given and could not store."""
+    retention = (group.source or {}).get("config", {}).get("retention")
+    if retention not in ("workqueue", "interest") or evidence.version is None or evidence.version >= V2_14:
+        return ""
+    return (
+        f". {group.stream} has {retention} retention, and this server does not keep for {group.queue_name} what no other "
+        "consumer wants: members never get that"
+    )
 
 
 def _is_far_behind(group: Group, lag: int) -> bool:

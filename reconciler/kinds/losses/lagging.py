@@ -1,8 +1,7 @@
 """Streams that have not yet copied everything from another: mirrors, and streams with sources, such as the queues of
 groups.
 
-The plan says only whether they are behind, never by how much: a server does not count what is on its way or did not
-fit.
+The lag that a server reports leaves out what is on its way, and what did not fit into a full stream.
 """
 
 from __future__ import annotations
@@ -10,18 +9,35 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 
+from reconciler.changes.amount import Amount, total
 from reconciler.changes.view import View
-from reconciler.kinds.fields.words import listed, some
+from reconciler.kinds.fields.words import listed, some, verb
 from reconciler.kinds.stream_config.origins import deleted_streams
 from reconciler.model.resource import Json
 from reconciler.model.wire.info import hears
 
 NAMED = 3
+USED = {"max_msgs": "messages", "max_bytes": "bytes"}
+
+
+def reached_limit(info: Mapping[str, Json]) -> str | None:
+    """The limit that a stream has reached, with its value."""
+    config, state = info["config"], info.get("state") or {}
+    for limit, used in USED.items():
+        if 0 < (config.get(limit) or -1) <= state.get(used, 0):
+            return f"{limit} {config[limit]:_}"
+    return None
 
 
 def lagging(origin: str, view: View) -> list[str]:
     """Streams that have not yet copied everything from this one, and that exist once this plan is applied."""
-    return [name for name in _lagging_by_origin(view).get(origin, []) if name not in deleted_streams(view)]
+    return [*uncopied(origin, view)]
+
+
+def uncopied(origin: str, view: View) -> dict[str, Amount]:
+    """How many messages of this stream each of those has yet to copy."""
+    every = _uncopied_by_origin(view).get(origin, {})
+    return {name: number for name, number in every.items() if name not in deleted_streams(view)}
 
 
 def taking_in(origin: str, view: View) -> list[str]:
@@ -36,22 +52,38 @@ def taking_in(origin: str, view: View) -> list[str]:
 
 def behind_in(origin: str, view: View) -> str:
     """Words after a semicolon; empty if no copy is behind."""
-    names = lagging(origin, view)
+    names, numbers = lagging(origin, view), uncopied(origin, view).values()
     if not names:
         return ""
+    have = verb(len(names), "have") if any(number.least for number in numbers) else "may have"
     named = names[:NAMED] + ([some(len(names) - NAMED, "other")] if len(names) > NAMED else [])
     copies = f"stream{'s' if len(names) > 1 else ''} {listed(named)}"
-    return f"; {copies} {'have' if len(names) > 1 else 'has'} not yet copied all of {origin}, and may miss some of them"
+    return f"; {copies} {have} not yet copied all of {origin}, and may miss some of them"
 
 
 @lru_cache(maxsize=4)
-def _lagging_by_origin(view: View) -> dict[str, list[str]]:
+def _uncopied_by_origin(view: View) -> dict[str, dict[str, Amount]]:
     """Computed once per view."""
-    by_origin: dict[str, list[str]] = {}
+    by_origin: dict[str, dict[str, Amount]] = {}
     for name, info in sorted(view.snapshot.streams.items()):
-        for origin in dict.fromkeys(str(copy.get("name")) for copy in _reported_copies(info) if copy.get("lag")):
-            by_origin.setdefault(origin, []).append(name)
+        for copy in _reported_copies(info):
+            origin = str(copy.get("name"))
+            number, numbers = _uncopied(copy, info, view.snapshot.state_of(origin)), by_origin.setdefault(origin, {})
+            if number is not None:
+                numbers[name] = total([number, *([numbers[name]] if name in numbers else [])])
     return by_origin
+
+
+def _uncopied(copy: Mapping[str, Json], info: Mapping[str, Json], origin: Mapping[str, Json]) -> Amount | None:
+    """None: it has copied everything. A full stream that keeps what it has may report no lag at all."""
+    lag, stored = int(copy.get("lag") or 0), int(origin.get("messages", 0))
+    is_full = info["config"].get("discard") == "new" and reached_limit(info) is not None
+    is_mirror = copy is info.get("mirror")
+    reached = (info.get("state") or {}).get("last_seq") if is_mirror else copy.get("seq")
+    left = stored if reached is None else min(stored, max(0, int(origin.get("last_seq", 0)) - int(reached)))
+    if not lag and not (is_full and left):
+        return None
+    return Amount(min(lag, left), left) if left >= lag or lag > stored else Amount(lag, stored)
 
 
 def _reported_copies(info: Mapping[str, Json]) -> Iterator[Mapping[str, Json]]:

@@ -13,7 +13,7 @@ from reconciler.changes.view import View
 from reconciler.engine.bindings import passed_in_flight
 from reconciler.kinds.fields.words import amount, consent_to, listed, listed_few, some, verb
 from reconciler.kinds.losses import dependants, over_limit
-from reconciler.kinds.losses.lagging import lagging, taking_in
+from reconciler.kinds.losses.lagging import taking_in, uncopied
 from reconciler.kinds.losses.unprocessed import (
     SOME,
     claimed,
@@ -41,7 +41,10 @@ def interest_retention(change: Change, view: View) -> Found:
     2.15 on delete all messages. From then on, the server does not store a message that no consumer wants.
 
     Apply creates the plan's new consumers first, so the messages they want stay. Messages that no consumer has received
-    yet stay. If only mirrors and sources read from the stream, all messages stay until these begin to copy again, as after
+    yet stay. Mirrors, sources and elastic groups do not count: the server also deletes what they have yet to copy, such as
+    what does not fit into a full queue.
+
+    If only mirrors and sources read from the stream, all messages stay until these begin to copy again, as after
     a restart of the server. From then on the stream keeps a message only until it is copied, and servers from 2.14 on
     also delete what was copied before.
 
@@ -56,15 +59,39 @@ def interest_retention(change: Change, view: View) -> Found:
     if not turns_to_interest(change):
         return None
     going, words = _deleted_messages(change, view, over_limit.state_of(change)["messages"])
-    words += "".join(f". {text[0].upper()}{text[1:]}" for text in _afterwards_texts(change, view))
+    lost, copying = _lost_to_copies(change.address.name, going, view), [*uncopied(change.address.name, view)]
+    copies_texts = [_copies_text(change.address.name, lost, view)] if lost.most else []
+    texts = [*copies_texts, *_afterwards_texts(change, view)]
+    words += "".join(f". {text[0].upper()}{text[1:]}" for text in texts)
+    wait = f"wait until {listed_few(copying)} {verb(len(copying), 'have')} copied the rest, or " if lost.most else ""
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path="retention",
         to="interest",
-        quantities={"messages": going},
+        quantities={"messages": going, **({"uncopied": lost} if lost.most else {})},
         message=words,
-        affects=dependants.streams(lagging(change.address.name, view), view),
-        fix=f"consent here if that is meant: {consent_to('ST302', 'interest')}",
+        affects=dependants.streams(copying, view),
+        fix=f"{wait}consent here if that is meant: {consent_to('ST302', 'interest')}",
+    )
+
+
+def _lost_to_copies(stream: str, going: Amount, view: View) -> Amount:
+    """How many of the deleted messages a stream has yet to copy. Nobody knows which of those consumers still want."""
+    numbers = uncopied(stream, view).values()
+    is_all = going.is_exact and going.most == view.snapshot.state_of(stream).get("messages", 0)
+    least = max((number.least for number in numbers), default=0) if is_all else 0
+    return Amount(min(least, going.most), min(going.most, sum(number.most for number in numbers)))
+
+
+def _copies_text(stream: str, lost: Amount, view: View) -> str:
+    behind = {
+        name: f" (at least {some(number.least, 'message')} behind)" if number.least else ""
+        for name, number in uncopied(stream, view).items()
+    }
+    copying = listed_few([f"{name}{clause}" for name, clause in behind.items()])
+    return (
+        f"the server does not wait for streams that copy {stream}: {copying} never {verb(len(behind), 'get')} "
+        f"{amount(lost)} of the deleted messages"
     )
 
 
