@@ -258,8 +258,9 @@ def test_what_a_full_queue_has_not_taken_in_is_told_as_the_least_it_can_be(accou
 def test_a_full_queue_of_an_interest_stream_is_said_to_lose_messages_before_2_14(account: Account) -> None:
     async def look(js: JetStream) -> tuple[int, Diagnostic]:
         await making.elastic(js)
-        done(await js.request("STREAM.UPDATE.S", {"name": "S", "subjects": ["j.*"], "retention": "interest"}))
-        done(await js.request("STREAM.DELETE.S-g"))
+        for stream in ("S-g", "S"):
+            done(await js.request(f"STREAM.DELETE.{stream}"))
+        await make_stream(js, "S", subjects=["j.*"], retention="interest")
         await make_stream(js, "S-g", **queue(max_msgs=2))
         async with asyncio.timeout(60):
             while done(await js.read("STREAM.INFO.S-g"))["state"]["messages"] < 2:
@@ -275,7 +276,7 @@ def test_a_full_queue_of_an_interest_stream_is_said_to_lose_messages_before_2_14
         return done(await js.read("STREAM.INFO.S"))["state"]["messages"], said
 
     kept, said = talk(account, look)
-    assert ("members never get that" in said.message) == (kept == 0)
+    assert ("members may never get that" in said.message) == (kept == 0)
     assert said.severity == ("warning" if kept else "error")
 
 

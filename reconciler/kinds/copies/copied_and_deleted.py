@@ -44,7 +44,7 @@ def copied_and_deleted(change: Change, view: View) -> Iterator[Finding]:
     Before 2.14 a work queue and an interest stream do not wait for a full stream that copies them: they delete what it does
     not store, and it never gets that. A copy with `discard: new` and a limit becomes full, and so does an elastic group with
     `max_buffered_msg` or `max_buffered_bytes`. From 2.14 on they keep these messages for a source or a group. For a mirror they
-    sometimes do.
+    sometimes do. A stream that turned to interest retention may delete them only after a restart.
 
     Consumers that the same plan creates come before the copy.
 
@@ -91,13 +91,14 @@ def _findings_about_full_copies(change: Change, view: View) -> Iterator[Finding]
         if not limit or (not is_own and stream and stream.action in MAKES) or _lost_before(copy, view):
             continue
         queue = "work queue" if after.streams[copy.origin].get("retention") == "workqueue" else "interest stream"
+        deletes = "deletes" if is_own and not copy.is_mirror else "may delete"
         path = (f"{copy.path}.name" if is_own else "retention") if view.is_stream(change.address) else ""
         yield Finding(
             outcome=Outcome.WARNS,
             path=path,
             affects=dependants.streams([copy.stream], view),
             message=f"{queue} {copy.origin} does not wait for {copy.stream}: once that is full ({limit}), {copy.origin} "
-            f"{'may delete' if copy.is_mirror else 'deletes'} new messages that no consumer wants, and {copy.stream} never gets them",
+            f"{deletes} new messages that no consumer wants, and {copy.stream} never gets them",
             fix=f"leave the limit out of {copy.stream}"
             + ("" if copy.is_mirror else ", or use nats-server 2.14 or later, which keeps them for it"),
         )

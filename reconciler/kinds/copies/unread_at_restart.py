@@ -26,8 +26,8 @@ from reconciler.model.wire.snapshot import Snapshot
 MAKES = (Action.CREATE, Action.UPDATE, Action.REPLACE)
 STANDS = (Action.KEEP, Action.ADOPT)
 FIX = (
-    "let these consumers read a stream with limits retention, such as a copy; or rename them (`moved:`, and in their clients), to "
-    "names that begin with 0 to 9 or A to I: a server reads these before `JS_`"
+    "let these consumers read a stream with limits retention, such as a copy; or rename them (`moved:`, and in their clients) to "
+    "names that begin with 0 to 9 or A to I, which a server reads before `JS_`"
 )
 
 

@@ -250,7 +250,7 @@ def _lost_while_full(group: Group, evidence: Evidence) -> str:
         return ""
     return (
         f". {group.stream} has {retention} retention, and this server does not keep for {group.queue_name} what no other "
-        "consumer wants: members never get that"
+        "consumer wants: members may never get that"
     )
 
 
