@@ -15,11 +15,11 @@ NAMED = frozenset({"consumers", "dependants", "readers"})
 """What the plan names one by one: one more is another one, which nobody has seen."""
 STAYING = frozenset({"stored"})
 """What stays where it is: however many there are, nothing is lost."""
-PASSING = frozenset(
-    {"undelivered", "unacknowledged", "redelivered", "queued", "skipped", "copied", "waiting", "instances"}
-)
+GLIMPSED = frozenset({"waiting", "instances"})
+"""Clients, of which a server shows only those that ask for messages at that moment: another number says nothing of them."""
+PASSING = frozenset({"undelivered", "unacknowledged", "redelivered", "queued", "skipped", "copied"})
 """What comes and goes while everything works, and is not lost: messages that are redelivered, copied twice or continue in
-a new queue, and clients that ask again."""
+a new queue."""
 BY_DEFAULT = 1_000
 """How many messages a consumer has in flight unless configured otherwise."""
 
@@ -41,7 +41,7 @@ def losses_beyond_consent(
         planned = planned_losses.get((code, path, name), 0)
         if (
             not uncounted
-            and name not in STAYING
+            and name not in STAYING | GLIMPSED
             and (code, name) not in bounds
             and number > allowed_loss(name, planned)
         ):  # bounds: judged by consent
@@ -61,7 +61,7 @@ def changed_losses(change: PlannedChange, recounted: PlannedChange) -> Iterator[
     shown, shown_now = _losses_in_words(change), _losses_in_words(recounted)
     for (code, path, name), number in losses(recounted.verdicts).items():
         planned = planned_losses.get((code, path, name), 0)
-        if planned != number and (code, path) not in uncounted:
+        if planned != number and name not in GLIMPSED and (code, path) not in uncounted:
             was, now = shown.get((code, path, name), "0"), shown_now[code, path, name]
             yield f"{change.address}: the plan said {was} {name} ({code}), and now it is {now}."
     yield from _changed_starts(change, recounted)

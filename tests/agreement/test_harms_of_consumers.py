@@ -224,6 +224,33 @@ def test_a_waiting_pull_of_the_old_group_pins_its_client_once_more(account: Acco
     )
 
 
+@shows("CO122")
+@on_every_version
+def test_a_client_that_pulls_again_after_a_400_follows_a_rename_of_the_one_group(
+    account: Account, tmp_path: Path
+) -> str:
+    async def work(js: JetStream) -> tuple[str, str, str, str]:
+        nc = js.pipeline.nc
+        await carried_out(js, tmp_path, GROUPED.replace("GROUP", "a"))
+        early = status(await pull(nc, "S", "c", group="b"))
+        renamed = GROUPED.replace("GROUP", "b")
+        made = (await plan(read(tmp_path, renamed), js, RunOptions())).plan
+        way = next(verdict.fix for change in made.changes for verdict in change.verdicts if verdict.code == "CO122")
+        both = (await plan(read(tmp_path, GROUPED.replace("GROUP", "a, b")), js, RunOptions())).plan
+        assert [verdict.code for change in both.changes for verdict in change.verdicts] == ["CO123"]
+        await carried_out(js, tmp_path, renamed, "CO122")
+        await publish(js, "s")
+        return str(way), early, status(await pull(nc, "S", "c", group="a")), status(await pull(nc, "S", "c", group="b"))
+
+    way, early, late, served = talk(account, work)
+    assert "pulls for b fail (400) until apply: let clients that get a 400 pull again for b, and then consent" in way
+    assert (early, late, served) == ("400", "400", "200")
+    return (
+        "Before the rename a pull for the new group is refused (400), and after it one for the old group; one for the new group is "
+        "then served."
+    )
+
+
 @on_every_version
 def test_a_pin_keeps_its_time_until_the_pinned_client_pulls_again(account: Account) -> None:
     """What CO608 says of a `priority_timeout` that changes."""

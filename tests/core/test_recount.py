@@ -6,7 +6,7 @@ import pytest
 
 from reconciler.changes.change import Action
 from reconciler.changes.plan import PlannedChange
-from reconciler.changes.recount import allowed_loss, losses, losses_beyond_consent
+from reconciler.changes.recount import allowed_loss, changed_losses, losses, losses_beyond_consent
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.model.resource import Consent
 
@@ -63,16 +63,33 @@ def test_messages_that_were_counted_and_cannot_be_any_more_stop_an_update(
         ({"messages": 0}, {"messages": 1}, ["the plan said 0 messages (ST206), and now it is 1"]),
         ({"consumers": 2}, {"consumers": 3}, ["the plan said 2 consumers (ST206), and now it is 3"]),
         ({"messages": 5}, {"messages": 5, "readers": 1}, ["the plan said 0 readers (ST206), and now it is 1"]),
-        ({"waiting": 3}, {"waiting": 900}, []),
+        ({"waiting": 3}, {"waiting": 9_000}, []),
+        ({"instances": 5}, {"instances": 3_000}, []),
         ({"stored": 50}, {"stored": 1_110}, []),
         ({}, {"messages": 7}, []),
     ],
-    ids=["beyond", "twice", "from none", "another one", "of a new sort", "passing", "staying", "never counted"],
+    ids=[
+        "beyond",
+        "twice",
+        "from none",
+        "another one",
+        "of a new sort",
+        "pulls",
+        "instances",
+        "staying",
+        "never counted",
+    ],
 )
 def test_what_grew_beyond_what_was_agreed_to_is_said_with_both_numbers(
     then: dict[str, int], now: dict[str, int], said: list[str]
 ) -> None:
     assert list(losses_beyond_consent(planned(Action.DELETE, **then), planned(Action.DELETE, **now), ())) == said
+
+
+@pytest.mark.parametrize(("name", "is_news"), [("queued", True), ("instances", False), ("waiting", False)])
+def test_clients_that_show_only_at_times_are_no_news(name: str, is_news: bool) -> None:
+    then, now = planned(Action.REPLACE, **{name: 5}), planned(Action.REPLACE, **{name: 4})
+    assert bool([*changed_losses(then, now)]) is is_news
 
 
 def test_what_the_plan_did_not_judge_at_all_was_agreed_to_by_nobody() -> None:

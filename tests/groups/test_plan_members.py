@@ -57,7 +57,8 @@ def test_what_would_move_is_drawn_without_any_file(someone: Someone) -> None:
     assert "members  [a, b] → [a, b, c]" in ran.out
     assert "partition  0  1  2  3" in ran.out
     assert "3 of 4 partitions move" in ran.out
-    assert "up to 2 in flight are redelivered" in " ".join(ran.out.split())
+    told = "up to 2 messages in flight are redelivered, for every member recreates its consumer, also one that keeps its partitions"
+    assert told in " ".join(ran.out.split())
     assert [line.split() for line in ran.out.splitlines() if line.startswith("    c ")] == [["c", "none", "2"]]
 
 
@@ -81,6 +82,28 @@ def test_tools_get_everybodys_partitions_before_and_after(someone: Someone) -> N
     assert sum(consequence["detail"]["partition_map"]["queued"]) == 8
     assert counted["messages_moved"] == sum(consequence["detail"]["partition_map"]["queued"][2:])
     assert (counted["partitions_moved"], counted["messages_redelivered"]) == (2, 2)
+
+
+def test_an_edited_file_is_held_against_the_live_group(someone: Someone, tmp_path: Path) -> None:
+    path = someone.write(FILE)
+    assert "live as declared" in someone("groups", "plan-members", "S/g", path).out
+    (tmp_path / path).write_text((tmp_path / path).read_text().replace("[a,  b]", "[a, b, c]"))
+    assert previewed(someone, path) == previewed(someone, "--add", "c") | {"change": previewed(someone, path)["change"]}
+    ran = someone("groups", "plan-members", "S/g", path)
+    assert "3 of 4 partitions move" in ran.out
+
+
+def test_mappings_of_an_edited_file_are_taken_as_they_stand(someone: Someone) -> None:
+    stated = "member_mappings: [{member: b, partitions: [0, 1]}, {member: a, partitions: [2, 3]}]"
+    told = previewed(someone, someone.write(FILE.replace("members: [a,  b]", stated)))
+    assert told["partitions_moved"] == 4
+    by_member = {mapping["member"]: mapping["partitions"] for mapping in told["membership"]["member_mappings"]}
+    assert by_member == {"b": [0, 1], "a": [2, 3]}
+
+
+def test_a_file_without_members_states_no_change(someone: Someone) -> None:
+    path = someone.write(FILE.replace("        members: [a,  b]              # since May\n", ""))
+    assert "live as declared" in someone("groups", "plan-members", "S/g", path).out
 
 
 def test_mappings_move_as_little_as_can_be(someone: Someone) -> None:
@@ -146,6 +169,13 @@ def test_more_members_than_partitions_are_refused_as_a_plan_would(someone: Someo
     assert ran.code == 4
     assert "EG543" in ran.out
     assert "--mappings" not in ran.out
+
+
+@pytest.mark.parametrize("option", ["--offline", "--write"])
+def test_a_file_alone_has_nothing_to_be_held_against(someone: Someone, option: str) -> None:
+    ran = someone("groups", "plan-members", "S/g", someone.write(FILE), option)
+    assert ran.code == 64
+    assert "or name the edited files and ask a server" in ran.err
 
 
 @pytest.mark.parametrize("wish", [[], ["--set", "a", "--add", "b"], ["--add", "c", "--write"]])

@@ -318,7 +318,7 @@ DRIFT = (
     Act(
         name="what a group counts is not said to be of the moment at which it was read",
         file="reconciler/report/document/headline.py",
-        before='    r"|\\d\\S* of (those|them)\\b|\\d now\\)"\n',
+        before='    r"|\\d\\S* of (those|them)\\b|(\\d|shows) now\\)"\n',
         after="",
         seen_by=(
             "tests/report/test_text.py::"

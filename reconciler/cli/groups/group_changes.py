@@ -49,7 +49,10 @@ def plan_members(
     group: Group,
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="PATHS...", help="Files that declare the group. [the group as it is live]"),
+        typer.Argument(
+            metavar="PATHS...",
+            help="Files that declare the group; without --add and the like, what they change. [the group as it is live]",
+        ),
     ] = None,
     add: Annotated[
         list[str] | None,
@@ -95,8 +98,10 @@ def _check_usage(wish: Wish, *, write: bool, offline: bool, paths: list[Path] | 
     values.require_files(paths)
     if wish.exactly and (wish.add or wish.drop):
         raise common.Misused("--set names all members; leave out --add and --drop.")
-    if not (wish.exactly or wish.add or wish.drop or wish.mapped is not None):
-        raise common.Misused("Say what should change: --add, --drop, --set, --mappings or --members.")
+    if not wish and (write or offline or not paths):
+        raise common.Misused(
+            "Say what should change: --add, --drop, --set, --mappings or --members; or name the edited files and ask a server."
+        )
     if write and values:
         raise common.Misused(
             "--write edits files, but these have parameters that other values fill elsewhere; edit them by hand."

@@ -79,8 +79,8 @@ async def preview(
         raise group_error(
             "GR193", f"{address}: {refusal.message}.", f"{refusal.fix[:1].upper()}{refusal.fix[1:]}."
         ) from None
-    resource = _with_membership(declared or _as_declared(address, live), wanted)
-    then = owners(_settled(resource, snapshot))
+    resource = declared if declared and not wish else _with_membership(declared or _as_declared(address, live), wanted)
+    then = owners(_settled(resource, snapshot) if wish else base)
     return Preview(
         address=address, membership=wanted, declared=declared, moved=len(moved_partitions(now, then)),
         change=await _change_of_group(js, snapshot, topology or _topology_of_the_group_only(address, snapshot), resource),

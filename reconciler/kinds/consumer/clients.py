@@ -133,6 +133,19 @@ def removed_groups(change: Change) -> list[str]:
     return [group for group in change.was("priority_groups") or () if group not in kept]
 
 
+def renaming_way(change: Change) -> str:
+    """What clients do before some of their groups go. A consumer that pins clients has one group (CO123), so they cannot name the
+    new one before it takes the place of the old one."""
+    removed, after = removed_groups(change), change.becomes("priority_groups") or ()
+    is_replaced = len(removed) == len(change.was("priority_groups") or ())
+    if change.becomes("priority_policy") != ONE_AT_A_TIME or not is_replaced:
+        return f"keep {listed(removed)} until its clients name another group"
+    return (
+        f"a consumer that pins clients has one group (CO123), so pulls for {listed(after)} fail (400) until apply: let clients that "
+        f"get a 400 pull again for {listed(after)}"
+    )
+
+
 def waiting_pulls(change: Change) -> dict[str, int]:
     """How many pull requests wait on the live consumer; empty if none does."""
     info = change.info

@@ -269,13 +269,14 @@ def _fate_when_deleted(unread: Amount, stream: Config) -> str:
 @foretold(605, "delivered-again")
 def delivered_again(moved: MovedField) -> Iterable[Finding]:
     """`ack_wait`, or the first `backoff`, becomes shorter than the time that messages in flight already take. The
-    server redelivers them at once, and clients process them twice.
+    server redelivers them at once, and clients process them twice. It does the same with every later message that
+    clients do not acknowledge in time; they receive such a message again and again.
 
     The server does not redeliver a message that it has already delivered `max_deliver` times (CO603). If `max_deliver`
     is raised, it does, as long as the message is in flight. With `ack_policy: explicit`, it also redelivers each message
     that clients leave to the acknowledgement of a later one, as `all` allows.
 
-    Instead: wait until what is in flight is acknowledged, and let clients acknowledge each message.
+    Instead: wait until what is in flight is acknowledged, and let clients acknowledge each message within the new time.
     """
     if moved.field == "max_deliver":
         yield from _more_tries(moved)
@@ -302,9 +303,9 @@ def delivered_again(moved: MovedField) -> Iterable[Finding]:
         outcome=Outcome.WARNS,
         path=moved.path,
         message=f"the server redelivers {amount(again)} of {some(flying, 'message')} in flight unless clients acknowledge "
-        f"{'it' if again.most == 1 else 'them'} within {_new_value_in_words(moved)} of delivery",
+        f"{'it' if again.most == 1 else 'them'} within {_new_value_in_words(moved)} of delivery, and so it does with every later message",
         quantities={"redelivered": again},
-        fix="wait until what is in flight is acknowledged",
+        fix="wait until what is in flight is acknowledged, and write more than clients take for all that they pull at once",
     )
 
 

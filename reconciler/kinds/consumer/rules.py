@@ -14,6 +14,7 @@ from reconciler.kinds.consumer.clients import (
     policy_of,
     pulls_of_removed_groups,
     removed_groups,
+    renaming_way,
     waiting_clients,
     waiting_pulls,
 )
@@ -140,13 +141,15 @@ def priority_policy_switch(change: Change, view: View) -> Found:
     still deliver the next message to each of them. A client that stopped at the 400 does not process it, and under
     `pinned_client` it gets the pin, too.
 
-    Instead: let clients stop sending such pulls first; or consent, and apply switches the consumer in place and
+    No server tells which pulls its clients send, so the change needs consent in any case.
+
+    Instead: let clients stop sending such pulls first, and then consent: apply switches the consumer in place and
     releases the pin before and after.
     """
     if (policy := change.field("priority_policy")) is None:
         return None
     before, after = policy_of(policy.live), policy_of(policy.desired)
-    other_way = f"{ACCEPTED_BY[before].instead}, or " if before in ACCEPTED_BY else ""
+    first = f"{ACCEPTED_BY[before].instead}, and then " if before in ACCEPTED_BY else ""
     return Finding(
         outcome=Outcome.REFUSED,
         consentable=True,
@@ -155,7 +158,7 @@ def priority_policy_switch(change: Change, view: View) -> Found:
         quantities=waiting_pulls(change),
         message=f"priority_policy switches from {before} to {after}: {failing_pulls(change, view.target.version)} "
         f"{waiting_clients(change, is_recreated(change, view))}",
-        fix=f"{other_way}consent here: {consent_to('CO121', after)}",
+        fix=f"{first}consent here: {consent_to('CO121', after)}",
     )
 
 
@@ -165,11 +168,13 @@ def priority_group_change(change: Change, view: View) -> Found:
 
     No server refuses it. Clients of a removed group get 400 on their next pull; a pull that waits is still served. The
     consumer's one pin stays with whoever held it, so clients of the new group get nothing until it times out. A group
-    that is only added, or written in another order, harms nobody.
+    that is only added, or written in another order, harms nobody; but a consumer that pins clients has exactly one
+    group (CO123). No server tells which groups its clients name, so the change needs consent in any case.
 
-    Instead: keep the old group until its clients name another one; or consent, and apply changes it in place and
-    releases the pin. If a pull of the old group waits then, the server pins its client with the next message. Such a
-    client blocks the others until it times out, or until `reconciler unpin` ends its pin.
+    Instead: keep the old group until its clients name another one, and then consent. Under `pinned_client` no client
+    can name the new group before: let clients pull again after a 400, with the other name, and consent. Apply changes it
+    in place and releases the pin. If a pull of the old group waits then, the server pins its client with the next
+    message. Such a client blocks the others until it times out, or until `reconciler unpin` ends its pin.
     """
     groups = change.field("priority_groups")
     if groups is None or change.touches("priority_policy"):
@@ -185,7 +190,7 @@ def priority_group_change(change: Change, view: View) -> Found:
         quantities=waiting_pulls(change),
         message=f"priority_groups changes from {_names(before)} to {_names(after)}: new pulls for {listed(removed)} fail (400). "
         f"{waiting_clients(change, is_recreated(change, view))}{pulls_of_removed_groups(change)}",
-        fix=f"keep {listed(removed)} until its clients name another group, or consent here: {consent_to('CO122', after)}",
+        fix=f"{renaming_way(change)}, and then consent here: {consent_to('CO122', after)}",
     )
 
 

@@ -17,6 +17,7 @@ from reconciler.model.resource import Config
 from reconciler.model.wire.questions import Question, SubjectCounts, Unanswered
 from reconciler.model.wire.snapshot import Scope
 
+WHY_REDELIVERED = "for every member recreates its consumer, also one that keeps its partitions"
 Owners = list[str | None]
 """The owner of each partition; None: nobody."""
 
@@ -63,8 +64,8 @@ def consequences(change: Change, view: View) -> Iterable[Consequence]:
 def movement(now: Owners, then: Owners, *, queued: list[int] | None, in_flight: int | None) -> Consequence:
     """What a change of owners means: which partitions move, what waits in them, what is redelivered."""
     moved = moved_partitions(now, then)
-    redelivered = (
-        f"up to {some(in_flight)} in flight {verb(in_flight, 'are')} redelivered"
+    in_flight_clause = (
+        f"up to {some(in_flight, 'message')} in flight {verb(in_flight, 'are')} redelivered"
         if in_flight
         else "nothing is in flight"
     )
@@ -75,7 +76,8 @@ def movement(now: Owners, then: Owners, *, queued: list[int] | None, in_flight: 
     }
     return Consequence(
         message=f"{len(moved)} of {len(then)} partitions move{_with_queue(moved, queued)}; "
-        + ("messages in flight could not be counted, and are redelivered" if in_flight is None else redelivered),
+        + ("messages in flight could not be counted, and are redelivered" if in_flight is None else in_flight_clause)
+        + ("" if in_flight == 0 else f", {WHY_REDELIVERED}"),
         code="EG601",
         quantities={name: number for name, number in counted.items() if number is not None},
         bounds={"messages_redelivered": Amount(0, in_flight)} if in_flight else {},

@@ -103,6 +103,7 @@ class Costs:
     """What a recreation means for members and messages."""
 
     instances: int
+    """How many instances show at least: of a member's standbys only those whose pulls wait at that moment."""
     queued: int
     redelivered: Amount
     unmatched: Amount
@@ -125,7 +126,8 @@ class Costs:
     def in_words(self) -> str:
         """One line for a message: which members must be restarted, where the new queue starts, and what is
         redelivered."""
-        ended = f"running instances end ({some(self.instances)} now), and their owners must restart them"
+        seen = f"at least {some(self.instances)} now" if self.instances else "none shows now"
+        ended = f"running instances end ({seen}), and their owners must restart them"
         return "; ".join([ended, *self._begins(), self._redelivery_clause()])
 
     def _redelivery_clause(self) -> str:

@@ -3,7 +3,7 @@ possible."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from reconciler.kinds.elastic_group.movement import Owners, moved_partitions, owners
 from reconciler.kinds.fields.words import few, some
@@ -23,6 +23,9 @@ class Wish:
     mapped: bool | None = None
     """State which member owns which partition; None: as it is stated now."""
 
+    def __bool__(self) -> bool:
+        return bool(self.add or self.drop or self.exactly or self.mapped is not None)
+
 
 class Unwise(Exception):
     """Why a wish cannot be granted, and what to do."""
@@ -33,7 +36,11 @@ class Unwise(Exception):
 
 
 def granted_membership(config: Config, wish: Wish, now: Owners) -> Config:
-    """The membership as files write it: `members`, or `member_mappings` that give each partition to one of them."""
+    """The membership as files write it: `members`, or `member_mappings` that give each partition to one of them. Without
+    a wish it is the one that the file states."""
+    if not wish:
+        stated = config.get("member_mappings")
+        return {"member_mappings": _in_files(stated)} if stated else {"members": members(config)}
     wanted = _wanted_members(members(config), wish)
     mapped = bool(config.get("member_mappings")) if wish.mapped is None else wish.mapped
     if not mapped:
@@ -54,7 +61,12 @@ def granted_membership(config: Config, wish: Wish, now: Owners) -> Config:
 
 def mappings(now: Owners, wanted: Sequence[str]) -> list[dict[str, str | list[int]]]:
     """Mappings that move as few partitions as possible, in the order of the partitions."""
-    return [{"member": name, "partitions": numbers} for name, numbers in rebalance(now, wanted).items()]
+    return _in_files(rebalance(now, wanted))
+
+
+def _in_files(partitions: Mapping[str, Sequence[int]]) -> list[dict[str, str | list[int]]]:
+    """The partitions of each member as files list them."""
+    return [{"member": name, "partitions": [*numbers]} for name, numbers in partitions.items()]
 
 
 def least_moves(config: Config, now: Owners, wanted: Sequence[str]) -> int | None:

@@ -97,7 +97,7 @@ AS_READ = "Counted when the account was read; clients may have changed that sinc
 
 _OF_CLIENTS = re.compile(
     r"\d\S*( \w+){0,2} (messages?|pulls?|pull requests?)\b| in flight|not yet (acknowledged|delivered)"
-    r"|\d\S* of (those|them)\b|\d now\)"
+    r"|\d\S* of (those|them)\b|(\d|shows) now\)"
 )
 
 
