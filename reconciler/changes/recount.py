@@ -67,12 +67,13 @@ def changed_losses(change: PlannedChange, recounted: PlannedChange) -> Iterator[
     yield from _changed_starts(change, recounted)
 
 
-STARTING = {"skipped": "skipped", "delivered_before": "delivered before"}
-"""What the start of a new consumer costs, in words."""
+STARTING = {"skipped": "skipped", "delivered_before": "delivered before", "copied": "copied at once"}
+"""What the start of a new consumer costs, or that of a source, in words."""
 
 
 def _changed_starts(change: PlannedChange, recounted: PlannedChange) -> Iterator[str]:
-    """The same of a new consumer, whose start no rule judges: others have gone on since."""
+    """The same of a new consumer, and of a source that says where it starts, whose starts no rule judges: others have gone on
+    since."""
     planned, now = _start_quantities(change), _start_quantities(recounted)
     for name, words in STARTING.items():
         if planned.get(name) != now.get(name):
@@ -80,12 +81,14 @@ def _changed_starts(change: PlannedChange, recounted: PlannedChange) -> Iterator
 
 
 def _start_quantities(change: PlannedChange) -> dict[str, str]:
-    """The costs of a start as a plan shows them."""
-    return {
-        name: f"{'up to ' if name in consequence.bounds else ''}{consequence.quantities[name]:_}"
-        for consequence in change.consequences
-        for name in STARTING.keys() & consequence.quantities.keys()
-    }
+    """The costs of all starts together, as a plan shows them."""
+    costs: dict[str, str] = {}
+    for name in STARTING:
+        counted = [consequence for consequence in change.consequences if name in consequence.quantities]
+        if counted:
+            bound = "up to " if any(name in consequence.bounds for consequence in counted) else ""
+            costs[name] = f"{bound}{sum(consequence.quantities[name] for consequence in counted):_}"
+    return costs
 
 
 def _losses_no_longer_counted(change: PlannedChange, recounted: PlannedChange) -> Iterator[str]:

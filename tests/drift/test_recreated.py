@@ -108,6 +108,29 @@ def test_a_renamed_consumer_made_anew_is_told_with_what_that_skips_or_repeats(
     ]
 
 
+@on_every_version
+def test_what_came_again_already_is_told_until_an_apply_records_the_new_one(account: Account, tmp_path: Path) -> None:
+    """Ten were processed; all of them come again before anybody looks."""
+
+    async def processed_twice(js: JetStream) -> None:
+        await publish(js, *(f"s.{number}" for number in range(10)))
+        await take(js, "S", "c", 10)
+        await consumer_anew(js)
+        assert len(await take(js, "S", "c", 10)) == 10
+
+    owner = Owner(account, tmp_path)
+    owner.apply(FILE)
+    talk(account, processed_twice)
+    planned = reconciler.plan(owner.topology(FILE), owner.where).plan
+    (lost,) = [verdict for change in planned.changes for verdict in change.verdicts if verdict.code == "CO312"]
+    assert "the new one has redelivered up to 10 messages already, as far as the old one had processed" in lost.message
+    assert (lost.quantities, lost.fix) == (
+        {"redelivered": 10}, "find out what clients have processed twice; an apply only updates the record",
+    )  # fmt: skip
+    owner.apply(FILE)
+    assert reconciler.plan(owner.topology(FILE), owner.where).plan.changes == ()
+
+
 LOST = "streams:\n  D: {subjects: [d.>]}\n  E:\n    subjects: [e.>]\n    consumers: {c: {ack_policy: explicit}}\n"
 
 

@@ -300,13 +300,13 @@ HIDDEN = {
     "of another origin": ([OWN], "p.x", True, "the server at once copies 10 messages that O stores (ST304)"),
     "through another filter": (
         [A], "o.a", True,
-        "the server at once copies up to 310 messages that O stores; fewer if it was a source before, which could not be "
-        "determined (ST304)",
+        "the server at once copies up to 310 messages that O stores; fewer if an earlier source had the same filter and transforms, "
+        "which could not be determined (ST304)",
     ),
     "of another origin, where the first one has lost some": (
         [OWN], "p.x", False,
-        "the server at once copies up to 9 messages that O stores; fewer if it was a source before, which could not be "
-        "determined (ST304)",
+        "the server at once copies up to 9 messages that O stores; fewer if an earlier source had the same filter and transforms, "
+        "which could not be determined (ST304)",
     ),
 }  # fmt: skip
 """What fills the stream before, on which subject, whether the origin keeps everything, and what is said then."""

@@ -34,6 +34,34 @@ RULES = (
         seen_by=("tests/saved/test_saved_plans.py::test_a_loss_within_twice_what_the_plan_said_is_not",),
     ),
     Act(
+        name="what a recreated consumer has redelivered already is counted as nothing",
+        file="reconciler/kinds/consumer_position/recorded_position.py",
+        before="    return max(0, min(passed, by_start, acknowledged))",
+        after="    return min(0, passed, by_start, acknowledged)",
+        seen_by=(says("CO312"),),
+    ),
+    Act(
+        name="what a recreated consumer got after the loss counts as redelivered",
+        file="reconciler/kinds/consumer_position/recorded_position.py",
+        before="passed = min(reached or 1, gone_by or sys.maxsize)",
+        after="passed = (reached or 1)",
+        seen_by=(says("CO312"),),
+    ),
+    Act(
+        name="copies of a source that starts where the file says are not counted again",
+        file="reconciler/changes/recount.py",
+        before=', "copied": "copied at once"}',
+        after="}",
+        seen_by=("tests/saved/test_saved_plans.py::test_copies_of_a_source_with_a_start_are_counted_again",),
+    ),
+    Act(
+        name="what a source overlaps for certain is hidden behind the most that may come again",
+        file="reconciler/kinds/losses/sources_changed.py",
+        before="about=coming.most if least < coming.most < most else None)",
+        after="about=None)",
+        seen_by=(says("ST304"),),
+    ),
+    Act(
         name="clients that show at one moment and not at another are told as a loss that grew",
         file="reconciler/changes/recount.py",
         before='GLIMPSED = frozenset({"waiting", "instances"})',
@@ -1163,8 +1191,8 @@ RULES = (
     Act(
         name="a recreated consumer whose record is older than its progress is said to repeat nothing",
         file="reconciler/kinds/consumer_position/recorded_position.py",
-        before="return LostPosition(position, again, skipped, reached, ended) if again or skipped else None",
-        after="return LostPosition(position, again, skipped, reached, ended) if (again and (position or 0) > 1) or skipped else None",
+        before="    return lost if again or repeated or skipped else None",
+        after="    return lost if ((again or repeated) and (position or 0) > 1) or skipped else None",
         seen_by=(
             "tests/quantities/test_starting.py::"
             "test_recreated_by_hand_it_gets_again_no_more_than_was_said_however_far_the_old_one_had_come",

@@ -19,6 +19,7 @@ from reconciler.server.wire.api import JetStream
 from tests.cli.running import ROOT, Ran
 from tests.e2e.here import somebody
 from tests.e2e.someone import Someone, login
+from tests.groups.making import until
 from tests.quantities.losing import take
 from tests.support.accounts import Account
 from tests.support.jetstream import done, make_stream
@@ -267,6 +268,20 @@ def test_a_loss_within_twice_what_the_plan_said_is_not(someone: Someone) -> None
     ran = apply_saved(someone)
     assert ran.code == 0
     assert "Counted again:\n  stream/A: the plan said 2 messages (ST301), and now it is 4.\n" in ran.out
+
+
+def test_copies_of_a_source_with_a_start_are_counted_again(someone: Someone) -> None:
+    """What came after the plan, from the start on, comes a second time."""
+    sourced = "streams:\n  A: {subjects: [a.>]}\n  ALL:\n    sources: [{name: A, filter_subject: a.x}]\n"
+    someone.applied(sourced)
+    filled(someone, "a.x", 4)
+    someone.ask(lambda js: until(js, lambda info: info["state"]["messages"] == 4, "STREAM.INFO.ALL"))
+    saved(someone, sourced.replace("a.x", "a.*, opt_start_seq: 4"))
+    filled(someone, "a.x", 3)
+    someone.ask(lambda js: until(js, lambda info: info["state"]["messages"] == 7, "STREAM.INFO.ALL"))
+    assert "Counted again:\n  stream/ALL: the plan said up to 1 copied at once, and now it is up to 4.\n" in (
+        apply_saved(someone).out
+    )
 
 
 def test_a_loss_of_what_the_plan_said_is_not_told_again(someone: Someone) -> None:

@@ -85,6 +85,7 @@ CONSEQUENCES = {
     "CO start": {"stored", "skipped"},
     "CO park": {"unacknowledged"},
     "CO pause": {"pending"},
+    "ST copies": {"copied"},
 }
 
 

@@ -235,9 +235,10 @@ def _recreated_finding(change: Change, view: View) -> Finding | None:
         return _recreated_with_new_start(change, named, view)
     if (lost := recorded_position.compare_with_record(change, view)) is None:
         return None
-    skipped, again = lost.skipped, lost.redelivered
+    skipped, again, repeated = lost.skipped, lost.redelivered, lost.repeated
     clauses = [
         *([f"the new one started{_start_clause(change)} and {_skips(lost)}"] if skipped else []),
+        *([_has_repeated(lost)] if repeated else []),
         *(
             [
                 f"{_goes_on(lost)}{some(again, 'message')} {verb(again, 'are')} redelivered, {_AS_FAR} had processed {_them(again)}"
@@ -248,7 +249,7 @@ def _recreated_finding(change: Change, view: View) -> Finding | None:
     ]
     return Finding(
         outcome=Outcome.WARNS, reaction=Reaction.DOES,
-        quantities={name: Amount(0, number) for name, number in (("skipped", skipped), ("redelivered", again)) if number},
+        quantities={name: Amount(0, number) for name, number in (("skipped", skipped), ("redelivered", again + repeated)) if number},
         message=f"the old one is gone with its position{_known(change, lost)}: {'; '.join(clauses)}", fix=_way_on(lost, change, view),
     )  # fmt: skip
 
@@ -292,7 +293,15 @@ def _skips(lost: recorded_position.LostPosition) -> str:
 
 def _goes_on(lost: recorded_position.LostPosition) -> str:
     where = f" at sequence {lost.reached}" if lost.reached else ""
+    if lost.repeated:
+        return f"it continues{where}, so up to another "
     return f"it continues{where}, and up to " if lost.skipped else f"the new one continues{where}, so up to "
+
+
+def _has_repeated(lost: recorded_position.LostPosition) -> str:
+    many = lost.repeated
+    who = "it" if lost.skipped else "the new one"
+    return f"{who} has redelivered up to {some(many, 'message')} already, {_AS_FAR} had processed {_them(many)}"
 
 
 def _them(number: int) -> str:
@@ -301,6 +310,8 @@ def _them(number: int) -> str:
 
 def _way_on(lost: recorded_position.LostPosition, change: Change, view: View) -> str:
     point = recorded_position.continues_at(change, view)
+    if not (lost.skipped or lost.redelivered or change.touches("deliver_policy")):
+        return "find out what clients have processed twice; an apply only updates the record"
     if policy := change.field("deliver_policy"):
         where = f"at sequence {point}" if point else "at its own position"
         stay = f"write deliver_policy: {policy.live or 'all'}, and it stays where it is"
@@ -385,7 +396,8 @@ def consumer_made_again(change: Change, view: View) -> Found:
     If somebody recreated it by hand, the new one exists and has its own position, and no apply hurts more than that. So
     this is a warning, with the position on record and the number of messages that may be redelivered or are skipped. An apply
     that only updates the record leaves the position as it is. If the start changes, apply recreates the consumer at the
-    position on record, with consent to that change (CO101).
+    position on record, with consent to that change (CO101). What the new one has redelivered already counts as well, until an
+    apply records the new one.
 
     Instead: state the old position, with `deliver_policy: by_start_sequence` and `opt_start_seq`; or consent.
     """

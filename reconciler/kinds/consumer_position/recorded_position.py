@@ -131,12 +131,14 @@ def _latest_beginning(change: Change, view: View) -> int | None:
 
 
 class LostPosition(NamedTuple):
-    """A recreated consumer, compared with the record of the old one. It delivers again, and skips, at most these
-    messages."""
+    """A recreated consumer, compared with the record of the old one: how many messages it redelivers, and skips, at most."""
 
     at: int | None
     """The position on record, behind which the old one may have come since; None: nobody knows."""
     redelivered: int = 0
+    """How many are still to come."""
+    repeated: int = 0
+    """How many have come already."""
     skipped: int = 0
     reached: int | None = None
     """The next message of the live one; None: no server tells."""
@@ -156,7 +158,9 @@ def compare_with_record(change: Change, view: View) -> LostPosition | None:
     reached, again = after_ack_floor(info), _most_redelivered(change, view)
     ended = _beginning(info, reached, change, view) if position else 0
     skipped = stored_between(position, ended, change, view) if position else 0
-    return LostPosition(position, again, skipped, reached, ended) if again or skipped else None
+    repeated = _most_repeated(info, reached, change, view)
+    lost = LostPosition(position, again, repeated, skipped, reached, ended)
+    return lost if again or repeated or skipped else None
 
 
 def _beginning(live: Mapping[str, Json], reached: int | None, change: Change, view: View) -> int:
@@ -177,6 +181,20 @@ def _most_redelivered(change: Change, view: View) -> int:
     later = total_count(asked, view) if (asked := _later_questions(change, view)) else 0
     to_come = max(0, still_to_come(change, view) - (later or 0))
     return min(stored_between(start, sys.maxsize if gone_by is None else gone_by, change, view), to_come)
+
+
+def _most_repeated(live: Mapping[str, Json], reached: int | None, change: Change, view: View) -> int:
+    """How many messages that the old consumer may have processed were redelivered, up to the live one's ack floor.
+
+    At most those that it acknowledged, that lie between its start and what was stored after the loss, and that this start
+    lets it get. Some may be deleted since.
+    """
+    gone_by, policy = _first_after_loss(change, view), str(change.raw.get("deliver_policy"))
+    passed = min(reached or 1, gone_by or sys.maxsize) - (start_sequence(change.raw) or 1)
+    subjects = int(stream_state(change, view).get("num_subjects") or passed)
+    by_start = {"new": 0, "last": 1, "last_per_subject": subjects}.get(policy, passed)
+    acknowledged = int((live.get("ack_floor") or {}).get("consumer_seq", 0))
+    return max(0, min(passed, by_start, acknowledged))
 
 
 def position_on_record(change: Change, view: View) -> int | None:

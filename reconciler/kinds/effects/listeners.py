@@ -296,7 +296,8 @@ def copied_at_once(moved: MovedField) -> Iterable[Finding]:
                 + _caveat_about_earlier_source(source)
                 + _limit_per_subject_text(moved)
                 + _treatment_of_copies(moved, source)
-                + _readers_text(source, number)
+                + _readers_text(source, number),
+                copied=number,
             )
         elif source.stored and source.start.at in (
             source.source.get("opt_start_time"),
@@ -304,7 +305,8 @@ def copied_at_once(moved: MovedField) -> Iterable[Finding]:
         ):
             yield note(
                 f"the server copies none of the {amount(source.stored, 'message')} that {source.origin} stores: its start, "
-                f"{source.start.at}, comes after them"
+                f"{source.start.at}, comes after them",
+                copied=number,
             )
 
 

@@ -143,7 +143,7 @@ class NewSource:
     def why_start_is_uncertain(self) -> str:
         """Why it may start elsewhere."""
         loses = "this change deletes the first messages of the stream before it begins"
-        return loses if self._may_lose_its_first else "it was a source before"
+        return loses if self._may_lose_its_first else "an earlier source had the same filter and transforms"
 
     @property
     def _may_lose_its_first(self) -> bool:

@@ -114,7 +114,7 @@ def _same_earlier(source: Source, change: Change) -> list[Source]:
 
 def _copied_once_more(source: Source, change: Change, view: View) -> Amount | None:
     """How many messages are copied once more: those that it copies at once, if the earlier sources have copied them
-    all. None: its origin lies elsewhere."""
+    all; and more if the stream has others through sources that it had before. None: its origin lies elsewhere."""
     if not (source_begun := _new_source(source, change, view)):
         return None if _same_earlier(source, change) else NOTHING
     if source_begun.goes_on_after is not None:
@@ -123,7 +123,8 @@ def _copied_once_more(source: Source, change: Change, view: View) -> Amount | No
     reported = (change.live.state.get("sources") or ()) if change.live else ()
     lag = sum(report.get("lag", 0) for report in reported if origin_of(report) == origin_of(source))
     is_whole = not any(start in earlier for earlier in _same_earlier(source, change) for start in STARTS)
-    return Amount(max(0, coming.least - lag) if is_whole else 0, max(coming.most, source_begun.held))
+    least, most = max(0, coming.least - lag) if is_whole else 0, max(coming.most, source_begun.held)
+    return Amount(least, most, about=coming.most if least < coming.most < most else None)
 
 
 def _is_another(source: Source, before: Mapping[object, Source], view: View) -> bool:
