@@ -134,8 +134,8 @@ RULES = (
     Act(
         name="a work queue is said to delete what its consumers want, because it is copied",
         file="reconciler/kinds/copies/copied_and_deleted.py",
-        before="        most += wants.most + gave_up(one.origin, info, view)\n",
-        after="        continue\n",
+        before="for infos in (staying.values(), _feeding(one.origin, view))",
+        after="for infos in ([], _feeding(one.origin, view))",
         seen_by=(
             says("XX209"),
             "tests/quantities/test_sources.py::test_a_consumer_and_a_copy_of_a_work_queue_both_get_everything",
@@ -772,14 +772,14 @@ RULES = (
     Act(
         name="a work queue is said to give a renamed consumer nothing again that the old one gave up",
         file="reconciler/kinds/consumer_position/position.py",
-        before="Amount(unacknowledged, max(unacknowledged, left_in_queue(change, view)))",
+        before="Amount(unacknowledged, max(unacknowledged, unclaimed.left_in_queue(change, view)))",
         after="Amount(unacknowledged, unacknowledged)",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
         name="no plan says that an interest stream deletes what a consumer gave up",
         file="reconciler/kinds/consumer_position/unclaimed.py",
-        before="    before = _stored_up_to(_floor_sequence(change), change, view) if _gives_up(change) else 0",
+        before="    before = _stored_up_to(_floor_sequence(change), change, view) if gives_up(change) else 0",
         after="    before = 0",
         seen_by=("tests/rules/test_rules.py",),
     ),
@@ -1596,8 +1596,8 @@ QUANTITIES = (
     Act(
         name="messages nobody has acknowledged are not counted as delivered again",
         file="reconciler/kinds/consumer_position/position.py",
-        before="return Amount(unacknowledged, max(unacknowledged, left_in_queue(change, view))), unacknowledged",
-        after="return Amount(0, left_in_queue(change, view)), unacknowledged",
+        before="return Amount(unacknowledged, max(unacknowledged, unclaimed.left_in_queue(change, view))), unacknowledged",
+        after="return Amount(0, unclaimed.left_in_queue(change, view)), unacknowledged",
         seen_by=("tests/replacement/test_judging.py",),
     ),
     Act(
@@ -2685,6 +2685,48 @@ QUANTITIES = (
         seen_by=(
             "tests/groups/test_doctor.py::test_a_full_queue_of_an_interest_stream_is_said_to_lose_messages_before_2_14",
         ),
+    ),
+    Act(
+        name="what a work queue keeps for its copies is said to be gone once it is processed",
+        file="reconciler/kinds/losses/kept_for_copies.py",
+        before='.get("retention") == "workqueue" and bool(copies_keeping(stream, view))',
+        after='.get("retention") == "workqueue" and not copies_keeping(stream, view)',
+        seen_by=(says("CO330"), "tests/quantities/test_kept_for_copies.py"),
+    ),
+    Act(
+        name="one half of a consumer is said to get nothing again that a work queue keeps",
+        file="reconciler/kinds/consumer_position/predecessors.py",
+        before='is_left = retention_of(stream, view) != "workqueue" or is_kept(stream, view)',
+        after='is_left = retention_of(stream, view) != "workqueue"',
+        seen_by=("tests/quantities/test_kept_for_copies.py",),
+    ),
+    Act(
+        name="a consumer that takes more of a work queue is said to get nothing again that is kept",
+        file="reconciler/kinds/consumer/filter_changes.py",
+        before="    return min(stored, own + gained)\n",
+        after="    return 0\n",
+        seen_by=(says("CO301"), "tests/quantities/test_kept_for_copies.py"),
+    ),
+    Act(
+        name="nobody hears that processed messages which a copy keeps fill a stream",
+        file="reconciler/kinds/effects/publishers.py",
+        before='if is_kept else ""',
+        after='if not stream else ""',
+        seen_by=("tests/quantities/test_kept_for_copies.py::test_what_is_kept_fills_a_queue",),
+    ),
+    Act(
+        name="a second copy of a work queue is said to delete what the first one deletes anyway",
+        file="reconciler/kinds/copies/copied_and_deleted.py",
+        before="                *_copied_already(source.origin, view),\n",
+        after="",
+        seen_by=(says("XX209"),),
+    ),
+    Act(
+        name="a copy of all is said to delete what a consumer of all subjects of the queue wants",
+        file="reconciler/kinds/copies/copied_and_deleted.py",
+        before="for part in _stored_parts(subject, source.origin, view)",
+        after="for part in [subject]",
+        seen_by=(says("XX209"),),
     ),
 )
 

@@ -2,7 +2,8 @@
 
 An update leaves a consumer at its position in the stream, so messages stored before that on new subjects would wait
 forever. A consumer that takes subjects is therefore parked on a subject without messages, finishes what it has
-delivered, and starts over. A work queue deletes acknowledged messages, so nothing is delivered twice.
+delivered, and starts over. A work queue deletes acknowledged messages, so nothing is delivered twice, except what the queue
+keeps for a copy.
 """
 
 from __future__ import annotations

@@ -13,11 +13,13 @@ from reconciler.changes.view import View
 from reconciler.kinds.consumer import taking_over
 from reconciler.kinds.consumer_position import position
 from reconciler.kinds.consumer_position.counts import count_questions, total_count
+from reconciler.kinds.consumer_position.predecessors import givers
 from reconciler.kinds.consumer_position.retention import retention_of
-from reconciler.kinds.fields.words import amount, consent_to, listed, some
+from reconciler.kinds.fields.words import amount, consent_to, listed, some, verb
 from reconciler.kinds.losses import shrinking
+from reconciler.kinds.losses.kept_for_copies import is_kept, keeping_sentence
 from reconciler.kinds.losses.unprocessed import later, undelivered
-from reconciler.kinds.subjects.filters import EVERYTHING, FILTERS, filters_of, keeping
+from reconciler.kinds.subjects.filters import EVERYTHING, FILTERS, filters_of, keeping, let_go
 from reconciler.kinds.subjects.subject_moves import passed_on, taken_at_deletions
 from reconciler.kinds.subjects.subjects import collide, is_subset, meets
 from reconciler.model.dataclass import dataclass
@@ -193,7 +195,8 @@ def filter_change(change: Change, view: View) -> Found:
     that another consumer wants.
 
     On a work queue, messages that the new filter leaves out wait for a consumer that takes them, and the same plan may
-    create it. A consumer whose new filter takes more starts over, so it misses nothing. Messages that it then has in
+    create it. A consumer whose new filter takes more starts over, so it misses nothing. Where the queue keeps processed messages for
+    a copy, it then delivers them again. Messages that it then has in
     flight wait with the rest if the new filter leaves them out and clients do not acknowledge them within `ack_wait`.
 
     Where the same plan creates consumers that take every stored message that the new filter leaves out, it says so, and
@@ -215,9 +218,11 @@ def filter_change(change: Change, view: View) -> Found:
     passed_over = _passed_over_at_most(move, view) if _moves_past_others(move, retention) else 0
     in_flight = _less_deleted(_left_out_in_flight(move, view), deleted)
     ending_in_flight = _ending_in_flight(in_flight, move, retention)
+    again = _processed_and_delivered_again(change, move, still_pending, view)
     if (
         not skipped.most
         and not passed_over
+        and not again
         and not (in_flight.most and not ending_in_flight.most)
         and (not ending_in_flight.most or (retention == "workqueue" and taking_over.is_taken(change, move.left, view)))
         and (missed is None or not missed.most)
@@ -234,6 +239,7 @@ def filter_change(change: Change, view: View) -> Found:
     left_out += _missed_sentences(missed, move)
     left_out += [
         *_passed_over_sentence(passed_over, move),
+        *_processed_again_sentences(again, move, view),
         *([] if ending_in_flight.most else _redelivery_sentence(in_flight, move, change.becomes("max_deliver") or 0)),
     ]
     lost = exactly(0) if drops else left_out_in_all if loses else skipped
@@ -244,7 +250,8 @@ def filter_change(change: Change, view: View) -> Found:
         message=". ".join([_position_sentence(move, retention, passed_over), *left_out]),
         quantities=({"messages": _dropped(left_out_in_all, change, view)} if drops else {})
         | ({"skipped": Amount(lost.least, lost.most + passed_over)} if passed_over or not drops else {})
-        | ({} if missed is None else {"missed": missed}),
+        | ({} if missed is None else {"missed": missed})
+        | ({"redelivered": Amount(0, again)} if again else {}),
         fix="let this one process what is pending first, if its clients are to get it"
         if heirs and not (missed is None or missed.most or passed_over)
         else "declare a second consumer with the new filter, or let this one process what is pending first"
@@ -342,6 +349,25 @@ def _ending_in_flight(flying: Amount, move: _Move, retention: str) -> Amount:
 def _starts_over(move: _Move, retention: str) -> bool:
     """Does it start over, once the messages in flight are acknowledged, or had the time for it."""
     return retention == "workqueue" and not (move.narrows and move.point is None)
+
+
+def _processed_and_delivered_again(change: Change, move: _Move, staying: int | None, view: View) -> int:
+    """Of what a work queue still stores for its copies, how many messages one that starts over delivers that it has processed, or a
+    consumer that leaves it these subjects; at most."""
+    if not (is_kept(move.stream, view) and _starts_over(move, "workqueue") and move.point is None):
+        return 0  # of one that is recreated, the rule about that says it
+    stored = int(view.snapshot.state_of(move.stream).get("messages", 0))
+    after, both = (total_count(_all_stored_questions(move, subjects), view) for subjects in (move.after, move.both))
+    own = max(0, (stored if both is None else both) - (staying or 0) - move.flying)
+    is_left = meets(move.gained, [subject for other in givers(change, view) for subject in let_go(other)])
+    gained = max(0, (stored if after is None else after) - (both or 0)) if is_left else 0
+    return min(stored, own + gained)
+
+
+def _processed_again_sentences(again: int, move: _Move, view: View) -> Iterator[str]:
+    if again:
+        yield f"It delivers up to {some(again, 'message')} that {verb(again, 'were')} processed already"
+        yield keeping_sentence(move.stream, view)
 
 
 def _left_out_in_flight(move: _Move, view: View) -> Amount:

@@ -19,7 +19,6 @@ from reconciler.kinds.consumer_position import (
     recreation_offer,
     removed_consumer,
     start_position,
-    unclaimed,
 )
 from reconciler.kinds.fields.texts import NAME
 from reconciler.kinds.stream_config import advisories
@@ -71,7 +70,6 @@ CONSUMER = Kind(
         *start_position.questions(change, view),
         *removed_consumer.questions(change, view),
         *position.questions(change, view),
-        *unclaimed.questions(change, view),
     ),
     unknown=lambda address, snapshot: snapshot.unknown_consumer(*address.names),
     rules=RULES,

@@ -24,6 +24,7 @@ from reconciler.kinds.consumer_position.start_position import (
 )
 from reconciler.kinds.fields.words import amount, consent_to, some, verb
 from reconciler.kinds.losses import shrinking
+from reconciler.kinds.losses.kept_for_copies import is_kept
 from reconciler.kinds.losses.made_again import is_filled_at_once, is_made_again, when_recorded
 from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
 from reconciler.model.resource import Address, Json
@@ -63,10 +64,11 @@ _DELETED = "When the old one was deleted, the interest stream deleted what no ot
 
 def _redelivery_clause(change: Change, start: Start, view: View) -> str:
     """What it delivers again that one of the same name acknowledged before that was removed. A work queue holds only
-    what nobody acknowledged."""
+    what nobody acknowledged, unless it keeps that for a copy."""
     earlier = _earlier_consumer_clause(change, view)
-    is_queue = retention_of(change.address.stream, view) == "workqueue"
-    if not earlier or not (start.stored is None or start.stored.most) or is_queue:
+    stream = change.address.stream
+    holds_rest = retention_of(stream, view) == "workqueue" and not is_kept(stream, view)
+    if not earlier or not (start.stored is None or start.stored.most) or holds_rest:
         return ""
     clause = f". {earlier}"
     stored_then = removed_consumer.stored_while_recorded(change, view, start.stored) if start.stored else None

@@ -13,16 +13,15 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from reconciler.changes.amount import Amount
-from reconciler.changes.change import Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.engine.bindings import after_ack_floor, passed_in_flight
 from reconciler.engine.pairing.unfinished import has_start
 from reconciler.kinds.consumer_checks.places import missing_for_placeholder
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
-from reconciler.kinds.consumer_position import recorded_position
+from reconciler.kinds.consumer_position import recorded_position, unclaimed
 from reconciler.kinds.consumer_position.counts import count_questions_from, total_count
 from reconciler.kinds.consumer_position.retention import is_interest, is_queue
-from reconciler.kinds.consumer_position.unclaimed import left_in_queue
 from reconciler.kinds.fields.words import some
 from reconciler.kinds.losses import lost_tail, shrinking
 from reconciler.kinds.subjects.filters import filters_of
@@ -110,7 +109,7 @@ def _above_the_floor(change: Change, view: View) -> tuple[Amount, int]:
     info = change.info
     unacknowledged = info.get("num_ack_pending", 0)
     if is_queue(change, view):
-        return Amount(unacknowledged, max(unacknowledged, left_in_queue(change, view))), unacknowledged
+        return Amount(unacknowledged, max(unacknowledged, unclaimed.left_in_queue(change, view))), unacknowledged
     if point := start_by_record(change, view):
         end, reached = sys.maxsize, after_ack_floor(info) or point
         still_unprocessed = recorded_position.stored_between(
@@ -165,7 +164,10 @@ def start_by_record(change: Change, view: View) -> int | None:
 
 
 def questions(change: Change, view: View) -> Iterable[Question]:
-    """Whether the stream is still the one it was when the position was noted; what comes from a position on record on."""
+    """Whether the stream is still the one it was when the position was noted; what comes from a position on record on; and
+    what a consumer that goes or is recreated leaves behind."""
+    if change.action in (Action.DELETE, Action.REPLACE) or is_recreated(change, view):
+        yield from unclaimed.questions(change, view)
     if change.intent and is_start_noted(change):
         yield from lost_tail.questions(change.address.stream, change.intent)
     if change.intent is None and is_recreated(change, view) and (point := start_by_record(change, view)):

@@ -14,6 +14,7 @@ from reconciler.engine.bindings import start_sequence
 from reconciler.kinds.consumer_position.counts import count_questions, takes_all, total_count
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.fields.words import amount, listed
+from reconciler.kinds.losses.kept_for_copies import is_kept, keeping_sentence
 from reconciler.kinds.losses.unprocessed import undelivered
 from reconciler.kinds.subjects.filters import FILTERS, held, let_go, wanted
 from reconciler.kinds.subjects.subjects import is_subset, meets
@@ -61,13 +62,16 @@ def questions(change: Change, view: View) -> Iterator[Question]:
 
 def predecessors(change: Change, view: View) -> list[Predecessor]:
     """Predecessors of a consumer that is created and gets what its stream stores. A work queue stores only what nobody has
-    processed."""
+    processed, unless it keeps that for a copy."""
     if change.action is not Action.CREATE or change.origin or (start := start_sequence(change.wanted)) is None:
         return []
     stream = change.address.stream
-    givers = _givers(view).get(stream, ()) if retention_of(stream, view) != "workqueue" else ()
+    is_left = retention_of(stream, view) != "workqueue" or is_kept(stream, view)
     state = (view.snapshot.streams.get(stream) or {}).get("state") or {}
-    found = (_predecessor(giver, meets(let_go(giver), wanted(change)), start, view) for giver in givers)
+    found = (
+        _predecessor(giver, meets(let_go(giver), wanted(change)), start, view)
+        for giver in (givers(change, view) if is_left else ())
+    )
     return [
         predecessor
         for predecessor in found
@@ -75,8 +79,13 @@ def predecessors(change: Change, view: View) -> list[Predecessor]:
     ]
 
 
+def givers(change: Change, view: View) -> Sequence[Change]:
+    """Consumers of the same stream that give up subjects, without those that only get another name."""
+    return _givers_by_stream(view).get(change.address.stream, ())
+
+
 @lru_cache(maxsize=4)
-def _givers(view: View) -> dict[str, list[Change]]:
+def _givers_by_stream(view: View) -> dict[str, list[Change]]:
     """Consumers that give up subjects, by stream, without those that only get another name."""
     renamed = {change.origin for change in view.changes.values() if change.origin}
     return {
@@ -194,6 +203,8 @@ def summary(change: Change, view: View) -> str:
     names, redelivered = listed([consumer.name for consumer in earlier]), delivered_before(change, view)
     verb, of = "has" if len(earlier) == 1 else "have", "them" if earlier[0].start == 1 else "the messages from there on"
     clause = f". {names} {verb} delivered {amount(redelivered)} of {of}, and this one delivers them too"
+    if retention_of(change.address.stream, view) == "workqueue":
+        return f"{clause}. {keeping_sentence(change.address.stream, view)}"
     left, first = min(consumer.left for consumer in earlier), earlier[0]
     state = view.snapshot.streams[first.stream].get("state") or {}
     skips_nothing = left <= max(first.start, int(state.get("first_seq") or 1))

@@ -21,8 +21,9 @@ from reconciler.kinds.consumer_position.position import (
 )
 from reconciler.kinds.consumer_position.retention import is_interest, is_queue
 from reconciler.kinds.consumer_position.start_position import BEGINS, START_FIELDS, has_delivered
-from reconciler.kinds.consumer_position.unclaimed import unclaimed_messages
+from reconciler.kinds.consumer_position.unclaimed import gives_up, unclaimed_messages
 from reconciler.kinds.fields.words import amount, some, verb
+from reconciler.kinds.losses.kept_for_copies import is_kept, keeping_sentence
 from reconciler.model.ledger.records import BUCKET
 
 START_STAYS = "The new one starts where this one would have: a replacement never skips or repeats anything."
@@ -42,6 +43,7 @@ def offer_or_refusal(change: Change, view: View, refusal: Finding) -> Finding:
         else f"Apply can recreate it at sequence {point}, {_origin_of_start(point, change)}: {_redelivered_since_record(again)}"
     )
     dropped = Amount(0, unclaimed_messages(change, view))
+    kept = f" {keeping_sentence(stream, view)}." if is_kept(stream := change.address.stream, view) else ""
     lost = (
         f" It deletes up to {some(dropped.most, 'stored message')} that no consumer is given any more."
         if dropped.most
@@ -50,7 +52,7 @@ def offer_or_refusal(change: Change, view: View, refusal: Finding) -> Finding:
     return replace(
         refusal,
         outcome=Outcome.REPLACES,
-        message=f"{refusal.message} {offer}.{lost}",
+        message=f"{refusal.message} {offer}.{kept}{lost}",
         quantities={
             "redelivered": again,
             "unacknowledged": unacknowledged,
@@ -126,19 +128,24 @@ def _redelivered_since_record(again: Amount) -> str:
 
 
 def _redelivery_clause(again: Amount, unacknowledged: int, change: Change, view: View) -> str:
+    is_processed = is_queue(change, view) and is_kept(change.address.stream, view)
     if not again.most:
-        return "nothing is redelivered"
-    if leaves_out(change):
+        return f"nothing {'of what is stored now ' if is_processed else ''}is redelivered"
+    if leaves_out(change) and not is_processed:
         return (
             f"the server redelivers {amount(again, 'message')}: those not yet acknowledged that the new filter matches"
         )
     if again.is_exact or again.most <= unacknowledged:
         return f"the server redelivers {amount(again, 'message')} that {verb(again.most, 'are')} not yet acknowledged"
     if is_queue(change, view):
-        others, flying = "given up at max_deliver", f", {some(unacknowledged)} in flight and the others"
-        return f"the server redelivers {amount(again, 'message')}{flying if unacknowledged else ''} {others}"
-    gives_up = (change.was("max_deliver") or -1) > 0
-    others = f"acknowledged or terminated out of order{', or given up at max_deliver' if gives_up else ''}"
+        left = [
+            *(["processed already"] if is_processed else []),
+            *(["given up at max_deliver"] if gives_up(change) else []),
+        ]
+        flying = f", {some(unacknowledged)} in flight and the others" if unacknowledged else ""
+        return f"the server redelivers {amount(again, 'message')}{flying} {' or '.join(left)}"
+    has_limit = (change.was("max_deliver") or -1) > 0
+    others = f"acknowledged or terminated out of order{', or given up at max_deliver' if has_limit else ''}"
     return f"the server redelivers {amount(again, 'message')}, {some(unacknowledged)} in flight and the others {others}"
 
 

@@ -1,6 +1,8 @@
-"""Messages that a stream still stores although nobody is given them any more: those that a consumer gave up at `max_deliver`, and
-those of an interest stream that no consumer wants. A work queue gives what was given up to the next consumer; an interest stream
-deletes what nobody wants with the next consumer that it loses."""
+"""Messages that a stream still stores although nobody is given them any more.
+
+A consumer gave them up at `max_deliver`; a work queue keeps them for a copy, although they are processed; or no consumer of an
+interest stream wants them. A work queue gives
+what it still stores to the next consumer; an interest stream deletes what nobody wants with the next consumer that it loses."""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_position.counts import total_count
 from reconciler.kinds.consumer_position.retention import is_interest, is_queue, retention_of
+from reconciler.kinds.losses.kept_for_copies import is_kept
 from reconciler.kinds.losses.unprocessed import behind, claimed, together
 from reconciler.kinds.subjects.filters import FILTERS, filters_of
 from reconciler.model.resource import Address, Json
@@ -19,19 +22,25 @@ Info = Mapping[str, Json]
 
 
 def questions(change: Change, view: View) -> Iterator[MessagesFrom]:
-    """How many messages are stored up to the position of a consumer that goes or is recreated, if it gives up any."""
-    if change.action in (Action.DELETE, Action.REPLACE) and _gives_up(change):
-        if is_queue(change, view):
-            yield from _count_questions(change, _delivered_sequence(change))
-        elif is_interest(change, view):
-            yield from _count_questions(change, _floor_sequence(change))
+    """How many messages are stored up to the position of a consumer that goes or is recreated, if it may leave any."""
+    if is_queue(change, view):
+        yield from _count_questions(change, _delivered_sequence(change)) if _leaves_some(change, view) else ()
+    elif is_interest(change, view) and gives_up(change):
+        yield from _count_questions(change, _floor_sequence(change))
 
 
 def left_in_queue(change: Change, view: View) -> int:
-    """How many messages of a work queue up to the last one delivered are still stored, at most: in flight, or given up. 0: it
-    gives up none, or the stream is no work queue yet."""
+    """How many messages of a work queue up to the last one delivered are still stored, at most: in flight, given up, or kept for a
+    copy. 0: it leaves none, or the stream is no work queue yet."""
     is_work_queue = retention_of(change.address.stream, view) == "workqueue"
-    return _stored_up_to(_delivered_sequence(change), change, view) if is_work_queue and _gives_up(change) else 0
+    return (
+        _stored_up_to(_delivered_sequence(change), change, view) if is_work_queue and _leaves_some(change, view) else 0
+    )
+
+
+def _leaves_some(change: Change, view: View) -> bool:
+    """May a work queue still store what it was given and has not in flight?"""
+    return gives_up(change) or is_kept(change.address.stream, view)
 
 
 def unclaimed_messages(change: Change, view: View) -> int:
@@ -54,12 +63,12 @@ def unclaimed_messages(change: Change, view: View) -> int:
         up_to_floor = _span_up_to(_floor_sequence(change), state)
         wanted_later = [(subjects, max(0, wants - up_to_floor)) for subjects, wants in wanted_by_others]
         later = max(0, stored - together([own, *wanted_later]))
-    before = _stored_up_to(_floor_sequence(change), change, view) if _gives_up(change) else 0
+    before = _stored_up_to(_floor_sequence(change), change, view) if gives_up(change) else 0
     wanted = together(wanted_by_others)
     return later + max(0, before - max(0, wanted - stored))
 
 
-def _gives_up(change: Change) -> bool:
+def gives_up(change: Change) -> bool:
     """Does it have a limit of deliveries, or did it have one when it was applied?"""
     applied = change.on_record.applied if change.on_record else {}
     live = change.live.config if change.live else {}

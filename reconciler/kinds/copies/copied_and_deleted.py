@@ -16,7 +16,14 @@ from reconciler.kinds.fields.words import amount, in_words, listed, some
 from reconciler.kinds.losses import dependants
 from reconciler.kinds.losses.added_sources import NewSource, drained, retention_afterwards
 from reconciler.kinds.losses.unprocessed import claimed, gave_up
-from reconciler.kinds.stream_config.origins import taken_subjects
+from reconciler.kinds.losses.unwanted import config_afterwards
+from reconciler.kinds.stream_config.origins import (
+    copies_afterwards,
+    copies_now,
+    deleted_streams,
+    fed_stream,
+    taken_subjects,
+)
 from reconciler.kinds.subjects.filters import FILTERS, filters_of
 from reconciler.kinds.subjects.subjects import is_subset, meets
 from reconciler.model.resource import Address, Config, Json
@@ -46,7 +53,8 @@ def copied_and_deleted(change: Change, view: View) -> Iterator[Finding]:
     `max_buffered_msg` or `max_buffered_bytes`. From 2.14 on they keep these messages for a source or a group. For a mirror they
     sometimes do. A stream that turned to interest retention may delete them only after a restart.
 
-    Consumers that the same plan creates come before the copy.
+    Consumers that the same plan creates come before the copy. Where another copy takes the same messages already, the queue deletes
+    them as it is.
 
     Instead: create the consumers that shall process these messages first; or let publishers fill a stream with `limits`
     retention that both copy.
@@ -65,8 +73,13 @@ def copied_and_deleted(change: Change, view: View) -> Iterator[Finding]:
             wanted = [
                 *(filters_of(info["config"]) for info in staying.values()),
                 *_filters_of_new_consumers(source.origin, view),
+                *_copied_already(source.origin, view),
             ]
-            subjects = [subject for subject in subjects if not _is_covered_by_a_filter(subject, wanted)]
+            subjects = [
+                subject
+                for subject in subjects
+                if not all(_is_covered(part, wanted) for part in _stored_parts(subject, source.origin, view))
+            ]
         goes = _deleted_at_once(source, subjects, staying, retention, view)
         if not (subjects if is_queue else goes.most):
             continue
@@ -138,28 +151,54 @@ def _filters_of_new_consumers(stream: str, view: View) -> Iterator[Sequence[str]
             yield filters_of(change.desired.config)
 
 
-def _is_covered_by_a_filter(subject: str, wanted: Iterable[Sequence[str]]) -> bool:
+def _copied_already(origin: str, view: View) -> Iterator[Sequence[str]]:
+    """What copies that stay copy now: the queue deletes that as it is, whoever else copies it."""
+    afterwards = copies_afterwards(origin, view)
+    return (meets(subjects, afterwards.get(copy, ())) for copy, subjects in copies_now(origin, view).items())
+
+
+def _stored_parts(subject: str, origin: str, view: View) -> Sequence[str]:
+    """What the origin stores of it, where only publishers fill it and nothing renames subjects."""
+    config = config_afterwards(origin, view) or {}
+    is_plain = not any(config.get(field) for field in ("mirror", "sources", "subject_transform"))
+    return meets([subject], config.get("subjects") or ()) if is_plain and config.get("subjects") else [subject]
+
+
+def _is_covered(subject: str, wanted: Iterable[Sequence[str]]) -> bool:
     """Does one consumer want all of it?"""
     return any(is_subset(subject, wider) for filters in wanted for wider in filters)
 
 
 def _deleted_at_once(one: NewSource, subjects: Sequence[str], staying: Consumers, retention: str, view: View) -> Amount:
     """How many messages go at once: those that are copied, less those that consumers want."""
-    copied, wanted = one.copies(subjects), list[int]()
-    most = 0
-    for info in staying.values():
-        filters = filters_of(info["config"])
-        if not meets(filters, subjects):
-            continue
-        wants = claimed(one.origin, info, view)
-        most += wants.most + gave_up(one.origin, info, view)
-        is_whole = one.start.at == 1 and all(any(is_subset(mine, theirs) for theirs in subjects) for mine in filters)
-        wanted.append(wants.least if is_whole else 0)
-    least = sum(wanted) if retention == "workqueue" else max(wanted, default=0)
+    copied = one.copies(subjects)
+    of_consumers, of_copies = (
+        [_claimed_of(one, info, subjects, view) for info in infos if meets(filters_of(info["config"]), subjects)]
+        for infos in (staying.values(), _feeding(one.origin, view))
+    )
+    most = sum(wants.most for wants in (*of_consumers, *of_copies))
+    leasts = [wants.least for wants in of_consumers]
+    together = sum(leasts) if retention == "workqueue" else max(leasts, default=0)
+    least = max(together, *(wants.least for wants in of_copies), 0)
     is_joined = len(staying) < len(view.snapshot.consumers.get(one.origin, {})) or any(
         _filters_of_new_consumers(one.origin, view)
     )
     return Amount(0 if is_joined else max(0, copied.least - most), max(0, copied.most - least))
+
+
+def _claimed_of(one: NewSource, info: Mapping[str, Json], subjects: Sequence[str], view: View) -> Amount:
+    """How many of these the origin keeps for one of its consumers."""
+    wants = claimed(one.origin, info, view)
+    is_whole = one.start.at == 1 and all(
+        any(is_subset(mine, theirs) for theirs in subjects) for mine in filters_of(info["config"])
+    )
+    return Amount(wants.least if is_whole else 0, wants.most + gave_up(one.origin, info, view))
+
+
+def _feeding(origin: str, view: View) -> Iterator[Mapping[str, Json]]:
+    """The server's own consumers that feed copies which stay. Until these acknowledge, the origin keeps what is copied."""
+    infos = view.snapshot.copiers.get(origin, {}).values()
+    return (info for info in infos if fed_stream(info) not in deleted_streams(view))
 
 
 def _deletion_text(goes: Amount, later: Sequence[str]) -> str:

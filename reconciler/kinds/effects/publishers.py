@@ -16,6 +16,7 @@ from reconciler.kinds.fields.times import ZERO, between
 from reconciler.kinds.fields.words import amount, average, listed, size, some, verb, written_size
 from reconciler.kinds.losses import lowered_limits, over_limit, schedules_and_counters, unprocessed
 from reconciler.kinds.losses.dependants import everybody
+from reconciler.kinds.losses.kept_for_copies import copies_keeping, keeping_sentence
 from reconciler.kinds.losses.over_limit import (
     FEW_BYTES,
     MANY_SUBJECTS,
@@ -90,7 +91,7 @@ def _full_stream(moved: MovedField, limit: str) -> Iterator[Finding]:
     if _retention_after(moved) == "interest":
         every += " and that a consumer wants" if replaces else " that a consumer wants"
     if left.most < most:
-        yield note(f"once {limited} {verb(most, 'are')} stored, the server refuses {every}")
+        yield note(f"once {limited} {verb(most, 'are')} stored, the server refuses {every}{_kept_text(moved)}")
         return
     stored, over = state_of(change)[REFUSING[limit]], _minus_limit(left, most - 1)
     until = amount(over, "message") if limit == "max_msgs" else _bytes_over_text(over, change, most)
@@ -103,11 +104,19 @@ def _full_stream(moved: MovedField, limit: str) -> Iterator[Finding]:
         message=f"{of(stored)} {verb(state_of(change)['messages'], 'are')} stored{_leaving_text(left, stored, of)}, and {moved.own(limit)} "
         f"{becomes} {limited}: the server refuses {every} (10077) until {until} {'is' if is_one else 'are'} gone"
         + _making_room_text(moved)
+        + _kept_text(moved)
         + ("; messages from its sources wait as well" if change.becomes("sources") else "")
         + DELETED_BY_PUBLISHING.get(change.address.kind, ""),
         quantities={"over": over} if limit == "max_msgs" else {"bytes_over": over},
         fix=f"write a {moved.own(limit)} above what is stored, or delete messages first",
     )
+
+
+def _kept_text(moved: MovedField) -> str:
+    """What is stored beside what is still to be processed, where copies acknowledge late."""
+    stream = stream_of(moved.change)
+    is_kept = _retention_after(moved) in ("interest", "workqueue") and copies_keeping(stream, moved.view)
+    return f". {keeping_sentence(stream, moved.view)}" if is_kept else ""
 
 
 def _minus_limit(left: Amount, limit: int) -> Amount:
