@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from tests.support.topologies import read
 from tests.support.versions import on_every_version
 
 MIXED = ("s.a", "s.b") * 5
+STORED = 1_000
 
 
 async def update_consumer(js: JetStream, name: str, **config: Any) -> None:
@@ -993,3 +995,49 @@ streams:
     assert {(one.code, one.outcome) for one in (hidden, quiet)} == {("CO301", Outcome.NEEDS_CONSENT)}
     assert quiet.quantities["messages"] == 3
     assert hidden.quantities["messages"] >= 3
+
+
+@on_every_version
+def test_what_is_published_while_it_is_counted_is_all_that_a_consumer_may_lack(
+    account: Account, tmp_path: Path
+) -> None:
+    """Without allow_direct, no server counts it; its numbers bound it."""
+
+    async def publish_on(js: JetStream, sent: list[str]) -> None:
+        while True:
+            sent.append(f"m.{len(sent)}")
+            await publish(js, sent[-1])
+
+    async def work(js: JetStream) -> tuple[str, int]:
+        shape = "streams: {E: {subjects: [%s], consumers: {c: {ack_policy: explicit, filter_subjects: [e.us.>, m.>]}}}}"
+        await applied(js, tmp_path, shape % "e.>, m.>")
+        await publish(js, *(f"m.old.{number}" for number in range(STORED)))
+        await take(js, "E", "c", STORED)
+        sent = list[str]()
+        publishing = asyncio.create_task(publish_on(js, sent))
+        await until(js, lambda info: info["state"]["messages"] > STORED, "STREAM.INFO.E")
+        said = (await planned(js, tmp_path, shape % "e.>"))["ST303"].message
+        publishing.cancel()
+        return said, len(sent)
+
+    said, sent = talk(account, work)
+    lacking = re.search(r"c has not processed (?:up to |at least )?([\d_]+)(?: and at most ([\d_]+))? of them", said)
+    assert lacking, said
+    assert int((lacking[2] or lacking[1]).replace("_", "")) <= sent < STORED
+
+
+@on_every_version
+def test_a_narrower_filter_leaves_out_no_less_than_was_said(account: Account, tmp_path: Path) -> None:
+    async def work(js: JetStream) -> tuple[Amount, int]:
+        await make_stream(js, "S", subjects=["s.>"])
+        await make_consumer(js, "S", "c", filter_subjects=["s.a", "s.b"])
+        await publish(js, *["s.a", "s.b", "s.a", "s.a"] * 5)
+        await take(js, "S", "c", 4)
+        verdict = (await planned(js, tmp_path, text("limits", ", filter_subject: s.b")))["CO301"]
+        await update_consumer(js, "c", filter_subject="s.b")
+        left = done(await js.request("CONSUMER.INFO.S.c"))["num_pending"]
+        return verdict.bounds["skipped"], 16 - int(left)
+
+    bounds, skipped = talk(account, work)
+    assert skipped == 12
+    assert 11 <= bounds.least <= skipped <= bounds.most

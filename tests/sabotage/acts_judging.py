@@ -805,6 +805,27 @@ RULES = (
         seen_by=(says("ST303"),),
     ),
     Act(
+        name="all that is stored may have come while it was counted",
+        file="reconciler/kinds/losses/uncaptured.py",
+        before='answer.get("most", stored)',
+        after="stored",
+        seen_by=(says("ST303"),),
+    ),
+    Act(
+        name="the numbers of messages bound nothing where no server counts",
+        file="reconciler/server/read/counting.py",
+        before='    return {"most": max(0, int(info["state"]["last_seq"]) - first + 1)}\n',
+        after="    return {}\n",
+        seen_by=("tests/server/test_counting.py::test_where_nobody_counts_the_numbers_of_messages_bound_it",),
+    ),
+    Act(
+        name="a narrower filter may leave out nothing where no server counts from a position on",
+        file="reconciler/kinds/consumer/filter_changes.py",
+        before="max(0, move.pending.least - _staying_at_most(move, view))",
+        after="0",
+        seen_by=(says("CO301"),),
+    ),
+    Act(
         name="a subject moves to an interest stream where nobody wants it, and no plan says so",
         file="reconciler/kinds/losses/uncaptured.py",
         before='    if declared.get("retention") != "interest" or declared.get("subject_transform"):',

@@ -150,3 +150,15 @@ def test_a_part_is_counted_before_the_whole(asked: list[MessagesFrom]) -> None:
         for other in asked:
             includes = is_subset(one.filter, other.filter) and other.start in (1, one.start)
             assert not includes or one == other or turn[one] < turn[other]
+
+
+@on_every_version
+def test_where_nobody_counts_the_numbers_of_messages_bound_it(account: Account) -> None:
+    async def work(js: JetStream) -> list[Any]:
+        await make_stream(js, "S", subjects=["s.>"])
+        await publish(js, *["s.a", "s.b"] * 5)
+        asked = [MessagesFrom(stream="S", start=4, filter=subject) for subject in ("s.a", "s.b", "s.c")]
+        answers = await ask(js, asked)
+        return [answers[question] for question in asked]
+
+    assert talk(account, work) == [{"first": 5, "most": 6}, {"first": 4, "most": 7}, {"first": None, "messages": 0}]

@@ -12,7 +12,7 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer import taking_over
 from reconciler.kinds.consumer_position import position
-from reconciler.kinds.consumer_position.counts import count_questions, total_count
+from reconciler.kinds.consumer_position.counts import count_questions, most_count, total_count
 from reconciler.kinds.consumer_position.predecessors import givers
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.fields.words import amount, consent_to, listed, some, verb
@@ -279,7 +279,17 @@ def _skipped(move: _Move, staying: int | None, view: View) -> Amount:
             0 if move.widens else total_count(_after_position_questions(move, move.before), view) or 0,
         )
         return Amount(max(0, move.pending.most - staying), max(0, most - staying))  # what stays was counted in between
-    return Amount(0, min(move.pending.most, _only_in_old_filter(move, move.pending.most, view)))
+    least = 0 if move.is_listed else max(0, move.pending.least - _staying_at_most(move, view))
+    most = min(move.pending.most, _only_in_old_filter(move, move.pending.most, view))
+    return Amount(min(least, most), most)
+
+
+def _staying_at_most(move: _Move, view: View) -> int:
+    """How many messages after its position both filters match, at most, where the server does not count from there on: all that
+    they match, or as many as there are numbers."""
+    stored = total_count(_all_stored_questions(move, move.both), view)
+    ahead = most_count(_after_position_questions(move, move.both), view)
+    return min(number for number in (move.pending.least, stored, ahead) if number is not None)
 
 
 def _only_in_old_filter(move: _Move, most: int, view: View) -> int:

@@ -19,6 +19,17 @@ def total_count(questions: Sequence[MessagesFrom], view: View) -> int | None:
     return sum(counts) if len(counts) == len(answers) else None
 
 
+def most_count(questions: Sequence[MessagesFrom], view: View) -> int | None:
+    """The same at most, where only the numbers of messages bound it."""
+    answers = [view.facts.get(answer) for answer in questions]
+    counts = [
+        answer.get("messages", answer.get("most"))
+        for answer in answers
+        if isinstance(answer, Mapping) and ("messages" in answer or "most" in answer)
+    ]
+    return sum(counts) if len(counts) == len(answers) else None
+
+
 def count_questions(stream: str, subjects: Sequence[str], start: int = 1) -> list[MessagesFrom]:
     """What counts the messages on these subjects from there on."""
     return [MessagesFrom(stream=stream, start=start, filter=subject) for subject in subjects]

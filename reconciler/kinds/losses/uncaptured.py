@@ -67,7 +67,7 @@ def _arrived_since(change: Change, view: View, stored: int) -> int:
     answer = view.facts.get(_arrived_question(change))
     if not isinstance(answer, Mapping) or not answer.get("first"):
         return 0
-    return min(stored, int(answer.get("messages", stored)))
+    return min(stored, int(answer.get("messages", answer.get("most", stored))))
 
 
 @rule("ST303", "subject-removed", on=(Action.UPDATE,), needs=("live", "facts"), reaction=Reaction.HARMS)

@@ -19,7 +19,8 @@ class SubjectCounts:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessagesFrom:
     """Question: which is the first message on `filter` at or after `start`, and how many are there from it on?
-    Answer: {"first": sequence or None, "messages": number}, without `messages` where nobody can count them."""
+    Answer: {"first": sequence or None, "messages": number}. Where nobody can count them, the numbers of the first and the last
+    message bound how many there are: `most` in place of `messages`."""
 
     stream: str
     start: int | str

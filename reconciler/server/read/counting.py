@@ -31,7 +31,7 @@ AT_ONCE = 16
 
 
 async def messages_from(js: JetStream, question: MessagesFrom) -> dict[str, Any] | Refusal | NoAnswer:
-    """Answer `MessagesFrom`, without a consumer; the answer lacks `messages` where they cannot be counted."""
+    """Answer `MessagesFrom`, without a consumer; the answer has `most` for `messages` where they cannot be counted."""
     start = "seq" if isinstance(question.start, int) else "start_time"
     wanted = {start: question.start, "next_by_subj": question.filter}
     answer = await js.read(f"STREAM.MSG.GET.{question.stream}", wanted)
@@ -43,7 +43,17 @@ async def messages_from(js: JetStream, question: MessagesFrom) -> dict[str, Any]
     number = await _count_directly(js, question.stream, wanted, first)
     if number is None and question.start == 1:
         number = await _count_by_subjects(js, question)
-    return {"first": first} | ({} if number is None else {"messages": number})
+    if number is None:
+        return {"first": first, **await _bound_by_numbers(js, question.stream, first)}
+    return {"first": first, "messages": number}
+
+
+async def _bound_by_numbers(js: JetStream, stream: str, first: int) -> dict[str, int]:
+    """How many messages have this number or a later one, at most."""
+    info = await js.read(f"STREAM.INFO.{stream}")
+    if isinstance(info, Refusal | NoAnswer):
+        return {}
+    return {"most": max(0, int(info["state"]["last_seq"]) - first + 1)}
 
 
 async def messages_since(js: JetStream, question: MessagesSince) -> dict[str, Any] | Refusal | NoAnswer:
