@@ -124,6 +124,40 @@ def test_files_that_move_change_nothing(repository: Repository) -> None:
     assert told(reviewed()) == {}
 
 
+MOVED = topology("ORDERS: {subjects: [orders.>], storage: memory}")
+SHARED = topology("", more="description: orders\n").replace("streams: {}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "path", "expected"),
+    [
+        ({"o.yaml": ORDERS}, {"o.yaml": None, "again.yaml": ORDERS}, "again.yaml", {}),
+        ({"o.yaml": ORDERS}, {"o.yaml": None, "again.yaml": MOVED}, "again.yaml", {"orders": ["ST101"]}),
+        ({"o.yaml": ORDERS}, {"o.yaml": None, "sub/o.yaml": MOVED}, "sub", {"orders": ["ST101"]}),
+        ({"a/o.yaml": ORDERS}, {"a/o.yaml": None, "b/c/o.yaml": MOVED}, "b/c/o.yaml", {"orders": ["ST101"]}),
+        ({"a/o.yaml": ORDERS}, {"b/o.yaml": MOVED}, "b", {"orders": []}),
+        (
+            {"a/o.yaml": SHARED, "a/p.yaml": ORDERS},
+            {"a/p.yaml": None, "a/q.yaml": MOVED},
+            "a/q.yaml",
+            {"orders": ["ST101"]},
+        ),
+        ({"o.yaml": ORDERS}, {"o.yaml": topology("B: {}", "b"), "again.yaml": MOVED}, "again.yaml", {"orders": ["ST101"]}),
+    ],
+    ids=["only renamed", "a file", "into a folder", "deeper", "a copy is new", "one of its files", "its place is taken"],
+)
+def test_what_was_moved_to_the_named_path_is_compared_with_what_it_was(
+    repository: Repository, before: dict[str, str], after: dict[str, str | None], path: str, expected: dict[str, list[str]]
+) -> None:
+    repository.commit(before)
+    repository.write(after)
+    codes = {
+        review.name: [verdict.code for change in review.plan.changes for verdict in change.verdicts]
+        for review in reviewed("HEAD", None, path).reviews
+    }
+    assert codes == expected
+
+
 def test_a_topology_that_is_renamed_no_longer_owns_what_is_there(repository: Repository) -> None:
     repository.commit({"o.yaml": ORDERS})
     repository.write({"o.yaml": topology("ORDERS: {subjects: [orders.>]}", "sales")})

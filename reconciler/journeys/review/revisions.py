@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -58,6 +59,7 @@ def review_files(
     new = Filled(newer, values, values, names_given, files_of_values, reports_unused=False)
     then, now = (discover(paths, tree, REGISTRY) for tree in (old, new))
     elsewhere = list(_of_submodules(now, older))
+    _add_moved(then, now, old, new, Path(os.path.relpath(older.root)))
     same = _untouched(then, old, now, new)
     before, after = _read(then, old, same, environment), _read(now, new, same, environment)
     wrong = [*_wrong(before, after), *_spoilt(paths, then, now)]
@@ -90,6 +92,24 @@ def _of_submodules(now: Discovered, older: GitTree) -> Iterator[Diagnostic]:
                 severity=Severity.WARNING, code="XX540", name="git", message=message,
                 span=SourceSpan(str(files[0]), 1, 1, 1, 1), fix=f"run this inside {module} too",
             )  # fmt: skip
+
+
+def _add_moved(then: Discovered, now: Discovered, older: Filled, newer: Filled, top: Path) -> None:
+    """Add the older files of topologies that look new below these paths, and that stood elsewhere in the repository: those
+    with which a review of all of it pairs them."""
+    looking_new = [os.path.realpath(files[0]) for home, files in now.files.items() if home not in then.files]
+    if not looking_new:
+        return
+    all_then, all_now = (discover([top], tree, REGISTRY) for tree in (older, newer))
+    was = _matched(all_then.files, all_now.files)
+    home_of = {os.path.realpath(path): home for home, files in all_now.files.items() for path in files}
+    read = {os.path.realpath(path) for files in then.files.values() for path in files}
+    looking_new = [path for path in looking_new if home_of.get(path) in was]
+    for home in {home_of[path] for path in looking_new}:
+        known = {*read, *map(os.path.realpath, all_now.files[home])}
+        if moved := [path for path in all_then.files[was[home]] if os.path.realpath(path) not in known]:
+            then.files.setdefault(was[home], []).extend(moved)
+            then.parameters |= all_then.parameters
 
 
 def _untouched(then: Discovered, older: Filled, now: Discovered, newer: Filled) -> set[Home]:
