@@ -16,6 +16,7 @@ from reconciler.cli.failures import Failure, report_failure
 from reconciler.cli.shared import exits
 from reconciler.cli.shared.common import Interrupted
 from reconciler.cli.shared.screen import NobodyReads
+from reconciler.cli.shared.signals import ended_at_once
 from reconciler.cli.shared.status_line import LINE
 from reconciler.model.diagnostic import CannotContinue
 
@@ -25,7 +26,7 @@ def run(arguments: Sequence[str]) -> int:
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    with LINE.refreshed():
+    with LINE.refreshed(), ended_at_once():
         return _run_and_report(arguments)
 
 

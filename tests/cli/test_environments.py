@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 
 import pytest
@@ -184,3 +185,34 @@ def test_what_is_wrong_everywhere_is_told_once_and_what_is_not_names_its_environ
     assert (everywhere.code, everywhere.out.count("max_agee"), "prod:" in everywhere.out) == (1, 1, False)
     in_one = shell("validate", shell.write(TEXT.replace("max_msgs: 100", "max_msgs: many")))
     assert (in_one.code, in_one.out.count("prod: "), "orders in dev: 3 resources" in in_one.out) == (1, 1, True)
+
+
+PLAIN = "reconciler: 1\ntopology: never\nstreams: {NV: {subjects: [nv]}}\n"
+"""A topology without environments, in the folder of one that has some."""
+
+
+def test_beside_a_topology_without_environments_the_others_are_validated_in_theirs(shell: Shell) -> None:
+    (shell.folder / "all").mkdir()
+    shell.write(PLAIN, "all/never.yaml")
+    shell.write(TEXT, "all/orders.yaml")
+    every = shell("validate", "all")
+    assert (every.code, re.findall(r"^(.+): \d resource", every.out, re.MULTILINE)) == (
+        0, ["never", "orders in dev", "orders in prod"],
+    )  # fmt: skip
+    prod = shell("validate", "all", "--environment", "prod")
+    assert (prod.code, re.findall(r"^(.+): \d resource", prod.out, re.MULTILINE)) == (0, ["orders in prod"])
+    misspelt = shell("validate", "all", "--environment", "prd")
+    assert (misspelt.code, misspelt.out.count("error XX518")) == (1, 2)
+
+
+def test_beside_a_topology_without_environments_the_one_to_choose_is_planned(run: Run, shell: Shell) -> None:
+    (shell.folder / "all").mkdir()
+    shell.write(PLAIN, "all/never.yaml")
+    shell.write(TEXT, "all/orders.yaml")
+    code, said = run("plan", "all")
+    assert (code, "XX518: topology orders has environments" in said, "--environment dev" in said) == (1, True, True)
+    code, said = run("plan", "all", "--environment", "dev")
+    assert (code, "orders in dev" in said, "stream/NV" in said) == (0, True, False)
+    assert "Left out, without an environment dev: never." in said
+    code, said = run("plan", "all", "--environment", "prd")
+    assert (code, said.count("error XX518")) == (1, 2)

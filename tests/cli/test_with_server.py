@@ -240,7 +240,10 @@ async def stalling(port: int, at: bytes, stalled: asyncio.Event) -> asyncio.Serv
     return await asyncio.start_server(serve, "127.0.0.1", 0)
 
 
-def test_an_interrupted_apply_says_what_was_done_and_exits_130(shell: Shell, account: Account) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_apply_says_what_was_done_and_exits_130(
+    shell: Shell, account: Account, number: signal.Signals
+) -> None:
     file = shell.write(SMALL)
 
     async def interrupted() -> Ran:
@@ -252,7 +255,7 @@ def test_an_interrupted_apply_says_what_was_done_and_exits_130(shell: Shell, acc
             stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
         )  # fmt: skip
         await asyncio.wait_for(stalled.wait(), PATIENCE)
-        running.send_signal(signal.SIGINT)
+        running.send_signal(number)
         out, err = await asyncio.wait_for(running.communicate(), PATIENCE)
         wire.close()
         return Ran(code=running.returncode or 0, out=out.decode(), err=err.decode())
@@ -262,10 +265,14 @@ def test_an_interrupted_apply_says_what_was_done_and_exits_130(shell: Shell, acc
     assert "Traceback" not in ran.err
     assert "Interrupted after 1 of 2 steps" in ran.out
     assert "In doubt: consumer/A/c" in " ".join(ran.out.split())
+    assert "no lease is held" in shell("unlock", *target(account)).out
 
 
 @pytest.mark.parametrize("words", [("plan",), ("apply", "--yes"), ("drift",), ("adopt", "--yes")], ids=" ".join)
-def test_a_command_that_is_interrupted_before_it_did_anything_says_so(shell: Shell, words: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_command_that_is_interrupted_before_it_did_anything_says_so(
+    shell: Shell, words: tuple[str, ...], number: signal.Signals
+) -> None:
     file = shell.write(SMALL)
 
     async def interrupted() -> Ran:
@@ -280,7 +287,7 @@ def test_a_command_that_is_interrupted_before_it_did_anything_says_so(shell: She
         url = f"nats://127.0.0.1:{silent.sockets[0].getsockname()[1]}"
         running = await start(shell, *words, file, "--server", url)
         await asyncio.wait_for(connected.wait(), PATIENCE)
-        running.send_signal(signal.SIGINT)
+        running.send_signal(number)
         out, err = await asyncio.wait_for(running.communicate(), PATIENCE)
         ended.set()
         silent.close()

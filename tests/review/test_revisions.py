@@ -142,12 +142,29 @@ SHARED = topology("", more="description: orders\n").replace("streams: {}\n", "")
             "a/q.yaml",
             {"orders": ["ST101"]},
         ),
-        ({"o.yaml": ORDERS}, {"o.yaml": topology("B: {}", "b"), "again.yaml": MOVED}, "again.yaml", {"orders": ["ST101"]}),
+        (
+            {"o.yaml": ORDERS},
+            {"o.yaml": topology("B: {}", "b"), "again.yaml": MOVED},
+            "again.yaml",
+            {"orders": ["ST101"]},
+        ),
     ],
-    ids=["only renamed", "a file", "into a folder", "deeper", "a copy is new", "one of its files", "its place is taken"],
+    ids=[
+        "only renamed",
+        "a file",
+        "into a folder",
+        "deeper",
+        "a copy is new",
+        "one of its files",
+        "its place is taken",
+    ],
 )
 def test_what_was_moved_to_the_named_path_is_compared_with_what_it_was(
-    repository: Repository, before: dict[str, str], after: dict[str, str | None], path: str, expected: dict[str, list[str]]
+    repository: Repository,
+    before: dict[str, str],
+    after: dict[str, str | None],
+    path: str,
+    expected: dict[str, list[str]],
 ) -> None:
     repository.commit(before)
     repository.write(after)

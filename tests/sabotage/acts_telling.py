@@ -31,8 +31,8 @@ FORMATS = (
     Act(
         name="the status line is written over a question",
         file="reconciler/cli/shared/screen.py",
-        before="    with LINE.cleared():\n        return typer.confirm(question, default=False, err=True)",
-        after="    return typer.confirm(question, default=False, err=True)",
+        before="with LINE.cleared(), ended_at_once():",
+        after="with ended_at_once():",
         seen_by=("tests/cli/test_status_line.py::test_a_question_is_not_written_over_by_what_is_waited_for",),
     ),
     Act(
@@ -461,6 +461,29 @@ DRIFT = (
         before="if item.is_left])\n    drifted",
         after="if not item.is_ours])\n    drifted",
         seen_by=("tests/drift/test_restore.py::test_the_queue_that_no_apply_changes_is_not_said_to_be_put_back",),
+    ),
+    Act(
+        name="a Ctrl-C at a question waits until the question is answered",
+        file="reconciler/cli/shared/screen.py",
+        before="with LINE.cleared(), ended_at_once():",
+        after="with LINE.cleared():",
+        seen_by=("tests/cli/test_signals.py",),
+    ),
+    Act(
+        name="an apply whose terminal closes leaves its lease behind",
+        file="reconciler/cli/shared/signals.py",
+        before="*([] if _is_ignored(signal.SIGHUP) else [signal.SIGHUP])",
+        after="",
+        seen_by=("tests/cli/test_with_server.py::test_an_interrupted_apply_says_what_was_done_and_exits_130",),
+    ),
+    Act(
+        name="an environment that some topologies lack keeps the others from being planned",
+        file="reconciler/journeys/plan/files.py",
+        before="not environment or environment in loaded.environments)",
+        after="loaded)",
+        seen_by=(
+            "tests/cli/test_environments.py::test_beside_a_topology_without_environments_the_one_to_choose_is_planned",
+        ),
     ),
     Act(
         name="a review takes it for known that the servers form a cluster",

@@ -7,6 +7,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -51,6 +52,9 @@ class Terminal:
 
     def type(self, keys: str) -> None:
         os.write(self._ours, keys.encode())
+
+    def send(self, number: signal.Signals) -> None:
+        self._running.send_signal(number)
 
     def type_until(self, keys: str, pattern: str) -> str:
         """Types them again each second, since a program may drop keys that come too early."""

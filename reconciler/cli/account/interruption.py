@@ -11,6 +11,7 @@ from weakref import WeakKeyDictionary
 import typer
 
 from reconciler.cli.shared.screen import tell
+from reconciler.cli.shared.signals import ending_signals
 
 
 class _Interruption:
@@ -34,13 +35,14 @@ class _Interruption:
         self.came = True
 
     def update_signal_handlers(self) -> None:
-        """Take Ctrl-C and SIGTERM, as long as anything is there to be ended."""
+        """Take every signal that ends a command, as long as anything is there to be ended."""
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in ending_signals():
             if self.running or self.between:
                 loop.add_signal_handler(number, self)
             else:
                 loop.remove_signal_handler(number)
+                signal.signal(number, signal.default_int_handler)
 
 
 _INTERRUPTIONS: WeakKeyDictionary[asyncio.AbstractEventLoop, _Interruption] = WeakKeyDictionary()

@@ -19,6 +19,7 @@ from reconciler.report.words.visible import visible
 from reconciler.server.wire.api import JetStream
 
 app = common.app()
+LEFT_ALONE = "It was left alone."
 
 
 @app.command()
@@ -55,7 +56,7 @@ async def _unlock(js: JetStream, topology: str | None, *, yes: bool) -> int:
     for lease in leases:
         say(visible(f"topology {lease.holder.topology} is being applied by {lease.holder}") + "\n")
         if not (yes or _confirm_removal(lease)):
-            tell("It was left alone.\n")
+            tell(f"{LEFT_ALONE}\n")
             return exits.FAILED
         await history.unlock(js, lease)
         say("Its lease is removed. If that apply still runs, it stops writing within 5 seconds; wait that long.\n")
@@ -65,8 +66,4 @@ async def _unlock(js: JetStream, topology: str | None, *, yes: bool) -> int:
 def _confirm_removal(lease: Held) -> bool:
     if not sys.stdin.isatty():
         raise common.Misused("There is no terminal to ask on; add --yes to remove the lease without being asked.")
-    try:
-        return confirm(f"Remove the lease of topology {visible(lease.holder.topology)}?")
-    except typer.Abort:  # another one may be removed already
-        tell("\n")
-        return False
+    return confirm(f"Remove the lease of topology {visible(lease.holder.topology)}?", unless=LEFT_ALONE)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Generic, TypeAlias, TypeVar
 import typer
 
 from reconciler.cli.shared.reporting import document
-from reconciler.cli.shared.screen import Turns
+from reconciler.cli.shared.screen import Turns, tell
 from reconciler.cli.shared.value_option import Values
 from reconciler.journeys.plan.files import Several, owners_named
 from reconciler.journeys.stages.text import NOT_BEGUN, summary
@@ -20,6 +20,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.document.document import Document
 from reconciler.report.words.paper import Paper
+from reconciler.report.words.visible import visible
 
 if TYPE_CHECKING:
     from reconciler.cli.shared.connecting import Connection
@@ -164,7 +165,12 @@ class UnitRun(Generic[T]):
             (diagnostic,) = several.diagnostics
             message = diagnostic.message.replace("this works", f"{option_given} works")
             raise CannotContinue(replace(diagnostic, message=message))
-        topologies = [*several.readable(unit.name or None)]
+        environment = unit.values.environment
+        topologies = [*several.readable(environment)]
+        if not unit.name and (left_out := several.elsewhere(environment)):
+            tell(
+                f"Left out, without an environment {visible(environment or '')}: {', '.join(map(visible, left_out))}.\n"
+            )
         unit = replace(unit, owners_named=owners_named(topologies))
         for number, topology in enumerate(topologies):
             if self.is_over or any(map(self._ends_unit, part.results[-1:])):

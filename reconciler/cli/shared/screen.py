@@ -15,6 +15,8 @@ from typing import TextIO
 
 import typer
 
+from reconciler.cli.shared.common import Interrupted
+from reconciler.cli.shared.signals import ended_at_once
 from reconciler.cli.shared.status_line import LINE
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
@@ -165,10 +167,18 @@ def tell(text: str) -> None:
         _discard_output(sys.stderr)
 
 
-def confirm(question: str) -> bool:
-    """Ask on the terminal; only an explicit yes makes it True."""
-    with LINE.cleared():
-        return typer.confirm(question, default=False, err=True)
+def confirm(question: str, unless: str = "Nothing was changed.") -> bool:
+    """Ask on the terminal; only an explicit yes makes it True. A Ctrl-C or another signal raises Interrupted, which says
+    `unless`."""
+    with LINE.cleared(), ended_at_once():
+        try:
+            return typer.confirm(question, default=False, err=True)
+        except typer.Abort:
+            tell("\n")
+            message = f"Interrupted. {unless}"
+            raise Interrupted(
+                Diagnostic(severity=Severity.ERROR, code="XX923", name="interrupted", message=message)
+            ) from None
 
 
 @contextmanager

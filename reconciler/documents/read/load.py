@@ -168,6 +168,7 @@ class _Loading:
         overlays = [*self._overlay_files(), *(self._inline_overlay(environment) if environment else ())]
         if self.environments.problems:
             self.problems += [*self.environments.problems, *self.parameters.problems]
+            self.names.update(self._topology_names())
             self.is_complete = False
             return
         base = [root for root in self.roots if not root.environments]

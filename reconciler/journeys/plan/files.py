@@ -28,15 +28,23 @@ class Several(CannotContinue):
     each: tuple[Loaded, ...] = ()
 
     def readable(self, environment: str | None = None) -> list[Loaded]:
-        """Return all topologies of one account in the order in which to apply them; of an environment, those that do not
-        declare others alone. Raises CannotContinue with every problem in any of them."""
-        each = [
-            item for item in self.each if not (environment and item.environments) or environment in item.environments
-        ]
+        """Return all topologies of one account in the order in which to apply them; of an environment, those that declare
+        it. Raises CannotContinue with every problem in any of them."""
+        each = self._declaring(environment)
         wrong = [item for loaded in each if loaded.topology is None for item in loaded.diagnostics]
         if found := wrong or [*_claimed_twice(each), *_missing_declarations(each)]:
             raise CannotContinue(*found)
         return in_order(each)
+
+    def elsewhere(self, environment: str | None) -> list[str]:
+        """Return the names of the topologies that do not declare this environment."""
+        declaring = self._declaring(environment)
+        return [loaded.name for loaded in self.each if loaded not in declaring]
+
+    def _declaring(self, environment: str | None) -> list[Loaded]:
+        """Return those that declare this environment. Where none does, its name is wrong, and all of them say so."""
+        declaring = (loaded for loaded in self.each if not environment or environment in loaded.environments)
+        return [*declaring] or [*self.each]
 
 
 def load(paths: Sequence[Path], tree: Tree = DISK) -> Loaded:
@@ -46,15 +54,18 @@ def load(paths: Sequence[Path], tree: Tree = DISK) -> Loaded:
 
 def in_environments(paths: Sequence[Path], tree: Filled, wanted: str | None) -> list[Loaded]:
     """Load every topology in each of its environments that the name or pattern matches; all of them without one. A
-    topology without environments is loaded as it is, unless one is asked for by its name."""
+    topology without environments is loaded as it is, unless one is asked for by its name. Where none declares that, its
+    name is wrong."""
     all_files = load(paths, tree)
+    all_topologies = all_files.each or (all_files,)
+    names_of = [[name for name in loaded.environments if fnmatchcase(name, wanted or "*")] for loaded in all_topologies]
     each = list[Loaded]()
-    for loaded in all_files.each or (all_files,):
-        names = [name for name in loaded.environments if fnmatchcase(name, wanted or "*")]
+    for loaded, names in zip(all_topologies, names_of, strict=True):
         if not loaded.environments and (wanted is None or is_pattern(wanted)):
             each.append(loaded)
         else:
-            each += (load(loaded.paths, replace(tree, environment=name)) for name in names or [wanted or ""])
+            meant = names if any(names_of) else [wanted or ""]
+            each += (load(loaded.paths, replace(tree, environment=name)) for name in meant)
     return each
 
 

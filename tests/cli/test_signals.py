@@ -1,0 +1,52 @@
+"""Ctrl-C and other signals while a command asks a question, and those that `nohup` has it ignore."""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from reconciler.cli.shared.signals import ended_at_once, ending_signals
+from tests.cli.running import Shell, command, environment
+from tests.cli.test_status_line import target
+from tests.support.accounts import Account
+from tests.support.terminal import Terminal
+
+TEXT = "reconciler: 1\ntopology: t\nstreams: {S: {subjects: [s]}}\n"
+CTRL_C = "\x03"
+
+
+@pytest.mark.parametrize("number", [None, signal.SIGTERM, signal.SIGHUP], ids=["Ctrl-C", "SIGTERM", "SIGHUP"])
+def test_a_signal_at_a_question_ends_the_command_at_once_and_nothing_is_changed(
+    shell: Shell, account: Account, number: signal.Signals | None
+) -> None:
+    file = shell.write(TEXT)
+    asking = command("apply", file, "--no-color", *target(account))
+    with Terminal(asking, folder=shell.folder, environ=environment(shell.folder)) as shown:
+        shown.until(r"\[y/N\]: ")
+        time.sleep(0.5)  # the question is shown a moment before keys are waited for, and nothing tells when that begins
+        if number is None:
+            shown.type(CTRL_C)
+        else:
+            shown.send(number)
+        code, text = shown.rest()
+    assert (code, text.endswith("\nInterrupted. Nothing was changed.\n")) == (130, True), text
+    assert "1 create" in shell("plan", file, *target(account)).out
+
+
+@pytest.fixture
+def without_a_terminal() -> Iterator[None]:
+    """As `nohup` starts it."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("without_a_terminal")
+def test_a_closing_terminal_is_ignored_where_the_command_was_started_so() -> None:
+    assert ending_signals() == [signal.SIGINT, signal.SIGTERM]
+    with ended_at_once():
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+        assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler
