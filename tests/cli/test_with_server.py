@@ -357,3 +357,10 @@ def test_a_misspelt_removal_is_told_from_one_that_is_done(shell: Shell, account:
     # ORDERS is as much like it, live, ours and not declared; but what is gone was removed under this very name.
     again = shell("plan", "topology.yaml", *target(account))
     assert (again.code, "XX916" in again.out) == (0, False)
+
+
+def test_a_topology_that_was_never_applied_beside_one_that_was_is_pending(shell: Shell, account: Account) -> None:
+    assert shell("apply", shell.write(SMALL), "--yes", *target(account)).code == 0
+    other = shell.write("reconciler: 1\ntopology: other\nstreams: {B: {subjects: [b]}}\n", "other.yaml")
+    ran = shell("drift", other, *target(account))
+    assert (ran.code, "pending" in ran.out, "missing" in ran.out) == (0, True, False), ran.out

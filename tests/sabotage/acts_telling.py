@@ -463,6 +463,15 @@ DRIFT = (
         seen_by=("tests/drift/test_restore.py::test_the_queue_that_no_apply_changes_is_not_said_to_be_put_back",),
     ),
     Act(
+        name="drift calls what was never applied missing, where others have applied something",
+        file="reconciler/journeys/drift/look.py",
+        before="change.on_record is None and self.view.ledger and not",
+        after="change.on_record is None and not self.view.ledger and not",
+        seen_by=(
+            "tests/cli/test_with_server.py::test_a_topology_that_was_never_applied_beside_one_that_was_is_pending",
+        ),
+    ),
+    Act(
         name="a Ctrl-C at a question waits until the question is answered",
         file="reconciler/cli/shared/screen.py",
         before="with LINE.cleared(), ended_at_once():",
