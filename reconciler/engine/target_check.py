@@ -7,6 +7,8 @@ from reconciler.model.topology import Expect, Topology
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.version import Version
 
+ASK = "allow this user to publish to $SYS.REQ.USER.INFO, by which a server tells the account, or correct `expect`"
+
 
 def check_place(topology: Topology, target: Target) -> None:
     """Refuse to work against the wrong account or cluster before anything is compared."""
@@ -19,7 +21,9 @@ def check_place(topology: Topology, target: Target) -> None:
                     name="wrong-place",
                     message=f"{mismatch}. Nothing was changed.",
                     span=topology.where(f"expect.{key}"),
-                    fix="check the context or URL, or correct `expect`",
+                    fix=ASK
+                    if key == "account" and target.account is None
+                    else "check the context or URL, or correct `expect`",
                 )
                 for key, mismatch in wrong
             )

@@ -112,7 +112,13 @@ def program(version: str, folder: Path, tell: Callable[[str], None] = lambda _: 
 
 
 def _install_into_cache(version: str, home: Path) -> None:
-    home.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        home.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        problem = f"The cache {home.parent} cannot be written: {(error.strerror or str(error)).lower()}"
+        raise _missing(
+            problem, f"let {FOLDER} name a folder that can be written, or put nats-server {home.name} on the PATH"
+        ) from None
     with _locked(home.with_name(f".{version}.lock")):
         if (home / "bin" / "nats-server").exists():
             return  # another process was faster

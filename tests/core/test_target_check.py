@@ -49,6 +49,12 @@ def test_everything_that_is_wrong_is_said_at_once_as_errors() -> None:
     assert refused.value.diagnostics[0].fix == "check the context or URL, or correct `expect`"
 
 
+def test_an_account_that_the_server_may_not_tell_is_a_permission() -> None:
+    with pytest.raises(CannotContinue) as refused:
+        check_place(Topology(name="t", expect=Expect(account="B")), Target(version=Version(2, 12)))
+    assert "allow this user to publish to $SYS.REQ.USER.INFO" in str(refused.value.diagnostics[0].fix)
+
+
 def test_what_is_wrong_is_told_where_it_stands() -> None:
     def where(path: str) -> SourceSpan:
         return SourceSpan(path, 1, 1, 1, 1)

@@ -12,7 +12,7 @@ from tests.cli.running import Ran
 from tests.e2e.here import Here
 from tests.e2e.someone import Someone
 from tests.support.accounts import User
-from tests.support.jetstream import done
+from tests.support.jetstream import done, make_stream
 from tests.support.servers import NatsServer
 
 LOOK = '"$SYS.REQ.USER.INFO", "$JS.API.INFO", "$JS.API.*.LIST.>", "$JS.API.STREAM.LIST", "$JS.API.*.INFO.>"'
@@ -193,3 +193,12 @@ def test_a_group_of_which_only_the_record_is_left_is_not_removed_without_the_buc
     ran = people.keyless.apply(NO_GROUP.replace("KIND", kind))
     assert (ran.code, people.admin.ask(records)) == (1, 1), ran
     assert "may not publish to $KV.reconciler.>, which this plan needs" in flat(ran)
+
+
+def test_an_adoption_that_can_record_nothing_says_that_nothing_was_adopted(people: People) -> None:
+    people.admin.ask(lambda js: make_stream(js, "A", subjects=["a"]))
+    file = people.reader.write(f"reconciler: 1\ntopology: t\n{ONE_LINE}", "t.yaml")
+    ran = people.reader("adopt", file, "--yes")
+    assert (ran.code, "LE102" in ran.err) == (1, True), ran
+    assert "Nothing was adopted: a record of each object is all that would be written." in ran.err
+    assert "applied" not in ran.err

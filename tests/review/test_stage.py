@@ -18,7 +18,7 @@ from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.model.wire.version import Version
 from reconciler.server.connect.connection import session
 from reconciler.server.read.observe import observe
-from reconciler.testbed.programs import installed
+from reconciler.testbed.programs import installed, program
 from reconciler.testbed.stage import Cast, Stage, stage
 from tests.support.binaries import binary
 
@@ -73,3 +73,12 @@ def test_a_stage_is_called_what_the_account_is(cluster: str, account: str) -> No
 async def _seen(built: Stage) -> Snapshot:
     async with session(built.options()) as js:
         return await observe(js)
+
+
+def test_a_cache_that_cannot_be_written_is_named_with_the_way_out() -> None:
+    with pytest.raises(CannotContinue) as refused:
+        program("2.15.1", Path("/proc/nowhere"))
+    (told,) = refused.value.diagnostics
+    assert told.code == "NA121"
+    assert "The cache /proc/nowhere cannot be written" in told.message
+    assert "let RECONCILER_NATS_SERVERS name a folder that can be written" in str(told.fix)

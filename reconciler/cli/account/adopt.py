@@ -103,6 +103,8 @@ class _Run:
             tell("Interrupted. Nothing was written.\n")
             return exits.INTERRUPTED
         if not finished.is_success or finished.warnings:
+            if any(warning.code == "LE102" for warning in finished.warnings):
+                tell("Nothing was adopted: a record of each object is all that would be written.\n")
             return exits.FAILED
         adopted = counted(adoptable.count, "resource")
         say(f"\nAdopted {adopted}; no object was touched.{self._pending_text(adoptable)}\n")

@@ -40,7 +40,8 @@ def _fetch(repository: str, revision: str, cache: Path) -> None:
     try:
         cache.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _cannot_fetch(f"the cache {cache} cannot be written: {(error.strerror or '').lower()}") from None
+        message = f"the cache {cache} cannot be written: {(error.strerror or '').lower()}"
+        raise _cannot_fetch(message, "let XDG_CACHE_HOME name a folder that can be written") from None
     result = _run_git(cache, "init", "--quiet")
     # The commit itself, without history; a server that gives no single commits gives everything.
     for source in (("--depth=1", "--", repository, revision), ("--", repository, "+refs/heads/*:refs/policies/*")):
@@ -67,6 +68,7 @@ def _run_git(folder: Path, *command: str) -> subprocess.CompletedProcess[bytes]:
         raise _cannot_fetch(f"git did not answer within {PATIENCE:g} s") from None
 
 
-def _cannot_fetch(message: str) -> CannotContinue:
-    fix = "check the address and the commit, and that git may read it here"
+def _cannot_fetch(
+    message: str, fix: str = "check the address and the commit, and that git may read it here"
+) -> CannotContinue:
     return CannotContinue.because("XX528", "policy", message, fix=fix)

@@ -47,7 +47,7 @@ def memory_warning(plan: Plan, snapshot: Snapshot, js: JetStream) -> Diagnostic 
 def _memory_diagnostic(why: str, missing: Iterable[Need]) -> Diagnostic:
     return Diagnostic(
         severity=Severity.WARNING, code="LE102", name="ledger-not-writable",
-        message=f"applied without bucket {BUCKET}, so without lease, journal and records ({why}): creates, updates "
+        message=f"bucket {BUCKET} cannot be used ({why}), so there is no lease, no journal and no record: creates, updates "
                 "and membership changes work; replacement, deletion and three-way drift do not",
         fix=_permission_lines(_widest_subjects(missing)),
     )  # fmt: skip
