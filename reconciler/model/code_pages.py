@@ -154,6 +154,7 @@ PLANNING = {
 DRIFT = {
     "DR101": Page("ignore-unused", "An `ignore_drift` entry covers nothing that drifts now. One day it would hide drift that nobody thought of.", "remove it if it is no longer needed"),
     "DR102": Page("ignore-expired", "The last day of an `ignore_drift` entry is over. It covers nothing any more.", "remove it, or judge the drift again and give it a new date"),
+    "DR103": Page("ignored-and-put-back", "An `ignore_drift` entry covers a field that somebody changed outside the files, and the plan sets it to what the file says. Drift alone ignores it.", "name the field under `unmanaged` of the resource to leave its value to others; or remove the entry"),
     "DR111": Page("watch-hears-nothing", "This user may not subscribe to advisories, so a watch would never hear of a change.", "allow this user to subscribe to $JS.EVENT.ADVISORY.>, or run `drift` from time to time"),
     "DR112": Page("cannot-listen", "The page of metrics could not open its port.", "choose another port, or end the process that uses it"),
     "DR121": Page("not-accepted", "Live values could not be written into the file: the lines are shared by an anchor or alias, a neighbouring value of the file differs too, or no file can express the value.", "edit it by hand"),

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from reconciler.journeys.drift.look import Rules
+from reconciler.changes.change import Action, FieldChange, FieldClass
+from reconciler.changes.plan import PlannedChange
+from reconciler.engine.ignoring import IgnoredDrift
 from reconciler.model.diagnostic import Severity, SourceSpan
 from reconciler.model.topology import IgnoreRule
 
@@ -37,17 +39,40 @@ def rule(address: str = "stream/*", path: str | None = None, until: date | None 
     ],
 )
 def test_a_rule_covers_its_path_and_what_lies_in_it(wanted: str | None, path: str | None, is_covered: bool) -> None:
-    assert bool(Rules([rule(path=wanted)], TODAY).why("stream/S", path)) is is_covered
+    assert bool(IgnoredDrift([rule(path=wanted)], TODAY).why("stream/S", path)) is is_covered
 
 
 def test_a_rule_is_about_its_address_alone() -> None:
-    rules = Rules([rule("stream/A")], TODAY)
+    rules = IgnoredDrift([rule("stream/A")], TODAY)
     assert (rules.why("stream/A", "max_age"), rules.why("stream/B", "max_age")) == ("tuned by hand", "")
 
 
 @pytest.mark.parametrize(("until", "is_covered"), [(date(2026, 6, 1), True), (date(2026, 5, 31), False)])
 def test_a_rule_counts_on_its_last_day(until: date, is_covered: bool) -> None:
-    assert bool(Rules([rule(until=until)], TODAY).why("stream/S", "max_age")) is is_covered
+    assert bool(IgnoredDrift([rule(until=until)], TODAY).why("stream/S", "max_age")) is is_covered
+
+
+def changed(path: str, since: FieldClass, address: str = "stream/S", action: Action = Action.UPDATE) -> PlannedChange:
+    return PlannedChange(address=address, action=action, fields=(FieldChange(path=path, field_class=since),))
+
+
+def test_a_plan_that_puts_back_what_drift_ignores_says_so() -> None:
+    entries = IgnoredDrift([rule(path="max_age"), rule("stream/OTHER")], TODAY)
+    (told,) = entries.put_back([changed("max_age", FieldClass.DRIFTED), changed("max_msgs", FieldClass.DRIFTED)])
+    assert (told.code, told.span) == ("DR103", PLACE)
+    assert told.message.startswith("ignore_drift covers max_age of stream/S, and an apply puts back")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        changed("max_age", FieldClass.CONFIG), changed("max_age", FieldClass.DRIFTED, action=Action.KEEP),
+        changed("max_age", FieldClass.BOTH, "kv_bucket/B"),
+    ],
+    ids=["the file changes it", "nothing is written", "another object"],
+)  # fmt: skip
+def test_what_no_plan_puts_back_is_not_said_to_be(change: PlannedChange) -> None:
+    assert not [*IgnoredDrift([rule(path="max_age")], TODAY).put_back([change])]
 
 
 OVER = date(2026, 5, 31)
@@ -68,17 +93,17 @@ USELESS: dict[str, tuple[IgnoreRule, tuple[Any, ...]]] = {
 @pytest.mark.parametrize("how", USELESS)
 def test_a_rule_of_no_use_is_told_at_its_place(how: str) -> None:
     useless, said = USELESS[how]
-    (one,) = Rules([useless], TODAY).leftovers(complete=True)
+    (one,) = IgnoredDrift([useless], TODAY).leftovers(complete=True)
     assert (one.code, one.name, one.message, one.fix) == said
     assert (one.severity, one.span) == (Severity.WARNING, PLACE)
 
 
 def test_in_part_of_a_topology_nobody_can_tell_what_is_of_no_use() -> None:
-    assert [one.code for one in Rules([rule(), rule(until=OVER)], TODAY).leftovers(complete=False)] == ["DR102"]
+    assert [one.code for one in IgnoredDrift([rule(), rule(until=OVER)], TODAY).leftovers(complete=False)] == ["DR102"]
 
 
 def test_a_rule_that_covered_something_is_of_use() -> None:
-    rules = Rules([rule("stream/A"), rule("stream/B")], TODAY)
+    rules = IgnoredDrift([rule("stream/A"), rule("stream/B")], TODAY)
     assert rules.why("stream/B", "max_age")
     assert [one.message for one in rules.leftovers(complete=True)] == [
         "the entry that ignores drift of stream/A covers nothing now"

@@ -190,6 +190,16 @@ def test_of_a_missing_bucket_and_its_stream_the_bucket_tells_it(tmp_path: Path) 
     assert {one.address for one in found.items} == {"stream/S", "kv_bucket/B"}
 
 
+def test_a_stream_of_others_that_is_not_as_expected_is_not_counted_as_declared(tmp_path: Path) -> None:
+    raw = {"streams": {"T": {"config": {"name": "T", "subjects": ["other"]}}}}
+    for folder, is_there in (("there", True), ("missing", False)):
+        desired = APPLIED + "  T: {external: true, subjects: [t]}\n"
+        found = look(tmp_path / folder, desired=desired, raw=raw if is_there else {})
+        (told,) = found.items
+        assert (told.address, told.standing) == ("stream/T", Standing.CHANGED if is_there else Standing.MISSING)
+        assert found.in_sync == 1
+
+
 def test_what_cannot_be_read_is_unknown_and_ends_with_1(tmp_path: Path) -> None:
     found = look(tmp_path, raw={"streams": {"S": None}, "unknown": {"stream/S": "no answer in time"}})
     assert (item(found).standing, found.exit_code) == (Standing.UNKNOWN, 1)

@@ -9,10 +9,8 @@ the messages behind a change, stay open; the rules see that nobody asked for the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from datetime import date
-from fnmatch import fnmatchcase
 
 from reconciler.changes.change import Action, Change, FieldChange, FieldClass
 from reconciler.changes.diff import value_in
@@ -21,6 +19,7 @@ from reconciler.changes.verdict import Verdict
 from reconciler.changes.view import View
 from reconciler.engine.compare import compare, count_objects
 from reconciler.engine.decide import idle_patterns, unanswered_questions
+from reconciler.engine.ignoring import IgnoredDrift
 from reconciler.engine.judging import judged_all
 from reconciler.engine.target_check import check_place
 from reconciler.journeys.drift.drift import AT_REST, Coverage, Drift, FieldDrift, Item, Standing
@@ -29,62 +28,12 @@ from reconciler.journeys.plan.plan import completed
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.ledger.records import Owned
 from reconciler.model.resource import Address
 from reconciler.model.run_options import NO_OPTIONS, RunOptions
-from reconciler.model.topology import IgnoreRule, Topology
+from reconciler.model.topology import Topology
 from reconciler.model.wire.questions import Unanswered
 from reconciler.model.wire.snapshot import Snapshot
-
-
-class Rules:
-    """All entries, and those that covered something."""
-
-    def __init__(self, rules: Sequence[IgnoreRule], today: date) -> None:
-        self._rules = rules
-        self._over = {index for index, rule in enumerate(rules) if rule.until and today > rule.until}
-        self._used: set[int] = set()
-
-    def why(self, address: str, path: str | None = None) -> str:
-        """Return the reason of the first entry that covers this field, or (without a path) the whole object; empty:
-        none does."""
-        for index, rule in enumerate(self._rules):
-            if index not in self._over and fnmatchcase(address, rule.address) and _is_under(path, rule.path):
-                self._used.add(index)
-                return rule.reason
-        return ""
-
-    def leftovers(self, *, complete: bool) -> Iterator[Diagnostic]:
-        """Report entries that cover nothing: one day they would hide drift that nobody thought of. When only part of a
-        topology is compared, this cannot be known."""
-        for index, rule in enumerate(self._rules):
-            covered = f"{rule.address} {rule.path}" if rule.path else rule.address
-            if index in self._over:
-                yield _leftover(
-                    rule, "DR102", "ignore-expired", f"the entry that ignores drift of {covered} ended on {rule.until}"
-                )
-            elif index not in self._used and complete:
-                yield _leftover(
-                    rule, "DR101", "ignore-unused", f"the entry that ignores drift of {covered} covers nothing now"
-                )
-
-
-def _is_under(path: str | None, wanted: str | None) -> bool:
-    """Does the pattern cover the path? `placement` covers `placement.tags` and `placement`."""
-    if wanted is None:
-        return True
-    if path is None:
-        return False
-    return path == wanted or path.startswith((f"{wanted}.", f"{wanted}[")) or fnmatchcase(path, wanted)
-
-
-def _leftover(rule: IgnoreRule, code: str, name: str, message: str) -> Diagnostic:
-    return Diagnostic(
-        severity=Severity.WARNING, code=code, name=name, message=message, span=rule.where(""),
-        fix="remove it, or judge the drift again and give it a new date" if code == "DR102" else "remove it if it is no longer needed",
-    )  # fmt: skip
-
 
 NOBODY_ASKED = "only configurations were read"
 
@@ -159,19 +108,20 @@ def drift(topology: Topology, view: View, options: RunOptions) -> Drift:
     look = _Look(view)
     chosen = {a: c for a, c in view.changes.items() if options.selects(a, c.labels)}
     items = [item for address in sorted(chosen) if (item := look.item(chosen[address]))]
-    rules = Rules(topology.ignore_drift, options.day)
-    judged = [_with_ignored(item, rules) for item in items]
-    extras = tuple(str(a) for a in view.unmanaged if a not in view.ledger and not rules.why(str(a)))
+    ignored = IgnoredDrift(topology.ignore_drift, options.day)
+    judged = [_with_ignored(item, ignored) for item in items]
+    told = {item.address for item in items}
+    extras = tuple(str(a) for a in view.unmanaged if a not in view.ledger and not ignored.why(str(a)))
     elsewhere = sum(a in view.ledger for a in view.unmanaged)
     return Drift(
         topology=view.topology,
         environment=view.environment,
         target=view.target,
         items=tuple(sorted(judged, key=lambda item: (not item.is_drift, [*Standing].index(item.standing)))),
-        in_sync=sum(change.action in AT_REST for change in chosen.values()) - look.strayed,
+        in_sync=sum(change.action in AT_REST and str(a) not in told for a, change in chosen.items()),
         unrecorded=sum(map(_has_no_record, chosen.values())) if view.ledger_known else 0,
         coverage=Coverage(here=len(view.live) - len(view.unmanaged), elsewhere=elsewhere, extras=extras),
-        diagnostics=(*view.diagnostics, *rules.leftovers(complete=options.is_about_all)),
+        diagnostics=(*view.diagnostics, *ignored.leftovers(complete=options.is_about_all)),
         ledger_known=view.ledger_known,
     )
 
@@ -180,11 +130,9 @@ def _has_no_record(change: Change) -> bool:
     return change.action is Action.ADOPT and change.owned is None
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Look:
     view: View
-    strayed: int = 0
-    """Objects that drifted and are otherwise as declared."""
 
     def item(self, change: Change) -> Item | None:
         if change.action is Action.UNKNOWN:
@@ -195,7 +143,6 @@ class _Look:
             pending = change.action is Action.DELETE or (change.action is Action.FORGET and change.live is not None)
             return _item_of(change, Standing.PENDING, reason=_waiting_reason(change)) if pending else None
         if whose := self._why_foreign(change):
-            self.strayed += change.action in AT_REST
             return _item_of(change, Standing.FOREIGN, reason=whose)
         if change.intent:
             left = [differing for differing in change.fields if differing.field_class is FieldClass.UNFINISHED]
@@ -242,7 +189,6 @@ class _Look:
             for differing in self.view.kinds[change.address.kind].adrift(change, self.view)
         )
         if change.made_anew:
-            self.strayed += change.action is Action.ADOPT
             return _item_of(change, Standing.RECREATED, fields, change.made_anew)
         if any(f.drifted for f in fields):
             theirs = (
@@ -252,7 +198,6 @@ class _Look:
             )
             return _item_of(change, Standing.CHANGED, (*fields, *staying), theirs)
         if staying:
-            self.strayed += change.action in AT_REST
             return _item_of(change, Standing.CHANGED, (*fields, *staying))
         waits = f"{change.reason}; not applied yet" if change.origin else ""
         return _item_of(change, Standing.PENDING, fields, waits) if fields or waits else None
@@ -289,12 +234,12 @@ def _field_drift_of(change: FieldChange, owned: Owned | None) -> FieldDrift:
     return FieldDrift(change=change, applied=value_in(owned.applied, change.path), drifted=moved)
 
 
-def _with_ignored(item: Item, rules: Rules) -> Item:
+def _with_ignored(item: Item, entries: IgnoredDrift) -> Item:
     """Add the reasons of the `ignore_drift` entries that cover it; an entry without a path covers the whole object."""
     if not item.standing.is_drift:
         return item
     fields = tuple(
-        replace(drifting, ignored=rules.why(item.address, drifting.path)) if drifting.drifted else drifting
+        replace(drifting, ignored=entries.why(item.address, drifting.path)) if drifting.drifted else drifting
         for drifting in item.fields
     )
-    return replace(item, fields=fields, ignored=rules.why(item.address))
+    return replace(item, fields=fields, ignored=entries.why(item.address))

@@ -13,6 +13,7 @@ from reconciler.changes.view import View
 from reconciler.documents.find.revision import origin
 from reconciler.engine.compare import compare, count_objects
 from reconciler.engine.decide import decide, unanswered_questions
+from reconciler.engine.ignoring import IgnoredDrift
 from reconciler.engine.target_check import check_place
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer.beyond_end import consumers_beyond_end
@@ -67,6 +68,8 @@ async def planned(
     options = completed(options, topology, snapshot)
     view = compared(topology, snapshot, options, registry, is_looked_at=js is not None)
     decided_plan = await decided(view, js, options, registry)
+    ignored = IgnoredDrift(topology.ignore_drift, options.day).put_back(decided_plan.changes)
+    decided_plan = replace(decided_plan, diagnostics=(*decided_plan.diagnostics, *ignored))
     return Planned(plan=decided_plan, snapshot=snapshot, topology=topology, options=options)
 
 
