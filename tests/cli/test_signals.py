@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -26,7 +25,7 @@ def test_a_signal_at_a_question_ends_the_command_at_once_and_nothing_is_changed(
     asking = command("apply", file, "--no-color", *target(account))
     with Terminal(asking, folder=shell.folder, environ=environment(shell.folder)) as shown:
         shown.until(r"\[y/N\]: ")
-        time.sleep(0.5)  # the question is shown a moment before keys are waited for, and nothing tells when that begins
+        shown.until_it_sleeps()  # the question is shown a moment before keys are waited for
         if number is None:
             shown.type(CTRL_C)
         else:

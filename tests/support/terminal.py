@@ -56,6 +56,19 @@ class Terminal:
     def send(self, number: signal.Signals) -> None:
         self._running.send_signal(number)
 
+    def until_it_sleeps(self) -> None:
+        """Until its main thread waits for something, keys for example, and has not been awake since the last look."""
+        before = None
+        while (now := self._times_asleep()) is None or now != before:
+            before = now
+            self._read(0.05)
+
+    def _times_asleep(self) -> str | None:
+        """How often it went to sleep; None while it is awake."""
+        said = Path(f"/proc/{self._running.pid}/task/{self._running.pid}/status").read_text()
+        lines = dict(line.split(":\t", 1) for line in said.splitlines() if ":\t" in line)
+        return lines["voluntary_ctxt_switches"] if lines["State"].startswith("S") else None
+
     def type_until(self, keys: str, pattern: str) -> str:
         """Types them again each second, since a program may drop keys that come too early."""
         while True:
