@@ -30,7 +30,7 @@ def test_a_signal_at_a_question_ends_the_command_at_once_and_nothing_is_changed(
             shown.type(CTRL_C)
         else:
             shown.send(number)
-        code, text = shown.rest()
+        code, text = shown.rest(within=30)
     assert (code, text.endswith("\nInterrupted. Nothing was changed.\n")) == (130, True), text
     assert "1 create" in shell("plan", file, *target(account)).out
 

@@ -85,11 +85,15 @@ class Terminal:
         before, self._seen = self._seen, found.end()
         return self._shown[before : found.end()]
 
-    def rest(self) -> tuple[int, str]:
-        """Its exit code, and what was shown since the last look up to its end."""
-        while self._read():
+    def rest(self, within: float = PATIENCE) -> tuple[int, str]:
+        """Its exit code, and what was shown since the last look up to its end; it hangs after so many seconds without a
+        word."""
+        while self._read(within):
             pass
-        return self._running.wait(), self._shown[self._seen :]
+        try:
+            return self._running.wait(within), self._shown[self._seen :]
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"it never ended:\n{self._shown[self._seen :]}") from None
 
     @property
     def _shown(self) -> str:
