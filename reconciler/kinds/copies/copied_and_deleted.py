@@ -10,6 +10,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
+from reconciler.kinds.afterwards.readers import elastic_groups
 from reconciler.kinds.afterwards.streams import Copy, afterwards, config_of, copies, live_streams
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import amount, in_words, listed, some
@@ -105,6 +106,7 @@ def _findings_about_full_copies(change: Change, view: View) -> Iterator[Finding]
             continue
         queue = "work queue" if after.streams[copy.origin].get("retention") == "workqueue" else "interest stream"
         deletes = "deletes" if is_own and not copy.is_mirror else "may delete"
+        group = elastic_groups(view).get(copy.stream)
         path = (f"{copy.path}.name" if is_own else "retention") if view.is_stream(change.address) else ""
         yield Finding(
             outcome=Outcome.WARNS,
@@ -112,7 +114,7 @@ def _findings_about_full_copies(change: Change, view: View) -> Iterator[Finding]
             affects=dependants.streams([copy.stream], view),
             message=f"{queue} {copy.origin} does not wait for {copy.stream}: once that is full ({limit}), {copy.origin} "
             f"{deletes} new messages that no consumer wants, and {copy.stream} never gets them",
-            fix=f"leave the limit out of {copy.stream}"
+            fix=f"leave {'the limit' if group is None else 'max_buffered_msg and max_buffered_bytes'} out of {group or copy.stream}"
             + ("" if copy.is_mirror else ", or use nats-server 2.14 or later, which keeps them for it"),
         )
 
