@@ -9,6 +9,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import jsonschema
@@ -240,6 +241,15 @@ async def stalling(port: int, at: bytes, stalled: asyncio.Event) -> asyncio.Serv
     return await asyncio.start_server(serve, "127.0.0.1", 0)
 
 
+@pytest.fixture
+def with_a_terminal() -> Iterator[None]:
+    """Whoever runs the tests may ignore SIGHUP, as `nohup` has it, and commands take that over."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
+@pytest.mark.usefixtures("with_a_terminal")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_apply_says_what_was_done_and_exits_130(
     shell: Shell, account: Account, number: signal.Signals
@@ -269,6 +279,7 @@ def test_an_interrupted_apply_says_what_was_done_and_exits_130(
 
 
 @pytest.mark.parametrize("words", [("plan",), ("apply", "--yes"), ("drift",), ("adopt", "--yes")], ids=" ".join)
+@pytest.mark.usefixtures("with_a_terminal")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_command_that_is_interrupted_before_it_did_anything_says_so(
     shell: Shell, words: tuple[str, ...], number: signal.Signals

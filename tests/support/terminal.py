@@ -18,8 +18,14 @@ from typing import Self
 
 PATIENCE = 120
 """Seconds without a word after which a command hangs."""
-OWNER = "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execvp(sys.argv[1], sys.argv[1:])"
-"""Becomes the command once the terminal is its own: a pager reads keys from /dev/tty."""
+OWNER = """
+import fcntl, os, signal, sys, termios
+fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+os.execvp(sys.argv[1], sys.argv[1:])
+"""
+"""Becomes the command once the terminal is its own: a pager reads keys from /dev/tty. Whoever runs the tests may ignore
+SIGHUP, as `nohup` has it."""
 WRITTEN_OVER = "\r\x1b[K"
 ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[a-zA-Z]|[=>])")
 
