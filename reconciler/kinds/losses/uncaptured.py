@@ -87,6 +87,8 @@ def subject_removed(change: Change, view: View) -> Found:
     a consumer whose filters are all subjects of its stream for one without filters, which wants everything that it has not come
     past. They count against the limits of the stream, so purge them.
 
+    Readers in other accounts, such as sources over an export, are in no plan: no server lists them.
+
     Instead: move the publishers first.
     """
     if not (gone := no_longer_covered(change)):

@@ -34,6 +34,8 @@ def stream_deletion(change: Change, view: View) -> Iterator[Finding]:
 
     Stored message schedules are never sent, and counters start again at 0 wherever they are counted next.
 
+    Readers in other accounts, such as sources over an export, are in no plan: no server lists them.
+
     If another stream takes over its subjects, no stream stores them for a moment. If apply is interrupted at that
     point, no stream stores them until the next apply.
 
