@@ -24,7 +24,8 @@ from tests.support.topologies import read
 
 PATIENCE = 20
 ALLOWED = tuple(
-    (code, "*") for code in ("ST301", "ST302", "ST304", "ST312", "KV301", "CO301", "CO312", "XX311", "XX221", "XX231")
+    (code, "*")
+    for code in ("ST301", "ST302", "ST304", "ST312", "KV301", "CO301", "CO312", "XX311", "XX221", "XX231", "XX245")
 )
 
 
