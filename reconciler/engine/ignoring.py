@@ -4,7 +4,7 @@ Drift does not report what they cover. Plans change it back all the same, and sa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 from fnmatch import fnmatchcase
 
@@ -35,7 +35,7 @@ class IgnoredDrift:
                 return entry.reason
         return ""
 
-    def put_back(self, changes: Iterable[PlannedChange]) -> Iterator[Diagnostic]:
+    def put_back(self, changes: Sequence[PlannedChange]) -> Iterator[Diagnostic]:
         """Warn of what a plan changes back although drift of it is ignored: to ignore it is not to leave it to others."""
         for index, entry in enumerate(self._entries):
             fields = [

@@ -83,7 +83,18 @@ class HeldObjects:
         }
         config |= {"durable_name": name, "name": name}
         held = self.consumers.setdefault(stream, {})
+        self._count_consumers(stream, name not in held)
         held[name] = {**held.get(name, BEGUN), "stream_name": stream, "name": name, "config": config}
+
+    def delete_consumer(self, stream: str, name: str) -> None:
+        """Delete the consumer, unless it went with its stream."""
+        if self.consumers.get(stream, {}).pop(name, None):
+            self._count_consumers(stream, -1)
+
+    def _count_consumers(self, stream: str, more: int) -> None:
+        info = self.streams[stream]
+        state = info["state"]
+        info["state"] = {**state, "consumer_count": state.get("consumer_count", 0) + more}
 
     def entry(self, bucket: str, key: str, value: bytes, *, deleted: bool = False) -> None:
         """Write a key under the next revision of its bucket; with `deleted`, write a deletion marker."""
@@ -170,7 +181,7 @@ def _update_consumer(held: HeldObjects, step: Step) -> None:
 
 
 def _delete_consumer(held: HeldObjects, step: Step) -> None:
-    held.consumers.get(step.on[0], {}).pop(step.on[1], None)
+    held.delete_consumer(*step.on)
 
 
 def _pause_consumer(held: HeldObjects, step: Step) -> None:

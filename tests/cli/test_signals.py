@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
 
 import pytest
 
@@ -11,7 +10,7 @@ from reconciler.cli.shared.signals import ended_at_once, ending_signals
 from tests.cli.running import Shell, command, environment
 from tests.cli.test_status_line import target
 from tests.support.accounts import Account
-from tests.support.terminal import Terminal
+from tests.support.terminal import Terminal, hanging_up
 
 TEXT = "reconciler: 1\ntopology: t\nstreams: {S: {subjects: [s]}}\n"
 CTRL_C = "\x03"
@@ -35,17 +34,8 @@ def test_a_signal_at_a_question_ends_the_command_at_once_and_nothing_is_changed(
     assert "1 create" in shell("plan", file, *target(account)).out
 
 
-@pytest.fixture
-def without_a_terminal() -> Iterator[None]:
-    """As `nohup` starts it."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    yield
-    signal.signal(signal.SIGHUP, before)
-
-
-@pytest.mark.usefixtures("without_a_terminal")
 def test_a_closing_terminal_is_ignored_where_the_command_was_started_so() -> None:
-    assert ending_signals() == [signal.SIGINT, signal.SIGTERM]
-    with ended_at_once():
+    with hanging_up(signal.SIG_IGN), ended_at_once():
+        assert ending_signals() == [signal.SIGINT, signal.SIGTERM]
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler

@@ -19,6 +19,7 @@ from tests.cli.running import EXAMPLES, PATIENCE, ROOT, TOPOLOGIES, Ran, Shell, 
 from tests.e2e.someone import start
 from tests.support.accounts import Account
 from tests.support.jetstream import talk
+from tests.support.terminal import hanging_up
 
 SMALL = "reconciler: 1\ntopology: t\nstreams:\n  A:\n    subjects: [a]\n    consumers: {c: {ack_policy: explicit}}\n"
 
@@ -243,10 +244,8 @@ async def stalling(port: int, at: bytes, stalled: asyncio.Event) -> asyncio.Serv
 
 @pytest.fixture
 def with_a_terminal() -> Iterator[None]:
-    """Whoever runs the tests may ignore SIGHUP, as `nohup` has it, and commands take that over."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    yield
-    signal.signal(signal.SIGHUP, before)
+    with hanging_up(signal.SIG_DFL):
+        yield
 
 
 @pytest.mark.usefixtures("with_a_terminal")

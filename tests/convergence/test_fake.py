@@ -192,6 +192,22 @@ def test_a_stream_keeps_its_messages_until_it_is_recreated() -> None:
     assert (at_first, then, held({"subjects": ["s"]}, gone)[1]) == (0, 7, 0)
 
 
+def test_a_stream_knows_how_many_consumers_it_has() -> None:
+    snapshot = account(SUPPORTED[-1])
+
+    def counted(consumers: int) -> int:
+        wanted = topology(
+            "t", {STREAM: {}, **{Address.of("consumer", "S", f"c{number}"): {} for number in range(consumers)}}
+        )
+        nonlocal snapshot
+        snapshot = apply_offline(plan_offline(wanted, snapshot), snapshot)
+        return int(snapshot.state_of("S")["consumer_count"])
+
+    assert (counted(0), counted(2), counted(2)) == (0, 2, 2)
+    gone = [Step(id="1", call=Call.CONSUMER_DELETE, on=("S", "c1"), address="consumer/S/c1")] * 2
+    assert imagined.carry_out(snapshot, gone).state_of("S")["consumer_count"] == 1
+
+
 def test_a_field_that_is_left_as_found_is_not_sent_either() -> None:
     body = {"storage": "memory", "max_age": "100ms", "unmanaged": ["max_age"]}
     (step,) = plan_offline(topology("t", {STREAM: body}), account(SUPPORTED[-1])).steps

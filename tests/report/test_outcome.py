@@ -82,6 +82,15 @@ def test_what_failed_alike_is_told_once_and_named() -> None:
     assert len(text.splitlines()) < 25, text
 
 
+def test_what_failed_for_reasons_about_others_is_told_apart() -> None:
+    """A name inside another one is not the object's own."""
+    failed = [
+        Failed(step=step(Call.STREAM_CREATE, name), reason=because(f"{name} overlaps {name}_OLD."), nothing_done=True)
+        for name in ("S", "T")
+    ]
+    assert outcome_text(Finished(failed=tuple(failed))).count("NA201") == 2
+
+
 def test_where_no_object_changes_it_says_so() -> None:
     said = "Applied nothing in 0.01 s: no object had to change. Planning again finds nothing to do.\n"
     assert outcome_text(Finished(), seconds=0.01) == said

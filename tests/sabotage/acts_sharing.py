@@ -45,6 +45,13 @@ ACTS = (
         seen_by=("tests/convergence/test_fake.py::test_a_stream_keeps_its_messages_until_it_is_recreated",),
     ),
     Act(
+        name="a consumer that a plan imagines deleted is still counted",
+        file="reconciler/testbed/imagined.py",
+        before="            self._count_consumers(stream, -1)",
+        after="            self._count_consumers(stream, 0)",
+        seen_by=("tests/convergence/test_fake.py::test_a_stream_knows_how_many_consumers_it_has",),
+    ),
+    Act(
         name="a topology whose plan is stopped counts as one that comes later",
         file="reconciler/cli/account/planning.py",
         before="        is_stopped = self.planned.plan.exit_code != exits.FINE",

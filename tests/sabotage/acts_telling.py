@@ -261,6 +261,13 @@ FORMATS = (
         seen_by=("tests/report/test_text.py",),
     ),
     Act(
+        name="failures for reasons about different objects are told as one",
+        file="reconciler/report/outcome.py",
+        before="{name if is_part_of_word else '…'}",
+        after="…",
+        seen_by=("tests/report/test_outcome.py::test_what_failed_for_reasons_about_others_is_told_apart",),
+    ),
+    Act(
         name="what failed alike is told once for each object",
         file="reconciler/report/outcome.py",
         before="(call, _without_names(repr(why(outcome)), names))",

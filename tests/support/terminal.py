@@ -12,7 +12,8 @@ import struct
 import subprocess
 import sys
 import termios
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Self
 
@@ -28,6 +29,17 @@ os.execvp(sys.argv[1], sys.argv[1:])
 SIGHUP, as `nohup` has it."""
 WRITTEN_OVER = "\r\x1b[K"
 ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[a-zA-Z]|[=>])")
+
+
+@contextmanager
+def hanging_up(handler: signal.Handlers) -> Iterator[None]:
+    """What SIGHUP does to this process and the commands that it starts. Whoever runs the tests may ignore it, as `nohup` has
+    it."""
+    before = signal.signal(signal.SIGHUP, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 class Terminal:

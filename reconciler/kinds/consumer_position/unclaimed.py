@@ -1,8 +1,8 @@
 """Messages that a stream still stores although nobody is given them any more.
 
 A consumer gave them up at `max_deliver`; a work queue keeps them for a copy, although they are processed; or no consumer of an
-interest stream wants them. A work queue gives
-what it still stores to the next consumer; an interest stream deletes what nobody wants with the next consumer that it loses."""
+interest stream wants them. A work queue gives what it still stores to the next consumer; an interest stream deletes what nobody wants
+with the next consumer that it loses."""
 
 from __future__ import annotations
 
