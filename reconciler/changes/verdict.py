@@ -193,7 +193,7 @@ class Verdict:
         return self.code[2:3] == "3" and self.reaction is Reaction.HARMS
 
     @property
-    def loses(self) -> bool:
+    def needs_consent_for_loss(self) -> bool:
         """It belongs to the family that costs messages or a position, and is bad enough to need consent."""
         return self.code[2:3] == "3" and self.outcome.rank >= Outcome.NEEDS_CONSENT.rank
 

@@ -90,7 +90,7 @@ def unowned_losses(view: View, verdicts: Mapping[Address, Sequence[Verdict]]) ->
         change = view.changes[address]
         if change.owned or change.live is None or change.action is not Action.UPDATE:
             continue
-        lossy = next((verdict for verdict in judged if verdict.loses), None)
+        lossy = next((verdict for verdict in judged if verdict.needs_consent_for_loss), None)
         if lossy:
             yield address, _refusal_of_unowned(change, lossy, ledger_known=view.ledger_known)
 

@@ -58,10 +58,10 @@ class Ours:
     revision: int
 
 
-Found = Free | Held | Ours
+LeaseState = Free | Held | Ours
 
 
-def read_lease(entry: Entry | None, topology: str, run: str = "") -> Found:
+def read_lease(entry: Entry | None, topology: str, run: str = "") -> LeaseState:
     """The lease as `run` finds it. Only the server's clock decides what has expired: an expired lease does not exist any more."""
     if entry is None or entry.deleted:
         return Free(entry.revision if entry else 0)

@@ -547,7 +547,7 @@ REMEMBERING = (
     Act(
         name="writes go out without a look at the lease",
         file="reconciler/journeys/apply/exclusive.py",
-        before="        guarded = js.writing_unless(leases.hinders)",
+        before="        guarded = js.writing_unless(leases.why_not_now)",
         after="        guarded = js",
         seen_by=(
             "tests/lease/test_lease.py::test_whose_lease_was_removed_before_anything_is_written_down_says_that_and_not_that_somebody_stopped_it",

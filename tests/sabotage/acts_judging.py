@@ -15,8 +15,8 @@ RULES = (
     Act(
         name="an interest stream is said to keep what is in flight and counts as acknowledged",
         file="reconciler/kinds/losses/unprocessed.py",
-        before="    above = flying - passed_in_flight(info)",
-        after="    above = flying",
+        before="    above = in_flight - passed_in_flight(info)",
+        after="    above = in_flight",
         seen_by=("tests/replacement/test_positions.py",),
     ),
     Act(
@@ -611,7 +611,7 @@ RULES = (
     Act(
         name="what a consumer has in flight when it starts over is not counted",
         file="reconciler/kinds/consumer/filter_changes.py",
-        before="return Amount(0, flying.most) if _starts_over(move, retention) else exactly(0)",
+        before="return Amount(0, in_flight.most) if _starts_over(move, retention) else exactly(0)",
         after="return exactly(0)",
         seen_by=("tests/quantities/test_consumers.py",),
     ),
@@ -1079,7 +1079,7 @@ RULES = (
     Act(
         name="what is in flight is said to keep its payload",
         file="reconciler/kinds/consumer/effects.py",
-        before='unless acknowledged in time"] if flying else []',
+        before='unless acknowledged in time"] if in_flight else []',
         after='unless acknowledged in time"] if False else []',
         seen_by=(says("CO601"),),
     ),
@@ -1390,7 +1390,7 @@ RULES = (
         name="what a filter has left out in flight counts as kept by an interest stream",
         file="reconciler/kinds/losses/unprocessed.py",
         before="    return Amount(max(0, above - others), above)",
-        after="    return Amount(flying, flying)",
+        after="    return Amount(in_flight, in_flight)",
         seen_by=(says("ST302"),),
         is_quick=True,
     ),
@@ -1920,8 +1920,8 @@ QUANTITIES = (
     Act(
         name="where nobody counts what is ahead, a filter that leaves nothing out is said to leave out what is in flight",
         file="reconciler/kinds/consumer/filter_changes.py",
-        before="most = min(move.flying, left, _only_in_old_filter(move, move.flying, view))",
-        after="most = min(move.flying, left)",
+        before="most = min(move.in_flight, left, _only_in_old_filter(move, move.in_flight, view))",
+        after="most = min(move.in_flight, left)",
         seen_by=(says("CO301"),),
     ),
     Act(
@@ -2036,7 +2036,7 @@ QUANTITIES = (
     Act(
         name="what a consumer loses in flight with a replica of its stream takes no consent",
         file="reconciler/kinds/losses/fewer_copies.py",
-        before="is_warning = not (unread or lost.flying or lost.skipped) or",
+        before="is_warning = not (unread or lost.in_flight or lost.skipped) or",
         after="is_warning = not unread or",
         seen_by=(says("ST306"),),
     ),

@@ -560,8 +560,8 @@ DRIFT = (
     Act(
         name="a new half that starts with new messages is said to take what is stored",
         file="reconciler/kinds/consumer/taking_over.py",
-        before="    return heir.origin is None and is_early",
-        after="    return heir.origin is None",
+        before="    return successor.origin is None and is_early",
+        after="    return successor.origin is None",
         seen_by=("tests/quantities/test_splits.py::test_what_no_half_takes_still_needs_consent[too late]",),
     ),
     Act(

@@ -46,7 +46,7 @@ class Filling:
 
     def fill(self, file: str, root: Table, mask: Mask) -> None:
         """Fill in one file: the top stays the same mapping, with other entries."""
-        one_file = _OneFile(self, file, mask)
+        one_file = _FileFilling(self, file, mask)
         root.entries = one_file.fill_top(root).entries
         for (place, name, why), keys in one_file.missing.items():
             others = f" and {len(keys) - 1:_} more" if len(keys) > 1 else ""
@@ -69,7 +69,7 @@ class Filling:
 
 
 @dataclass(slots=True)
-class _OneFile:
+class _FileFilling:
     """Returns the nodes of one file with values in place. A text that mentions nothing stays the same node."""
 
     whole: Filling
@@ -133,7 +133,7 @@ class _OneFile:
             name = Stamped(key, text.text, False, of_element.each.origin)
             self._add_entry(section, name, of_element._fill_table(template, inner))
 
-    def _each_element(self, key: Scalar, node: Node) -> Iterator[_OneFile]:
+    def _each_element(self, key: Scalar, node: Node) -> Iterator[_FileFilling]:
         """Yield the same file for each element."""
         if isinstance(node, Scalar) and (name := self._parameter_alone(node)):
             value = self._value_of(name, node)

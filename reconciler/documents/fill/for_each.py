@@ -44,7 +44,7 @@ class Each:
     outer: Each | None = None
     """The element of the `for_each` around it."""
 
-    def value_of(self, name: str) -> Found | str:
+    def value_of(self, name: str) -> ElementValue | str:
         """Return what `each.…` stands for; if it stands for nothing, why."""
         first, *rest = name.split(".")[1:] or [""]
         if first == "outer":
@@ -52,7 +52,7 @@ class Each:
                 self.outer.value_of(".".join([EACH, *rest])) if self.outer else "there is no `for_each` around this one"
             )
         if first == "key" and not rest:
-            return Found(self.key, True, self.origin)
+            return ElementValue(self.key, True, self.origin)
         if first != "value":
             guess = did_you_mean(first, ("key", "value", "outer"))
             return f"an element has `key`, `value` and `outer`, and no `{first}`{guess}"
@@ -64,10 +64,10 @@ class Each:
                 return f"there is no `{part}`{did_you_mean(part, entries)}"
         if node is None or is_null(node):
             return "there is no value"
-        return Found(node, isinstance(node, Scalar) and not node.plain, self.origin)
+        return ElementValue(node, isinstance(node, Scalar) and not node.plain, self.origin)
 
 
-class Found(NamedTuple):
+class ElementValue(NamedTuple):
     """What something of an element is."""
 
     node: Node

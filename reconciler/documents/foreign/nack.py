@@ -54,7 +54,7 @@ OPERATOR = {
     "preventDelete": NOTHING,
     "preventUpdate": To(lost="updates of declared resources cannot be prevented; leave the resource out, or its fields `unmanaged`"),
 }  # fmt: skip
-HELD = {
+STORED = {
     **OPERATOR, **_same_name("description", "storage", "placement", "metadata"), "replicas": To(path="num_replicas"),
     "maxBytes": To(path="max_bytes"),
 }  # fmt: skip
@@ -64,7 +64,7 @@ COPIES = {
     "republish": To(path="republish", inside=REPUBLISH),
 }  # fmt: skip
 STREAM = {
-    **HELD, **COPIES, **_same_name("subjects", "retention", "discard", "sealed", "compression"), "name": NOTHING,
+    **STORED, **COPIES, **_same_name("subjects", "retention", "discard", "sealed", "compression"), "name": NOTHING,
     "maxConsumers": To(path="max_consumers"), "maxMsgs": To(path="max_msgs"), "maxMsgSize": To(path="max_msg_size"),
     "maxMsgsPerSubject": To(path="max_msgs_per_subject"), "discardPerSubject": To(path="discard_new_per_subject"),
     "noAck": To(path="no_ack"), "denyDelete": To(path="deny_delete"), "denyPurge": To(path="deny_purge"),
@@ -106,7 +106,7 @@ CONSUMER = {
     "replicas": To(path="num_replicas"), "memStorage": To(path="mem_storage"),
 }  # fmt: skip
 BUCKET = {
-    **HELD, "bucket": NOTHING, "ttl": To(path="max_age", read=_read_duration),
+    **STORED, "bucket": NOTHING, "ttl": To(path="max_age", read=_read_duration),
     "compression": To(path="compression", read=lambda _: "s2"),
 }  # fmt: skip
 KV = {

@@ -11,6 +11,8 @@ from threading import Lock
 from typing import Any
 
 from pydantic import BaseModel
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core.core_schema import WithDefaultSchema
 
 from reconciler.model.dataclass import dataclass
 
@@ -85,8 +87,24 @@ _BUILDING = Lock()
 def shape_of_spec(spec: type[BaseModel]) -> Shape:
     """Return what the schema of a spec expects; it is read once for each spec."""
     with _BUILDING:
-        schema = spec.model_json_schema(mode="validation")
+        schema = spec.model_json_schema(mode="validation", schema_generator=_Expectations)
     return _Reader(schema.get("$defs", {})).read(schema)
+
+
+class _Expectations(GenerateJsonSchema):
+    """A schema of what fits: without defaults, titles and an order of keys, which take half of the time."""
+
+    def default_schema(self, schema: WithDefaultSchema) -> JsonSchemaValue:
+        """Leave out the default."""
+        return self.generate_inner(schema["schema"])
+
+    def sort(self, value: JsonSchemaValue, parent_key: str | None = None) -> JsonSchemaValue:  # noqa: ARG002 - pydantic's
+        """Leave the keys as they are."""
+        return value
+
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - pydantic's
+        """Leave out the titles."""
+        return False
 
 
 class _Reader:

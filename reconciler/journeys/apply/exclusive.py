@@ -173,7 +173,7 @@ async def turn(
                 raise CannotContinue(lease_needed_error(leases))
             yield Turn(js=js, remembers=True, warnings=[] if stop.is_set() else [no_lease_warning(leases)])
             return
-        guarded = js.writing_unless(leases.hinders)
+        guarded = js.writing_unless(leases.why_not_now)
         undisturbed = is_undisturbed(planned.snapshot, [owner.topology for owner in holders], leases.number)
         yield Turn(
             js=guarded,

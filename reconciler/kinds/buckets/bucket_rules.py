@@ -45,14 +45,17 @@ def bucket_rules(family: str, shape: BucketShape) -> tuple[Rule, ...]:
             return f"keep `{field}` as it is live"
         return "declare it under `streams` with its live settings, as `export` writes it"
 
-    def lower(change: Change) -> tuple[Config, Config]:
+    def stream_configs(change: Change) -> tuple[Config, Config]:
         return stream_config_of(shape, change.desired), stream_config_of(shape, change.live)
 
     return (
         *updatability_rules(
-            FIELDS, fixed_field_words(family, another=ANOTHER, stays=stays), of=shape.noun, lower=lower
+            FIELDS,
+            fixed_field_words(family, another=ANOTHER, stays=stays),
+            of=shape.noun,
+            stream_configs=stream_configs,
         ),
-        one_way_change(family, lower),
+        one_way_change(family, stream_configs),
         limit_lowered(family, shape.ours, counts=is_durable),
         replicas_lowered(family, shape.ours, counts=is_durable),
         _rule_about_deletion(family, shape),
@@ -70,11 +73,11 @@ def bucket_rules(family: str, shape: BucketShape) -> tuple[Rule, ...]:
 def bucket_checks(family: str, shape: BucketShape, checks: Sequence[ConfigCheck]) -> tuple[Rule, ...]:
     """Checks of the stream behind a bucket, under this family's codes and the bucket's own names."""
 
-    def lower(change: Change) -> tuple[Config, Config]:
+    def stream_configs(change: Change) -> tuple[Config, Config]:
         desired = replace(change.desired, config=change.desired.sent) if change.desired else None
         return stream_config_of(shape, desired), stream_config_of(shape, change.live)
 
-    return rules_of_family(family, checks, lower, shape.ours)
+    return rules_of_family(family, checks, stream_configs, shape.ours)
 
 
 def stream_config_of(shape: BucketShape, resource: Resource | None) -> Config:

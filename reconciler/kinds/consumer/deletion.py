@@ -87,7 +87,9 @@ def _fate_of_unread(change: Change, info: Info, unread: Amount, view: View) -> t
     retention = retention_of(change.address.stream, view)
     if retention == "workqueue":
         subjects = filters_of(info["config"])
-        is_taken = taking_over.is_taken(change, subjects, view) or taking_over.heirs_clause(change, subjects, (), view)
+        is_taken = taking_over.is_taken(change, subjects, view) or taking_over.successors_clause(
+            change, subjects, (), view
+        )
         at_work = ", also those that a client is still at work on" if info.get("num_ack_pending") and is_taken else ""
         return exactly(0), f": {taking_over.fate_of_left(change, subjects, (), view)}{at_work}"
     return _dropped_by_interest(change, info, unread, view) if retention == "interest" else (exactly(0), "")
@@ -101,8 +103,8 @@ def _dropped_by_interest(change: Change, info: Info, unread: Amount, view: View)
         return exactly(
             0
         ), f"; {listed(complete)} {'copies' if len(complete) == 1 else 'copy'} what it has not processed"
-    if heirs := taking_over.heirs_clause(change, subjects, (), view):
-        return exactly(0), f"; {heirs}"
+    if takers := taking_over.successors_clause(change, subjects, (), view):
+        return exactly(0), f"; {takers}"
     copying = [successor.stream for successor in copies]
     if not copying and not any(collide(other, subject) for other in others for subject in subjects):
         dropped = claimed(change.address.stream, info, view)

@@ -59,10 +59,10 @@ def _ever_had_client(moved: MovedField) -> bool:
 def _stored_in_flight(moved: MovedField) -> Amount:
     """Messages that clients have not acknowledged, as far as the stream still holds them. No others can be
     redelivered."""
-    flying, snapshot = _count(moved, "num_ack_pending"), moved.view.snapshot
+    in_flight, snapshot = _count(moved, "num_ack_pending"), moved.view.snapshot
     stream = snapshot.streams.get(moved.change.address.stream)
-    stored = stream["state"].get("messages", flying) if stream else flying
-    return exactly(flying) if stored >= flying else Amount(0, stored)
+    stored = stream["state"].get("messages", in_flight) if stream else in_flight
+    return exactly(in_flight) if stored >= in_flight else Amount(0, stored)
 
 
 def _new_value_in_words(moved: MovedField) -> str:
@@ -91,8 +91,8 @@ def payloads_withheld(moved: MovedField) -> Iterable[Finding]:
     if not _ever_had_client(moved) and not _pending_messages(moved).most:
         yield note("from then on clients get messages without their payload")
         return
-    pending, flying = _pending_messages(moved), _count(moved, "num_ack_pending")
-    first = [f"{some(flying, 'message')} in flight, unless acknowledged in time"] if flying else []
+    pending, in_flight = _pending_messages(moved), _count(moved, "num_ack_pending")
+    first = [f"{some(in_flight, 'message')} in flight, unless acknowledged in time"] if in_flight else []
     first += [amount(pending, "pending message")] if pending.most else []
     counts = f": first {', then '.join(first)}" if first else ""
     yield Finding(
@@ -158,7 +158,7 @@ def never_delivered_again(moved: MovedField) -> Iterable[Finding]:
     if moved.field == "ack_policy":
         yield from _unacknowledged_alone(moved)
         return
-    most, flying = value_after(moved.change, moved.path), _count(moved, "num_ack_pending")
+    most, in_flight = value_after(moved.change, moved.path), _count(moved, "num_ack_pending")
     if not _acknowledges(moved) or not most or most < 1:
         return
     stream = stream_of(moved.change, moved.view) or {}
@@ -170,7 +170,7 @@ def never_delivered_again(moved: MovedField) -> Iterable[Finding]:
         outcome=Outcome.NEEDS_CONSENT,
         path=moved.path,
         to=most,
-        message=f"{amount(spent)} of {some(flying, 'message')} in flight {'was' if spent.most == 1 else 'were'} already delivered "
+        message=f"{amount(spent)} of {some(in_flight, 'message')} in flight {'was' if spent.most == 1 else 'were'} already delivered "
         f"{_times_in_words(most)}: unless clients acknowledge them in time, this consumer never redelivers them{_stored_until(stream)}",
         quantities={"messages": spent},
         fix="let clients acknowledge what is in flight first",
@@ -238,8 +238,8 @@ def vanishes_when_idle(moved: MovedField) -> Iterable[Finding]:
     Instead: leave it out, or make it longer than clients are ever away; beside `consumer_limits` write a longer one
     here.
     """
-    threshold, flying = value_after(moved.change, moved.path), _count(moved, "num_ack_pending")
-    wait = (moved.change.becomes("ack_wait") or ACK_WAIT) if flying and _acknowledges(moved) else 0
+    threshold, in_flight = value_after(moved.change, moved.path), _count(moved, "num_ack_pending")
+    wait = (moved.change.becomes("ack_wait") or ACK_WAIT) if in_flight and _acknowledges(moved) else 0
     idle = f"after {_new_value_in_words(moved)} without a client" + (
         f", or {show_duration(threshold + wait)} while messages are in flight" if wait else ""
     )
@@ -284,7 +284,7 @@ def delivered_again(moved: MovedField) -> Iterable[Finding]:
     if moved.field == "ack_policy":
         yield from _acknowledged_one_by_one(moved)
         return
-    wait, flying = value_after(moved.change, moved.path), _count(moved, "num_ack_pending")
+    wait, unacknowledged = value_after(moved.change, moved.path), _count(moved, "num_ack_pending")
     if not _acknowledges(moved) or not wait:
         return
     if moved.change.becomes("max_deliver") == 1:
@@ -302,7 +302,7 @@ def delivered_again(moved: MovedField) -> Iterable[Finding]:
     yield Finding(
         outcome=Outcome.WARNS,
         path=moved.path,
-        message=f"the server redelivers {amount(again)} of {some(flying, 'message')} in flight unless clients acknowledge "
+        message=f"the server redelivers {amount(again)} of {some(unacknowledged, 'message')} in flight unless clients acknowledge "
         f"{'it' if again.most == 1 else 'them'} within {_new_value_in_words(moved)} of delivery, and so it does with every later message",
         quantities={"redelivered": again},
         fix="wait until what is in flight is acknowledged, and write more than clients take for all that they pull at once",
@@ -357,18 +357,18 @@ def throttled(moved: MovedField) -> Iterable[Finding]:
 
     Instead: lower it when fewer messages are in flight.
     """
-    most, flying = value_after(moved.change, moved.path), _count(moved, "num_ack_pending")
+    most, in_flight = value_after(moved.change, moved.path), _count(moved, "num_ack_pending")
     if not _acknowledges(moved) or not most or most < 1:
         return
-    if flying < most:
+    if in_flight < most:
         yield note(f"from then on at most {some(most, 'message')} {verb(most, 'are')} in flight at once")
         return
-    excess = flying - most + 1
+    excess = in_flight - most + 1
     or_given_up = ", or given up at max_deliver" if (moved.change.becomes("max_deliver") or -1) > 0 else ""
     yield Finding(
         outcome=Outcome.WARNS,
         path=moved.path,
-        message=f"{some(flying, 'message')} {verb(flying, 'are')} in flight: nothing new is delivered until "
+        message=f"{some(in_flight, 'message')} {verb(in_flight, 'are')} in flight: nothing new is delivered until "
         f"{some(excess)} of them {verb(excess, 'are')} acknowledged{or_given_up}",
         quantities={"over": excess},
         fix="lower it when fewer messages are in flight",
@@ -434,12 +434,14 @@ def _flow_control(moved: MovedField) -> Iterator[Finding]:
 
 def _redelivery_to_new_subject(moved: MovedField) -> str:
     """Messages in flight go to the new subject at once, unless they were already delivered as often as allowed."""
-    most, flying = moved.change.becomes("max_deliver") or -1, _count(moved, "num_ack_pending")
-    if not flying:
+    most, in_flight = moved.change.becomes("max_deliver") or -1, _count(moved, "num_ack_pending")
+    if not in_flight:
         return ""
     if most == 1:
-        return f"; {some(flying, 'message')} in flight {verb(flying, 'are')} never redelivered, acknowledged or not"
-    again = f"; {some(flying, 'message')} in flight {verb(flying, 'are')} redelivered there at once"
+        return (
+            f"; {some(in_flight, 'message')} in flight {verb(in_flight, 'are')} never redelivered, acknowledged or not"
+        )
+    again = f"; {some(in_flight, 'message')} in flight {verb(in_flight, 'are')} redelivered there at once"
     return f"{again}, unless already delivered {most} times" if most > 1 else again
 
 

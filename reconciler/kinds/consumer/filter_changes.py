@@ -54,7 +54,7 @@ def questions(change: Change, view: View) -> Iterator[Question]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Move:
+class _FilterChange:
     """A filter change of a consumer that has a position."""
 
     stream: str
@@ -62,7 +62,7 @@ class _Move:
     after: Sequence[str]
     position: int
     pending: Amount
-    flying: int
+    in_flight: int
     """Delivered, and not acknowledged yet."""
     given: int
     """Deliveries since it was created."""
@@ -100,16 +100,16 @@ class _Move:
         return meets(self.before, self.after)
 
 
-def _move(change: Change, view: View) -> _Move:
+def _move(change: Change, view: View) -> _FilterChange:
     info = change.info
     is_recreated = position.is_recreated(change, view)
-    return _Move(
+    return _FilterChange(
         stream=change.address.names[0],
         before=filters_of(change.live.config if change.live else {}),
         after=filters_of(change.wanted),
         position=info.get("delivered", {}).get("stream_seq", 0),
         pending=undelivered(change.address.names[0], info, view) if info else exactly(0),
-        flying=info.get("num_ack_pending", 0),
+        in_flight=info.get("num_ack_pending", 0),
         given=info.get("delivered", {}).get("consumer_seq", 0),
         is_from_first=change.raw.get("deliver_policy") in (None, "all"),
         is_listed=change.raw.get("deliver_policy") == "last_per_subject",
@@ -117,17 +117,17 @@ def _move(change: Change, view: View) -> _Move:
     )
 
 
-def _after_position_questions(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
+def _after_position_questions(move: _FilterChange, subjects: Sequence[str]) -> list[MessagesFrom]:
     return count_questions(move.stream, subjects, move.position + 1)
 
 
-def _moves_past_others(move: _Move, retention: str) -> bool:
+def _moves_past_others(move: _FilterChange, retention: str) -> bool:
     """While it looks for messages of the old filter, the server moves past all others silently, and an update does
     not take it back."""
     return move.point is None and not (move.narrows or move.is_listed) and not _starts_over(move, retention)
 
 
-def _next_match(move: _Move, view: View) -> int | None:
+def _next_match(move: _FilterChange, view: View) -> int | None:
     """The next message of the old filter, at which the server stops looking; None: there is none, or nobody knows."""
     answers = (
         [view.facts.get(answer) for answer in _after_position_questions(move, move.before)] if move.pending.most else []
@@ -137,13 +137,13 @@ def _next_match(move: _Move, view: View) -> int | None:
     return min(firsts) if firsts and len(counted) == len(answers) else None
 
 
-def _from_next_match_questions(move: _Move, view: View) -> list[MessagesFrom]:
+def _from_next_match_questions(move: _FilterChange, view: View) -> list[MessagesFrom]:
     start = _next_match(move, view)
     subjects = move.gained if start else ()
     return count_questions(move.stream, subjects, start or 1)
 
 
-def _passed_over_at_most(move: _Move, view: View) -> int:
+def _passed_over_at_most(move: _FilterChange, view: View) -> int:
     """How many messages the server may have moved past that the new filter matches: up to the next one of the old
     filter."""
     state = (view.snapshot.streams.get(move.stream) or {}).get("state") or {}
@@ -161,11 +161,11 @@ def _passed_over_at_most(move: _Move, view: View) -> int:
     return min(span, counted, int(state.get("messages", 0)))
 
 
-def _all_stored_questions(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
+def _all_stored_questions(move: _FilterChange, subjects: Sequence[str]) -> list[MessagesFrom]:
     return count_questions(move.stream, subjects)
 
 
-def _from_point_questions(move: _Move, subjects: Sequence[str]) -> list[MessagesFrom]:
+def _from_point_questions(move: _FilterChange, subjects: Sequence[str]) -> list[MessagesFrom]:
     """All that it may have in flight, and all after them."""
     return count_questions(move.stream, subjects, move.point or 1)
 
@@ -230,11 +230,15 @@ def filter_change(change: Change, view: View) -> Found:
     ):
         return None
     left_out_in_all = Amount(skipped.least + ending_in_flight.least, skipped.most + ending_in_flight.most)
-    heirs = taking_over.heirs_clause(change, move.before, move.after, view) if left_out_in_all.most else ""
-    drops = retention == "interest" and left_out_in_all.most > 0 and not heirs
-    loses = drops or (move.point is not None and retention == "limits" and ending_in_flight.most > 0 and not heirs)
-    fate = f": {heirs}" if heirs and retention != "workqueue" else _fate_of_left_out(change, move, retention, view)
-    others = heirs or ("apply deletes the others" if any(others_of(change, view)) else "")
+    successors = taking_over.successors_clause(change, move.before, move.after, view) if left_out_in_all.most else ""
+    drops = retention == "interest" and left_out_in_all.most > 0 and not successors
+    loses = drops or (move.point is not None and retention == "limits" and ending_in_flight.most > 0 and not successors)
+    fate = (
+        f": {successors}"
+        if successors and retention != "workqueue"
+        else _fate_of_left_out(change, move, retention, view)
+    )
+    others = successors or ("apply deletes the others" if any(others_of(change, view)) else "")
     left_out = [*_left_out_sentences(skipped, ending_in_flight, move, fate, others if retention == "interest" else "")]
     left_out += _missed_sentences(missed, move)
     left_out += [
@@ -253,7 +257,7 @@ def filter_change(change: Change, view: View) -> Found:
         | ({} if missed is None else {"missed": missed})
         | ({"redelivered": Amount(0, again)} if again else {}),
         fix="let this one process what is pending first, if its clients are to get it"
-        if heirs and not (missed is None or missed.most or passed_over)
+        if successors and not (missed is None or missed.most or passed_over)
         else "declare a second consumer with the new filter, or let this one process what is pending first"
         + (f", or consent here: {consent_to('CO301', change.becomes(path))}" if loses else ""),
     )
@@ -271,7 +275,7 @@ def _less_deleted(amount: Amount, deleted: int) -> Amount:
     return Amount(max(0, amount.least - deleted), amount.most)
 
 
-def _skipped(move: _Move, staying: int | None, view: View) -> Amount:
+def _skipped(move: _FilterChange, staying: int | None, view: View) -> Amount:
     """Pending messages that no longer match."""
     if staying is not None and (move.widens or not move.is_listed):
         most = max(
@@ -284,7 +288,7 @@ def _skipped(move: _Move, staying: int | None, view: View) -> Amount:
     return Amount(min(least, most), most)
 
 
-def _staying_at_most(move: _Move, view: View) -> int:
+def _staying_at_most(move: _FilterChange, view: View) -> int:
     """How many messages after its position both filters match, at most, where the server does not count from there on: all that
     they match, or as many as there are numbers."""
     stored = total_count(_all_stored_questions(move, move.both), view)
@@ -292,13 +296,13 @@ def _staying_at_most(move: _Move, view: View) -> int:
     return min(number for number in (move.pending.least, stored, ahead) if number is not None)
 
 
-def _only_in_old_filter(move: _Move, most: int, view: View) -> int:
+def _only_in_old_filter(move: _FilterChange, most: int, view: View) -> int:
     """How many messages are stored that only the old filter matches; `most` where nobody counted them."""
     before, both = (total_count(_all_stored_questions(move, subjects), view) for subjects in (move.before, move.both))
     return most if before is None or both is None else max(0, before - both)
 
 
-def _newly_matched_but_missed(move: _Move, staying: int | None, view: View) -> Amount | None:
+def _newly_matched_but_missed(move: _FilterChange, staying: int | None, view: View) -> Amount | None:
     """Messages that match only now and that it does not get; None: nobody counted."""
     if move.point is not None:
         return _missed_before_position(
@@ -310,7 +314,7 @@ def _newly_matched_but_missed(move: _Move, staying: int | None, view: View) -> A
     return None if stored is None else Amount(0, max(0, stored - (both or 0)))
 
 
-def _missed_before_position(move: _Move, staying: int | None, view: View) -> Amount | None:
+def _missed_before_position(move: _FilterChange, staying: int | None, view: View) -> Amount | None:
     """Messages stored before its position that match only now; None: nobody counted."""
     if move.narrows or not (passed_by := _stored_up_to_position(move, view)):
         return exactly(0)
@@ -332,7 +336,7 @@ def _missed_before_position(move: _Move, staying: int | None, view: View) -> Amo
     return Amount(max(0, missed - _deliveries_under_other_filters(move, view)), missed)
 
 
-def _deliveries_under_other_filters(move: _Move, view: View) -> int:
+def _deliveries_under_other_filters(move: _FilterChange, view: View) -> int:
     """How many deliveries were, perhaps, of messages that the old filter does not match: the filter may have been another one
     before."""
     held = total_count(_all_stored_questions(move, move.both if move.widens else move.before), view)
@@ -341,60 +345,60 @@ def _deliveries_under_other_filters(move: _Move, view: View) -> int:
     return max(0, move.given - max(0, held - move.pending.most))
 
 
-def _stored_up_to_position(move: _Move, view: View) -> int:
+def _stored_up_to_position(move: _FilterChange, view: View) -> int:
     """How many messages may be stored up to its position, by their numbers."""
     info = view.snapshot.streams.get(move.stream, {})
     first = (info.get("state") or {}).get("first_seq") or 1
     return int(max(0, move.position + 1 - first))
 
 
-def _ending_in_flight(flying: Amount, move: _Move, retention: str) -> Amount:
+def _ending_in_flight(in_flight: Amount, move: _FilterChange, retention: str) -> Amount:
     """Messages in flight that are no longer delivered. Messages acknowledged before a consumer starts over are done
     with."""
     if retention == "interest" or (move.point is not None and retention != "workqueue"):
-        return flying
-    return Amount(0, flying.most) if _starts_over(move, retention) else exactly(0)
+        return in_flight
+    return Amount(0, in_flight.most) if _starts_over(move, retention) else exactly(0)
 
 
-def _starts_over(move: _Move, retention: str) -> bool:
+def _starts_over(move: _FilterChange, retention: str) -> bool:
     """Does it start over, once the messages in flight are acknowledged, or had the time for it."""
     return retention == "workqueue" and not (move.narrows and move.point is None)
 
 
-def _processed_and_delivered_again(change: Change, move: _Move, staying: int | None, view: View) -> int:
+def _processed_and_delivered_again(change: Change, move: _FilterChange, staying: int | None, view: View) -> int:
     """Of what a work queue still stores for its copies, how many messages one that starts over delivers that it has processed, or a
     consumer that leaves it these subjects; at most."""
     if not (is_kept(move.stream, view) and _starts_over(move, "workqueue") and move.point is None):
         return 0  # of one that is recreated, the rule about that says it
     stored = int(view.snapshot.state_of(move.stream).get("messages", 0))
     after, both = (total_count(_all_stored_questions(move, subjects), view) for subjects in (move.after, move.both))
-    own = max(0, (stored if both is None else both) - (staying or 0) - move.flying)
+    own = max(0, (stored if both is None else both) - (staying or 0) - move.in_flight)
     is_left = meets(move.gained, [subject for other in givers(change, view) for subject in let_go(other)])
     gained = max(0, (stored if after is None else after) - (both or 0)) if is_left else 0
     return min(stored, own + gained)
 
 
-def _processed_again_sentences(again: int, move: _Move, view: View) -> Iterator[str]:
+def _processed_again_sentences(again: int, move: _FilterChange, view: View) -> Iterator[str]:
     if again:
         yield f"It delivers up to {some(again, 'message')} that {verb(again, 'were')} processed already"
         yield keeping_sentence(move.stream, view)
 
 
-def _left_out_in_flight(move: _Move, view: View) -> Amount:
+def _left_out_in_flight(move: _FilterChange, view: View) -> Amount:
     """Messages in flight that no longer match: stored up to its position, and matched by the old filter only. If
     another consumer wants them too, this one may have acknowledged some of them already."""
-    if move.widens or not move.flying:
+    if move.widens or not move.in_flight:
         return exactly(0)
     passed_before, passed_both = (
         _matched_up_to_position(move, subjects, view) for subjects in (move.before, move.both)
     )
-    left = move.flying if passed_before is None or passed_both is None else max(0, passed_before - passed_both)
-    most = min(move.flying, left, _only_in_old_filter(move, move.flying, view))
-    least = 0 if passed_both is None else max(0, move.flying - passed_both)
+    left = move.in_flight if passed_before is None or passed_both is None else max(0, passed_before - passed_both)
+    most = min(move.in_flight, left, _only_in_old_filter(move, move.in_flight, view))
+    least = 0 if passed_both is None else max(0, move.in_flight - passed_both)
     return Amount(min(least, most), most)
 
 
-def _matched_up_to_position(move: _Move, subjects: Sequence[str], view: View) -> int | None:
+def _matched_up_to_position(move: _FilterChange, subjects: Sequence[str], view: View) -> int | None:
     """Messages stored up to its position, from where it continues if it is recreated; None: nobody counted."""
     stored = total_count(_from_point_questions(move, subjects), view)
     ahead = (
@@ -424,7 +428,7 @@ def others_of(change: Change, view: View) -> Iterator[Config]:
     )
 
 
-def _fate_of_left_out(change: Change, move: _Move, retention: str, view: View) -> str:
+def _fate_of_left_out(change: Change, move: _FilterChange, retention: str, view: View) -> str:
     """The fate of messages that the new filter leaves out, as the end of a sentence."""
     if retention == "interest":
         is_passed = any(collide(subject, other) for subject in move.left for other in passed_on(move.stream, view))
@@ -444,7 +448,7 @@ def _unfiltered_readers_clause(change: Change, view: View) -> str:
     return f", as one may whose filter is all that {stream} takes" if is_kept else ""
 
 
-def _position_sentence(move: _Move, retention: str, passed: int) -> str:
+def _position_sentence(move: _FilterChange, retention: str, passed: int) -> str:
     """What it gets from now on; on a work queue, a consumer that takes more starts over."""
     only = "" if move.is_listed else "only "
     subjects = "everything" if tuple(move.after) == EVERYTHING else f"{only}what matches {listed(list(move.after))}"
@@ -457,7 +461,7 @@ def _position_sentence(move: _Move, retention: str, passed: int) -> str:
     return f"it gets {subjects}{f' after its position ({where})' if move.position else ''}"
 
 
-def _passed_over_sentence(passed: int, move: _Move) -> Iterator[str]:
+def _passed_over_sentence(passed: int, move: _FilterChange) -> Iterator[str]:
     if passed:
         them, after = "it" if passed == 1 else "them", f" after sequence {move.position}" if move.position else ""
         yield (
@@ -466,34 +470,35 @@ def _passed_over_sentence(passed: int, move: _Move) -> Iterator[str]:
         )
 
 
-def _redelivery_sentence(flying: Amount, move: _Move, max_deliver: int) -> Iterator[str]:
-    if flying.most:
+def _redelivery_sentence(in_flight: Amount, move: _FilterChange, max_deliver: int) -> Iterator[str]:
+    if in_flight.most:
         limit = f", or delivered {some(max_deliver, 'time')}" if max_deliver > 0 else ""
-        them = "it" if flying.most == 1 else "them"
+        them = "it" if in_flight.most == 1 else "them"
         which = (
             f", although the new filter leaves {them} out"
-            if flying.is_exact
+            if in_flight.is_exact
             else ": those that the new filter leaves out"
         )
-        yield f"The server still redelivers {amount(flying)} of {some(move.flying, 'message')} in flight until acknowledged{limit}{which}"
+        of = some(move.in_flight, "message")
+        yield f"The server still redelivers {amount(in_flight)} of {of} in flight until acknowledged{limit}{which}"
 
 
-def _left_out_sentences(skipped: Amount, ending: Amount, move: _Move, fate: str, others: str) -> Iterator[str]:
+def _left_out_sentences(skipped: Amount, ending: Amount, move: _FilterChange, fate: str, others: str) -> Iterator[str]:
     """`others`: another consumer of an interest stream may want them, too, and this becomes of those in flight that it
     does not want."""
     pending = f"{amount(skipped)} of {amount(move.pending, 'pending message')}" if skipped.most else ""
-    flying = f"{amount(ending)} of {some(move.flying, 'message')} in flight" if ending.most else ""
+    in_flight = f"{amount(ending)} of {some(move.in_flight, 'message')} in flight" if ending.most else ""
     comes_again = bool(others) and move.point is None
-    if never := " and ".join(filter(None, (pending, "" if comes_again else flying))):
+    if never := " and ".join(filter(None, (pending, "" if comes_again else in_flight))):
         yield f"The new filter leaves out {never}, which the server does not deliver any more{fate}"
-    if flying and comes_again:
+    if in_flight and comes_again:
         yield (
-            f"{'It also' if pending else 'The new filter'} leaves out {flying}: the server redelivers those that another "
+            f"{'It also' if pending else 'The new filter'} leaves out {in_flight}: the server redelivers those that another "
             f"consumer wants until they are acknowledged, and {others}"
         )
 
 
-def _missed_sentences(missed: Amount | None, move: _Move) -> Iterator[str]:
+def _missed_sentences(missed: Amount | None, move: _FilterChange) -> Iterator[str]:
     before = "before its position " if move.point is None else f"before sequence {move.point} "
     where = f"{'' if move.is_listed else before}that the old filter left out"
     if missed is None:

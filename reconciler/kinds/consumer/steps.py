@@ -12,7 +12,7 @@ from reconciler.changes.view import View
 from reconciler.engine.replacement import in_a_row
 from reconciler.kinds.consumer.clients import removed_groups
 from reconciler.kinds.consumer.handovers import gates_after_taking, gates_before_giving
-from reconciler.kinds.fields.known import HELD, V2_14
+from reconciler.kinds.fields.known import PAUSE_END, V2_14
 from reconciler.kinds.fields.words import few
 from reconciler.kinds.stream_config import calls
 from reconciler.kinds.subjects.filters import (
@@ -138,7 +138,7 @@ def _move_to_first_message_steps(change: Change, view: View, stream: str, name: 
         call=Call.CONSUMER_PAUSE,
         on=(stream, name),
         address=str(change.address),
-        body={"pause_until": HELD},
+        body={"pause_until": PAUSE_END},
         effect=f"pause consumer {name} on {stream} while it moves",
     )
     yield Step(

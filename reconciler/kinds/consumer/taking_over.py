@@ -40,7 +40,7 @@ def fate_of_left(change: Change, before: Sequence[str], after: Sequence[str], vi
     gets = f"{_listed_names(takers)} {'takes' if len(takers) == 1 else 'take'}"
     if is_taken(change, left, view):
         return f"{gets} them"
-    if clause := heirs_clause(change, before, after, view):
+    if clause := successors_clause(change, before, after, view):
         return clause
     return f"{gets} some of them, and the others stay until another consumer does"
 
@@ -48,9 +48,9 @@ def fate_of_left(change: Change, before: Sequence[str], after: Sequence[str], vi
 def questions(
     change: Change, before: Sequence[str], after: Sequence[str], view: View
 ) -> Iterator[MessagesFrom | SubjectCounts]:
-    """On which subjects that a consumer leaves messages are stored, and how many; of these how many on each that an heir takes."""
+    """On which subjects that a consumer leaves messages are stored, and how many; of these how many on each that a successor takes."""
     stream = change.address.stream
-    if taken := _taken_subjects(_subjects_by_heir(change, before, view), before, after):
+    if taken := _taken_subjects(_subjects_by_successor(change, before, view), before, after):
         state = (view.snapshot.streams.get(stream) or {}).get("state") or {}
         if 0 < state.get("num_subjects", 0) <= MANY_SUBJECTS:
             yield from subject_questions(stream, before)
@@ -58,17 +58,17 @@ def questions(
             yield from count_questions(stream, subjects)
 
 
-def heirs_clause(change: Change, before: Sequence[str], after: Sequence[str], view: View) -> str:
+def successors_clause(change: Change, before: Sequence[str], after: Sequence[str], view: View) -> str:
     """`a and b take those stored now`: who gets every stored message that the consumer leaves. Empty: nobody gets all of
     them, or some were not counted."""
-    stream, subjects_by_heir = change.address.stream, _subjects_by_heir(change, before, view)
-    taken = _taken_subjects(subjects_by_heir, before, after)
+    stream, subjects_by_successor = change.address.stream, _subjects_by_successor(change, before, view)
+    taken = _taken_subjects(subjects_by_successor, before, after)
     if not taken or not takes_all(stream, taken, before, meets(before, after), view):
         return ""
-    return f"{_listed_names(subjects_by_heir)} {'takes' if len(subjects_by_heir) == 1 else 'take'} those stored now"
+    return f"{_listed_names(subjects_by_successor)} {'takes' if len(subjects_by_successor) == 1 else 'take'} those stored now"
 
 
-def _subjects_by_heir(change: Change, before: Sequence[str], view: View) -> dict[str, Sequence[str]]:
+def _subjects_by_successor(change: Change, before: Sequence[str], view: View) -> dict[str, Sequence[str]]:
     """Who gets what is stored on these subjects: any other consumer of a work queue, and of other streams those that the
     plan creates to start no later than with what this one has yet to process. An earlier run may have created them: on an
     interest stream, consumers count that have processed nothing of that."""
@@ -108,18 +108,18 @@ def _consumers_behind(change: Change, view: View) -> Iterator[tuple[str, Sequenc
             yield other, filters_of(config)
 
 
-def _starts_in_time(heir: Change, change: Change, view: View) -> bool:
-    config = heir.wanted
+def _starts_in_time(successor: Change, change: Change, view: View) -> bool:
+    config = successor.wanted
     policy, start = config.get("deliver_policy") or "all", config.get("opt_start_seq", sys.maxsize)
     is_early = policy == "all" or (policy == "by_start_sequence" and start <= left_from(change, view))
-    return heir.origin is None and is_early
+    return successor.origin is None and is_early
 
 
 def _taken_subjects(
-    subjects_by_heir: Mapping[str, Sequence[str]], before: Sequence[str], after: Sequence[str]
+    subjects_by_successor: Mapping[str, Sequence[str]], before: Sequence[str], after: Sequence[str]
 ) -> list[str]:
-    """What the heirs take of these subjects; nothing if the consumer keeps some of it, since it cannot be counted then."""
-    taken = meets((subject for theirs in subjects_by_heir.values() for subject in theirs), before)
+    """What the successors take of these subjects; nothing if the consumer keeps some of it, since it cannot be counted then."""
+    taken = meets((subject for theirs in subjects_by_successor.values() for subject in theirs), before)
     return [] if any(collide(subject, kept) for subject in taken for kept in after) else taken
 
 

@@ -22,7 +22,7 @@ from reconciler.kinds.fields.field_effects import (
     gain,
     unfelt,
 )
-from reconciler.kinds.fields.known import HELD, PARKED, V2_10, V2_11, V2_12, V2_14, Known, Update
+from reconciler.kinds.fields.known import PARKED, PAUSE_END, V2_10, V2_11, V2_12, V2_14, Known, Update
 from reconciler.kinds.fields.texts import Subject
 from reconciler.kinds.fields.times import Time
 from reconciler.model.resource import Terms, text_like
@@ -420,7 +420,7 @@ class ConsumerConfig(Terms):
             since=V2_11,
             level=1,
             update=Update.INERT,
-            passing=(HELD,),
+            passing=(PAUSE_END,),
             felt=(
                 felt(609, Side.READERS, SET | SWITCHED, "Nothing is delivered until then.", "it lies in the future"),
                 felt(609, Side.READERS, UNSET, "Pending messages are delivered at once.", "some are pending"),

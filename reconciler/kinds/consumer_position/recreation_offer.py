@@ -142,8 +142,8 @@ def _redelivery_clause(again: Amount, unacknowledged: int, change: Change, view:
             *(["processed already"] if is_processed else []),
             *(["given up at max_deliver"] if gives_up(change) else []),
         ]
-        flying = f", {some(unacknowledged)} in flight and the others" if unacknowledged else ""
-        return f"the server redelivers {amount(again, 'message')}{flying} {' or '.join(left)}"
+        in_flight = f", {some(unacknowledged)} in flight and the others" if unacknowledged else ""
+        return f"the server redelivers {amount(again, 'message')}{in_flight} {' or '.join(left)}"
     has_limit = (change.was("max_deliver") or -1) > 0
     others = f"acknowledged or terminated out of order{', or given up at max_deliver' if has_limit else ''}"
     return f"the server redelivers {amount(again, 'message')}, {some(unacknowledged)} in flight and the others {others}"

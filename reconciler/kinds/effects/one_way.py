@@ -15,7 +15,7 @@ from reconciler.kinds.fields.words import consent_to, listed, size, some, verb
 from reconciler.kinds.losses import dependants
 from reconciler.kinds.losses.over_limit import state_of, stream_of
 from reconciler.kinds.losses.uncaptured import refused_by_name
-from reconciler.kinds.stream_config.config_checks import Lower
+from reconciler.kinds.stream_config.config_checks import StreamConfigs
 from reconciler.kinds.stream_config.origins import deleted_streams, taken_subjects
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.units import show_duration
@@ -28,12 +28,12 @@ DENIED = {
 }
 
 
-def one_way_change(family: str, lower: Lower) -> Rule:
-    """Make rule 206 of a family of kinds. `lower` gives the configurations of its streams, in which no field has another name."""
+def one_way_change(family: str, stream_configs: StreamConfigs) -> Rule:
+    """Make rule 206 of a family of kinds. `stream_configs` gives the configurations of its streams, in which no field has another name."""
     code = f"{family}206"
 
     def judge(change: Change, view: View) -> Iterator[Finding]:
-        wanted, live = lower(change)
+        wanted, live = stream_configs(change)
         seals = wanted.get("sealed") and not live.get("sealed")
         for path, text in (
             {"sealed": _sealing_effect_text(change)}.items() if seals else DENIED.items()

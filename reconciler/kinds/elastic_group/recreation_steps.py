@@ -25,7 +25,7 @@ from reconciler.model.wire.questions import Question
 from reconciler.model.wire.steps import Bind, Call, Step
 
 BUCKET = group_record.ELASTIC_BUCKET
-MOMENT = 2_000_000_000
+SHORT_WAIT = 2_000_000_000
 PATIENCE = 30_000_000_000
 """How long it may take until the next message is known: the queue catches up, or its source comes to rest."""
 FIRST_MESSAGE = 5_000_000_000
@@ -110,7 +110,7 @@ def _source_check(change: Change, view: View) -> Step:
     """Checked before any member ends in vain."""
     stream, queue_name = change.address.stream, queue_of(change)
     effect = f"check that stream {queue_name} was filled from the stream {stream} that exists now"
-    return _read_step(change, view, f"read the source of stream/{queue_name}", Bind.SAME_SOURCE, MOMENT, effect)
+    return _read_step(change, view, f"read the source of stream/{queue_name}", Bind.SAME_SOURCE, SHORT_WAIT, effect)
 
 
 def _resume_point_step(change: Change, view: View) -> Step:

@@ -23,7 +23,7 @@ from reconciler.model.wire.version import Version
 PARKED = "_parked"
 """The beginning of a subject without messages, for an object that has no other."""
 
-HELD = "2100-01-01T00:00:01Z"
+PAUSE_END = "2100-01-01T00:00:01Z"
 """Until when a consumer is paused while it moves. People write round times."""
 
 

@@ -66,7 +66,7 @@ class _Losing(NamedTuple):
     """Those of them that are durable, and have fewer copies than the stream."""
     fleeting: list[str]
     """Those of them that are ephemeral."""
-    flying: int
+    in_flight: int
     skipped: int
     again: int
 
@@ -74,10 +74,10 @@ class _Losing(NamedTuple):
 def _finding_of_losses(change: Change, view: View, family: str, path: str, counts: Counts) -> Found:
     stream, after = stream_of(change), value_after(change, path)
     lost, unread = _losing_consumers(change, view, counts), unread_consumers(stream, view)
-    costs = {"messages": lost.flying, "skipped": lost.skipped, "redelivered": lost.again}
+    costs = {"messages": lost.in_flight, "skipped": lost.skipped, "redelivered": lost.again}
     if not (unread or any(costs.values())):
         return None
-    is_warning = not (unread or lost.flying or lost.skipped) or view.target.version >= HANDS_OVER
+    is_warning = not (unread or lost.in_flight or lost.skipped) or view.target.version >= HANDS_OVER
     consent = [] if is_warning else [f"consent here: {consent_to(f'{family}306', after)}"]
     return Finding(
         outcome=Outcome.WARNS if is_warning else Outcome.NEEDS_CONSENT,
@@ -98,7 +98,9 @@ def _ways_out(lost: _Losing) -> list[str]:
         f"stop the clients of {few(lost.fleeting)} first" if lost.fleeting else "",
         f"plan again when the copies of {few(late)} are current" if late else "",
     ]
-    done = "let clients acknowledge what is in flight first, and stop them" if lost.flying and not lost.skipped else ""
+    done = (
+        "let clients acknowledge what is in flight first, and stop them" if lost.in_flight and not lost.skipped else ""
+    )
     ways = [way for way in (listed([way for way in first if way]), done) if way]
     return ways or ["plan again when its consumers can be read"]
 
@@ -145,12 +147,12 @@ def _live_info(change: Change) -> Mapping[str, Json]:
 def _possible_costs(info: Info, change: Change) -> tuple[int, int, int]:
     """Messages in flight, those that it may skip if it starts over, and acknowledged ones that it may get again."""
     state, delivered = state_of(change), info.get("delivered") or {}
-    position, flying = int(delivered.get("stream_seq") or 0), int(info.get("num_ack_pending") or 0)
+    position, in_flight = int(delivered.get("stream_seq") or 0), int(info.get("num_ack_pending") or 0)
     starts_late = info["config"].get("deliver_policy") in ("new", "last", "last_per_subject")
     passed = max(0, position + 1 - int(state.get("first_seq") or 1))
-    done = max(0, int(delivered.get("consumer_seq") or 0) - flying)
+    done = max(0, int(delivered.get("consumer_seq") or 0) - in_flight)
     again = 0 if info["config"].get("deliver_policy") == "new" else min(passed, done, int(state.get("messages") or 0))
-    return flying, int(info.get("num_pending") or 0) if starts_late and position else 0, again
+    return in_flight, int(info.get("num_pending") or 0) if starts_late and position else 0, again
 
 
 def _lost_state_text(lost: _Losing, change: Change, view: View) -> str:
@@ -171,7 +173,7 @@ def _lost_state_text(lost: _Losing, change: Change, view: View) -> str:
 
 
 def _costs_in_words(lost: _Losing) -> list[str]:
-    texts = [f"never redelivers {amount(Amount(0, lost.flying), 'message')} in flight"] if lost.flying else []
+    texts = [f"never redelivers {amount(Amount(0, lost.in_flight), 'message')} in flight"] if lost.in_flight else []
     texts += [f"skips {amount(Amount(0, lost.skipped), 'pending message')}"] if lost.skipped else []
     return texts + ([f"redelivers {amount(Amount(0, lost.again), 'acknowledged message')}"] if lost.again else [])
 

@@ -119,8 +119,8 @@ def taking_questions(stream: str, view: View) -> Iterator[MessagesFrom]:
         subject for info in live.values() if not _takes_all(info) for subject in filters_of(info["config"])
     )
     yield from (MessagesFrom(stream=stream, start=1, filter=subject) for subject in list(wanted)[:ASKED])
-    flying = [info for info in live.values() if info.get("num_ack_pending")]
-    yield from [question for info in flying for question in _unacknowledged_questions(stream, info)][:ASKED]
+    in_flight = [info for info in live.values() if info.get("num_ack_pending")]
+    yield from [question for info in in_flight for question in _unacknowledged_questions(stream, info)][:ASKED]
 
 
 def taking(stream: str, info: Info, messages: int, view: View) -> int:
@@ -297,10 +297,10 @@ def claimed(stream: str, info: Info, view: View) -> Amount:
 def _claimed_in_flight(stream: str, info: Info, view: View) -> Amount:
     """The server tells how many messages are in flight, not which: perhaps all those that lie between its positions and are not
     stored, or not matched by its filter."""
-    flying = int(info.get("num_ack_pending", 0))
+    in_flight = int(info.get("num_ack_pending", 0))
     span = max(0, _sequence(info, "delivered") - _sequence(info, "ack_floor"))
     others = max(0, span - _matched_between(stream, info, view))
-    above = flying - passed_in_flight(info)
+    above = in_flight - passed_in_flight(info)
     return Amount(max(0, above - others), above)
 
 

@@ -50,7 +50,7 @@ class Sent:
 
 
 Check = Callable[[Sent], Iterable[Finding]]
-Lower = Callable[[Change], tuple[Config, Config]]
+StreamConfigs = Callable[[Change], tuple[Config, Config]]
 """From a kind's change to the stream's configuration, wanted and live."""
 
 
@@ -71,17 +71,17 @@ def config_check(number: int, name: str, *, err_code: int | tuple[int, ...] = ()
 
 
 def rules_of_family(
-    family: str, checks: Sequence[ConfigCheck], lower: Lower, own: OwnName = lambda name: name
+    family: str, checks: Sequence[ConfigCheck], stream_configs: StreamConfigs, own: OwnName = lambda name: name
 ) -> tuple[Rule, ...]:
-    """The rules of one family; `lower` tells what a change of this kind sends."""
-    return tuple(_rule_of_check(family, check, lower, own) for check in checks)
+    """The rules of one family; `stream_configs` tells what a change of this kind sends."""
+    return tuple(_rule_of_check(family, check, stream_configs, own) for check in checks)
 
 
-def _rule_of_check(family: str, check: ConfigCheck, lower: Lower, own: OwnName) -> Rule:
+def _rule_of_check(family: str, check: ConfigCheck, stream_configs: StreamConfigs, own: OwnName) -> Rule:
     def judge(change: Change, view: View) -> Found:
         if change.desired is None:
             return None
-        config, live = lower(change)
+        config, live = stream_configs(change)
         is_new = change.action is Action.CREATE
         stated = partial(declared_config, change.desired.terms)
         return check.check(Sent(config=config, live=live, target=view.target, is_new=is_new, own=own, stated=stated))

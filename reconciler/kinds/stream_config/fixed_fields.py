@@ -10,7 +10,7 @@ from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.fields.known import Known
 from reconciler.kinds.fields.words import side_in_words
-from reconciler.kinds.stream_config.config_checks import Lower, objection
+from reconciler.kinds.stream_config.config_checks import StreamConfigs, objection
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config
 
@@ -46,18 +46,22 @@ def updatability_rules(
     *,
     of: str,
     manner: Manner = lambda _change, _view, refusal: refusal,
-    lower: Lower = _wanted_and_live,
+    stream_configs: StreamConfigs = _wanted_and_live,
 ) -> tuple[Rule, ...]:
-    """One rule per entry; the versions and the server's answer come from the field's own table. `lower` gives the
+    """One rule per entry; the versions and the server's answer come from the field's own table. `stream_configs` gives the
     configurations that the server compares."""
-    return tuple(_rule_of_field(field, fields[field], words, of, manner, lower) for field, words in fixed.items())
+    return tuple(
+        _rule_of_field(field, fields[field], words, of, manner, stream_configs) for field, words in fixed.items()
+    )
 
 
-def _rule_of_field(field: str, entry: Known, words: Fixed, of: str, manner: Manner, lower: Lower) -> Rule:
+def _rule_of_field(
+    field: str, entry: Known, words: Fixed, of: str, manner: Manner, stream_configs: StreamConfigs
+) -> Rule:
     def judge(change: Change, view: View) -> Found:
         if (field_change := change.field(field)) is None:
             return None
-        desired, before = lower(change)
+        desired, before = stream_configs(change)
         wanted, live = desired.get(field), before.get(field)
         if before.get(words.part_of) and not desired.get(words.part_of):
             return None

@@ -24,9 +24,9 @@ def longest(change: Change) -> int:
 
 def waiting(change: Change) -> str:
     """Return what comes after "apply" while messages are in flight."""
-    flying = in_flight(change)
+    unacknowledged = in_flight(change)
     return (
-        f"waits until clients have acknowledged the {some(flying, 'message')} that {'is' if flying == 1 else 'are'} "
+        f"waits until clients have acknowledged the {some(unacknowledged, 'message')} that {'is' if unacknowledged == 1 else 'are'} "
         f"in flight, {_longest_wait_text(change)}"
     )
 

@@ -15,10 +15,10 @@ from contextlib import asynccontextmanager
 
 from reconciler.memory.lease import (
     PREFIX,
-    Found,
     Free,
     Held,
     Holder,
+    LeaseState,
     Ours,
     encode_holder,
     lease_key,
@@ -191,7 +191,7 @@ class Leases:
                 self._lost = f"the lease of topology {topology} was not renewed in time{lease.refused}"
         return self._lost
 
-    def hinders(self) -> str | None:
+    def why_not_now(self) -> str | None:
         """Return why no write may be sent; for the moment also where no renewal went over this connection yet: a server
         that was away may come back with a bucket that lacks the lease and our last writes."""
         if (lost := self.lost()) is not None:
@@ -215,7 +215,7 @@ class Leases:
             reported, unmoved = "", _Unmoved()
             while True:
                 before = now()
-                state: Found | Put = await self._look(topology)
+                state: LeaseState | Put = await self._current_state(topology)
                 if isinstance(state, Free | Ours):  # ours: the answer to an earlier attempt was lost
                     answer = await self._put(topology, state.revision)
                     if isinstance(answer, Stored):
@@ -244,7 +244,7 @@ class Leases:
                     raise _still_held(topology, state, self._terms, outlasts=outlasts)
                 await asyncio.sleep(0.2)
 
-    async def keep(self) -> None:
+    async def renew_until_lost(self) -> None:
         """Renew until cancelled or lost, and sooner again when a renewal failed."""
         while self.lost() is None:
             self._hurry.clear()
@@ -267,10 +267,10 @@ class Leases:
         if isinstance(answer, NoAnswer) and answer.outcome_unknown and lease.unanswered is None:
             lease.unanswered = before
         if isinstance(answer, Conflict) or (isinstance(answer, NoAnswer) and answer.outcome_unknown):
-            self._see(topology, lease, await self._look(topology))
+            self._take_note(topology, lease, await self._current_state(topology))
         return False
 
-    def _see(self, topology: str, lease: _Lease, state: Found | Refusal | NoAnswer) -> None:
+    def _take_note(self, topology: str, lease: _Lease, state: LeaseState | Refusal | NoAnswer) -> None:
         """Look at the lease after a renewal that failed, or whose answer did not come."""
         if isinstance(state, Ours) and state.revision != lease.revision:
             if lease.unanswered is not None:  # one of those arrived, and none before the first of them was sent
@@ -288,10 +288,10 @@ class Leases:
 
     async def _give_back(self, topology: str) -> None:
         answer = await self._put(topology, self._held[topology].revision, b"", GIVEN_BACK)
-        if isinstance(answer, Conflict) and isinstance(state := await self._look(topology), Ours):
+        if isinstance(answer, Conflict) and isinstance(state := await self._current_state(topology), Ours):
             await self._put(topology, state.revision, b"", GIVEN_BACK)  # a renewal was under way when the block ended
 
-    async def _look(self, topology: str) -> Found | Refusal | NoAnswer:
+    async def _current_state(self, topology: str) -> LeaseState | Refusal | NoAnswer:
         lease = await entry(self._js, BUCKET, lease_key(topology))
         if isinstance(lease, Refusal | NoAnswer):
             return lease
@@ -321,7 +321,7 @@ async def leased(
     terms = terms or LeaseTerms.usual()
     renewing = js.beside(within=terms.every)
     leases = Leases(renewing, {holder.topology: holder for holder in holders}, terms, stop or asyncio.Event())
-    keeping = asyncio.create_task(leases.keep())
+    keeping = asyncio.create_task(leases.renew_until_lost())
     try:
         no_lease_warning = await leases.take(tell)
         yield no_lease_warning or leases
@@ -349,7 +349,7 @@ def _why_not_to_retry(answer: Put | Refusal | NoAnswer) -> str | None:
     return str(answer) if isinstance(answer, Refusal | NoAnswer) and not passes(answer) else None
 
 
-def _still_held(topology: str, state: Found | Put, terms: LeaseTerms, *, outlasts: bool) -> CannotContinue:
+def _still_held(topology: str, state: LeaseState | Put, terms: LeaseTerms, *, outlasts: bool) -> CannotContinue:
     """Return the error for a lease that somebody else kept. `outlasts`: nobody renewed it for longer than a lease lasts,
     and the server did not remove it."""
     fix = f"Apply again; others may be applying one after the other, or bucket {BUCKET} may have no leader."
