@@ -1,8 +1,9 @@
-"""A plan: what changes, the verdicts about it, and the very steps that will run. Frozen data, to and from JSON."""
+"""A plan: what changes, the verdicts about it, the very steps that will run, and which streams lose something by them. Frozen
+data, to and from JSON."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from typing import Annotated
 
@@ -154,3 +155,36 @@ class Plan:
         if any(v.blocks for change in self.changes for v in change.verdicts):
             return 4
         return 1 if any(change.blocked_by for change in self.changes) else 0
+
+
+REMOVES = frozenset({Call.STREAM_DELETE, Call.CONSUMER_DELETE})
+
+
+def is_at_stake(plan: Plan) -> bool:
+    """Does this plan delete or replace anything, or do something that needed consent?"""
+    return bool(streams_at_stake(plan)) or any(
+        verdict.consented is not None for change in plan.changes for verdict in change.verdicts
+    )
+
+
+def streams_at_stake(plan: Plan) -> list[str]:
+    """In order, each once. A step that only recreates something after another was refused is no loss by itself."""
+    consented = {
+        change.address for change in plan.changes if any(verdict.consented is not None for verdict in change.verdicts)
+    }
+    steps = (step for step in plan.steps if step.undoes is None)
+    return sorted({name for step in steps for name in _streams_of_step(step, is_consented=step.address in consented)})
+
+
+def _streams_of_step(step: Step, *, is_consented: bool) -> Iterator[str]:
+    if step.call in REMOVES or (is_consented and step.call is Call.STREAM_UPDATE):
+        yield step.on[0]
+    elif is_consented and step.call is Call.CONSUMER_UPDATE:
+        yield Address.parse(step.address).stream
+    elif removes(step):
+        yield f"KV_{step.on[0]}"  # a group's record
+
+
+def removes(step: Step) -> bool:
+    """Does the step delete an object, or the record of a group? The records of reconciler's own bucket do not count."""
+    return step.call in REMOVES or (step.call is Call.ENTRY_DELETE and step.on[0] != BUCKET)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from reconciler.changes.at_stake import is_at_stake, removes, streams_at_stake
 from reconciler.changes.change import Action
-from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.changes.plan import Plan, PlannedChange, is_at_stake, removes, streams_at_stake
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.model.ledger.records import BUCKET
 from reconciler.model.wire.snapshot import Target

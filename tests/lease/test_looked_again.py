@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.changes.at_stake import is_at_stake
 from reconciler.changes.events import Finished, Strayed
+from reconciler.changes.plan import is_at_stake
 from reconciler.journeys.adopt import adoption
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.apply.last_look import LastLook

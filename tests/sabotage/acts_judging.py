@@ -2716,7 +2716,7 @@ QUANTITIES = (
     ),
     Act(
         name="what a work queue keeps for its copies is said to be gone once it is processed",
-        file="reconciler/kinds/losses/kept_for_copies.py",
+        file="reconciler/kinds/losses/lagging.py",
         before='.get("retention") == "workqueue" and bool(copies_keeping(stream, view))',
         after='.get("retention") == "workqueue" and not copies_keeping(stream, view)',
         seen_by=(says("CO330"), "tests/quantities/test_kept_for_copies.py"),

@@ -7,10 +7,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing
 from dataclasses import field, replace
 
-from reconciler.changes.at_stake import is_at_stake
 from reconciler.changes.change import Action
 from reconciler.changes.events import Done, Event, Finished
-from reconciler.changes.plan import Plan
+from reconciler.changes.plan import Plan, is_at_stake
 from reconciler.engine.bindings import server_filled
 from reconciler.engine.pairing import identity
 from reconciler.journeys.apply.backup import to_back_up

@@ -16,8 +16,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
-from reconciler.changes.at_stake import streams_at_stake
-from reconciler.changes.plan import Plan
+from reconciler.changes.plan import Plan, streams_at_stake
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.resource import Json

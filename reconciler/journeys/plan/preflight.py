@@ -5,8 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from reconciler.changes.at_stake import streams_at_stake
-from reconciler.changes.plan import Plan
+from reconciler.changes.plan import Plan, streams_at_stake
 from reconciler.journeys.permissions.text import quoted
 from reconciler.memory import journal
 from reconciler.memory.lease import lease_key

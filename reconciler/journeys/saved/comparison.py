@@ -10,11 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from enum import StrEnum
 
-from reconciler.changes.at_stake import removes
 from reconciler.changes.change import Action, FieldChange
 from reconciler.changes.consent import bulk_consents
 from reconciler.changes.events import Failed, Settled, Skipped, Strayed
-from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.changes.plan import Plan, PlannedChange, removes
 from reconciler.changes.recount import changed_losses, losses_beyond_consent
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.engine.pairing.identity import Seen, recreated_object

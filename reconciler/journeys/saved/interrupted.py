@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from reconciler.changes.at_stake import removes
-from reconciler.changes.plan import PlannedChange
+from reconciler.changes.plan import PlannedChange, removes
 from reconciler.model.ledger.intents import Intent, decode_intent, intent_key
 from reconciler.model.ledger.records import BUCKET
 from reconciler.model.resource import Address, Config, Json, users_metadata

@@ -17,7 +17,7 @@ from reconciler.kinds.consumer_position.predecessors import givers
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.fields.words import amount, consent_to, listed, some, verb
 from reconciler.kinds.losses import shrinking
-from reconciler.kinds.losses.kept_for_copies import is_kept, keeping_sentence
+from reconciler.kinds.losses.lagging import is_kept, keeping_sentence
 from reconciler.kinds.losses.unprocessed import later, undelivered
 from reconciler.kinds.subjects.filters import EVERYTHING, FILTERS, filters_of, keeping, let_go
 from reconciler.kinds.subjects.subject_moves import passed_on, taken_at_deletions

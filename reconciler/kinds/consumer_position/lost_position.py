@@ -24,7 +24,7 @@ from reconciler.kinds.consumer_position.start_position import (
 )
 from reconciler.kinds.fields.words import amount, consent_to, some, verb
 from reconciler.kinds.losses import shrinking
-from reconciler.kinds.losses.kept_for_copies import is_kept
+from reconciler.kinds.losses.lagging import is_kept
 from reconciler.kinds.losses.made_again import is_filled_at_once, is_made_again, when_recorded
 from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
 from reconciler.model.resource import Address, Json

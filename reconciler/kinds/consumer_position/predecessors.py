@@ -14,7 +14,7 @@ from reconciler.engine.bindings import start_sequence
 from reconciler.kinds.consumer_position.counts import count_questions, takes_all, total_count
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.fields.words import amount, listed
-from reconciler.kinds.losses.kept_for_copies import is_kept, keeping_sentence
+from reconciler.kinds.losses.lagging import is_kept, keeping_sentence
 from reconciler.kinds.losses.unprocessed import undelivered
 from reconciler.kinds.subjects.filters import FILTERS, held, let_go, wanted
 from reconciler.kinds.subjects.subjects import is_subset, meets

@@ -23,7 +23,7 @@ from reconciler.kinds.consumer_position.retention import is_interest, is_queue
 from reconciler.kinds.consumer_position.start_position import BEGINS, START_FIELDS, has_delivered
 from reconciler.kinds.consumer_position.unclaimed import gives_up, unclaimed_messages
 from reconciler.kinds.fields.words import amount, some, verb
-from reconciler.kinds.losses.kept_for_copies import is_kept, keeping_sentence
+from reconciler.kinds.losses.lagging import is_kept, keeping_sentence
 from reconciler.model.ledger.records import BUCKET
 
 START_STAYS = "The new one starts where this one would have: a replacement never skips or repeats anything."

@@ -12,7 +12,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_position.counts import total_count
 from reconciler.kinds.consumer_position.retention import is_interest, is_queue, retention_of
-from reconciler.kinds.losses.kept_for_copies import is_kept
+from reconciler.kinds.losses.lagging import is_kept
 from reconciler.kinds.losses.unprocessed import behind, claimed, together
 from reconciler.kinds.subjects.filters import FILTERS, filters_of
 from reconciler.model.resource import Address, Json

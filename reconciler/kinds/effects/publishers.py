@@ -16,7 +16,7 @@ from reconciler.kinds.fields.times import ZERO, between
 from reconciler.kinds.fields.words import amount, average, listed, size, some, verb, written_size
 from reconciler.kinds.losses import lowered_limits, over_limit, schedules_and_counters, unprocessed
 from reconciler.kinds.losses.dependants import everybody
-from reconciler.kinds.losses.kept_for_copies import copies_keeping, keeping_sentence
+from reconciler.kinds.losses.lagging import copies_keeping, keeping_sentence
 from reconciler.kinds.losses.over_limit import (
     FEW_BYTES,
     MANY_SUBJECTS,

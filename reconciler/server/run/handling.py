@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 
-from reconciler.changes.at_stake import removes
 from reconciler.changes.events import Strayed
+from reconciler.changes.plan import removes
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.fields import FieldInfo
