@@ -40,13 +40,19 @@ def test_a_plan_with_changes_is_fine_and_two_when_asked(shell: Shell, account: A
     assert (plain.code, asked.code, plain.err) == (0, 2, "")
 
 
-def test_the_next_command_repeats_everything_but_the_login(shell: Shell, account: Account) -> None:
+def test_the_next_command_repeats_everything_and_hides_secrets(shell: Shell, account: Account) -> None:
     ran = shell("plan", shell.write(SMALL), "--only", "stream/*", *target(account))
-    following = f"\nNext: reconciler apply topology.yaml --only 'stream/*' --server {account.url}\n"
-    assert ran.out.endswith(following)
-    login = f"nats://{account.user}:{account.password}@"
+    following = "\nNext: reconciler apply topology.yaml --only 'stream/*' --server"
+    assert ran.out.endswith(f"{following} {account.url} --user {account.user} --password '…'\n")
+    hidden, login = (f"nats://{name}@" for name in ("…", f"{account.user}:{account.password}"))
     within = shell("plan", shell.write(SMALL), "--only", "stream/*", "--server", account.url.replace("nats://", login))
-    assert within.out.endswith(following)
+    assert within.out.endswith(f"{following} '{account.url.replace('nats://', hidden)}'\n")
+
+
+def test_the_next_command_repeats_how_to_listen_and_to_wait(shell: Shell, account: Account) -> None:
+    more = ("--inbox-prefix", "_INBOX_ci", "--timeout", "9s")
+    ran = shell("plan", shell.write(SMALL), *target(account), *more)
+    assert ran.out.endswith(f"--password '…' {' '.join(more)}\n")
 
 
 GROUPED = """reconciler: 1

@@ -280,16 +280,16 @@ SECRETS = (
     Act(
         name="a redaction is removed: the login in a server's URL",
         file="reconciler/server/connect/settings.py",
-        before='    return f"{scheme}{separator}{rest.rpartition(\'@\')[2]}" if separator else scheme.rpartition("@")[2]',
-        after="    return url",
+        before="    return f\"{scheme}{separator}{instead if at else ''}{host}\"",
+        after="    return server",
         seen_by=("tests/server/test_contexts.py",),
     ),
     Act(
         name="a redaction is removed: the login in a next command",
         file="reconciler/cli/shared/connecting.py",
-        before='url = ",".join(map(without_login, settings.url.split(","))) if settings.url else None',
-        after='url = settings.url if without_login(settings.url or "") else None',
-        seen_by=("tests/cli/test_with_server.py::test_the_next_command_repeats_everything_but_the_login",),
+        before='("--server", shown_servers(settings.url))',
+        after='("--server", settings.url)',
+        seen_by=("tests/cli/test_with_server.py::test_the_next_command_repeats_everything_and_hides_secrets",),
     ),
     Act(
         name="a redaction is removed: a secret where its path belongs",

@@ -109,24 +109,32 @@ class Connection:
     def arguments(
         self, *others: str, options: Iterable[tuple[str, Iterable[str]]] = (), without_files: bool = False
     ) -> str:
-        """Return what to repeat in a next command line: paths, selection, target; never a login. `without_files`, the
-        command does not read where an environment is."""
+        """Return what to repeat in a next command line: paths, selection and connection, with `…` in place of every
+        secret. `without_files`, the command does not read where an environment is."""
         parts = [*others, *(part for name, values in options for value in values for part in (name, value))]
-        settings = self.place if without_files and self.place else self.settings
-        return " ".join(shlex.quote(part) for part in (*parts, *self._target(settings)))
+        settings = self.settings
+        if without_files and self.place:
+            settings = replace(settings, context=self.place.context, url=self.place.url)
+        return " ".join(shlex.quote(part) for part in (*parts, *self._repeated(settings)))
 
-    def _target(self, settings: Settings) -> list[str]:
-        from reconciler.server.connect.settings import without_login  # noqa: PLC0415
+    def _repeated(self, settings: Settings) -> list[str]:
+        from reconciler.server.connect.settings import HIDDEN, shown_path, shown_servers  # noqa: PLC0415
 
         if self.dev:
             return ["--dev"]
-        url = ",".join(map(without_login, settings.url.split(","))) if settings.url else None
+        has_password = bool(settings.password or os.environ.get("NATS_PASSWORD"))
         pairs = (
-            ("--context", settings.context), ("--server", url),
+            ("--context", settings.context), ("--server", shown_servers(settings.url)),
+            ("--creds", shown_path(settings.creds)), ("--nkey", shown_path(settings.nkey)),
+            ("--user", settings.user and (settings.user if has_password else HIDDEN)),  # alone it is a token
+            ("--password", settings.password and HIDDEN), ("--token", settings.token and HIDDEN),
+            ("--tlscert", settings.cert), ("--tlskey", settings.key), ("--tlsca", settings.ca),
             ("--js-domain", settings.js_domain), ("--js-api-prefix", settings.js_api_prefix),
+            ("--inbox-prefix", settings.inbox_prefix), ("--timeout", settings.timeout),
         )  # fmt: skip
+        flags = (("--tlsfirst", settings.tls_first), ("--no-context", settings.no_context))
         options = [part for name, value in pairs if value for part in (name, value)]
-        return [*options, "--no-context"] if settings.no_context else options
+        return [*options, *(name for name, is_given in flags if is_given)]
 
 
 def result_of(work: Coroutine[Any, Any, T]) -> T:

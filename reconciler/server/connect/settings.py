@@ -93,10 +93,25 @@ class Settings:
         return replace(self, url=bare, **dict.fromkeys(_LOGIN))
 
 
-def without_login(url: str) -> str:
-    """Return a server URL that can be shown to people."""
-    scheme, separator, rest = url.strip().partition("://")
-    return f"{scheme}{separator}{rest.rpartition('@')[2]}" if separator else scheme.rpartition("@")[2]
+def without_login(server: str, instead: str = "") -> str:
+    """Return a server's URL without the login in it, or with something else in its place."""
+    scheme, separator, rest = server.strip().rpartition("://")
+    _, at, host = rest.rpartition("@")
+    return f"{scheme}{separator}{instead if at else ''}{host}"
+
+
+HIDDEN = "…"
+"""What stands for a secret where people see it."""
+
+
+def shown_servers(servers: str | None) -> str:
+    """Return servers, separated by commas, without the logins in them."""
+    return ",".join(without_login(server, f"{HIDDEN}@") for server in (servers or "").split(","))
+
+
+def shown_path(value: str | None) -> str:
+    """Return the path of a file with a secret; a secret that was pasted in its place is hidden."""
+    return HIDDEN if value and is_pasted(value) else value or ""
 
 
 _VARIABLES = {
