@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 
@@ -201,6 +202,7 @@ def test_beside_a_topology_without_environments_the_others_are_validated_in_thei
     )  # fmt: skip
     prod = shell("validate", "all", "--environment", "prod")
     assert (prod.code, re.findall(r"^(.+): \d resource", prod.out, re.MULTILINE)) == (0, ["orders in prod"])
+    assert prod.err == "Left out, without an environment prod: never.\n"
     misspelt = shell("validate", "all", "--environment", "prd")
     assert (misspelt.code, misspelt.out.count("error XX518")) == (1, 2)
 
@@ -216,3 +218,18 @@ def test_beside_a_topology_without_environments_the_one_to_choose_is_planned(run
     assert "Left out, without an environment dev: never." in said
     code, said = run("plan", "all", "--environment", "prd")
     assert (code, said.count("error XX518")) == (1, 2)
+
+
+def test_beside_a_topology_without_environments_the_others_are_reviewed_in_theirs(shell: Shell) -> None:
+    repository = Repository.at(shell.folder / "repository")
+    repository.commit({"orders.yaml": TEXT, "never.yaml": PLAIN, "same.yaml": PLAIN.replace("never", "same")})
+    repository.write({"never.yaml": PLAIN.replace("[nv]", "[nv, more]")})
+    review = partial(Shell(repository.folder), "review", "--base", "HEAD", "--environment")
+    alone = review("prod")
+    assert (alone.code, alone.err) == (0, "Left out, without an environment prod: never.\n")
+    repository.write({"orders.yaml": TEXT.replace("30d", "20d")})
+    both = review("prod")
+    assert (both.code, both.err, both.out.startswith("orders in prod since")) == (0, alone.err, True)
+    assert "never" not in both.out
+    misspelt = review("prd")
+    assert (misspelt.code, misspelt.err.count("error XX518")) == (1, 2)

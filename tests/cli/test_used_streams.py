@@ -34,7 +34,7 @@ def written(**files: str) -> list[Path]:
 
 
 def told(paths: list[Path]) -> list[Diagnostic]:
-    return [one for loaded in checked_each(paths) for one in loaded.diagnostics]
+    return [one for loaded in checked_each(paths).each for one in loaded.diagnostics]
 
 
 def test_a_filter_beside_what_the_owner_declares_is_told_with_both_places() -> None:

@@ -205,9 +205,9 @@ def test_a_wrong_declaration_is_told_once(folder: Folder, declared: str, code: s
 
 def test_a_check_without_a_name_is_one_of_every_environment(folder: Folder) -> None:
     loaded(folder, "dev", PROD + "    max_msgs: many\n")
-    found = checked_each([folder.path])
+    found = checked_each([folder.path]).each
     assert [(one.topology.environment if one.topology else None) for one in found] == ["dev", None]
-    assert [one.topology.environment for one in checked_each([folder.path], environment="d*") if one.topology] == [
+    assert [one.topology.environment for one in checked_each([folder.path], environment="d*").each if one.topology] == [
         "dev"
     ]
 
@@ -276,7 +276,7 @@ def test_a_fragment_that_topologies_share_belongs_to_each_of_them(folder: Folder
     for team in ("red", "blue"):
         head = f"reconciler: 1\ntopology: {team}\ninclude: parts/shared.yaml\n"
         folder.write(f"{team}.yaml", f"{head}parameters: {{team: {{default: {team}}}}}\n")
-    found = [one.topology for one in checked_each([folder.path])]
+    found = [one.topology for one in checked_each([folder.path]).each]
     assert [[str(one.address) for one in each.resources] for each in found if each] == [
         ["stream/A_blue"],
         ["stream/A_red"],

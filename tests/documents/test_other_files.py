@@ -82,7 +82,9 @@ def test_it_is_called_what_it_is_with_what_reads_it(text: str, message: str, fix
     file = tmp_path / "given.yaml"
     file.write_text(text)
     wanted = [("XX524", message, fix.format(file=file) or APART)]
-    assert [(one.code, one.message, one.fix) for loaded in checked_each([file]) for one in loaded.diagnostics] == wanted
+    assert [
+        (one.code, one.message, one.fix) for loaded in checked_each([file]).each for one in loaded.diagnostics
+    ] == wanted
     with pytest.raises(CannotContinue) as raised:
         read([file], Filled(DISK, {"unused": "value"}, needed=["unused"]))
     assert [(one.code, one.message, one.fix) for one in raised.value.diagnostics] == wanted

@@ -15,6 +15,20 @@ FORMATS = (
         seen_by=("tests/report/test_json.py",),
     ),
     Act(
+        name="validate does not say which topologies lack an environment",
+        file="reconciler/journeys/plan/validate.py",
+        before="zip(topologies, placed, strict=True) if not places),",
+        after="zip(topologies, placed, strict=True) if places is None),",
+        seen_by=("tests/cli/test_environments.py",),
+    ),
+    Act(
+        name="a review forgets that an unchanged topology declares the environment",
+        file="reconciler/journeys/plan/files.py",
+        before="    if not any(meant) and not any(_environments_of(other, wanted) for other in others):",
+        after="    if not any(meant):",
+        seen_by=("tests/cli/test_environments.py",),
+    ),
+    Act(
         name="a gate does not say what it waits for",
         file="reconciler/server/run/gates.py",
         before="                    wait.what = state.why",
@@ -290,6 +304,13 @@ SECRETS = (
         before='("--server", shown_servers(settings.url))',
         after='("--server", settings.url)',
         seen_by=("tests/cli/test_with_server.py::test_the_next_command_repeats_everything_and_hides_secrets",),
+    ),
+    Act(
+        name="a redaction is removed: a secret pasted for a file in a next command",
+        file="reconciler/server/connect/settings.py",
+        before='    return HIDDEN if value and is_pasted(value) else value or ""',
+        after='    return value or ""',
+        seen_by=("tests/server/test_shown_settings.py",),
     ),
     Act(
         name="a redaction is removed: a secret where its path belongs",

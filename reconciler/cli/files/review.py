@@ -14,10 +14,10 @@ import typer
 
 from reconciler.changes.change import Action
 from reconciler.cli.shared import common, exits
-from reconciler.cli.shared.common import takes
+from reconciler.cli.shared.common import left_out_line, takes
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
-from reconciler.cli.shared.screen import doing, paper
+from reconciler.cli.shared.screen import doing, paper, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.review.review import Review
 from reconciler.journeys.review.revisions import Reviewed, review_files
@@ -88,6 +88,8 @@ def review(
             environment=values.environment,
             ledger=_Ledgers(connection, values).ledger_of if ledger else None,
         )
+    if reviewed.left_out:
+        tell(left_out_line(reviewed.left_out, values.environment))
     sheet = paper(verbose=verbose, no_color=no_color)
     reports.publish(format_, *_review_documents(reviewed, folders, values, head, sheet, asked_ledger=ledger))
     return exits.of_plans((review.plan for review in reviewed.reviews), pending=exit_code)

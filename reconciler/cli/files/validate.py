@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from reconciler.cli.shared import common, exits
-from reconciler.cli.shared.common import takes
+from reconciler.cli.shared.common import left_out_line, takes
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
-from reconciler.cli.shared.screen import doing, paper
+from reconciler.cli.shared.screen import doing, paper, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.documents.read.load import Loaded
 from reconciler.journeys.plan.validate import checked_each, versions
@@ -34,10 +34,12 @@ def validate(
     """Check files, without a server: every problem at once, each with its place and what to do about it."""
     server = common.parse_version(for_server)
     with doing("reading files …"):
-        results = checked_each(paths, server, replace(values, environment=None).tree(), values.environment)
+        checked = checked_each(paths, server, replace(values, environment=None).tree(), values.environment)
+    if checked.left_out:
+        tell(left_out_line(checked.left_out, values.environment))
     sheet = paper(no_color=no_color)
-    reports.publish(format_, *(_validation_document(loaded, server, sheet) for loaded in results))
-    return exits.FINE if all(map(_is_valid, results)) else exits.FAILED
+    reports.publish(format_, *(_validation_document(loaded, server, sheet) for loaded in checked.each))
+    return exits.FINE if all(map(_is_valid, checked.each)) else exits.FAILED
 
 
 def _is_valid(loaded: Loaded) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
@@ -15,6 +15,7 @@ import typer
 from reconciler.cli.shared import exits
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.wire.version import Version
+from reconciler.report.words.visible import visible
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -170,3 +171,8 @@ class App(typer.Typer):
 def app(**more: Any) -> App:
     """Return a command's own typer app, in plain style, so that its output can be copied and pasted."""
     return App(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **more)
+
+
+def left_out_line(topologies: Iterable[str], environment: str | None) -> str:
+    """Say which topologies lack the environment that was asked for."""
+    return f"Left out, without an environment {visible(environment or '')}: {', '.join(map(visible, topologies))}.\n"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Generic, TypeAlias, TypeVar
 
 import typer
 
+from reconciler.cli.shared.common import left_out_line
 from reconciler.cli.shared.reporting import document
 from reconciler.cli.shared.screen import Turns, tell
 from reconciler.cli.shared.value_option import Values
@@ -20,7 +21,6 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.document.document import Document
 from reconciler.report.words.paper import Paper
-from reconciler.report.words.visible import visible
 
 if TYPE_CHECKING:
     from reconciler.cli.shared.connecting import Connection
@@ -168,9 +168,7 @@ class UnitRun(Generic[T]):
         environment = unit.values.environment
         topologies = [*several.readable(environment)]
         if not unit.name and (left_out := several.elsewhere(environment)):
-            tell(
-                f"Left out, without an environment {visible(environment or '')}: {', '.join(map(visible, left_out))}.\n"
-            )
+            tell(left_out_line(left_out, environment))
         unit = replace(unit, owners_named=owners_named(topologies))
         for number, topology in enumerate(topologies):
             if self.is_over or any(map(self._ends_unit, part.results[-1:])):

@@ -52,21 +52,26 @@ def load(paths: Sequence[Path], tree: Tree = DISK) -> Loaded:
     return load_each(paths, REGISTRY, tree)
 
 
-def in_environments(paths: Sequence[Path], tree: Filled, wanted: str | None) -> list[Loaded]:
-    """Load every topology in each of its environments that the name or pattern matches; all of them without one. A
-    topology without environments is loaded as it is, unless one is asked for by its name. Where none declares that, its
-    name is wrong."""
-    all_files = load(paths, tree)
-    all_topologies = all_files.each or (all_files,)
-    names_of = [[name for name in loaded.environments if fnmatchcase(name, wanted or "*")] for loaded in all_topologies]
-    each = list[Loaded]()
-    for loaded, names in zip(all_topologies, names_of, strict=True):
-        if not loaded.environments and (wanted is None or is_pattern(wanted)):
-            each.append(loaded)
-        else:
-            meant = names if any(names_of) else [wanted or ""]
-            each += (load(loaded.paths, replace(tree, environment=name)) for name in meant)
-    return each
+def in_environments(
+    topologies: Sequence[Loaded], tree: Filled, wanted: str | None, others: Iterable[Loaded] = ()
+) -> list[list[Loaded]]:
+    """Load each topology in each of its environments that the name or pattern matches; in all of them without one. A
+    topology without environments is loaded as it is, unless one is asked for by its name. One that lacks what is asked for
+    is not loaded at all, unless none of them and of the others declares that: then its name is wrong."""
+    meant = [_environments_of(loaded, wanted) for loaded in topologies]
+    if not any(meant) and not any(_environments_of(other, wanted) for other in others):
+        meant = [[wanted or ""] for _ in topologies]
+    return [
+        [load(loaded.paths, replace(tree, environment=name)) if name else loaded for name in names]
+        for loaded, names in zip(topologies, meant, strict=True)
+    ]
+
+
+def _environments_of(loaded: Loaded, wanted: str | None) -> list[str]:
+    """Names of environments of the topology; an empty name is the topology as it is."""
+    if not loaded.environments and (wanted is None or is_pattern(wanted)):
+        return [""]
+    return [name for name in loaded.environments if fnmatchcase(name, wanted or "*")]
 
 
 def without_repeated_diagnostics(each: Sequence[Loaded]) -> Iterator[Loaded]:

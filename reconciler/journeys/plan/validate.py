@@ -23,6 +23,7 @@ from reconciler.journeys.plan.files import in_environments, load, without_repeat
 from reconciler.journeys.plan.used_streams import used_stream_problems
 from reconciler.kinds import REGISTRY
 from reconciler.memory.remembered import Memory
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity, ordered
 from reconciler.model.policy import is_policy
 from reconciler.model.run_options import RunOptions
@@ -43,16 +44,28 @@ def validate(paths: Sequence[Path], server: Version | None = None) -> tuple[Topo
     return loaded.topology, list(loaded.diagnostics)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedFiles:
+    """Every topology of some files, checked in its environments."""
+
+    each: tuple[Loaded, ...]
+    left_out: tuple[str, ...]
+    """Topologies that lack the environment that was asked for, while others have it."""
+
+
 def checked_each(
     paths: Sequence[Path], server: Version | None = None, tree: Filled = FILLED, environment: str | None = None
-) -> list[Loaded]:
+) -> CheckedFiles:
     """Check every topology that the files hold, in every environment that the name or pattern matches."""
-    each = in_environments(paths, tree, environment)
-    return [
-        *without_repeated_diagnostics(
-            [_checked_loaded(loaded, server, [*_neighbours_of(loaded, each)]) for loaded in each]
-        )
-    ]
+    files = load(paths, tree)
+    topologies = files.each or (files,)
+    placed = in_environments(topologies, tree, environment)
+    each = [loaded for places in placed for loaded in places]
+    checked_ = [_checked_loaded(loaded, server, [*_neighbours_of(loaded, each)]) for loaded in each]
+    return CheckedFiles(
+        each=(*without_repeated_diagnostics(checked_),),
+        left_out=tuple(loaded.name for loaded, places in zip(topologies, placed, strict=True) if not places),
+    )
 
 
 def _neighbours_of(loaded: Loaded, each: Sequence[Loaded]) -> Iterator[Topology]:

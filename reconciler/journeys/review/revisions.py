@@ -42,6 +42,8 @@ class Reviewed:
     """The commit compared with."""
     diagnostics: tuple[Diagnostic, ...] = ()
     """The warnings about the newer files."""
+    left_out: tuple[str, ...] = ()
+    """Topologies that changed and lack the environment that was asked for, while others have it."""
 
 
 def review_files(
@@ -77,6 +79,7 @@ def review_files(
         unchanged=len(same) + len(reviews) - len(changed),
         base=older.commit,
         diagnostics=(*elsewhere, *after.problems),
+        left_out=tuple(after.left_out),
     )
 
 
@@ -131,7 +134,8 @@ def _perhaps_reading(
     for home in sorted(same):
         files = now.files[home]
         if any(word in tree.read(path)[0] for path in files for word in other_topologies.WORDS):
-            yield from (loaded.topology for loaded in in_environments(files, tree, environment) if loaded.topology)
+            (places,) = in_environments([load(files, tree)], tree, environment)
+            yield from (loaded.topology for loaded in places if loaded.topology)
 
 
 def _with_readers(pair: Pair, others: Sequence[Topology], ledger: LedgerOf | None) -> Pair:
@@ -191,19 +195,23 @@ def before(topology: Topology, paths: Sequence[Path], tree: Tree, server: Versio
 class _Read:
     files: Mapping[Home, Topology]
     problems: list[Diagnostic]
+    left_out: list[str]
+    """Topologies that lack the environment that was asked for, while others have it."""
 
 
 def _read(discovered: Discovered, tree: Filled, same: Collection[Home], environment: str | None) -> _Read:
     """Read the topologies, in each environment that is meant. A file of the older state that cannot be read counts as
     absent: it is being repaired now."""
-    problems, files = [*discovered.problems], {}
-    for home, inside in discovered.files.items():
-        if home not in same:
-            for loaded in without_repeated_diagnostics(in_environments(inside, tree, environment)):
-                problems += loaded.diagnostics
-                if loaded.topology:
-                    files[replace(home, environment=loaded.topology.environment)] = loaded.topology
-    return _Read(files, problems)
+    problems, files, left_out = [*discovered.problems], {}, []
+    changed = {home: load(inside, tree) for home, inside in discovered.files.items() if home not in same}
+    others = (load(inside, tree) for home, inside in discovered.files.items() if home in same)
+    for home, places in zip(changed, in_environments([*changed.values()], tree, environment, others), strict=True):
+        left_out += [] if places else [home.name]
+        for loaded in without_repeated_diagnostics(places):
+            problems += loaded.diagnostics
+            if loaded.topology:
+                files[replace(home, environment=loaded.topology.environment)] = loaded.topology
+    return _Read(files, problems, left_out)
 
 
 def pairs(base: Mapping[Home, Topology], head: Mapping[Home, Topology]) -> list[Pair]:
