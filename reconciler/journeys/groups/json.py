@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 from reconciler.changes.plan import PlannedChange
@@ -11,7 +10,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.resource import Address, Config
 from reconciler.model.shape import ALWAYS, Count, Like, format_of
-from reconciler.report.codec.schema import DRAFT, object_schema
+from reconciler.report.codec.schema import published_any
 
 FORMAT = 1
 
@@ -127,13 +126,5 @@ COMMANDS: dict[str, type[GroupsHead]] = {
 
 def groups_schema() -> str:
     """Return the JSON schema of what every `groups` command prints as JSON, as text."""
-    parts: dict[str, Any] = {}
-    commands = {command: object_schema(document, parts) for command, document in COMMANDS.items()}
-    whole = {
-        "$schema": DRAFT,
-        "title": "reconciler groups",
-        "description": "What `reconciler groups COMMAND --format json` prints; #/$defs/COMMAND describes one command.",
-        "anyOf": [{"$ref": f"#/$defs/{command}"} for command in COMMANDS],
-        "$defs": commands | dict(sorted(parts.items())),
-    }
-    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+    description = "What `reconciler groups COMMAND --format json` prints; #/$defs/COMMAND describes one command."
+    return published_any("reconciler groups", description, COMMANDS)

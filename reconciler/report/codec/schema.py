@@ -19,14 +19,20 @@ def published(title: str, description: str, owner: type, **more: Data) -> str:
     body = object_schema(owner, parts)
     for key, keywords in more.items():
         body["properties"][key] |= keywords
-    schema = {
-        "$schema": DRAFT,
-        "title": title,
-        "description": description,
-        **body,
-        "$defs": dict(sorted(parts.items())),
-    }
-    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+    return _schema_text(title, description, body, parts)
+
+
+def published_any(title: str, description: str, documents: Mapping[str, type]) -> str:
+    """Return the schema of a command that prints one of several documents; `#/$defs/NAME` describes one of them."""
+    parts: Data = {}
+    described = {name: object_schema(document, parts) for name, document in documents.items()}
+    return _schema_text(title, description, {"anyOf": [_ref(name) for name in documents]}, parts, described)
+
+
+def _schema_text(title: str, description: str, body: Data, parts: Data, first: Mapping[str, Data] | None = None) -> str:
+    head = {"$schema": DRAFT, "title": title, "description": description}
+    definitions = {**(first or {}), **dict(sorted(parts.items()))}
+    return json.dumps({**head, **body, "$defs": definitions}, indent=2, ensure_ascii=False) + "\n"
 
 
 def object_schema(owner: Any, parts: Data) -> Data:
@@ -96,4 +102,8 @@ def ref(owner: Any, parts: Data) -> Data:
     if owner.__name__ not in parts:
         parts[owner.__name__] = {}  # it may refer to itself
         parts[owner.__name__] = object_schema(owner, parts)
-    return {"$ref": f"#/$defs/{owner.__name__}"}
+    return _ref(owner.__name__)
+
+
+def _ref(name: str) -> Data:
+    return {"$ref": f"#/$defs/{name}"}
