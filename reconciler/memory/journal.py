@@ -10,13 +10,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, field
 from itertools import islice
+from typing import Literal, get_args
 
 from reconciler.changes.events import Failed, Finished, InDoubt, Settled
 from reconciler.changes.plan import Plan
 from reconciler.memory.lease import Holder
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
-from reconciler.model.ledger.entries import FORMAT, Unusable, are_texts, is_number, json_object
+from reconciler.model.fields import Unit
+from reconciler.model.ledger.entries import FORMAT, Fits, Unusable, are_texts, is_flag, is_number, is_text, json_object
 from reconciler.model.resource import Json
 
 PREFIX = "journal"
@@ -35,7 +37,8 @@ OUTCOMES = ("done", "failed", "in_doubt", "skipped", "not_started", "left_alone"
 """Results of steps, and of changes without steps."""
 
 
-UNKNOWN = "unknown"
+RunOutcome = Literal["applied", "incomplete", "stopped", "running", "cut off", "unknown"]
+UNKNOWN: Literal["unknown"] = "unknown"
 """Outcome of a run whose end somebody deleted, or wrote in a way that nobody can read."""
 
 
@@ -68,7 +71,7 @@ class Run:
         return number if number != FORMAT else None
 
     @property
-    def outcome(self) -> str:
+    def outcome(self) -> RunOutcome:
         """The outcome in one word or two."""
         if self.ended is None:
             return "running" if self.is_running else "cut off"
@@ -188,46 +191,59 @@ def split_chunks(value: bytes, size: int = CHUNK) -> list[bytes]:
     return [value[start : start + size] for start in range(0, len(value), size)]
 
 
+def _is_count(value: Json) -> bool:
+    return is_number(value) and value >= 0
+
+
+def _are_counts(value: Json) -> bool:
+    return isinstance(value, dict) and all(map(_is_count, value.values()))
+
+
 _TEXTS = ("topology", "run", "user", "account_user", "host", "since", "git_revision", "source", "tool", "stopped")
 _NUMBERS = ("pid", "left_out", "steps", "changes", "chunks")
+_RUN_ENTRY: Mapping[str, Fits] = {
+    "format": is_number, "counts": _are_counts, **dict.fromkeys(_TEXTS, is_text), **dict.fromkeys(_NUMBERS, _is_count)
+}  # fmt: skip
 MAX_CHUNKS_READ = 1_024
 """How many chunks are read of one run, whatever its entry says: a quarter of a gigabyte."""
 
 
 def decode_run_entry(value: bytes) -> dict[str, Json]:
-    """A `begun` or `ended` entry, without values of the wrong type: a later format, or somebody by hand, may have
-    written them."""
-    values = decode_object(value)
-    shapes = {"format": int, "counts": dict, **dict.fromkeys(_TEXTS, str), **dict.fromkeys(_NUMBERS, int)}
-    fits = {name: one for name, one in values.items() if isinstance(one, shapes.get(name, object))}
-    counts = fits.get("counts")
-    if isinstance(counts, dict) and not all(isinstance(number, int) for number in counts.values()):
-        del fits["counts"]
-    return fits
+    """A `begun` or `ended` entry, without names that are unknown here and values of the wrong type: a later format, or
+    somebody by hand, may have written them."""
+    return _fitting(decode_object(value), _RUN_ENTRY)
 
 
-def _only_objects(values: Json) -> Json:
-    return [value for value in values if isinstance(value, dict)]
+def _fitting(values: Mapping[str, Json], shapes: Mapping[str, Fits]) -> dict[str, Json]:
+    return {name: one for name, one in values.items() if name in shapes and shapes[name](one)}
+
+
+_FINDING = dict.fromkeys(("code", "name", "address", "message", "fix"), is_text)
+_FAILURE = _FINDING | dict.fromkeys(("step", "call", "on"), is_text)
+
+
+def _readable_failures(values: Json, shapes: Mapping[str, Fits] = _FAILURE) -> Json:
+    return [_fitting(value, shapes) for value in values if isinstance(value, dict)]
 
 
 def _readable_calls(by_call: Json) -> Json:
     """`{"stream.create": ["A"]}`; a number replaces names that were too many."""
-    return {call: names for call, names in by_call.items() if are_texts(names) or is_number(names)}
+    return {call: names for call, names in by_call.items() if are_texts(names) or _is_count(names)}
 
 
 _STEPS: Mapping[str, tuple[type, Callable[[Json], Json]]] = {
     "done": (dict, _readable_calls), "not_started": (dict, _readable_calls),
     "skipped": (dict, lambda said: {because: _readable_calls(one) for because, one in said.items() if isinstance(one, dict)}),
-    "failed": (list, _only_objects), "in_doubt": (list, _only_objects), "warnings": (list, _only_objects),
+    "failed": (list, _readable_failures), "in_doubt": (list, _readable_failures),
+    "warnings": (list, lambda said: _readable_failures(said, _FINDING)),
     "unfinished": (list, lambda said: [one for one in said if isinstance(one, str)]),
 }  # fmt: skip
 
 
 def decode_steps(value: bytes) -> dict[str, Json]:
-    """The results of the steps, as `steps_entry` writes them, without values of another shape."""
+    """The results of the steps, as `steps_entry` writes them, without names and values of another shape."""
     results = decode_object(value)
-    fits = {name: (one, *_STEPS.get(name, (object, lambda same: same))) for name, one in results.items()}
-    return {name: part(one) for name, (one, shape, part) in fits.items() if isinstance(one, shape)}
+    return {name: part(results[name]) for name, (shape, part) in _STEPS.items() if isinstance(results.get(name), shape)}
 
 
 def decode_changes(value: bytes) -> dict[str, Json]:
@@ -235,9 +251,20 @@ def decode_changes(value: bytes) -> dict[str, Json]:
     return {address: _decode_change(one) for address, one in decode_object(value).items() if isinstance(one, dict)}
 
 
+def _is_unit(value: Json) -> bool:
+    return value in get_args(Unit)
+
+
+_SIDES: Mapping[str, Fits] = {
+    **dict.fromkeys(("from", "to", "default"), lambda _: True), "left_out": is_text, "long": is_flag, "unit": _is_unit,
+    "units": lambda value: isinstance(value, dict) and all(map(_is_unit, value.values())),
+}  # fmt: skip
+
+
 def _decode_change(change: Mapping[str, Json]) -> dict[str, Json]:
     fields = change.get("fields")
-    sides = {path: one for path, one in fields.items() if isinstance(one, dict)} if isinstance(fields, dict) else {}
+    every = fields.items() if isinstance(fields, dict) else ()
+    sides = {path: _fitting(one, _SIDES) for path, one in every if isinstance(one, dict)}
     return {"action": str(change.get("action")), "fields": sides}
 
 

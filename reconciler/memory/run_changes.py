@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
-from typing import Any
+from operator import attrgetter
+from typing import Annotated, Any, Literal
 
 from reconciler.changes.change import Action, FieldChange
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.memory.journal import UNKNOWN, Run
 from reconciler.model.dataclass import dataclass
-from reconciler.model.fields import FieldInfo, infos_of_units
+from reconciler.model.fields import FieldInfo, Unit, infos_of_units
 from reconciler.model.resource import Json
+from reconciler.model.shape import ALWAYS, As, Count, Name, computed
 
 LONG = 8 << 10
 """How many characters of a field, before and after, are kept; of a longer one the journal only says that it changed."""
@@ -45,28 +47,61 @@ def _field_entry(change: FieldChange) -> dict[str, Json]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class FieldBetween:
+    """A field with its values after the earlier and after the later run."""
+
+    path: str
+    """The field, with dots and indexes: `sources[1].filter_subject`."""
+    from_: Json = None
+    """The value after the earlier run, raw: durations in nanoseconds, sizes in bytes."""
+    to: Json = None
+    """The value after the later run, raw."""
+    unit: Unit
+    """How to read the values: durations are nanoseconds, sizes are bytes."""
+
+    @classmethod
+    def each(cls, fields: Sequence[FieldChange]) -> list[FieldBetween]:
+        """Of two runs, live is the earlier value, and desired the later one."""
+        return [cls(path=one.path, from_=one.live, to=one.desired, unit=one.info.unit) for one in fields]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Differs:
     """One resource after the later run, compared with the same one after the earlier run."""
 
     address: str
-    became: str
-    """`created`, `deleted`, `replaced` or `updated`."""
-    fields: tuple[FieldChange, ...] = ()
+    """The resource."""
+    became: Literal["created", "deleted", "replaced", "updated"]
+    """What the runs together did to it."""
+    fields: Annotated[tuple[FieldChange, ...], ALWAYS, As(tuple[FieldBetween, ...], FieldBetween.each)] = ()
+    """The fields that differ; none of a resource that was created or deleted."""
     long: tuple[str, ...] = ()
-    """Fields whose values are too long to be kept."""
+    """Fields that differ, whose values are too long to be kept."""
+
+
+_NUMBER = As(Count, attrgetter("number"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangesBetween:
     """Everything that runs of one topology changed after `first`, up to and including `last`."""
 
-    first: Run
-    last: Run
-    resources: tuple[Differs, ...] = ()
-    unsure: tuple[int, ...] = ()
+    first: Annotated[Run, Name("from"), _NUMBER]
+    """Number of the earlier run."""
+    last: Annotated[Run, Name("to"), _NUMBER]
+    """Number of the later run."""
+    resources: Annotated[tuple[Differs, ...], ALWAYS] = ()
+    """The resources that differ, by address."""
+    unsure: Annotated[tuple[Count, ...], ALWAYS] = ()
     """Runs between them that were interrupted or are still going: nobody knows how much they did."""
-    untold: tuple[int, ...] = ()
+    untold: Annotated[tuple[Count, ...], ALWAYS] = ()
     """Runs whose changes are not in the journal."""
+
+    @property
+    @computed("topology")
+    def topology(self) -> str:
+        """The topology that both runs applied."""
+        return self.last.topology
 
 
 @dataclass(slots=True)

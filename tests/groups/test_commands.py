@@ -14,9 +14,9 @@ from reconciler.server.wire.api import JetStream
 from tests.e2e.here import somebody
 from tests.e2e.someone import Someone
 from tests.groups import making
-from tests.groups.following import follows_the_schema
 from tests.groups.making import RECORD
 from tests.support.accounts import Account
+from tests.support.contracts import followed
 from tests.support.jetstream import done, make_bucket, make_stream
 from tests.support.versions import on_every_version
 
@@ -64,7 +64,7 @@ def someone(tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch) -
 def answered(someone: Someone, *arguments: str) -> list[dict[str, Any]]:
     ran = someone("groups", *arguments, "--format", "json")
     assert (ran.code, ran.err) == (0, ""), ran
-    follows_the_schema(arguments[0], ran.out)
+    followed("groups", ran.out, arguments[0])
     found: list[dict[str, Any]] = json.loads(ran.out)["groups"]
     return found
 
@@ -82,7 +82,7 @@ def test_a_record_broken_by_hand_is_shown_and_explained_by_every_command(someone
     for command in (*(("groups", *command) for command in COMMANDS), ("plan", path), ("export",)):
         ran = someone(*command)
         assert ran.code == exits.get(" ".join(command[:2]), 0), ran
-        assert "json" not in command or follows_the_schema(command[1], ran.out)
+        assert "json" not in command or followed("groups", ran.out, command[1])
     assert {*re.findall("GR110|GR112|GR140", someone("groups", "doctor").out)} == {SAID[broken]}
 
 

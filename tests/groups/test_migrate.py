@@ -13,8 +13,8 @@ from reconciler.server.wire.api import JetStream
 from tests.e2e.here import somebody
 from tests.e2e.someone import Someone
 from tests.groups import making
-from tests.groups.following import follows_the_schema
 from tests.support.accounts import Account
+from tests.support.contracts import followed
 from tests.support.jetstream import done, make_bucket, make_stream
 from tests.support.versions import on_every_version
 
@@ -140,6 +140,6 @@ def test_a_record_written_meanwhile_is_not_overwritten(someone: Someone) -> None
 def test_tools_get_what_would_be_written(someone: Someone) -> None:
     someone.ask(stopped)
     ran = someone("groups", "migrate", "--format", "json")
-    assert follows_the_schema("migrate", ran.out)
+    assert followed("groups", ran.out, "migrate")
     told: dict[str, Any] = json.loads(ran.out)
     assert [(one["address"], one["after"]) for one in told["records"]] == [("elastic_group/S/g", TODAY)]

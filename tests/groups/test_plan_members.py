@@ -12,8 +12,8 @@ from reconciler.server.wire.api import JetStream
 from tests.e2e.here import Here, somebody
 from tests.e2e.someone import Someone
 from tests.groups import making
-from tests.groups.following import follows_the_schema
 from tests.support.accounts import Account
+from tests.support.contracts import followed
 from tests.support.jetstream import done
 
 FILE = """streams:
@@ -46,7 +46,7 @@ async def with_queue(js: JetStream) -> None:
 def previewed(someone: Someone, *arguments: str) -> dict[str, Any]:
     ran = someone("groups", "plan-members", "S/g", *arguments, "--format", "json")
     assert ran.code == 0, ran
-    assert follows_the_schema("plan-members", ran.out)
+    assert followed("groups", ran.out, "plan-members")
     found: dict[str, Any] = json.loads(ran.out)
     return found
 
@@ -209,7 +209,7 @@ def test_files_alone_say_which_partitions_move(tmp_path: Path) -> None:
     assert "3 of 4 partitions move; what is queued on them could not be counted" in " ".join(ran.out.split())
     assert "queued     ?  ?  ?  ?" in ran.out
     printed = offline(*asked, "--format", "json").out
-    assert follows_the_schema("plan-members", printed)
+    assert followed("groups", printed, "plan-members")
     told = json.loads(printed)
     assert (told["offline"], told["partitions_moved"]) == (True, 3)
     assert told["change"]["consequences"][0]["quantities"] == {"partitions_moved": 3}
