@@ -43,7 +43,7 @@ COMMANDS = {
     "groups": Command("groups", "Look at partitioned consumer groups: who works, where a key goes, what is wrong."),
     "fleet": Command("fleet", "Look at many accounts at once: what each holds, what drifted, how that developed."),
     "explain": Command("help", "Explain a code: what it means, and what to do instead."),
-    "schema": Command("help", "Print the JSON Schema of files, of plans, or of another report."),
+    "schema": Command("help", "Print the JSON Schema of files, or of what a command prints."),
     "dev": Command("help", "Start, show, stop or wipe this folder's own embedded server."),
     "demo": Command("help", "Watch the main job on a throw-away server."),
     "completion": Command("help", "Print a completion script for a shell."),

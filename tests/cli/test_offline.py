@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.cli.shared.schemas import SCHEMAS
 from reconciler.kinds import REGISTRY
 from reconciler.model.code_pages import PAGES
 from tests.cli.running import EXAMPLES, ROOT, TOPOLOGIES, Shell
@@ -78,15 +79,16 @@ def test_the_published_schemas_are_up_to_date(shell: Shell, tmp_path: Path) -> N
 
 def test_schema_prints_what_editors_read(shell: Shell) -> None:
     assert "streams" in json.loads(shell("schema").out)["properties"]
-    assert "steps" in json.loads(shell("schema", "--plan").out)["properties"]
+    assert "steps" in json.loads(shell("schema", "plan").out)["properties"]
 
 
 def test_a_page_names_its_own_code_to_copy(shell: Shell) -> None:
     assert "`allow: [{code: KV301, to: …, reason: …}]`" in shell("explain", "KV301").out
 
 
-def test_the_schema_of_reports_about_several_topologies_is_printed(shell: Shell) -> None:
-    assert json.loads(shell("schema", "--reports").out)["title"] == "reconciler reports"
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_every_published_schema_is_printed_by_its_name(shell: Shell, name: str) -> None:
+    assert shell("schema", name).out == (ROOT / "schemas" / f"{name}.schema.json").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from reconciler.journeys.upgrade.outcomes import Fate
+from reconciler.server.wire.api import JetStream
 from tests.cli.running import Shell
+from tests.support.accounts import User
 from tests.support.binaries import VERSIONS
-from tests.support.jetstream import make_stream, talk
+from tests.support.contracts import followed
+from tests.support.jetstream import make_consumer, make_stream, talk
 from tests.support.servers import NatsServer, running
 from tests.upgrades.stores import LEFT, Place, filled
 
@@ -33,9 +36,27 @@ def test_an_account_with_something_to_lose_ends_with_4_and_the_worst_comes_first
 
 def test_the_same_for_tools(shell: Shell, server: NatsServer) -> None:
     ran = shell("upgrade-check", "--server", server.url, "--server-version", "2.14", "--format", "json")
-    data = json.loads(ran.out)
+    data = followed("upgrade-check", ran.out)
     assert (ran.code, data["from"], data["to"]) == (4, VERSIONS["2.12"], "2.14")
-    assert data["findings"][0]["fate"] == "lost"
+    fates = [finding["fate"] for finding in data["findings"]]
+    assert (fates[0], data["summary"]) == ("lost", {fate.value: fates.count(fate.value) for fate in Fate})
+    assert (bool(data["news"]), data["unknown"], data["read"].keys()) == (True, {}, {"streams", "consumers"})
+
+
+def test_tools_are_told_what_could_not_be_judged(shell: Shell) -> None:
+    config = """accounts {A: {jetstream: enabled, users: [{user: a, password: a}, {user: ci, password: ci, permissions: {
+      publish: {deny: "$JS.API.CONSUMER.LIST.>"}}}]}}"""
+
+    async def fill(js: JetStream) -> None:
+        await make_stream(js, "S", subjects=["s.>"])
+        await make_consumer(js, "S", "c")
+
+    with NatsServer(config=config) as server:
+        talk(User(server, "a"), fill)
+        ran = shell("upgrade-check", "--server", server.url, "--user", "ci", "--password", "ci", "--server-version", "2.15",
+                    "--format", "json")  # fmt: skip
+    unknown = followed("upgrade-check", ran.out)["unknown"]
+    assert (ran.code, ["permission" in why for why in unknown.values()]) == (1, [True]), ran
 
 
 def test_an_account_that_loses_nothing_ends_with_0(shell: Shell) -> None:
@@ -62,6 +83,14 @@ streams:
     assert told == [(4, True), (4, False)]
     assert "Refused by nats-server 2.14.6" in refused.out
     assert f"{Path(file).name}:7" in refused.out
+    for version in ("2.12.8", "2.14.6"):
+        data = followed(
+            "upgrade-check", shell("upgrade-check", file, "--server-version", version, "--format", "json").out
+        )
+        assert (data["from"], data["to"], data["read"]) == ("2.12.8", version, {"resources": 1})
+        assert {(one["fate"], one["address"], one["span"]["line"]) for one in data["findings"]} == {
+            ("refused", "stream/LATER", 7)
+        }
 
 
 def test_files_that_lose_nothing_end_with_0(shell: Shell) -> None:

@@ -80,7 +80,11 @@ def test_validating_imports_neither_nats_nor_rich(shell: Shell) -> None:
         (["export", "--layout", "stream"], "name one with --into"),
         (["export", "--overwrite"], "name one with --output or a folder with --into"),
         (["import", "x.json", "--overwrite"], "name it with --output"),
-        (["schema", "--plan", "--write", "schemas"], "--write writes all schemas"),
+        (["schema", "plan", "--write", "schemas"], "--write writes all schemas; leave out plan"),
+        (
+            ["schema", "upgrade_chek"],
+            "There is no schema upgrade_chek. Did you mean upgrade-check? Write one of topology, plan,",
+        ),
         (["apply", "plan.json", "--yes", "--value", "region=eu"], "--value to the `plan` that saves it"),
         (["completion", "tcsh"], "Invalid value for 'shell': 'tcsh' is not one of 'bash', 'zsh', 'fish'"),
         (["dev", "stpo"], "Did you mean 'stop'?"),

@@ -25,6 +25,7 @@ from tests.e2e.here import somebody
 from tests.e2e.someone import Someone, start
 from tests.lease.conftest import TTL, Applier, streams
 from tests.support.accounts import Account
+from tests.support.contracts import followed
 from tests.support.jetstream import done, make_stream, talk
 from tests.support.repository import Repository
 from tests.support.servers import NatsServer
@@ -308,8 +309,9 @@ def test_a_journal_of_later_formats_or_written_by_hand_is_told_as_far_as_it_goes
 
     someone.ask(scribble)
     runs = [("history", number) for number in "789"]
-    for command in (("history",), *runs, ("history", "--format", "json"), ("history", "diff", "9")):
+    for command, part in ((("history",), "runs"), *((run, "run") for run in runs), (("history", "diff", "9"), "diff")):
         assert someone(*command).code == 0
+        followed("history", someone(*command, "--format", "json").out, part)
     assert "written in format 9; this version reads 1" in someone("history", "8").out
     assert someone.plan("streams: {A: {subjects: [a]}}\n").code == 0
 

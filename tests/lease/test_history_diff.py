@@ -51,14 +51,14 @@ def thrice(someone: Someone) -> Someone:
 def test_by_default_it_is_what_the_newest_changed(thrice: Someone) -> None:
     found = difference(thrice)
     assert became(found) == {"stream/A": "updated", "stream/B": "deleted", "stream/C": "created"}
-    assert found["resources"][0]["fields"] == [{"path": "max_age", "from": 5 * DAY, "to": 3 * DAY}]
+    assert found["resources"][0]["fields"] == [{"path": "max_age", "from": 5 * DAY, "to": 3 * DAY, "unit": "duration"}]
 
 
 def test_several_runs_are_summed_up(thrice: Someone) -> None:
     first, *_ = runs(thrice)
     found = difference(thrice, first)
     assert became(found) == {"stream/A": "updated", "stream/C": "created"}
-    assert found["resources"][0]["fields"] == [{"path": "max_age", "from": 7 * DAY, "to": 3 * DAY}]
+    assert found["resources"][0]["fields"] == [{"path": "max_age", "from": 7 * DAY, "to": 3 * DAY, "unit": "duration"}]
 
 
 def test_two_numbers_choose_both_ends(thrice: Someone) -> None:

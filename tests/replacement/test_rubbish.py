@@ -17,14 +17,8 @@ from reconciler.journeys.apply.exclusive import other_topologies
 from reconciler.journeys.drift.codec import drift_json
 from reconciler.journeys.drift.look import look
 from reconciler.journeys.drift.text import drift_text
-from reconciler.journeys.history.text import (
-    difference_json,
-    difference_text,
-    history_json,
-    history_text,
-    run_json,
-    run_text,
-)
+from reconciler.journeys.history.json import difference_json, history_json, run_json
+from reconciler.journeys.history.text import difference_text, history_text, run_text
 from reconciler.kinds import REGISTRY
 from reconciler.memory import journal, remembered
 from reconciler.memory import run_changes as changed
@@ -41,6 +35,7 @@ from reconciler.report.codec.json import plan_json
 from reconciler.report.words.paper import Paper
 from reconciler.testbed import imagined
 from tests.convergence.running import TODAY, apply_offline, plan_offline
+from tests.support.contracts import followed
 from tests.support.reports import plan_text
 from tests.support.topologies import read
 
@@ -247,19 +242,27 @@ def runs(which: str, value: bytes) -> Iterator[Run]:
     ("which", "valid"), [("begun", BEGUN), ("ended", ENDED), ("steps", STEPS), ("changes", CHANGES)]
 )
 def test_the_journal_is_told_as_far_as_it_goes(which: str, valid: dict[str, Any]) -> None:
-    deeper = (
-        {**valid, "stream/A": {**valid.get("stream/A", {}), "fields": {"max_age": 1}}} if which == "changes" else valid
+    sides = CHANGES["stream/A"]["fields"]["max_age"]
+
+    def of_one_field(said: Any) -> bytes:
+        return text({**valid, "stream/A": {"action": "update", "fields": {"max_age": said}}})
+
+    one_odd = st.builds(
+        lambda name, one: {**sides, name: one}, st.sampled_from([*sides, "left_out", "units"]), ANYTHING
     )
+    deeper = (one_odd | ANYTHING).map(of_one_field) if which == "changes" else damaged(valid)
 
     @rubbish
-    @given(damaged(valid) | damaged(deeper))
+    @given(damaged(valid) | deeper)
     def explore(value: bytes) -> None:
         first, last = runs(which, value)
         difference = changed.difference(first, last, [first, last])
         for text in (history_text([last, first], WIRE), run_text(last, WIRE), difference_text(difference, WIRE)):
             assert "\x1b[2J" not in text
-        for page in (history_json([last, first]), run_json(last), difference_json(difference)):
+        pages = {"runs": history_json([last, first]), "run": run_json(last), "diff": difference_json(difference)}
+        for part, page in pages.items():
             json.loads(page, parse_constant=pytest.fail)
+            followed("history", page, part)
 
     explore()
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.cli.help.schema import SCHEMAS
+from reconciler.cli.shared.schemas import SCHEMAS
 from reconciler.journeys.saved.codec import plan_schema
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.codec.json import plan_json

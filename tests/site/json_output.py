@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from reconciler.cli.help.schema import SCHEMAS
+from reconciler.cli.shared.schemas import SCHEMAS
 from reconciler.fleet.report.json_schema import COMMANDS as FLEET
 from reconciler.journeys.groups.json import COMMANDS as GROUPS
 from tests.site.markdown import fenced, page, prose, table
@@ -20,10 +20,13 @@ PRINTED_BY: Mapping[str, tuple[str, ...]] = {
     "reports": (),
     "groups": tuple(f"groups {name}" for name in GROUPS),
     "rehearse": ("rehearse",),
+    "history": ("history", "history RUN", "history diff"),
+    "upgrade-check": ("upgrade-check",),
+    "permissions": ("permissions",),
     "fleet-plan": ("fleet plan",),
     **{f"fleet-{name}": (f"fleet {name}",) for name in FLEET},
 }
-"""By schema, the commands whose `--format json` follows it."""
+"""By schema, the commands whose `--format json` follows it; of several documents, one for each, in their order."""
 
 ABOUT = {
     "plan": "Plans that `plan --out` saves follow it too, and have `saved` and `fingerprint` beside the rest.",
@@ -89,6 +92,27 @@ elastic_group/ORDERS/workers 0""",
             "Did all go well?",
             """$ reconciler rehearse shop.yaml --context prod --format json | jq '.fine'
 true""",
+        ),
+    ),
+    "history": (
+        (
+            "Which topologies were applied, and how did that end?",
+            """$ reconciler history --context prod --format json | jq -r '.runs[] | .topology + " " + .outcome'
+shop applied""",
+        ),
+    ),
+    "upgrade-check": (
+        (
+            "Would an upgrade lose, refuse or rewrite anything?",
+            """$ reconciler upgrade-check --context prod --server-version 2.15 --format json | jq -c '.summary'
+{"lost":0,"offline":0,"emptied":0,"refused":0,"capped":0,"rewritten":0}""",
+        ),
+    ),
+    "permissions": (
+        (
+            "What does a user who plans have to subscribe to?",
+            """$ reconciler permissions plan shop.yaml --format json | jq -c '.subscribe.allow'
+["_INBOX.>"]""",
         ),
     ),
     "fleet-plan": (
@@ -191,10 +215,8 @@ def _rules() -> Iterator[list[str]]:
     rows = ((f"[{name}](#{name})", _commands(name), _format(name)) for name in PRINTED_BY)
     yield table(("contract", "printed by", "`format`"), rows)
     yield [
-        "`reconciler schema` prints each of them, as well as the schemas of [files](files/index.md) and [fleet files](files/fleet.md).",
-        "",
-        "[`history`](commands/history.md), [`upgrade-check`](commands/upgrade-check.md) and",
-        "[`permissions`](commands/permissions.md) print JSON as well. No schema is published for it, so any release may change its keys.",
+        "`reconciler schema NAME` prints each of them, as well as the schemas of [files](files/index.md) (`topology`) and of",
+        "[fleet files](files/fleet.md) (`fleet`).",
     ]
 
 
@@ -212,8 +234,14 @@ def _commands(name: str) -> str:
 
 def _format(name: str) -> str:
     schema = _schema(name)
-    found = schema if "properties" in schema else schema["$defs"][next(iter(GROUPS))]
-    return str(found["properties"]["format"]["const"])
+    (number,) = {str(document["properties"]["format"]["const"]) for document in _documents(schema)}
+    return number
+
+
+def _documents(schema: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The document that a schema describes, or each of them."""
+    each = (one["$ref"].removeprefix("#/$defs/") for one in schema.get("anyOf", ()))
+    return [schema["$defs"][name] for name in each] or [schema]
 
 
 def _section(name: str) -> Iterator[list[str]]:
@@ -225,12 +253,10 @@ def _section(name: str) -> Iterator[list[str]]:
     for question, example in QUESTIONS.get(name, ()):
         yield [question]
         yield fenced("console", example)
-    if "properties" in schema:
-        yield _keys(schema)
-    else:
-        for command in GROUPS:
-            yield [f"### groups {command}"]
-            yield _keys(schema["$defs"][command])
+    for words, document in zip(PRINTED_BY[name] or ("",), _documents(schema), strict=False):
+        if document is not schema:
+            yield [f"### {words}"]
+        yield _keys(document)
 
 
 def _keys(schema: Mapping[str, Any]) -> list[str]:

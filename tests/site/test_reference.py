@@ -13,8 +13,8 @@ from jsonschema import Draft202012Validator
 from referencing import Registry, Resource
 
 from reconciler.cli.app import COMMANDS
-from reconciler.cli.help.schema import SCHEMAS
 from reconciler.cli.shared import exits
+from reconciler.cli.shared.schemas import SCHEMAS
 from reconciler.documents.schema.topology import topology_schema
 from reconciler.fleet.accounts.fleet_file import load_fleet
 from reconciler.kinds import REGISTRY

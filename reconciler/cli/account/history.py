@@ -13,14 +13,8 @@ from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.screen import paper, say
 from reconciler.journeys.history.history import difference, history, stored_run
-from reconciler.journeys.history.text import (
-    difference_json,
-    difference_text,
-    history_json,
-    history_text,
-    run_json,
-    run_text,
-)
+from reconciler.journeys.history.json import difference_json, history_json, run_json
+from reconciler.journeys.history.text import difference_text, history_text, run_text
 from reconciler.report.words.paper import Paper
 from reconciler.server.wire.api import JetStream
 

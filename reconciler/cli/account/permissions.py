@@ -12,7 +12,7 @@ from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.screen import emit, tell
 from reconciler.cli.shared.value_option import Values, values
-from reconciler.journeys.permissions.text import config_block, nsc_lines, permissions_json
+from reconciler.journeys.permissions.text import config_block, nsc_lines
 from reconciler.model.permissions import Purpose
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ def permissions_(
     $JS.API.DIRECT.GET.NAME. No server is asked: of the connection, only --js-domain, --js-api-prefix and --inbox-prefix
     matter, given as options or by the context. Leave out --js-domain for users whose server is itself of the domain.
     """
+    from reconciler.journeys.permissions.json import permissions_json  # noqa: PLC0415
     from reconciler.journeys.permissions.permissions import permissions  # noqa: PLC0415
     from reconciler.journeys.plan.files import load, topology_of  # noqa: PLC0415
     from reconciler.report.words.diagnostics import report  # noqa: PLC0415 - only for who needs it
@@ -65,7 +66,7 @@ def permissions_(
     needs = permissions(topology, purpose, api, allow=consents, backup=backup, watch=watch)
     title = f"to {_DOES[purpose]} topology {topology.name}"
     if format_ is PermissionsFormat.JSON:
-        emit(permissions_json(needs, topology.name, purpose.value))
+        emit(permissions_json(needs, topology.name, purpose))
     elif format_ is PermissionsFormat.NSC:
         emit(nsc_lines(needs, title, for_))
     else:

@@ -163,8 +163,8 @@ def _values_of(name: str, typed: Asked, table: Table, names: Named) -> Iterator[
         yield from map(Offer, table["versions"])
     elif name == "--report":
         yield from (Offer(f"{format_}=") for format_ in table["formats"])
-    elif name == "--fleet":
-        yield from map(Offer, table["program"]["commands"]["fleet"]["commands"])
+    elif name == "NAME":  # of a schema
+        yield from map(Offer, table["schemas"])
     elif name == "CODE":
         yield from _code_offers(typed.begun, table)
     elif name in _IN_STREAMS:

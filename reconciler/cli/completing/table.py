@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from reconciler.cli.app import COMMANDS, app
+from reconciler.cli.shared.schemas import SCHEMAS
 from reconciler.kinds import REGISTRY
 from reconciler.model.code_pages import PAGES
 from reconciler.model.wire.version import SUPPORTED
@@ -35,6 +36,7 @@ def completion_table() -> dict[str, Any]:
         "pages": {code.replace("?", "XX"): page.name for code, page in PAGES.items()},
         "kinds": {kind.name: [*kind.place[:3], kind.family] for kind in REGISTRY.kinds},
         "formats": list(FORMATS),
+        "schemas": list(SCHEMAS),
         "versions": [version.short for version in SUPPORTED],
     }
 

@@ -14,7 +14,8 @@ from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.screen import doing, paper, say, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.upgrade.check import Checked, check_account, check_files
-from reconciler.journeys.upgrade.text import head, upgrade_json, upgrade_text
+from reconciler.journeys.upgrade.json import upgrade_json
+from reconciler.journeys.upgrade.text import head, upgrade_text
 from reconciler.model.wire.version import Version
 from reconciler.report.words import diagnostics
 from reconciler.report.words.paper import Paper
@@ -54,7 +55,7 @@ def upgrade_check(
     if checked.diagnostics:
         tell(diagnostics.report(checked.diagnostics))
     say(
-        _checked_json(checked)
+        upgrade_json(checked)
         if format_ is common.PlainFormat.JSON
         else _checked_text(checked, paths, paper(verbose=verbose, no_color=no_color))
     )
@@ -75,17 +76,6 @@ def _checked_text(checked: Checked, paths: list[Path] | None, paper: Paper) -> s
     title = head(checked.before, checked.after, checked.read, place)
     return upgrade_text(
         title, checked.findings, checked.news, checked.after, paper, of_files=bool(paths), unknown=checked.unknown
-    )
-
-
-def _checked_json(checked: Checked) -> str:
-    return upgrade_json(
-        checked.findings,
-        checked.news,
-        checked.before,
-        checked.after,
-        read=dict(checked.read),
-        unknown=dict(checked.unknown),
     )
 
 

@@ -1,23 +1,19 @@
-"""Runs of an account, newest first, one run in full, and what changed between two; as text and as data."""
+"""Runs of an account, newest first, one run in full, and what changed between two; as text."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
-from reconciler.changes.change import FieldChange
 from reconciler.memory.journal import UNKNOWN, Run
-from reconciler.memory.run_changes import ChangesBetween, Differs
+from reconciler.memory.run_changes import ChangesBetween
 from reconciler.model.ledger.entries import FORMAT as JOURNAL
 from reconciler.model.resource import Json
-from reconciler.report.codec.json import json_text
 from reconciler.report.document.blocks import field_lines
 from reconciler.report.words.names import name_lines
 from reconciler.report.words.paper import Paper, table
 from reconciler.report.words.values import counted
 from reconciler.report.words.visible import inert, visible
 
-DIFFERENCE_FORMAT = 1
 _SIGNS = {"created": "+", "deleted": "-", "replaced": "±", "updated": "~"}
 
 
@@ -43,31 +39,6 @@ def _difference_lines(difference: ChangesBetween, paper: Paper) -> Iterator[str]
             yield from paper.wrapped(f"run {number}: {why}; see `reconciler history {number}`")
 
 
-def difference_json(difference: ChangesBetween) -> str:
-    """Return the same for tools: each field with the value it had and the value it has."""
-    return json_text(
-        {
-            "format": DIFFERENCE_FORMAT, "topology": difference.last.topology,
-            "from": difference.first.number, "to": difference.last.number,
-            "resources": [_resource_data(resource) for resource in difference.resources],
-            "unsure": list(difference.unsure), "untold": list(difference.untold),
-        }
-    )  # fmt: skip
-
-
-def _resource_data(differing: Differs) -> dict[str, Any]:
-    fields = [_field_data(field) for field in differing.fields]
-    entry = {"address": differing.address, "became": differing.became, "fields": fields}
-    return {**entry, "long": list(differing.long)} if differing.long else entry
-
-
-def _field_data(field: FieldChange) -> dict[str, Any]:
-    """Leave out the key of an absent value, as in plans."""
-    sides = {"from": field.live, "to": field.desired}
-    return {"path": field.path, **{name: value for name, value in sides.items() if value is not None}}
-
-
-FORMAT = 1
 _HEADS = ("run", "began", "topology", "by", "revision", "steps", "outcome")
 
 
@@ -164,25 +135,3 @@ def _named_lines(head: str, calls: Mapping[str, Json], paper: Paper) -> Iterator
             yield from name_lines(heading, names, paper, 2)
         else:
             yield visible(f"  {head}: {names} more, not named")
-
-
-def history_json(runs: Sequence[Run]) -> str:
-    """Return the runs that `history --format json` prints, in the order given."""
-    return json_text({"format": FORMAT, "runs": [run_data(run) for run in runs]})
-
-
-def run_json(run: Run) -> str:
-    """Return what `history NUMBER --format json` prints."""
-    return json_text({"format": FORMAT, **run_data(run)})
-
-
-def run_data(run: Run) -> dict[str, Json]:
-    """Return what the journal holds of one run as plain data; absent values are left out."""
-    begun = {name: value for name, value in run.begun.items() if name not in ("format", "run", "changes")}
-    ended = run.ended or {}
-    values = {
-        "run": run.number, "outcome": run.outcome, "began": run.at, "ended": run.until, **begun,
-        "stopped": ended.get("stopped"), "outcomes": ended.get("counts"), "steps": begun.get("steps"),
-        "became": dict(run.steps) or None,
-    }  # fmt: skip
-    return {name: value for name, value in values.items() if value is not None}

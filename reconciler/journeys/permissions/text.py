@@ -1,8 +1,7 @@
-"""Permissions in the form that their reader needs: a block for nats-server's configuration, nsc commands, or JSON."""
+"""Permissions in the form that their reader needs: a block for nats-server's configuration or nsc commands."""
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -56,16 +55,3 @@ def _in_shell(text: str) -> str:
         return shlex.quote(text)
     written = (c if visible(c) == c and c not in "'\\" else "".join(f"\\x{b:02x}" for b in c.encode()) for c in text)
     return "$'" + "".join(written) + "'"
-
-
-def permissions_json(needs: Needs, topology: str, purpose: str) -> str:
-    """Return the subjects as a server's configuration nests them, and under `why` the purpose of each."""
-    whole = {
-        "format": 1,
-        "topology": topology,
-        "purpose": purpose,
-        "publish": {"allow": [need.subject for need in needs.publish]},
-        "subscribe": {"allow": [need.subject for need in needs.subscribe]},
-        "why": {need.subject: need.why for need in (*needs.publish, *needs.subscribe)},
-    }
-    return json.dumps(whole, indent=2) + "\n"

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from operator import attrgetter
 from pathlib import Path
+from typing import Annotated
 
 from reconciler.changes.kind import Raw, Registry
 from reconciler.changes.verdict import Outcome
@@ -38,6 +40,7 @@ from reconciler.memory.remembered import Memory
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.resource import Address, Json, Resource
+from reconciler.model.shape import ALWAYS, UNWRITTEN, As, Count, Like, Name, computed, counts_by
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.version import SUPPORTED, Version
@@ -50,19 +53,40 @@ GONE = (Fate.LOST, Fate.OFFLINE)
 CANON = {"stream": stream_config.canonical, "consumer": consumer_config.canonical}
 
 
+_SHORT = As(Annotated[str, Like(pattern=r"^\d+\.\d+(\.\d+)?$")], attrgetter("short"))
+_COUNTED = {
+    Fate.LOST.value: "Findings about what is gone when the server has started.",
+    Fate.OFFLINE.value: "Findings about what is kept on disk, but not served.",
+    Fate.EMPTIED.value: "Findings about what loses messages at each restart.",
+    Fate.REFUSED.value: "Findings about what cannot be changed there before it is repaired; of files, what is refused there.",
+    Fate.CAPPED.value: "Findings about what cannot grow there.",
+    Fate.REWRITTEN.value: "Findings about what is silently rewritten there.",
+}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked:
     """The findings, worst first, and what was looked at."""
 
-    before: Version
-    after: Version
+    before: Annotated[Version, Name("from"), _SHORT]
+    """The version that runs; of files, the oldest one that they are for."""
+    after: Annotated[Version, Name("to"), _SHORT]
+    """The version to upgrade to."""
     findings: tuple[UpgradeFinding, ...]
-    news: tuple[str, ...] = ()
+    """What happens there, worst first."""
+    news: Annotated[tuple[str, ...], ALWAYS] = ()
     """Changes that applications will notice, whatever the account holds."""
-    unknown: Mapping[str, str] = field(default_factory=dict)
-    """Maps a scope to the reason why it could not be judged."""
-    read: Mapping[str, int] = field(default_factory=dict)
-    diagnostics: tuple[Diagnostic, ...] = ()
+    unknown: Annotated[Mapping[str, str], ALWAYS] = field(default_factory=dict)
+    """Why something could not be judged, by what could not be read."""
+    read: Annotated[Mapping[str, Count], ALWAYS] = field(default_factory=dict)
+    """How many objects were judged, by what they are."""
+    diagnostics: Annotated[tuple[Diagnostic, ...], UNWRITTEN] = ()
+
+    @property
+    @computed("summary", after="to")
+    def summary(self) -> Annotated[dict[str, int], counts_by(_COUNTED)]:
+        """How many findings there are of each fate."""
+        return {fate.value: sum(found.fate is fate for found in self.findings) for fate in Fate}
 
 
 async def check_account(js: JetStream, after: Version) -> Checked:

@@ -21,6 +21,7 @@ from reconciler.changes.view import View
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import SourceSpan
 from reconciler.model.resource import Address, Resource
+from reconciler.model.shape import AddressText, Code, Count
 
 
 class Fate(StrEnum):
@@ -47,17 +48,25 @@ class UpgradeFinding:
     """One thing that happens to one object there."""
 
     fate: Fate
-    address: str
+    """What happens to the object."""
+    address: AddressText
+    """The object."""
     path: str = ""
+    """The field that it is about, with dots and indexes: `sources[1].filter_subject`."""
     message: str
-    code: str = ""
+    """What happens, in a sentence."""
+    code: Code = ""
+    """The code, for `reconciler explain`."""
     name: str = ""
+    """The code's name."""
     fix: str | None = None
+    """What to do about it."""
     span: SourceSpan | None = None
-    quantities: Mapping[str, int] = field(default_factory=dict)
-    """What goes with the object, or waits for it."""
+    """The place in the files."""
+    quantities: Mapping[str, Count] = field(default_factory=dict)
+    """What goes with the object, or waits for it: messages, bytes, consumers and pending messages."""
     already: bool = False
-    """Whether it would also happen on the running version at its next start."""
+    """True: it would also happen on the running version at its next start, or on the oldest version of the files."""
 
 
 def refused_configurations(

@@ -1,15 +1,13 @@
-"""What another server version would make of an account, worst first: as text for people, and as JSON for tools."""
+"""What another server version would make of an account, worst first, as text for people."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any
 
 from reconciler.journeys.upgrade.outcomes import Fate, UpgradeFinding
 from reconciler.model.wire.version import Version
-from reconciler.report.codec.json import json_text
 from reconciler.report.document.judgements import sentence
 from reconciler.report.words.paper import Paper, Role
 from reconciler.report.words.values import counted, show_volume
@@ -111,32 +109,6 @@ def _sum(findings: Sequence[UpgradeFinding], after: Version) -> str:
         if by_fate
         else f"Nothing is lost, refused or rewritten on nats-server {after.short}."
     )
-
-
-def upgrade_json(
-    findings: Sequence[UpgradeFinding], news: Sequence[str], before: Version, after: Version, **more: Mapping[str, Any]
-) -> str:
-    """Return the findings in the order given, and how many there are of each fate. `more` holds further keys of the
-    document."""
-    data = {
-        "format": 1,
-        "from": before.short,
-        "to": after.short,
-        "summary": {fate.value: sum(finding.fate is fate for finding in findings) for fate in Fate},
-        "findings": [_data(finding) for finding in findings],
-        "news": list(news),
-        **more,
-    }
-    return json_text(data)
-
-
-def _data(item: UpgradeFinding) -> dict[str, Any]:
-    values = {
-        "fate": item.fate.value, "address": item.address, "path": item.path, "code": item.code, "name": item.name,
-        "message": item.message, "fix": item.fix, "already": item.already, "quantities": dict(item.quantities) or None,
-        "span": {"file": item.span.file, "line": item.span.line, "column": item.span.column} if item.span else None,
-    }  # fmt: skip
-    return {key: value for key, value in values.items() if value not in ("", None, False)}
 
 
 def head(before: Version, after: Version, read: Mapping[str, int], place: str) -> str:
