@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from reconciler.model.wire.questions import Facts, MessagesFrom
 from tests.support.topologies import NAME, scene
 
 GROUP = "type: elastic, partitioning_filters: [{filter: j.*, partitioning_wildcards: [1]}]"
@@ -57,12 +59,33 @@ def test_what_its_source_holds_ready_counts_too(limits: str, lag: int, said: str
     assert any(said in one for one in messages), messages
 
 
-def told(folder: Path, limits: str, lag: int = 0) -> tuple[list[str], str]:
+@pytest.mark.parametrize(
+    ("matching", "said"),
+    [
+        (
+            11,
+            "At S's average of 0.1 messages on its subjects a second over what it retains, its buffer of 70 messages is full after",
+        ),
+        (1, "How fast the queue fills is not known, for it takes only part of what S holds"),
+        (None, "How fast the queue fills is not known, for it takes only part of what S holds"),
+    ],
+)
+def test_only_messages_that_the_group_takes_fill_its_queue(matching: int | None, said: str, tmp_path: Path) -> None:
+    question = MessagesFrom(stream="S", start=1, filter="j.*")
+    counted: Facts = {} if matching is None else {question: {"messages": matching}}
+    messages, _ = told(tmp_path, ", max_buffered_msg: 70", subjects="j.*, k", facts=counted)
+    assert any(one.startswith(said) for one in messages), messages
+
+
+def told(
+    folder: Path, limits: str, lag: int = 0, subjects: str = "j.*", facts: Facts | None = None
+) -> tuple[list[str], str]:
     """What follows from making the group anew, of whose stream ten messages are queued, and what EG101 says it costs."""
     queue = {"state": {"messages": 10, "bytes": 10_000, "last_seq": 101}, "sources": [{"name": "S", "lag": lag}]}
-    text = "streams: {{S: {{subjects: [j.*], groups: {{g: {{{}, max_members: {}{}}}}}}}}}"
-    before, after = text.format(GROUP, 4, limits), text.format(GROUP, 6, limits)
-    plan = scene(folder, after, before, raw={"streams": {"S": {"state": FILLED}, "S-g": queue}}).plan()
+    text = "streams: {{S: {{subjects: [{}], groups: {{g: {{{}, max_members: {}{}}}}}}}}}"
+    before, after = (text.format(subjects, GROUP, members, limits) for members in (4, 6))
+    live = scene(folder, after, before, raw={"streams": {"S": {"state": FILLED}, "S-g": queue}})
+    plan = replace(live, facts=facts or {}).plan()
     (change,) = (one for one in plan.changes if one.address == "elastic_group/S/g")
     return [one.message for one in change.consequences], change.verdicts[0].message
 

@@ -1629,6 +1629,13 @@ QUANTITIES = (
         seen_by=("tests/replacement/test_judging.py",),
     ),
     Act(
+        name="a new queue is said to fill with what its filters leave out",
+        file="reconciler/kinds/elastic_group/unmatched.py",
+        before="    return min(stored, sum(numbers)) if",
+        after="    return stored if",
+        seen_by=("tests/kinds/test_filling.py",),
+    ),
+    Act(
         name="a queue that is made anew is said to begin with what other filters leave out",
         file="reconciler/kinds/elastic_group/unmatched.py",
         before="return exactly(max(0, queued - sum(staying))) if",

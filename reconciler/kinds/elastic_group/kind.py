@@ -225,10 +225,11 @@ ELASTIC_GROUP = Kind(
     ),
     derived=lambda address: (Raw("stream", (queue_stream.stream_name(*address.names),)),),
     primary=lambda address: Raw("entry", (BUCKET, group_record.key(*address.names))),
-    questions=lambda change, _view: (
+    questions=lambda change, view: (
         *movement.questions(change),
         *still_stored.questions(change),
         *unmatched.questions(change),
+        *recreation_cost.questions(change, view),
         *recreation_steps.questions(change),
     ),
     consequences=lambda change, view: (

@@ -11,8 +11,8 @@ from reconciler.changes.renaming import Renaming
 from reconciler.changes.view import View
 from reconciler.engine.bindings import source_progress
 from reconciler.kinds.elastic_group import recreation_steps, still_stored
-from reconciler.kinds.elastic_group.immutable import QUEUE
-from reconciler.kinds.elastic_group.unmatched import takes_more, unmatched_messages
+from reconciler.kinds.elastic_group.immutable import QUEUE, fixed_fields
+from reconciler.kinds.elastic_group.unmatched import arrival_questions, arrived, takes_more, unmatched_messages
 from reconciler.kinds.fields.times import moment
 from reconciler.kinds.fields.words import amount, few, in_words, some, verb
 from reconciler.kinds.group_records.another_name import redeclaration_recipe
@@ -23,6 +23,7 @@ from reconciler.kinds.losses.read_at_restart import consents_of_group
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.model.units import show_quantity
+from reconciler.model.wire.questions import MessagesFrom
 from reconciler.model.wire.snapshot import Scope
 
 Info = Mapping[str, Json]
@@ -198,6 +199,11 @@ def _instances(info: Info) -> int:
     return max(int(info.get("num_waiting", 0)), int(is_pinned))
 
 
+def questions(change: Change, view: View) -> Iterable[MessagesFrom]:
+    """How much of its source a group takes that has to be recreated: it tells how fast the new queue fills."""
+    return arrival_questions(change, view) if change.intent or fixed_fields(change) else ()
+
+
 def consequences(change: Change, view: View) -> Iterable[Consequence]:
     """The fate of members and messages when the group is recreated, or its queue, which somebody deleted."""
     if change.was(QUEUE) == "missing" and not recreation_steps.noted_start(change) and is_current(change):
@@ -279,12 +285,16 @@ def _filling_sentence(change: Change, view: View) -> str | None:
         return None
     if seconds < SHORTEST_SPAN:
         return f"How fast the queue fills is not known: what {change.address.stream} holds arrived within {max(seconds, 0.1):.2g} s"
-    rate = (state["messages"] - 1) / seconds
-    rate_clause = f"At {change.address.stream}'s average of {rate:.3g} messages a second over what it retains, "
+    messages = arrived(change, view)
+    if messages is None or messages < 2:
+        return f"How fast the queue fills is not known, for it takes only part of what {change.address.stream} holds"
+    stream, rate = change.address.stream, (messages - 1) / seconds
+    those = "messages" if messages == state["messages"] else "messages on its subjects"
+    rate_clause = f"At {stream}'s average of {rate:.3g} {those} a second over what it retains, "
     if room is None:
         return f"{rate_clause}the queue grows without limit until members work"
-    messages, bound = room
-    after = in_words(int(messages / rate) * 1_000_000_000, "duration")
+    free, bound = room
+    after = in_words(int(free / rate) * 1_000_000_000, "duration")
     return f"{rate_clause}its buffer of {bound} is full after about {after}; then it copies nothing more until members work"
 
 

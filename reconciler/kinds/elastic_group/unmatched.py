@@ -1,4 +1,5 @@
-"""What other filters leave out of a queue: a recreated group copies again only what they match."""
+"""What filters leave out of a queue: a recreated group copies again only what its new ones match, and later messages of
+others never."""
 
 from __future__ import annotations
 
@@ -28,6 +29,27 @@ def unmatched_messages(change: Change, queued: int, view: View) -> Amount:
     answers = [view.facts.get(answer) for answer in questions(change)]
     staying = [int(answer["messages"]) for answer in answers if isinstance(answer, Mapping) and "messages" in answer]
     return exactly(max(0, queued - sum(staying))) if len(staying) == len(answers) else Amount(0, queued)
+
+
+def arrival_questions(change: Change, view: View) -> list[MessagesFrom]:
+    """How many messages of the source the filters match, where they leave out some."""
+    source, filters = view.snapshot.streams.get(change.address.stream), _filters_of(change.wanted)
+    config: Config = source["config"] if source else {}
+    is_plain = not any(config.get(name) for name in ("sources", "mirror", "subject_transform"))
+    if source is None or (is_plain and all(any(is_subset(s, f) for f in filters) for s in config.get("subjects", ()))):
+        return []
+    return [MessagesFrom(stream=change.address.stream, start=1, filter=subject) for subject in filters]
+
+
+def arrived(change: Change, view: View) -> int | None:
+    """How many messages of the source the filters match; None: nobody could tell."""
+    source = view.snapshot.streams.get(change.address.stream)
+    stored = int(source["state"].get("messages", 0)) if source else 0
+    answers = [view.facts.get(question) for question in arrival_questions(change, view)]
+    numbers = [int(answer["messages"]) for answer in answers if isinstance(answer, Mapping) and "messages" in answer]
+    if not answers:
+        return stored
+    return min(stored, sum(numbers)) if len(numbers) == len(answers) else None
 
 
 def leaves_out(change: Change) -> bool:
