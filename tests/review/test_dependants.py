@@ -129,3 +129,72 @@ def test_records_that_cannot_be_read_are_left_out(repository: Repository) -> Non
     }
     found = review_files([Path()], "HEAD", None, today=date(2026, 3, 1), ledger=lambda _: broken)
     assert [one.plan.exit_code for one in found.reviews] == [0]
+
+
+USES = PAYMENTS.replace("filter_subject:", "ack_wait: %s, filter_subject:")
+
+
+def reviewed(*, ledger: Mapping[Address, Owned] | None = None) -> tuple[list[tuple[str, str]], set[str], list[str]]:
+    """What would be done, the codes of what was found, and those of what nobody could judge."""
+
+    def read(_topology: Topology) -> dict[str, Entry]:
+        return {encode_key(a): Entry(compact_json(encode_owned(one)), 7) for a, one in (ledger or {}).items()}
+
+    (found,) = review_files(
+        [Path()], "HEAD", None, today=date(2026, 3, 1), ledger=None if ledger is None else read
+    ).reviews
+    changes = [(change.action.value, change.address) for change in found.plan.changes]
+    codes = {verdict.code for change in found.plan.changes for verdict in change.verdicts}
+    return changes, codes, [code for code in found.unjudged if code == "XX113"]
+
+
+def test_a_reader_changes_beside_its_owner(repository: Repository) -> None:
+    repository.commit({"o.yaml": ORDERS % ("orders.>", ""), "p.yaml": USES % "30s"})
+    repository.write({"p.yaml": USES % "60s"})
+    assert reviewed() == ([("update", "consumer/ORDERS/ledger")], set(), [])
+
+
+def test_an_owner_whose_files_are_elsewhere_is_believed_and_said_to_be_unjudged(repository: Repository) -> None:
+    repository.commit({"p.yaml": USES % "30s"})
+    repository.write({"p.yaml": USES % "60s"})
+    assert reviewed() == ([("update", "consumer/ORDERS/ledger")], set(), ["XX113"])
+    owners = {Address("stream", ("ORDERS",)): Owned(topology="orders")}
+    assert reviewed(ledger=owners) == ([("update", "consumer/ORDERS/ledger")], set(), [])
+    _, codes, _ = reviewed(ledger={Address("stream", ("ORDERS",)): Owned(topology="shop")})
+    assert codes == {"XX113"}
+
+
+def test_a_wrong_owner_is_told_where_the_files_of_the_right_one_lie_beside(repository: Repository) -> None:
+    repository.commit({"o.yaml": ORDERS % ("orders.>", ""), "p.yaml": PAYMENTS})
+    repository.write({"p.yaml": PAYMENTS.replace("topology/orders", "topology/shop")})
+    assert reviewed() == ([("keep", "stream/ORDERS")], {"XX113"}, [])
+
+
+def test_a_stream_whose_name_is_put_together_is_known_too(repository: Repository) -> None:
+    many = "streams: {ORDERS_${each.key}: {for_each: [EU], subjects: [orders.>]}}\n"
+    repository.commit({"o.yaml": HEADER % "orders" + many, "p.yaml": (USES % "30s").replace("ORDERS:", "ORDERS_EU:")})
+    repository.write({"p.yaml": (USES % "60s").replace("ORDERS:", "ORDERS_EU:")})
+    assert reviewed() == ([("update", "consumer/ORDERS_EU/ledger")], set(), [])
+
+
+@pytest.mark.parametrize("stream", ["{subjects: [new]}", "{external: true}", "{external: {from: topology/orders}}"])
+def test_the_first_consumer_of_a_stream_is_created(repository: Repository, stream: str) -> None:
+    first = HEADER % "new" + f"streams: {{NEW: {stream}, OTHER: {{}}}}\n"
+    repository.commit({"n.yaml": first})
+    repository.write({"n.yaml": first.replace(stream, stream[:-1] + ", consumers: {c: {ack_policy: explicit}}}")})
+    changes, codes, _ = reviewed()
+    assert (changes, codes) == ([("create", "consumer/NEW/c")], set())
+
+
+def test_a_new_reader_of_a_stream_is_created(repository: Repository) -> None:
+    repository.commit({"o.yaml": ORDERS % ("orders.>", "")})
+    repository.write({"p.yaml": PAYMENTS})
+    assert reviewed() == ([("create", "consumer/ORDERS/ledger")], set(), [])
+
+
+def test_who_consumes_the_queue_of_a_group_is_still_unknown(repository: Repository) -> None:
+    group = "groups: {g: {type: elastic, max_members: 2, members: [a]}}"
+    repository.commit({"o.yaml": ORDERS % ("orders.>", f", {group}")})
+    repository.write({"o.yaml": ORDERS % ("orders.>", f", {group.replace('[a]', '[a, b]')}")})
+    changes, _, _ = reviewed()
+    assert changes == [("update", "elastic_group/ORDERS/g")]

@@ -192,6 +192,16 @@ def test_as_a_command_from_an_earlier_revision(tmp_path: Path, monkeypatch: pyte
     assert "The server did 1 step, and holds what was predicted.\n" in ran.out
 
 
+def test_as_a_command_with_a_stream_of_another_topology(tmp_path: Path) -> None:
+    repository = Repository.at(tmp_path / "repository")
+    reader = "reconciler: 1\ntopology: payments\nstreams: {ORDERS: {external: {from: topology/orders}, consumers: {c: {ack_wait: %s}}}}\n"
+    repository.commit({"p.yaml": reader % "30s"})
+    repository.write({"p.yaml": reader % "60s"})
+    ran = Shell(repository.folder)("rehearse", "p.yaml", "--base", "HEAD", "--on", "2.15.1",
+                                   RECONCILER_NATS_SERVERS=str(binary("2.15").parents[2]))  # fmt: skip
+    assert (ran.code, ran.err, "holds what was predicted.\n" in ran.out) == (0, "", True)
+
+
 @pytest.mark.parametrize("then", [None, "2.15.1"])
 def test_tools_are_told_as_the_schema_says(account: Account, tmp_path: Path, then: str | None) -> None:
     live = filled(account, tmp_path, "streams: {ONE: {subjects: [one]}}")

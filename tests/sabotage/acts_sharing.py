@@ -189,15 +189,15 @@ ACTS = (
     Act(
         name="a review does not look at other topologies of its files",
         file="reconciler/journeys/review/review.py",
-        before="as_applied([*bases, *pair.readers],",
-        after="as_applied([*bases],",
+        before="topologies = [*pair.owners, *bases, *pair.readers]",
+        after="topologies = [*pair.owners, *bases]",
         seen_by=REVIEWS,
     ),
     Act(
         name="a review leaves out what the ledger knows",
         file="reconciler/journeys/review/review.py",
-        before="BUCKET: {**pair.recorded, **snapshot",
-        after="BUCKET: {**snapshot",
+        before="BUCKET: {**(pair.recorded or {}), **written}",
+        after="BUCKET: written",
         seen_by=REVIEWS,
     ),
     Act(

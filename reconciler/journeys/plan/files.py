@@ -77,7 +77,7 @@ def _environments_of(loaded: Loaded, wanted: str | None) -> list[str]:
 def without_repeated_diagnostics(each: Sequence[Loaded]) -> Iterator[Loaded]:
     """Say what is wrong in all environments of a topology once, and of anything else, in which environment it is."""
     for loaded in each:
-        same_files = [other for other in each if (other.name, other.paths) == (loaded.name, loaded.paths)]
+        same_files = [other for other in each if other.paths == loaded.paths]  # an environment may give another name
         if len(same_files) == 1:
             yield loaded
             continue

@@ -1,4 +1,5 @@
-"""Who else reads the streams of a topology: other topologies of the same files, and those that a ledger has recorded."""
+"""Who else reads the streams of a topology, and who owns those that it uses: other topologies of the same files, and those that
+a ledger has recorded."""
 
 from __future__ import annotations
 
@@ -20,12 +21,47 @@ WORDS = ("external", "mirror", "sources")
 def in_files(owner: Topology, others: Iterable[Topology]) -> Iterator[Topology]:
     """Return what other topologies of the same place declare of the owner's streams: consumers, groups and copies."""
     streams = _streams(owner)
+    for other in _neighbours(owner, others):
+        theirs = streams - _streams(other) - _of_somebody_else(other, owner)
+        if reading := tuple(_resources_reading(other, theirs)):
+            yield replace(other, resources=reading, removed=(), forget=(), moved=())
+
+
+def _neighbours(topology: Topology, others: Iterable[Topology]) -> Iterator[Topology]:
     for other in others:
-        meets = other.environment in ("", owner.environment) and other.expect == owner.expect
-        if other.name != owner.name and meets:
-            theirs = streams - _streams(other) - _of_somebody_else(other, owner)
-            if reading := tuple(_resources_reading(other, theirs)):
-                yield replace(other, resources=reading, removed=(), forget=(), moved=())
+        meets = other.environment in ("", topology.environment) and other.expect == topology.expect
+        if other.name != topology.name and meets:
+            yield other
+
+
+def owners_in_files(user: Topology, others: Iterable[Topology]) -> Iterator[Topology]:
+    """Return what other topologies of the same place declare of the streams that this one uses."""
+    used = used_streams(user)
+    for other in _neighbours(user, others):
+        if own := tuple(resource for resource in other.resources if _own_stream(resource) in used):
+            yield replace(other, resources=own, removed=(), forget=(), moved=())
+
+
+def used_streams(topology: Topology | None) -> dict[str, str | None]:
+    """The streams of others that it uses, with the topology that its files name as the owner."""
+    resources = topology.resources if topology else ()
+    return {resource.address.name: resource.owner for resource in resources if resource.external}
+
+
+def _own_stream(declared: Declared) -> str | None:
+    kind = REGISTRY.of(declared.address)
+    return kind.stream(declared.address) if kind.backing is not None and not declared.external else None
+
+
+def assumed_owners(user: Topology, owners: Iterable[Topology]) -> dict[Address, Owned]:
+    """Return the records that the account should have of used streams whose owner is named, and that none of the known
+    owners declares."""
+    declared = {_own_stream(resource) for owner in owners for resource in owner.resources}
+    return {
+        Address("stream", (stream,)): Owned(topology=owner)
+        for stream, owner in used_streams(user).items()
+        if owner not in (None, user.name) and stream not in declared
+    }
 
 
 def _streams(topology: Topology) -> set[str]:
@@ -57,9 +93,11 @@ def _streams_read_by(resource: Declared) -> Iterator[str]:
         yield from (read.stream for read in REGISTRY.of(resource.address).reads(resource.address, config))
 
 
-def in_ledger(entries: Entries, owner: Topology, also: str) -> dict[str, Entry]:
-    """Return the records of what other topologies than these two read of the owner's streams."""
-    streams, readers = _streams(owner), {}
+def in_ledger(entries: Entries, base: Topology | None, head: Topology | None) -> dict[str, Entry]:
+    """Return the records of other topologies that read the streams of this one's older state, or own those that it
+    uses."""
+    names = {state.name for state in (base, head) if state}
+    streams, used, records = _streams(base) if base else set(), {**used_streams(base), **used_streams(head)}, {}
     for key, entry in entries.items():
         address = decode_key(key)
         if address is None or entry.deleted or not REGISTRY.holds(address):
@@ -67,11 +105,11 @@ def in_ledger(entries: Entries, owner: Topology, also: str) -> dict[str, Entry]:
         owned = decode_owned(entry)
         if (
             isinstance(owned, Owned)
-            and owned.topology not in (owner.name, also)
-            and _reads_any_of(address, owned, streams)
+            and owned.topology not in names
+            and (_reads_any_of(address, owned, streams) or REGISTRY.of(address).stream(address) in used)
         ):
-            readers[key] = entry
-    return readers
+            records[key] = entry
+    return records
 
 
 def _reads_any_of(address: Address, owned: Owned, streams: set[str]) -> bool:

@@ -20,6 +20,7 @@ from reconciler.engine.decide import decide, unanswered_questions
 from reconciler.engine.judging import judged_all
 from reconciler.engine.offline import Watched, first_paragraph, without_server_data
 from reconciler.journeys.plan.validate import able_to_stand, nowhere, unless_live, versions
+from reconciler.journeys.review.other_topologies import assumed_owners
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
 from reconciler.model.dataclass import dataclass
@@ -35,6 +36,8 @@ from reconciler.report.words.values import counted
 from reconciler.testbed import imagined
 
 NOBODY_ASKED = "no server was asked"
+WRONG_OWNER = "XX113"
+"""The rule about used streams that somebody else owns than the file says."""
 
 RULES = {rule.code: rule for rule in REGISTRY.rules()}
 ABOUT_IT = frozenset({"live", "facts"})
@@ -68,8 +71,10 @@ class Pair:
     """Topologies of the older state that declared what this one declares now."""
     readers: tuple[Topology, ...] = ()
     """What other topologies of the same files read of its streams."""
-    recorded: Mapping[str, Entry] = field(default_factory=dict)
-    """What the ledger of an account knows of others that read its streams."""
+    owners: tuple[Topology, ...] = ()
+    """What other topologies of the same files declare of the streams that it uses."""
+    recorded: Mapping[str, Entry] | None = None
+    """What the ledger of an account knows of others that read its streams, or own those that it uses; None: not asked."""
 
     @property
     def name(self) -> str:
@@ -80,6 +85,11 @@ class Pair:
     def environment(self) -> str:
         """The environment that it was read for."""
         return (self.head or self.base or Topology(name="")).environment
+
+    @property
+    def states(self) -> list[Topology]:
+        """The states that there are, the older one first."""
+        return [state for state in (self.base, self.head) if state]
 
 
 def review(pair: Pair, today: date, server: Version | None = None) -> Review:
@@ -99,9 +109,17 @@ def review(pair: Pair, today: date, server: Version | None = None) -> Review:
 
 def _plan_on_version(version: Version, pair: Pair, head: Topology, today: date) -> tuple[Plan, dict[str, int]]:
     bases = [*([pair.base] if pair.base else []), *pair.others]
-    snapshot = as_applied([*bases, *pair.readers], head if pair.head else pair.base or head, version)
-    entries = {**snapshot.entries, BUCKET: {**pair.recorded, **snapshot.entries.get(BUCKET, {})}}
-    return _plan_offline(head, replace(snapshot, entries=entries, unknown=dict(_unread(snapshot))), today)
+    topologies = [*pair.owners, *bases, *pair.readers]
+    snapshot = as_applied(topologies, head if pair.head else pair.base or head, version)
+    assumed = assumed_owners(head, pair.owners) if pair.recorded is None else {}
+    written = imagined.remember(snapshot, assumed).entries.get(BUCKET, {})
+    snapshot = replace(
+        snapshot,
+        entries={**snapshot.entries, BUCKET: {**(pair.recorded or {}), **written}},
+        unknown=dict.fromkeys(map(Scope.consumers, _queues(topologies)), NOBODY_ASKED),
+    )
+    plan, left = _plan_offline(head, snapshot, today)
+    return plan, {**left, **({WRONG_OWNER: len(assumed)} if assumed else {})}
 
 
 def as_applied(bases: Sequence[Topology], head: Topology, version: Version) -> Snapshot:
@@ -109,11 +127,13 @@ def as_applied(bases: Sequence[Topology], head: Topology, version: Version) -> S
     return imagined.account(bases, nowhere(head, version), dict(_undeclared_streams([*bases, head])))
 
 
-def _unread(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
-    """The members of groups create their own consumers, so these are unknown."""
-    for stream in snapshot.streams:
-        if stream not in snapshot.consumers:
-            yield Scope.consumers(stream), NOBODY_ASKED
+def _queues(topologies: Iterable[Topology]) -> Iterator[str]:
+    """Streams of groups. Their members create the consumers, so these are unknown."""
+    for topology in topologies:
+        for declared in topology.resources:
+            kind = REGISTRY.of(declared.address)
+            if kind.backing is None and (queue := kind.stream(declared.address)):
+                yield queue
 
 
 def _undeclared_streams(topologies: Iterable[Topology]) -> Iterator[tuple[str, Config]]:

@@ -26,6 +26,7 @@ from reconciler.model.resource import Address, Declared
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.version import Version
+from reconciler.testbed import imagined
 
 LedgerOf = Callable[[Topology], other_topologies.Entries]
 """Reads the ledger of the account that a topology is for."""
@@ -71,8 +72,8 @@ def review_files(
     if wrong or not (then.files or now.files):
         raise CannotContinue(*(wrong or [_nothing(paths)]))
     both = pairs(before.files, after.files)
-    everybody = [*after.files.values(), *_perhaps_reading(now, new, same, environment)] if both else []
-    reviews = [review(_with_readers(pair, everybody, ledger), today, server) for pair in both]
+    everybody = [*after.files.values(), *_perhaps_concerned(both, now, new, same, environment)] if both else []
+    reviews = [review(_with_others(pair, everybody, ledger), today, server) for pair in both]
     changed = [review for review in reviews if review.plan.changes or review.plan.diagnostics]
     return Reviewed(
         reviews=tuple(changed),
@@ -127,24 +128,29 @@ def _untouched(then: Discovered, older: Filled, now: Discovered, newer: Filled) 
     }
 
 
-def _perhaps_reading(
-    now: Discovered, tree: Filled, same: Collection[Home], environment: str | None
+def _perhaps_concerned(
+    both: Sequence[Pair], now: Discovered, tree: Filled, same: Collection[Home], environment: str | None
 ) -> Iterator[Topology]:
-    """Topologies that have not changed, and that may read a stream of one that has."""
+    """Topologies that have not changed, and that may read a stream of one that has, or own one that it uses."""
+    used = {stream for pair in both for state in pair.states for stream in other_topologies.used_streams(state)}
+    words = {*other_topologies.WORDS, *used, *(("${",) if used else ())}  # a name may be put together
     for home in sorted(same):
         files = now.files[home]
-        if any(word in tree.read(path)[0] for path in files for word in other_topologies.WORDS):
+        if any(word in tree.read(path)[0] for path in files for word in words):
             (places,) = in_environments([load(files, tree)], tree, environment)
             yield from (loaded.topology for loaded in places if loaded.topology)
 
 
-def _with_readers(pair: Pair, others: Sequence[Topology], ledger: LedgerOf | None) -> Pair:
-    """The pair, with those who read what its older state has applied."""
-    if pair.base is None:
-        return pair
-    known = other_topologies.in_ledger(ledger(pair.head or pair.base), pair.base, pair.name) if ledger else {}
-    theirs = (topology for topology in others if topology.name != pair.name)
-    return replace(pair, readers=tuple(other_topologies.in_files(pair.base, theirs)), recorded=known)
+def _with_others(pair: Pair, others: Sequence[Topology], ledger: LedgerOf | None) -> Pair:
+    """The pair, with those who read what its older state has applied, and those who own what it uses."""
+    now = pair.states[-1]
+    theirs = [topology for topology in others if topology.name != pair.name]
+    return replace(
+        pair,
+        readers=tuple(other_topologies.in_files(pair.base, theirs)) if pair.base else (),
+        owners=tuple(other_topologies.owners_in_files(now, theirs)),
+        recorded=other_topologies.in_ledger(ledger(now), pair.base, pair.head) if ledger else None,
+    )
 
 
 def _texts(files: Sequence[Path], tree: Tree) -> list[tuple[Path, str]]:
@@ -188,6 +194,7 @@ def before(topology: Topology, paths: Sequence[Path], tree: Tree, server: Versio
     """Return the account as these files left it when they stood in this tree, on the newest server that they allow. The
     files do not say whether it lives in a cluster."""
     account = as_applied([topology_of(load(paths, tree))], topology, versions(topology, server)[-1])
+    account = imagined.remember(account, other_topologies.assumed_owners(topology, ()))
     return replace(account, target=replace(account.target, cluster=topology.expect.cluster))
 
 
