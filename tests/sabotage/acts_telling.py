@@ -781,6 +781,13 @@ HELP = (
         seen_by=("tests/cli/test_offline.py::test_validate_warns_of_what_no_server_renames",),
     ),
     Act(
+        name="whoever looks at a lease needs a terminal",
+        file="reconciler/cli/account/unlock.py",
+        before="if not yes and not sys.stdin.isatty():",
+        after="if False and not sys.stdin.isatty():",
+        seen_by=("tests/lease/test_history.py::test_unlock_shows_the_holder_and_removes_a_lease_that_was_left[2.11]",),
+    ),
+    Act(
         name="a file that could not be written goes by a name that nobody gave it",
         file="reconciler/documents/write/atomic.py",
         before="    with suppress(OSError):\n        fresh.unlink(missing_ok=True)",

@@ -33,8 +33,8 @@ def unlock(
     ] = None,
     yes: common.Yes = False,
 ) -> int:
-    """Show who holds the lease of a topology, and remove it after confirmation. An apply that is still at work stops
-    writing within 5 seconds, when it cannot renew its lease."""
+    """Show who holds the lease of a topology, and remove it after confirmation. Without a terminal to ask on it only
+    shows. An apply that is still at work stops writing within 5 seconds, when it cannot renew its lease."""
     values.require_files(paths)
     topology = _topology_name(paths or [], values)
     return connection.in_environment(values, paths or []).ask(lambda js: _unlock(js, topology, yes=yes))
@@ -55,6 +55,9 @@ async def _unlock(js: JetStream, topology: str | None, *, yes: bool) -> int:
         raise common.Misused(f"Several leases are held ({names}): name the files of one topology, or leave out --yes.")
     for lease in leases:
         say(visible(f"topology {lease.holder.topology} is being applied by {lease.holder}") + "\n")
+        if not yes and not sys.stdin.isatty():
+            tell(f"{LEFT_ALONE} There is no terminal to ask on; add --yes to remove it.\n")
+            continue
         if not (yes or _confirm_removal(lease)):
             tell(f"{LEFT_ALONE}\n")
             return exits.FAILED
@@ -64,6 +67,4 @@ async def _unlock(js: JetStream, topology: str | None, *, yes: bool) -> int:
 
 
 def _confirm_removal(lease: Held) -> bool:
-    if not sys.stdin.isatty():
-        raise common.Misused("There is no terminal to ask on; add --yes to remove the lease without being asked.")
     return confirm(f"Remove the lease of topology {visible(lease.holder.topology)}?", unless=LEFT_ALONE)
