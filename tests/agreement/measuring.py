@@ -58,14 +58,23 @@ def everything() -> dict[str, Any]:
     """What was measured, by code, on every version; empty where no server could be asked."""
     rows = {minor: rows_on(minor, CASES.values()) for minor in MINORS}
     losses = _losses(rows)
-    examples = {minor: examples_on(minor, CODES) for minor in MINORS}
+    examples = examples_of(CODES)
     seen_by_tests = harms()
     found = {}
     for code in sorted({*CODES, *(one for seen in rows.values() for case in seen.values() for one in case.codes)}):
-        own = {minor: seen[code] for minor, seen in examples.items() if code in seen}
+        own = examples.get(code, {})
         changes = [one for one in changes_of(code, rows, losses) if one["answers"] != own]
         said = {"example": own, "changes": changes, "harms": seen_by_tests.get(code)}
         found[code] = {name: value for name, value in said.items() if value}
+    return found
+
+
+def examples_of(codes: Sequence[str]) -> dict[str, dict[str, Answered]]:
+    """What each version answers to the examples of these codes, by code and version."""
+    found: dict[str, dict[str, Answered]] = {}
+    for minor in MINORS:
+        for code, answer in examples_on(minor, codes).items():
+            found.setdefault(code, {})[minor] = answer
     return found
 
 

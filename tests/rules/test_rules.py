@@ -18,6 +18,9 @@ A case reads:
       desired: |                # the topology as it is now; lines count from 1
       expect:                   # every verdict of this file's rule, in order; [] is "allowed"
       - {path: storage, outcome: refused, line: 3, at: stream/S}
+
+The first case that hurts is the example on the rule's page: `tests/site/beside.py` says there in words what is neither `live`
+nor `desired`, and `tests/site/test_rule_examples.py` plays it on a real server, as far as `live` and what is done by hand make it.
 """
 
 from __future__ import annotations

@@ -20,6 +20,29 @@ ACTS = (
         seen_by=("tests/agreement/test_harms_of_streams.py::test_a_lower_limit_removes_messages",),
     ),
     Act(
+        name="a page of a rule keeps quiet about what its files do not say",
+        file="tests/site/rules.py",
+        before="if clauses := list(beside(one)):",
+        after="if clauses := []:",
+        seen_by=("tests/site/test_rule_examples.py::test_a_page_says_below_its_files_whatever_these_do_not_say",),
+    ),
+    Act(
+        name="a page of a rule shows what no reader can play",
+        file="tests/rules/examples.py",
+        before="    return is_supported and not one.first_plan.blocked",
+        after="    return True",
+        seen_by=(
+            "tests/site/test_rule_examples.py::test_a_case_that_no_reader_can_play_is_no_example_where_another_one_is",
+        ),
+    ),
+    Act(
+        name="an example of a page needs another server than it says",
+        file="tests/rules/ST401.yaml",
+        before='- case: batched publishing on 2.12\n  server: "2.12"',
+        after="- case: batched publishing on 2.12",
+        seen_by=("tests/site/test_rule_examples.py::test_a_reader_who_does_what_the_page_says_sees_its_code[ST401]",),
+    ),
+    Act(
         name="the judge of probes grants everything",
         file="tests/probes/judging.py",
         before="        certain = _taken(self.felt) - self.said.sides - self.said.gained",

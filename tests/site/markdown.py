@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from reconciler.kinds import REGISTRY
 
@@ -48,6 +50,26 @@ def with_rules(text: str, to_rules: str) -> str:
 
 def fenced(language: str, text: str) -> list[str]:
     return [f"```{language}", *text.strip("\n").splitlines(), "```"]
+
+
+def as_code(value: Any) -> str:
+    """A value as code, in the flow style of YAML."""
+    return f"`{value if isinstance(value, str) else flow(value)}`"
+
+
+def as_pairs(values: Mapping[str, Any]) -> str:
+    """The same of keys and values without the braces around them."""
+    return f"`{flow(values)[1:-1]}`"
+
+
+def flow(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{name}: {flow(one)}" for name, one in value.items()) + "}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(flow, value))}]"
+    if isinstance(value, str):
+        return value if re.fullmatch(r"[\w.$>*][\w.$>* -]*", value) else f'"{value}"'
+    return json.dumps(value)
 
 
 def page(*parts: Iterable[str]) -> str:

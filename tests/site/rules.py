@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
@@ -18,7 +17,8 @@ from reconciler.report.words.paper import Paper
 from reconciler.report.words.reference import judged_on, reaction
 from tests.agreement.data import measured, of_code
 from tests.rules.examples import FILE, Example, consented_example, example
-from tests.site.markdown import fenced, prose, table
+from tests.site.beside import beside
+from tests.site.markdown import as_code, fenced, prose, table
 from tests.site.page import WIDTH
 from tests.support.reports import plan_text
 
@@ -122,10 +122,13 @@ def other_page(code: str, one: Page, chapter: str) -> str:
 
 def _example(one: Example) -> Iterator[str]:
     if one.before:
-        yield "The live objects, written as a file:"
+        is_applied = one.case.get("owner", "") is not None
+        yield "What was applied before:" if is_applied else "The live objects, written as a file:"
         yield _block("yaml", one.before)
     yield f"`{FILE}`{' now' if one.before else ''}:"
     yield _block("yaml", one.after)
+    if clauses := list(beside(one)):
+        yield f"Beside the files: {'; '.join(clauses)}."
     yield f"`reconciler plan {FILE}` says:"
     yield _block("text", plan_text(one.plan, Paper(width=WIDTH), arguments=FILE))
 
@@ -255,27 +258,13 @@ def _change(said: Mapping[str, Any]) -> str:
     if "removes" in said:
         words = f"{what} is removed"
     elif own is not None:
-        words = f"{_code(said.get('edits') or said['says'])} at {what}, which is {_code(own)}"
+        words = f"{as_code(said.get('edits') or said['says'])} at {what}, which is {as_code(own)}"
     else:
-        words = f"{what} is made: {_code(said['says'])}"
-    beside = [f"{'consumer' if '/' in name else 'stream'} {name} {_code(body)}" for name, body in live.items()]
+        words = f"{what} is made: {as_code(said['says'])}"
+    beside = [f"{'consumer' if '/' in name else 'stream'} {name} {as_code(body)}" for name, body in live.items()]
     heard = [f"while a client listens on {', '.join(said['listens'])}"] if "listens" in said else []
-    account = [f"in an account with {_code(said['account'])}"] if "account" in said else []
+    account = [f"in an account with {as_code(said['account'])}"] if "account" in said else []
     return "; ".join([words, *([f"beside {', '.join(beside)}"] if beside else []), *heard, *account])
-
-
-def _code(value: Any) -> str:
-    return f"`{value if isinstance(value, str) else _flow(value)}`"
-
-
-def _flow(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{name}: {_flow(one)}" for name, one in value.items()) + "}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_flow, value))}]"
-    if isinstance(value, str):
-        return value if re.fullmatch(r"[\w.$>*][\w.$>* -]*", value) else f'"{value}"'
-    return json.dumps(value)
 
 
 def _unmeasured(one: Example) -> str:
