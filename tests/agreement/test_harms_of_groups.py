@@ -111,6 +111,34 @@ def test_a_member_with_overlapping_filters_cannot_join(account: Account) -> str:
     return f"The record is written; a member cannot make its consumer (err_code {code})."
 
 
+@shows("SG544")
+@on_every_version
+def test_a_member_with_mappings_gets_what_the_filter_leaves_out(account: Account) -> str:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await make_stream(js, "O", **{**partitioned(1), "subjects": ["o.*"]})
+        durables = await joined(js, "mapped", a=["0.>"]) + await joined(js, "plain", a=["0.o.a"])
+        await publish(js, *KEYS)
+        return await pending(js, "O", durables[0]), await pending(js, "O", durables[1])
+
+    mapped, plain = talk(account, work)
+    assert (mapped, plain) == (len(KEYS), 1)
+    return f"Filter `o.a`: a member with mappings gets {counted(mapped, 'message')}, a plain member {plain}."
+
+
+@shows("XX558")
+@on_every_version
+def test_a_member_cannot_join_where_a_consumer_of_the_work_queue_takes_its_messages(account: Account) -> str:
+    async def work(js: JetStream) -> int:
+        await make_stream(js, "O", **partitioned(2), retention="workqueue")
+        await make_consumer(js, "O", "us", filter_subject="*.o.a")
+        config = {"durable_name": "g-a", "ack_policy": "explicit", "filter_subjects": ["0.>"]}
+        return await refused(js, "CONSUMER.CREATE.O.g-a", {"stream_name": "O", "action": "create", "config": config})
+
+    code = talk(account, work)
+    assert code == 10100
+    return f"The record is written; a member cannot make its consumer (err_code {code})."
+
+
 BUCKET = "elastic-consumer-groups"
 DECLARED = "streams: {O: {subjects: [o.*], groups: {g: {type: elastic, max_members: 2, members: [a]}}}}\n"
 

@@ -108,12 +108,17 @@ async def elastic(js: JetStream) -> None:
         await waited_for(js, name)
 
 
-async def static(js: JetStream, **changed: Any) -> None:
+async def static(
+    js: JetStream,
+    record: Mapping[str, Any] = STATIC,
+    owned: Mapping[str, list[str]] = STATICALLY_OWNED,
+    **changed: Any,
+) -> None:
     transform = {"src": "j.*", "dest": "{{partition(4,1)}}.j.{{wildcard(1)}}"}
     await make_stream(js, "S", **{"subjects": ["j.*"], "subject_transform": transform, **changed})
     await make_bucket(js, "static-consumer-groups")
-    await put(js, STATIC, "static")
-    for name, filters in STATICALLY_OWNED.items():
+    await put(js, record, "static")
+    for name, filters in owned.items():
         config = {
             "durable_name": f"g-{name}", "ack_policy": "explicit", "filter_subjects": filters,
             "priority_groups": ["PCG"], "priority_policy": "pinned_client", "priority_timeout": 60 * SECOND,

@@ -241,6 +241,39 @@ def test_subjects_that_a_static_group_is_not_for_need_no_partition_number(accoun
     assert [one.severity for one in talk(account, look) if one.code == "GR126"] == ["warning"]
 
 
+STATICALLY_MAPPED = {"max_members": 4, "filters": ["j.a"], "member_mappings": BOTH}
+NARROW = {"a": ["0.j.a", "1.j.a"], "b": ["2.j.a", "3.j.a"]}
+FILTERED: dict[str, tuple[dict[str, Any], dict[str, list[str]], set[str]]] = {
+    "mapped, as the reference consumes it": (STATICALLY_MAPPED, making.STATICALLY_OWNED, {"GR134"}),
+    "mapped, as others consume it": (STATICALLY_MAPPED, NARROW, set()),
+    "mapped, with a filter of everything": ({**STATICALLY_MAPPED, "filters": [">"]}, making.STATICALLY_OWNED, set()),
+    "plain members": ({**making.STATIC, "filters": ["j.a"]}, NARROW, set()),
+}
+"""A static group → its record, the filters of its members' consumers, and what is found."""
+
+
+@on_every_version
+@pytest.mark.parametrize("group", FILTERED)
+def test_filters_that_members_with_mappings_ignore_are_found(account: Account, group: str) -> None:
+    record, owned, found = FILTERED[group]
+
+    async def look(js: JetStream) -> list[Diagnostic]:
+        await making.static(js, record, owned)
+        return await findings(js)
+
+    seen = talk(account, look)
+    assert codes(seen) == found
+    assert all("consumers g-a, g-b take all that lies in the partitions" in finding.message for finding in seen)
+
+
+def test_what_lies_beside_the_filter_of_mapped_members_needs_a_partition_number_too(account: Account) -> None:
+    async def look(js: JetStream) -> list[Diagnostic]:
+        await making.static(js, {**STATICALLY_MAPPED, "filters": ["j.*"]}, subjects=["j.*", "k.*"])
+        return await findings(js)
+
+    assert codes(talk(account, look)) == {"GR126", "GR134"}
+
+
 def test_what_a_full_queue_has_not_taken_in_is_told_as_the_least_it_can_be(account: Account) -> None:
     """A server's lag leaves out what is on its way."""
 

@@ -136,10 +136,51 @@ def test_the_reference_shows_and_deletes_a_static_group(
         assert instance.process.wait(timeout=20) == 0
     assert someone.ask(lambda js: names(js, "CONSUMER.NAMES.JOBS")) == []
     planned = " ".join(someone("plan", file).out.split())
-    assert f"the group starts with everything that JOBS holds: up to {sum(sent.values())} messages" in planned
+    held = "JOBS holds on *.jobs.*.*" if filters else "JOBS holds"
+    assert f"the group starts with everything that {held}: up to {sum(sent.values())} messages" in planned
     assert someone("apply", file, "--yes", "--allow", "SG312=static_group/JOBS/g").code == 0
     members.join("static", "JOBS", "g", "a", "b")
     members.wait_for(lambda got: len(got) == 2 * sum(sent.values()), "consuming everything again")
+
+
+ONLY_K1 = "[{filter: jobs.k1.*, partitioning_wildcards: [1]}]"
+ONE_FILTER: dict[str, tuple[str, str, bool]] = {
+    "static, members": ("static", static(filters="[jobs.k1.*]"), True),
+    "static, mappings": ("static", static(MAPPED, filters="[jobs.k1.*]"), False),
+    "elastic, mappings": ("elastic", elastic(MAPPED, filters=ONLY_K1), True),
+}
+"""A group → its type, its file, and whether members get only what its filter names."""
+
+
+@sampled_on("2.15")
+@pytest.mark.parametrize("group", ONE_FILTER)
+def test_a_plan_and_the_doctor_say_whose_filters_members_ignore(
+    someone: Someone, members: Members, account: Account, group: str
+) -> None:
+    type_, text, is_narrow = ONE_FILTER[group]
+    file = someone.write(text)
+    planned = someone("plan", file).out
+    someone.applied(text)
+    members.join(type_, "JOBS", "g", "a", "b")
+    sent = publish(account, 3)
+    wanted = {"k1": 3} if is_narrow else sent
+    got = members.wait_for(lambda got: is_complete(got, wanted), "consuming")
+    assert {message.key for message in got} == set(wanted)
+    examined = someone("groups", "doctor").out
+    assert ("SG544" not in planned, "GR134" not in examined) == (is_narrow, is_narrow), examined
+
+
+@sampled_on("2.11")
+def test_members_that_a_plan_calls_shut_out_of_a_work_queue_cannot_start(someone: Someone, cg: Cg) -> None:
+    us = "    retention: workqueue\n    consumers: {us: {filter_subject: '*.jobs.k2.*', ack_policy: explicit}}\n    groups:\n"
+    mapped = static(MAPPED, filters="[jobs.k1.*]").replace("    groups:\n", us)
+    said = json.loads(someone("plan", someone.write(mapped), "--format", "json").out)
+    (shut_out,) = [
+        verdict for change in said["changes"] for verdict in change.get("verdicts", ()) if verdict["code"] == "XX558"
+    ]
+    assert "consumer us takes `*.jobs.k2.*` of it" in shut_out["message"]
+    someone.applied(mapped)
+    assert "filtered consumer not unique on workqueue stream" in cg("static", "consume", "JOBS", "g", "a").said
 
 
 @sampled_on("2.11")

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.kinds.elastic_group.movement import owners
 from reconciler.kinds.elastic_group.queue_stream import deviations, queue_config, stream_name
+from reconciler.kinds.group_records.member_subjects import owners
 from tests.support.topologies import scene
 
 GROUP: dict[str, Any] = {

@@ -138,7 +138,7 @@ NOBODY_ELSE = {
     "KV206": "no bucket is sealed; XX233 names those whom a promoted mirror fails",
     "XX311": "before 2.14 nothing copies through a consumer that has a name",
     **dict.fromkeys(("SG310", "EG310"), "its members are its own; XX231 names who else is on its queue"),
-    **dict.fromkeys(("EG304", "EG312", "EG601", "SG312"), "its members are its own"),
+    **dict.fromkeys(("EG304", "EG312", "EG601", "SG312", "SG544"), "its members are its own"),
     "ST545": "what the server ignores, nobody feels",
     "XX243": "what it takes in besides, nobody reads",
 }

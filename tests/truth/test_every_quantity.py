@@ -15,7 +15,7 @@ from tests.truth.drawing import cases as drawn
 
 ELSEWHERE = {
     "EG302": "replacement/test_emptied_source.py::test_what_the_source_dropped_is_lost_with_the_queue_as_said",
-    "SG312": "agreement/test_harms_of_copies.py::test_members_process_again_what_a_recreated_static_group_starts_with",
+    "SG312": "quantities/test_static_groups.py::test_a_group_that_comes_back_starts_with_what_its_members_take",
     "EG312": "agreement/test_harms_of_copies.py::test_members_process_again_what_a_recreated_queue_starts_with",
     **dict.fromkeys(
         ("ST306", "KV306", "OB306"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
 
-from reconciler.kinds.elastic_group.movement import Owners, owners
+from reconciler.kinds.group_records.member_subjects import Owners, owners
 from reconciler.kinds.subjects.partitions import rebalance
 from reconciler.model.dataclass import dataclass
 

@@ -14,10 +14,11 @@ from reconciler.journeys.groups.groups import group_error
 from reconciler.journeys.plan.plan import planned
 from reconciler.journeys.plan.validate import nowhere, versions
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.elastic_group.movement import moved_partitions, owners
+from reconciler.kinds.elastic_group.movement import moved_partitions
 from reconciler.kinds.elastic_group.queue_stream import stream_name
 from reconciler.kinds.group_records import group_record
 from reconciler.kinds.group_records.group_record import MEMBERSHIP
+from reconciler.kinds.group_records.member_subjects import owners
 from reconciler.kinds.groups import membership
 from reconciler.kinds.groups.live_group import Group, groups
 from reconciler.kinds.groups.membership import Unwise, Wish

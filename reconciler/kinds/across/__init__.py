@@ -5,6 +5,7 @@ from reconciler.kinds.across.coherence import RULES as COHERENCE
 from reconciler.kinds.across.dry_readers import RULES as DRY_READERS
 from reconciler.kinds.across.filter_handovers import RULES as FILTERS
 from reconciler.kinds.across.groups import RULES as GROUPS
+from reconciler.kinds.across.members_shut_out import RULES as SHUT_OUT
 from reconciler.kinds.across.names import RULES as NAMES
 from reconciler.kinds.across.ownership import RULES as OWNERSHIP
 from reconciler.kinds.across.renaming import RULES as RENAMING
@@ -42,6 +43,7 @@ RULES = (
     *CAPACITY,
     *REPLICAS,
     *GROUPS,
+    *SHUT_OUT,
     *FILTERS,
     *COHERENCE,
 )

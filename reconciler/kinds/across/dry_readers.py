@@ -23,6 +23,7 @@ from reconciler.kinds.afterwards.readers import (
 )
 from reconciler.kinds.afterwards.streams import afterwards, config_of, copies
 from reconciler.kinds.fields.words import few
+from reconciler.kinds.group_records.member_subjects import is_mapped
 from reconciler.kinds.losses.dependants import streams
 from reconciler.kinds.losses.schedules_and_counters import SCHEDULES, may_fire
 from reconciler.kinds.subjects.filters import named_filters
@@ -236,7 +237,7 @@ def _new_filters(change: Change, view: View) -> Iterator[tuple[str, str, str]]:
     elif address.kind == "elastic_group" and is_create:
         for index, item in enumerate(change.becomes("partitioning_filters") or ()):
             yield f"partitioning_filters[{index}].filter", item["filter"], address.stream
-    elif address.kind == "static_group" and is_create:
+    elif address.kind == "static_group" and is_create and not is_mapped(change.wanted):
         for index, subject in enumerate(change.becomes("filters") or ()):
             yield f"filters[{index}]", f"*.{subject}", address.stream
     elif view.is_stream(address) and (is_create or change.touches("mirror", "sources")):

@@ -15,9 +15,9 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.readers import consuming, static_groups, stored_afterwards
 from reconciler.kinds.afterwards.streams import GONE, afterwards
-from reconciler.kinds.elastic_group.movement import owned
 from reconciler.kinds.fields.words import consent_to, few, outside, some
 from reconciler.kinds.group_records.group_record import PRIORITY_GROUP, durable, durables, members
+from reconciler.kinds.group_records.member_subjects import owned
 from reconciler.kinds.losses.dependants import consumers
 from reconciler.kinds.subjects.partitions import members_without_partition
 from reconciler.kinds.subjects.subjects import collide, is_subset

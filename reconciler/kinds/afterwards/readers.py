@@ -10,6 +10,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.stored import StoredSubjects
 from reconciler.kinds.afterwards.streams import GONE, Copy, afterwards, live_streams
+from reconciler.kinds.group_records.member_subjects import group_subjects
 from reconciler.kinds.losses.dependants import consumers, streams
 from reconciler.kinds.subjects.filters import EVERYTHING, named_filters
 from reconciler.kinds.subjects.subject_part import SubjectPart
@@ -117,10 +118,9 @@ def _static_groups_by_stream(view: View) -> dict[str, list[tuple[Address, Config
 def grouped(stream: str, view: View) -> Iterator[Reader]:
     """Static groups: their members read subjects after the partition number."""
     for address, config in static_groups(stream, view):
-        filters = tuple(f"*.{subject}" for subject in config.get("filters") or (">",))
-        owner = view.owner_of(address.kind, *address.names)
         yield Reader(
-            label=f"static group {address.name}", address=address, filters=filters, change=view.changes.get(address), owner=owner,
+            label=f"static group {address.name}", address=address, filters=group_subjects(config),
+            change=view.changes.get(address), owner=view.owner_of(address.kind, *address.names),
             is_protected=view.protects(address.kind, *address.names),
         )  # fmt: skip
 

@@ -14,7 +14,7 @@ from reconciler.kinds.afterwards.readers import static_groups
 from reconciler.kinds.afterwards.streams import Copy, afterwards, copies
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import few, verb
-from reconciler.kinds.group_records.group_record import durables
+from reconciler.kinds.group_records.member_subjects import durable_subjects
 from reconciler.kinds.losses import dependants
 from reconciler.kinds.losses.read_at_restart import CODE, FEEDS_MIRROR, FEEDS_SOURCE, deletes_at_restart, read_after
 from reconciler.kinds.losses.unprocessed import consumers_afterwards
@@ -151,8 +151,7 @@ def _filters_afterwards(stream: str, view: View) -> dict[str, Sequence[str]]:
         name: filters_of(config) for name, config in consumers_afterwards(stream, view).items()
     }
     for address, config in static_groups(stream, view):
-        filters = [f"*.{subject}" for subject in config.get("filters") or (">",)]
-        consumers |= dict.fromkeys(durables(address.name, config), filters)
+        consumers |= durable_subjects(address.name, config)
     return consumers
 
 

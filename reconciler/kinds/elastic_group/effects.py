@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterable, Mapping
 from reconciler.changes.effect import Side
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.kinds.effects.effect_rules import Effects, MovedField, foretold
-from reconciler.kinds.elastic_group.movement import moved_partitions, owners
+from reconciler.kinds.elastic_group.movement import moved_partitions
 from reconciler.kinds.elastic_group.queue_stream import BUFFERS, stream_name
 from reconciler.kinds.fields.field_effects import EVERY, UNSET, felt
 from reconciler.kinds.fields.known import Known
 from reconciler.kinds.fields.words import listed, some
 from reconciler.kinds.group_records.group_rules import is_current
+from reconciler.kinds.group_records.member_subjects import owners
 from reconciler.kinds.losses.lagging import reached_limit
 from reconciler.model.resource import Json
 

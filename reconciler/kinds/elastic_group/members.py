@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 
 from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.view import View
-from reconciler.kinds.elastic_group.movement import owners
 from reconciler.kinds.elastic_group.queue_stream import stream_name
 from reconciler.kinds.fields.words import few
 from reconciler.kinds.group_records.group_record import MEMBERSHIP
+from reconciler.kinds.group_records.member_subjects import owners
 from reconciler.kinds.subjects.partitions import by_owner
 from reconciler.model.resource import Json
 from reconciler.model.units import show_duration

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 
 from reconciler.changes.amount import Amount
 from reconciler.changes.change import Action, Change, Consequence
@@ -12,29 +12,12 @@ from reconciler.kinds.elastic_group.queue_stream import stream_name
 from reconciler.kinds.fields.words import some, verb
 from reconciler.kinds.group_records.group_record import MEMBERSHIP
 from reconciler.kinds.group_records.group_rules import is_current
-from reconciler.kinds.subjects.partitions import assign, by_owner
-from reconciler.model.resource import Config
+from reconciler.kinds.group_records.member_subjects import Owners, owners
+from reconciler.kinds.subjects.partitions import by_owner
 from reconciler.model.wire.questions import Question, SubjectCounts, Unanswered
 from reconciler.model.wire.snapshot import Scope
 
 WHY_REDELIVERED = "for every member recreates its consumer, also one that keeps its partitions"
-Owners = list[str | None]
-"""The owner of each partition; None: nobody."""
-
-
-def owned(config: Config) -> dict[str, list[int]]:
-    """The partitions of each member under this membership. Members win if a record holds both, as in the reference; those
-    beyond the number of partitions are left out."""
-    if members := config.get("members"):
-        return assign(members, config.get("max_members", 0))
-    mappings: Mapping[str, Sequence[int]] = config.get("member_mappings") or {}
-    return {member: list(numbers) for member, numbers in mappings.items()}
-
-
-def owners(config: Config) -> Owners:
-    """The owner of each partition under this membership."""
-    by_partition = {number: member for member, numbers in owned(config).items() for number in numbers}
-    return [by_partition.get(number) for number in range(config.get("max_members", 0))]
 
 
 def _question(change: Change) -> SubjectCounts:

@@ -1,5 +1,4 @@
-"""Rules that static and elastic groups share: records that cannot be changed or written, the cost of a deletion,
-unusable filters."""
+"""Rules that static and elastic groups share: records that cannot be changed or written, the cost of a deletion."""
 
 from __future__ import annotations
 
@@ -16,7 +15,6 @@ from reconciler.kinds.group_records.group_record import durables, key, members
 from reconciler.kinds.group_records.group_steps import hindrance
 from reconciler.kinds.group_records.membership_rules import refusal
 from reconciler.kinds.losses.unprocessed import undelivered
-from reconciler.kinds.subjects.subjects import collide, is_valid
 from reconciler.model.resource import Json
 
 
@@ -160,37 +158,3 @@ def deletion(family: str) -> Rule:
             yield Finding(outcome=Outcome.WARNS, quantities=quantities, message=message)
 
     return rule(f"{family}310", "group-deletion", on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)(judge)
-
-
-def unusable_filters(family: str, field: str) -> Rule:
-    """Rule 544 of a family: filters with which no member can ever consume. `field` is their name in the file."""
-
-    def judge(change: Change, _view: View) -> Iterator[Finding]:
-        """With these filters of a static group no member can ever consume: one is not a subject, or two overlap, or there are
-        several together with mappings, for which the reference repeats each partition's filter.
-
-        The server accepts the record, and refuses the consumer as soon as a member joins (10138).
-
-        Instead: filters such that every subject matches only one of them, or plain members.
-        """
-        filters = change.becomes(field) or []
-        for index, subject in enumerate(filters):
-            path = f"{field}[{index}]"
-            if not is_valid(subject):
-                yield refusal(
-                    path, f"`{subject}` is not a valid subject", "write tokens between single dots, `>` only at the end"
-                )
-            elif other := next((earlier for earlier in filters[:index] if collide(subject, earlier)), None):
-                yield refusal(
-                    path, f"filter `{subject}` overlaps with `{other}`", "let every subject match only one filter"
-                )
-        if len(filters) > 1 and change.becomes("member_mappings"):
-            yield refusal(
-                "member_mappings",
-                f"with several {field}, no member of a mapped group can ever consume",
-                "use one filter, or plain members",
-            )
-
-    return rule(f"{family}544", "unusable-filters", on=(Action.CREATE,), reaction=Reaction.HARMS, can_stand=False)(
-        judge
-    )

@@ -2,27 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from reconciler.changes.amount import Amount
 from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.view import View
-from reconciler.kinds.fields.words import amount, some
+from reconciler.kinds.fields.words import amount, listed_few, some
 from reconciler.model.resource import Config, Json
 from reconciler.model.units import show_quantity
 
 
-def start_consequences(change: Change, view: View, *, is_told: bool) -> Iterator[Consequence]:
-    """Its filters may match only part of it. A queue that already exists continues where it is. With `is_told`, a rule
-    says what it starts with, and asks for consent."""
+def start_consequences(
+    change: Change, view: View, *, is_told: bool, matched: Matched | None = None
+) -> Iterator[Consequence]:
+    """A queue that already exists continues where it is. With `is_told`, a rule says what it starts with, and asks for
+    consent. `matched` is what of the stored messages its filters match; left out, nobody counted it."""
     stream, stored = change.address.stream, stored_messages(change, view)
     if not stored or change.action is not Action.CREATE or change.origin or queue_name(change) in view.snapshot.streams:
         return
     if not is_told:
-        yield Consequence(message=f"It starts with what {stream} already holds: {amount(Amount(0, stored), 'message')}")
+        held = matched or Matched(stored)
+        number = amount(Amount(0, held.messages), "message")
+        yield Consequence(message=f"It starts with what {stream} already holds{held.where}: {number}")
     config = change.wanted
     if waiting := overflow_clause(config, stored, int(_state(change, view).get("bytes", 0)), stream):
         yield Consequence(message=f"Its queue {waiting}")
+
+
+class Matched(NamedTuple):
+    """What the filters of a group match of the messages that its stream stores."""
+
+    messages: int
+    """How many, at most."""
+    subjects: Sequence[str] = ()
+    """On which subjects; none: on all."""
+
+    @property
+    def where(self) -> str:
+        """` on *.a and *.b`, for after the name of the stream; empty where they are all that it holds."""
+        return f" on {listed_few(self.subjects)}" if self.subjects else ""
 
 
 def stored_messages(change: Change, view: View) -> int:

@@ -138,7 +138,7 @@ class GroupDetail(GroupState):
     members: tuple[MemberState, ...] = ()
     """Its members."""
     filters: tuple[str, ...] = ()
-    """Subjects that members consume."""
+    """Filters of its record. With mappings, members of the reference apply those of an elastic group alone."""
     pattern: tuple[PatternState, ...]
     """How subjects are partitioned."""
     record: Config = field(default_factory=dict)

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Literal, NamedTuple
 
-from reconciler.kinds.elastic_group.movement import owned, owners
 from reconciler.kinds.elastic_group.queue_stream import GO, NET, maker, stream_name
 from reconciler.kinds.fields.times import ZERO, between
 from reconciler.kinds.group_records import group_record
 from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET, PRIORITY_GROUP, STATIC_BUCKET, Record
+from reconciler.kinds.group_records.member_subjects import owned, owners
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.snapshot import Scope, Snapshot

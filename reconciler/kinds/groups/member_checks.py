@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from reconciler.kinds.elastic_group.queue_stream import GO
 from reconciler.kinds.fields.words import few, in_words, some, verb
 from reconciler.kinds.group_records.group_record import PRIORITY_GROUP
+from reconciler.kinds.group_records.member_subjects import idle_filters, in_partitions, is_mapped
 from reconciler.kinds.groups.finding import Evidence, error, warning
 from reconciler.kinds.groups.live_group import Group, Member, record_writer
 from reconciler.kinds.groups.record_checks import is_of_joiners
-from reconciler.kinds.subjects.filters import named_filters
+from reconciler.kinds.subjects.filters import EVERYTHING, named_filters
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.resource import Json
 
@@ -162,6 +163,26 @@ def mapped_with_filters(group: Group, _evidence: Evidence) -> Iterator[Diagnosti
         )  # fmt: skip
 
 
+def idle(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+    """GR134: with mappings, members' consumers take whole partitions, and the group's filters have no effect."""
+    if group.is_elastic or group.record.legacy or not (filters := idle_filters(group.config)):
+        return
+    wide = [
+        member.consumer
+        for member in group.members
+        if _live_filters(member) == set(in_partitions(EVERYTHING, member.partitions))
+    ]
+    if wide:
+        consumers = f"{'consumers' if len(wide) > 1 else 'consumer'} {few(wide)} {verb(len(wide), 'take')}"
+        yield warning(
+            "GR134", group.address,
+            f"its filters ({few(filters)}) have no effect on members of the reference, since it has member_mappings: {consumers} all "
+            "that lies in the partitions",
+            "if members are to get only what the filters name, declare another group with plain `members`, and remove this one; if "
+            "they are to get everything, leave it as it is",
+        )  # fmt: skip
+
+
 def _live_filters(member: Member) -> set[str]:
     return set(named_filters((member.info or {}).get("config", {})))
 
@@ -173,18 +194,17 @@ def consumes_own_partitions(group: Group, member: Member) -> bool:
 
 def wanted_filters(group: Group, member: Member) -> set[str]:
     """The filters as the reference makes them; with mappings it leaves the group's filters out."""
-    if group.config.get("member_mappings") and not group.config.get("members"):
-        return {f"{number}.>" for number in member.partitions}
-    return _partition_filters(group, member)
+    subjects = EVERYTHING if is_mapped(group.config) else group.filters or EVERYTHING
+    return set(in_partitions(subjects, member.partitions))
 
 
 def _partition_filters(group: Group, member: Member) -> set[str]:
     """Each partition with each filter, as some implementations also make them with mappings."""
-    return {f"{number}.{behind}" for behind in group.filters or [">"] for number in member.partitions}
+    return set(in_partitions(group.filters or EVERYTHING, member.partitions))
 
 
 def _listed_subjects(subjects: set[str], what: str) -> str:
     return f"{what} {few(sorted(subjects))}, " if subjects else ""
 
 
-CHECKS = (absent, unpinned, strangers, old_priority_group, templates, filters, mapped_with_filters)
+CHECKS = (absent, unpinned, strangers, old_priority_group, templates, filters, mapped_with_filters, idle)

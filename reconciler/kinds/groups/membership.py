@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from reconciler.kinds.elastic_group.movement import Owners, moved_partitions, owners
+from reconciler.kinds.elastic_group.movement import moved_partitions
 from reconciler.kinds.fields.words import few, some
 from reconciler.kinds.group_records.group_record import members
+from reconciler.kinds.group_records.member_subjects import Owners, owners
 from reconciler.kinds.subjects.partitions import rebalance
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config

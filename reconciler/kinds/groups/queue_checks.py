@@ -16,6 +16,7 @@ from reconciler.kinds.elastic_group.queue_stream import (
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import in_words, listed, outside, some
 from reconciler.kinds.group_records.group_rules import migrating
+from reconciler.kinds.group_records.member_subjects import taken_subjects
 from reconciler.kinds.groups.finding import Evidence, error, note, warning
 from reconciler.kinds.groups.live_group import Group, queue_writer
 from reconciler.kinds.groups.places import patterns
@@ -131,7 +132,7 @@ def transform(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
             f"recreate the group with max_members {made_by_stream[0].partitions}, in a planned stop",
         )  # fmt: skip
     covered = made_by_stream[0].filter
-    wanted = group.filters or [">"]
+    wanted = taken_subjects(group.config)
     bare = [
         outside(subject, [covered] if collide(subject, covered) else [])
         for subject in config.get("subjects") or ()

@@ -18,18 +18,22 @@ from reconciler.changes.view import SubjectsRead, View
 from reconciler.kinds.fields.field_effects import fixed
 from reconciler.kinds.fields.known import Known, Update, field_infos
 from reconciler.kinds.fields.texts import Subject
-from reconciler.kinds.fields.words import amount, consent_to, few, verb
+from reconciler.kinds.fields.words import amount, consent_to, few, listed, verb
 from reconciler.kinds.group_records import group_record, group_steps
 from reconciler.kinds.group_records import group_rules as shared
 from reconciler.kinds.group_records import membership_rules as membership
 from reconciler.kinds.group_records.another_name import recipe
 from reconciler.kinds.group_records.group_record import durable, durables, members
 from reconciler.kinds.group_records.group_spec import GroupSpec, render_mappings, with_membership_left
-from reconciler.kinds.group_records.group_start import start_consequences, stored_messages
+from reconciler.kinds.group_records.group_start import Matched, start_consequences, stored_messages
+from reconciler.kinds.group_records.member_subjects import group_subjects, taken_subjects
 from reconciler.kinds.losses.made_again import is_made_again
 from reconciler.kinds.losses.unprocessed import behind
+from reconciler.kinds.static_group.filters import unusable_filters
 from reconciler.kinds.stream_config import calls
+from reconciler.kinds.subjects.filters import EVERYTHING
 from reconciler.model.resource import Declared, Json, Resource
+from reconciler.model.wire.questions import MessagesFrom
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.steps import Step
 
@@ -51,7 +55,8 @@ class StaticGroupSpec(GroupSpec):
         tuple[Subject, ...] | None,
         Known(unit="list", ordered=False, left_out="all subjects", update=Update.FIXED, felt=fixed(101)),
     ] = None
-    """Subjects that members consume, without the partition number in front."""
+    """Subjects that members consume, without the partition number in front. With `member_mappings`, members of the reference
+    ignore this, and consume all subjects of their partitions."""
 
 
 def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
@@ -99,7 +104,7 @@ def _steps(change: Change, view: View) -> Sequence[Step]:
 
 
 @rule("SG101", "static-group-change", on=(Action.UPDATE,), needs=("live",))
-def static_group_change(change: Change, _view: View) -> Iterator[Finding]:
+def static_group_change(change: Change, _view: View) -> Found:
     """A static group changes in any way.
 
     Each running instance of the reference deletes its durable consumer and ends as soon as the record differs. The next
@@ -109,16 +114,18 @@ def static_group_change(change: Change, _view: View) -> Iterator[Finding]:
     starts with everything that the stream holds, also what the old one has processed. On a work queue the server
     refuses the consumers of its members until the old group is removed.
     """
-    for item in change.fields if shared.is_current(change) else ():
-        is_edited = item.field_class is FieldClass.DRIFTED
-        yield Finding(
-            outcome=Outcome.REFUSED,
-            path=item.path,
-            to=item.desired,
-            message=f"{item.path} of a static group cannot change: each running instance deletes its consumer and ends as soon as "
-            "the record differs, and the next one starts from the beginning of the stream",
-            fix=EDITED if is_edited else ANOTHER,
-        )
+    changed = change.fields if shared.is_current(change) else ()
+    if not changed:
+        return None
+    is_edited = all(item.field_class is FieldClass.DRIFTED for item in changed)
+    return Finding(
+        outcome=Outcome.REFUSED,
+        path=changed[0].path,
+        to=changed[0].desired,
+        message=f"{listed([item.path for item in changed])} of a static group cannot change: each running instance deletes its "
+        "consumer and ends as soon as the record differs, and the next one starts from the beginning of the stream",
+        fix=EDITED if is_edited else ANOTHER,
+    )
 
 
 @rule("SG102", "group-type-change", on=(Action.CREATE,), needs=("neighbours",))
@@ -143,12 +150,13 @@ def group_made_again(change: Change, view: View) -> Found:
     """
     if not _starts_over(change, view):
         return None
-    stored, unserved = stored_messages(change, view), _without_consumer(change, view)
+    matched, unserved = _matched(change, view), _without_consumer(change, view)
+    number = Amount(0, matched.messages)
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
-        quantities={"redelivered": Amount(0, stored)},
-        message=f"it is gone, and {_positions(unserved)}: recreated, the group starts with everything that {change.address.stream} holds: "
-        f"{amount(Amount(0, stored), 'message')}, including what its members have processed",
+        quantities={"redelivered": number},
+        message=f"it is gone, and {_positions(unserved)}: recreated, the group starts with everything that {change.address.stream} "
+        f"holds{matched.where}: {amount(number, 'message')}, including what its members have processed",
         fix="make sure that processing a message twice does no harm, and consent here: " + consent_to("SG312"),
     )
 
@@ -156,7 +164,28 @@ def group_made_again(change: Change, view: View) -> Found:
 def _starts_over(change: Change, view: View) -> bool:
     """Is it to come back without positions, where messages stay when they are processed?"""
     keeps = _retention(change, view) != "workqueue"
-    return bool(keeps and is_made_again(change) and stored_messages(change, view) and _without_consumer(change, view))
+    return bool(keeps and is_made_again(change) and _matched(change, view).messages and _without_consumer(change, view))
+
+
+def _questions(change: Change, view: View) -> list[MessagesFrom]:
+    """How many of the stored messages its filters match, asked if it is new and has any."""
+    if change.action is not Action.CREATE or not stored_messages(change, view):
+        return []
+    if taken_subjects(change.wanted) == EVERYTHING:
+        return []
+    return [
+        MessagesFrom(stream=change.address.stream, start=1, filter=taken) for taken in group_subjects(change.wanted)
+    ]
+
+
+def _matched(change: Change, view: View) -> Matched:
+    """What its members start with: what their filters match, where somebody counted it."""
+    stored, questions = stored_messages(change, view), _questions(change, view)
+    answers = [answer for question in questions if isinstance(answer := view.facts.get(question), Mapping)]
+    counts = [int(answer.get("messages", answer.get("most", stored))) for answer in answers]
+    is_counted = len(counts) == len(questions)
+    subjects = [question.filter for question in questions]
+    return Matched(min(stored, sum(counts)) if questions and is_counted else stored, subjects)
 
 
 def _retention(change: Change, view: View) -> str:
@@ -191,7 +220,7 @@ def _start_consequences(change: Change, view: View) -> Iterator[Consequence]:
         to_process = f"{amount(remaining, 'message')} left to process"
         yield Consequence(message=f"Its members continue where their consumers stand: {to_process}")
     else:
-        yield from start_consequences(change, view, is_told=_starts_over(change, view))
+        yield from start_consequences(change, view, is_told=_starts_over(change, view), matched=_matched(change, view))
 
 
 STATIC_GROUP = Kind(
@@ -207,10 +236,9 @@ STATIC_GROUP = Kind(
     claims=_claims,
     settle=_settle,
     steps=_steps,
+    questions=_questions,
     consequences=_start_consequences,
-    reads=lambda address, config: (
-        SubjectsRead(address.stream, tuple(f"*.{subject}" for subject in config.get("filters") or ()) or (">",)),
-    ),
+    reads=lambda address, config: (SubjectsRead(address.stream, group_subjects(config)),),
     render=lambda resource: render_mappings(resource.config),
     primary=lambda address: Raw("entry", (BUCKET, group_record.key(*address.names))),
     unknown=lambda _address, snapshot: snapshot.unknown_bucket(BUCKET),
@@ -222,7 +250,7 @@ STATIC_GROUP = Kind(
         membership.memberless("SG"),
         membership.bad_name("SG"),
         membership.bad_membership("SG"),
-        shared.unusable_filters("SG", "filters"),
+        unusable_filters,
         shared.unreadable("SG"),
         shared.unwritable("SG", BUCKET),
     ),
