@@ -203,7 +203,7 @@ GROUPS = {
     "GR132": Page("surplus-members", "The group has more members than partitions: some never get a message.", "remove some members"),
     "GR133": Page("mappings-with-filters", "A group with mappings and several filters makes the reference create a consumer that the server refuses. Other implementations name each partition once, and their members can consume.", "use plain members, or one filter"),
     "GR134": Page("filters-without-effect", "A static group has filters and mappings. Members of the reference then take everything in their partitions, and their consumers show it. Members of other implementations apply the filters.", "declare a group with plain members, or one without filters"),
-    "GR140": Page("member-absent", "A member has no consumer: no instance of it consumes, and its partitions stand still.", "start an instance, or remove the member of an elastic group"),
+    "GR140": Page("member-absent", "A member has no consumer: no instance of it consumes, and its partitions stand still. On a work queue, the server refuses it one while another consumer takes the same messages.", "start an instance, or remove the member of an elastic group"),
     "GR141": Page("member-not-pinned", "A member's consumer serves no client.", "start an instance, or end a stale pin with `groups step-down`"),
     "GR142": Page("unknown-consumer", "A consumer of a group's work queue belongs to no member. Two consumers cannot share a partition there, so it keeps members out.", "end the instances that use it"),
     "GR143": Page("old-priority-group", "A member's consumer has the form that versions before November 2025 gave it. Instances of the two forms delete each other's consumers.", "stop all instances, delete the consumer, and start one version"),

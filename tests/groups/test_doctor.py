@@ -13,12 +13,13 @@ import pytest
 from reconciler.journeys.groups.groups import examined
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.server.read import lost_answers as settled
+from reconciler.server.wire.answers import Refusal
 from reconciler.server.wire.api import JetStream
 from tests.groups import making
 from tests.groups.making import OWNED, RECORD, queue, source
 from tests.quantities.losing import applied, planned
 from tests.support.accounts import Account
-from tests.support.jetstream import done, make_bucket, make_stream, talk
+from tests.support.jetstream import done, make_bucket, make_consumer, make_stream, talk
 from tests.support.servers import NatsServer
 from tests.support.versions import on_every_version
 
@@ -264,6 +265,30 @@ def test_filters_that_members_with_mappings_ignore_are_found(account: Account, g
     seen = talk(account, look)
     assert codes(seen) == found
     assert all("consumers g-a, g-b take all that lies in the partitions" in finding.message for finding in seen)
+
+
+@on_every_version
+@pytest.mark.parametrize("filters", ["*.j.b", None], ids=["filtered", "of everything"])
+def test_a_consumer_that_keeps_members_out_of_a_work_queue_is_named(account: Account, filters: str | None) -> None:
+    async def look(js: JetStream) -> list[Diagnostic]:
+        await making.static(js, STATICALLY_MAPPED, {}, retention="workqueue")
+        before = await findings(js)
+        assert all(finding.fix == "start an instance of a" for finding in before if "member a" in finding.message)
+        await make_consumer(js, "S", "other", **({"filter_subject": filters} if filters else {}))
+        body = {
+            "stream_name": "S", "action": "create",
+            "config": {"durable_name": "g-a", "ack_policy": "explicit", "filter_subjects": ["0.>", "1.>"]},
+        }  # fmt: skip
+        assert isinstance(await js.request("CONSUMER.CREATE.S.g-a", body), Refusal)
+        return await findings(js)
+
+    seen = talk(account, look)
+    assert [finding.code for finding in seen] == ["GR140", "GR140"]
+    assert (
+        f"the server refuses it one: S is a work queue, of which consumer other takes `{filters or '>'}`"
+        in seen[0].message
+    )
+    assert "remove consumer other; then start an instance of a" in (seen[0].fix or "")
 
 
 def test_what_lies_beside_the_filter_of_mapped_members_needs_a_partition_number_too(account: Account) -> None:

@@ -1052,6 +1052,13 @@ RULES = (
         seen_by=(says("XX558"),),
     ),
     Act(
+        name="the doctor has a member start that a consumer of the work queue keeps out",
+        file="reconciler/kinds/groups/member_checks.py",
+        before="            if name not in own and any(collide(subject, mine) for mine in wanted)\n",
+        after="            if name in own and any(collide(subject, mine) for mine in wanted)\n",
+        seen_by=("tests/groups/test_doctor.py::test_a_consumer_that_keeps_members_out_of_a_work_queue_is_named",),
+    ),
+    Act(
         name="the doctor takes a consumer of whole partitions for one that applies the group's filters",
         file="reconciler/kinds/groups/member_checks.py",
         before="    if wide:\n",

@@ -12,7 +12,8 @@ from reconciler.kinds.group_records.member_subjects import idle_filters, in_part
 from reconciler.kinds.groups.finding import Evidence, error, warning
 from reconciler.kinds.groups.live_group import Group, Member, record_writer
 from reconciler.kinds.groups.record_checks import is_of_joiners
-from reconciler.kinds.subjects.filters import EVERYTHING, named_filters
+from reconciler.kinds.subjects.filters import EVERYTHING, filters_of, named_filters
+from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.resource import Json
 
@@ -27,9 +28,20 @@ UNITS = {"ack_wait": "duration", "inactive_threshold": "duration"}
 
 
 def absent(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
-    """GR140: a member owns partitions and has no consumer, so no instance of it consumes."""
+    """GR140: a member owns partitions and has no consumer, so no instance of it consumes. On a work queue, a consumer of
+    nobody in the group may keep it from having one."""
     for member in group.members:
-        if member.info is None and group.queue is not None and member.partitions:
+        if member.info is not None or group.queue is None or not member.partitions:
+            continue
+        if keeper := _keeper_out(group, member):
+            consumer, subject = keeper
+            yield warning(
+                "GR140", group.address,
+                f"member {member.name} has no consumer, and the server refuses it one: {group.queue_name} is a work queue, of which "
+                f"consumer {consumer} takes `{subject}`{_waiting_clause(group, member, evidence)}",
+                f"let the two take different subjects, or remove consumer {consumer}; then start an instance of {member.name}",
+            )  # fmt: skip
+        else:
             yield warning(
                 "GR140", group.address,
                 f"member {member.name} has no consumer: no instance of it consumes{_waiting_clause(group, member, evidence)}"
@@ -37,6 +49,22 @@ def absent(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
                 f"start an instance of {member.name}"
                 + (", or remove it from the members: the others get its partitions" if group.is_elastic else ""),
             )  # fmt: skip
+
+
+def _keeper_out(group: Group, member: Member) -> tuple[str, str] | None:
+    """A consumer of the work queue that takes messages which the member's own would take, and what it takes."""
+    if (group.queue or {}).get("config", {}).get("retention") != "workqueue":
+        return None
+    own, wanted = {other.consumer for other in group.members}, wanted_filters(group, member)
+    return next(
+        (
+            (name, subject)
+            for name, info in group.consumers.items()
+            for subject in filters_of(info["config"])
+            if name not in own and any(collide(subject, mine) for mine in wanted)
+        ),
+        None,
+    )
 
 
 def unpinned(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
