@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic_core import PydanticCustomError
 
-from reconciler.kinds.fields.words import age, consent_to, in_words, size, some, written_size
+from reconciler.changes.amount import Amount, exactly
+from reconciler.kinds.fields.words import age, consent_to, in_words, share, size, some, written_size
 from reconciler.model.units import (
     parse_bytes,
     parse_count,
@@ -144,3 +145,19 @@ def test_values_in_sentences_read_as_in_files(value: Any, unit: str, said: str) 
 
 def test_a_consent_is_ready_to_paste() -> None:
     assert consent_to("ST301", 72 * HOUR, "duration") == "allow: [{code: ST301, to: 3d, reason: …}]"
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "words"),
+    [
+        (Amount(0, 3), exactly(12), "up to 3 of 12 messages"),
+        (exactly(12), exactly(12), "12 of 12 messages"),
+        (exactly(4), exactly(3), "4 of 4 messages"),
+        (Amount(0, 1), exactly(0), "up to 1 message"),
+        (Amount(0, 7), exactly(5), "up to 7 of at least 5 and at most 7 messages"),
+        (Amount(2, 3), Amount(2, 3), "at least 2 and at most 3 messages"),
+        (Amount(2, 3), Amount(0, 9), "at least 2 and at most 3 of at least 2 and at most 9 messages"),
+    ],
+)
+def test_a_part_is_never_more_than_its_whole(part: Amount, whole: Amount, words: str) -> None:
+    assert share(part, whole, "message") == words

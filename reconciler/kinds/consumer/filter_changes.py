@@ -15,7 +15,7 @@ from reconciler.kinds.consumer_position import position
 from reconciler.kinds.consumer_position.counts import count_questions, most_count, total_count
 from reconciler.kinds.consumer_position.predecessors import givers
 from reconciler.kinds.consumer_position.retention import retention_of
-from reconciler.kinds.fields.words import amount, consent_to, listed, some, verb
+from reconciler.kinds.fields.words import amount, consent_to, listed, share, some, verb
 from reconciler.kinds.losses import shrinking
 from reconciler.kinds.losses.lagging import is_kept, keeping_sentence
 from reconciler.kinds.losses.unprocessed import later, undelivered
@@ -479,15 +479,15 @@ def _redelivery_sentence(in_flight: Amount, move: _FilterChange, max_deliver: in
             if in_flight.is_exact
             else ": those that the new filter leaves out"
         )
-        of = some(move.in_flight, "message")
-        yield f"The server still redelivers {amount(in_flight)} of {of} in flight until acknowledged{limit}{which}"
+        messages = share(in_flight, exactly(move.in_flight), "message")
+        yield f"The server still redelivers {messages} in flight until acknowledged{limit}{which}"
 
 
 def _left_out_sentences(skipped: Amount, ending: Amount, move: _FilterChange, fate: str, others: str) -> Iterator[str]:
     """`others`: another consumer of an interest stream may want them, too, and this becomes of those in flight that it
     does not want."""
-    pending = f"{amount(skipped)} of {amount(move.pending, 'pending message')}" if skipped.most else ""
-    in_flight = f"{amount(ending)} of {some(move.in_flight, 'message')} in flight" if ending.most else ""
+    pending = share(skipped, move.pending, "pending message") if skipped.most else ""
+    in_flight = f"{share(ending, exactly(move.in_flight), 'message')} in flight" if ending.most else ""
     comes_again = bool(others) and move.point is None
     if never := " and ".join(filter(None, (pending, "" if comes_again else in_flight))):
         yield f"The new filter leaves out {never}, which the server does not deliver any more{fate}"

@@ -35,6 +35,13 @@ def amount(quantity: Amount, noun: str = "") -> str:
     return _between(some(quantity.least), shown) if quantity.least else f"up to {shown}"
 
 
+def share(part: Amount, whole: Amount, noun: str) -> str:
+    """`up to 3 of 12 messages`. The whole is never less than its part, which may have been counted later; if both are the same
+    bounds, they are said once."""
+    held = Amount(max(whole.least, part.least), max(whole.most, part.most))
+    return amount(part, noun) if part == held and not part.is_exact else f"{amount(part)} of {amount(held, noun)}"
+
+
 def average(quantity: Amount) -> str:
     """`about 2.8 GiB by their average size, at least 30 MiB and at most 8 GiB`; or only the size, if that is known."""
     least, most = size(quantity.least), size(quantity.most)

@@ -11,7 +11,7 @@ from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.change import Change
 from reconciler.changes.view import View
 from reconciler.kinds.fields import times
-from reconciler.kinds.fields.words import age, amount, average, size, some
+from reconciler.kinds.fields.words import age, amount, average, share, size, some
 from reconciler.kinds.losses.unprocessed import Going
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
@@ -176,7 +176,7 @@ def too_old(change: Change, path: str, view: View) -> Loss | None:
     why = "" if counted.messages.is_exact else " (only bounds: the gaps between them were not counted)"
     going, spared = _without_lasting(counted, change)
     return Loss(
-        words=f"apply deletes {amount(going.messages)} of {some(messages, 'message')}{_bytes_text(going, change)}, those older "
+        words=f"apply deletes {share(going.messages, exactly(messages), 'message')}{_bytes_text(going, change)}, those older "
         f"than {limit}{spared}{why}",
         going=going,
     )
@@ -263,7 +263,8 @@ def too_large(change: Change, path: str, view: View) -> Loss | None:
     answer = view.facts.get(Oldest(stream=stream_of(change), bytes=surplus))
     if isinstance(answer, Mapping) and answer["first"]:
         going = Going(messages=exactly(answer["messages"]), before=exactly(answer["first"]))
-        words = f"apply deletes {in_units(answer['bytes'])} {of_all}: {some(answer['messages'])} of {of}"
+        counted = share(exactly(answer["messages"]), exactly(messages), "message")
+        words = f"apply deletes {in_units(answer['bytes'])} {of_all}: {counted}"
         return Loss(words=words, going=going, more={"bytes": exactly(answer["bytes"])})
     number, largest = _number_by_average(surplus, change)
     going = Going(messages=number, before=first_kept(number, change, view))
@@ -311,7 +312,8 @@ def too_many_per_subject(change: Change, path: str, view: View) -> Loss | None:
     if isinstance(counts, Mapping):
         by = {subject: number - limit for subject, number in counts.items() if number > limit}
         above = sum(by.values())
-        words = f"{who} deletes {some(above)} of {some(messages, 'message')}{when}: {_crowded_text(counts, limit, _holder_noun(change))}"
+        deleted = share(exactly(above), exactly(messages), "message")
+        words = f"{who} deletes {deleted}{when}: {_crowded_text(counts, limit, _holder_noun(change))}"
         going = Going(messages=exactly(above))
         return Loss(words=words, going=going, by=by, is_prompt=is_prompt, keeps=limit) if above else None
     sure = max(0, messages - limit * state.get("num_subjects", messages))
@@ -320,7 +322,7 @@ def too_many_per_subject(change: Change, path: str, view: View) -> Loss | None:
     if not going.messages.most:
         return None
     uncounted = f"how many each {_holder_noun(change)} holds was not counted"
-    words = f"{who} deletes {amount(going.messages)} of {some(messages, 'message')}{when}: {uncounted}"
+    words = f"{who} deletes {share(going.messages, exactly(messages), 'message')}{when}: {uncounted}"
     return Loss(words=words + _reason_text(counts), going=going, is_prompt=is_prompt, keeps=limit)
 
 

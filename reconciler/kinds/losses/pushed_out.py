@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reconciler.changes.amount import Amount
+from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.fields.words import amount, consent_to, listed, some, written_size
+from reconciler.kinds.fields.words import amount, consent_to, listed, share, some, written_size
 from reconciler.kinds.losses import over_limit, unprocessed
 from reconciler.kinds.losses.added_sources import NewSource, new_sources
 from reconciler.kinds.losses.dependants import everybody
@@ -134,7 +134,7 @@ def _deletion_finding(code: str, change: Change, view: View, limit: str, own: Ow
         path=f"{bringing[0][0].path}.name",
         to=bringing[0][0].origin,
         message=f"{_brought_text(bringing)}, and {own(limit)} is {_limit_text(change, limit, own)}: to make room it deletes "
-        f"{amount(going.messages)} of {some(state.get('messages', 0), 'message')} that are stored now, the oldest first{late.words}",
+        f"{share(going.messages, exactly(int(state.get('messages', 0))), 'message')} that are stored now, the oldest first{late.words}",
         quantities={"messages": going.messages, **quantity},
         affects=late.affects,
         fix=_fix_text(code, own(limit), bringing),
