@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
 
+import nats.errors
 import pytest
 from nats.aio.msg import Msg
 
@@ -59,6 +61,32 @@ def test_an_old_pin_starves_the_clients_of_a_new_policy(account: Account, policy
 
     assert talk(account, work) in ("408", "nothing")
     return f"From pinned_client to {policy}: a pull gets nothing within 1 s, though messages wait. The old pin stands."
+
+
+SIDE_BY_SIDE = [
+    (minor, policy)
+    for minor in MINORS
+    for policy in ("none", "overflow", "prioritized")
+    if (minor, policy) != ("2.11", "prioritized")
+]
+
+
+@shows("CO121")
+@pytest.mark.parametrize(("account", "policy"), SIDE_BY_SIDE, indirect=["account"])
+def test_without_pins_clients_get_messages_of_a_subject_side_by_side(account: Account, policy: str) -> str:
+    """A client still works on a message when another client gets the next one."""
+
+    async def work(js: JetStream) -> tuple[str, int]:
+        nc = js.pipeline.nc
+        await _pinned_by_a_client_that_left(js)
+        assert status(await pull(nc, "S", "c", within=1, group="a")) in ("408", "nothing")
+        await unpin(js, "S/c")
+        await change_consumer(js, "S", "c", priority_timeout=None, **POLICIES[policy])
+        other = status(await pull(nc, "S", "c", group="a"))
+        return other, int(done(await js.read("CONSUMER.INFO.S.c"))["num_ack_pending"])
+
+    assert talk(account, work) == ("200", 2)
+    return f"From pinned_client to {policy}: a client gets the next message of a subject while another works on the one before."
 
 
 POLICIES: dict[str, dict[str, Any]] = {
@@ -268,6 +296,68 @@ def test_a_pin_keeps_its_time_until_the_pinned_client_pulls_again(account: Accou
     before, after = talk(account, work)
     assert before in ("408", "nothing")
     assert after == "200"
+
+
+PATIENT = """streams:
+  S:
+    subjects: [s]
+    consumers:
+      c: {ack_policy: explicit, priority_policy: pinned_client, priority_timeout: TIMEOUT, priority_groups: [a]}
+"""
+
+
+@shows("CO608")
+@on_every_version
+def test_neither_an_ack_nor_a_delivery_nor_a_waiting_pull_prolongs_a_pin(account: Account, tmp_path: Path) -> str:
+    async def work(js: JetStream) -> tuple[str, int, str]:
+        await carried_out(js, tmp_path, PATIENT.replace("TIMEOUT", "1m"))
+        hasty = PATIENT.replace("TIMEOUT", "1s")
+        made = (await plan(read(tmp_path, hasty), js, RunOptions())).plan
+        words = [consequence.message for change in made.changes for consequence in change.consequences]
+        await carried_out(js, tmp_path, hasty)
+        first, second = await _long_pull(js), await _long_pull(js)
+        await publish(js, "s")
+        held = await first.next_msg(timeout=20)
+        acknowledged = 0
+        while not second.pending_msgs:
+            await publish(js, "s")
+            acknowledged += await _acknowledge_next(first)
+        await publish(js, "s")  # with the next message, the server ends the pull that has no pin any more
+        assert held.metadata.sequence.stream < (await second.next_msg(timeout=20)).metadata.sequence.stream
+        assert done(await js.read("CONSUMER.INFO.S.c"))["ack_floor"]["stream_seq"] == 0
+        (message,) = words
+        last = await first.next_msg(timeout=20)
+        while status(last) == "200":  # it was on its way when the other client was pinned
+            last = await first.next_msg(timeout=20)
+        return message, acknowledged, status(last)
+
+    message, acknowledged, ended = talk(account, work)
+    assert acknowledged > 1 and ended == "423"
+    assert "once the pinned one has sent no new pull for 1s, even if a pull of it waits and it acknowledges" in message
+    return (
+        "priority_timeout: 1s: a pinned client whose one long pull waits, and which acknowledges other messages at once, loses its "
+        "pin (423). Another client gets later messages of the subject while the first one still works on an earlier one."
+    )
+
+
+async def _long_pull(js: JetStream) -> Any:
+    """A pull for many messages, and its answers: a client that need not pull again for long."""
+    nc = js.pipeline.nc
+    answers = await nc.subscribe(inbox := nc.new_inbox())
+    body = json.dumps({"batch": 5_000, "expires": 60_000_000_000, "group": "a"}).encode()
+    waiting = done(await js.read("CONSUMER.INFO.S.c"))["num_waiting"]
+    await nc.publish("$JS.API.CONSUMER.MSG.NEXT.S.c", body, reply=inbox)
+    await until(js, lambda info: info["num_waiting"] == waiting + 1, "CONSUMER.INFO.S.c")
+    return answers
+
+
+async def _acknowledge_next(answers: Any) -> bool:
+    """Acknowledge the next message, if one comes soon."""
+    with contextlib.suppress(nats.errors.TimeoutError):
+        message = await answers.next_msg(timeout=0.1)
+        await message.ack_sync(timeout=20)
+        return True
+    return False
 
 
 @shows("CO123")

@@ -426,18 +426,32 @@ def test_a_shorter_wait_brings_nothing_again_that_is_delivered_once(tmp_path: Pa
 PINNED = "{ack_policy: explicit, priority_groups: [a], priority_policy: pinned_client, priority_timeout: 1m}"
 
 
-def test_another_time_until_a_pin_is_lost_is_a_note(tmp_path: Path) -> None:
+def test_more_time_for_the_next_pull_of_a_pinned_client_is_a_note(tmp_path: Path) -> None:
     live = f"streams: {{S: {{subjects: [s], consumers: {{c: {PINNED}}}}}}}"
-    (change,) = scene(tmp_path, live.replace("1m", "5s"), live).plan().changes
+    (change,) = scene(tmp_path, live.replace("1m", "5m"), live).plan().changes
     assert [one.message for one in change.consequences] == [
-        "the server pins another client once the pinned one has been silent for 5s (CO608)"
+        "the server pins another client once the pinned one has sent no new pull for 5m, even if a pull of it waits and it "
+        "acknowledges messages (CO608)"
     ]
     raw = {"consumers": {"S": {"c": {"priority_groups": [{"group": "a", "pinned_client_id": "x"}]}}}}
-    (change,) = scene(tmp_path, live.replace("1m", "5s"), live, raw=raw).plan().changes
+    (change,) = scene(tmp_path, live.replace("1m", "5m"), live, raw=raw).plan().changes
     assert [one.message for one in change.consequences] == [
-        "the server pins another client once the pinned one has been silent for 5s; for the client that is pinned now, 1m counts "
-        "until its next pull (CO608)"
+        "the server pins another client once the pinned one has sent no new pull for 5m, even if a pull of it waits and it "
+        "acknowledges messages; for the client that is pinned now, 1m counts until its next pull (CO608)"
     ]
+
+
+def test_a_pin_that_lasts_as_long_as_ack_wait_is_not_called_shorter(tmp_path: Path) -> None:
+    live = f"streams: {{S: {{subjects: [s], consumers: {{c: {PINNED}}}}}}}"
+    raw = {"consumers": {"S": {"c": {"num_waiting": 1}}}}
+    said = {}
+    for timeout in ("30s", "29s"):
+        (change,) = scene(tmp_path, live.replace("1m", timeout), live, raw=raw).plan().changes
+        said[timeout] = [verdict.message for verdict in change.verdicts if "is shorter than" in verdict.message]
+    assert not said["30s"]
+    assert said["29s"][0].endswith(
+        "29s is shorter than ack_wait (30s): a client may lose its pin before it has to acknowledge"
+    )
 
 
 def test_a_first_limit_of_a_stream_that_nobody_has_used_says_nothing(tmp_path: Path) -> None:

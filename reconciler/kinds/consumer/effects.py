@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from reconciler.changes.amount import Amount, exactly, total
+from reconciler.changes.change import Change
 from reconciler.changes.verdict import Finding, Outcome
-from reconciler.kinds.consumer.clients import pin_clause_of
+from reconciler.kinds.consumer.clients import ONE_AT_A_TIME, pin_clause_of, pin_rule
 from reconciler.kinds.consumer.filter_changes import filter_change
 from reconciler.kinds.consumer_checks.neighbours import is_work_queue, stream_of
 from reconciler.kinds.consumer_checks.pull_push import pushes
@@ -16,7 +17,7 @@ from reconciler.kinds.consumer_position.position import is_recreated, redelivere
 from reconciler.kinds.effects.effect_rules import Effects, MovedField, foretold, note, notes_of
 from reconciler.kinds.fields.field_effects import value_after
 from reconciler.kinds.fields.times import ZERO, between
-from reconciler.kinds.fields.words import amount, in_words, listed, some, verb
+from reconciler.kinds.fields.words import amount, in_words, listed, share, some, verb
 from reconciler.kinds.losses.unprocessed import behind, undelivered
 from reconciler.kinds.subjects.filters import filters_of, gained
 from reconciler.model.resource import Config, Json
@@ -170,7 +171,7 @@ def never_delivered_again(moved: MovedField) -> Iterable[Finding]:
         outcome=Outcome.NEEDS_CONSENT,
         path=moved.path,
         to=most,
-        message=f"{amount(spent)} of {some(in_flight, 'message')} in flight {'was' if spent.most == 1 else 'were'} already delivered "
+        message=f"{share(spent, exactly(in_flight), 'message')} in flight {'was' if spent.most == 1 else 'were'} already delivered "
         f"{_times_in_words(most)}: unless clients acknowledge them in time, this consumer never redelivers them{_stored_until(stream)}",
         quantities={"messages": spent},
         fix="let clients acknowledge what is in flight first",
@@ -302,7 +303,7 @@ def delivered_again(moved: MovedField) -> Iterable[Finding]:
     yield Finding(
         outcome=Outcome.WARNS,
         path=moved.path,
-        message=f"the server redelivers {amount(again)} of {some(unacknowledged, 'message')} in flight unless clients acknowledge "
+        message=f"the server redelivers {share(again, exactly(unacknowledged), 'message')} in flight unless clients acknowledge "
         f"{'it' if again.most == 1 else 'them'} within {_new_value_in_words(moved)} of delivery, and so it does with every later message",
         quantities={"redelivered": again},
         fix="wait until what is in flight is acknowledged, and write more than clients take for all that they pull at once",
@@ -317,7 +318,7 @@ def _more_tries(moved: MovedField) -> Iterator[Finding]:
         yield Finding(
             outcome=Outcome.WARNS,
             path=moved.path,
-            message=f"the server redelivers {amount(again)} of {some(_count(moved, 'num_ack_pending'), 'message')} in flight, which it "
+            message=f"the server redelivers {share(again, exactly(_count(moved, 'num_ack_pending')), 'message')} in flight, which it "
             f"has already delivered {_times_in_words(most)}, unless clients acknowledge them in time",
             quantities={"redelivered": again},
             fix="wait until what is in flight is acknowledged",
@@ -461,13 +462,18 @@ def _silence_finding(
 @foretold(608, "paced")
 def paced(moved: MovedField) -> Iterable[Finding]:
     """Messages arrive more slowly: `rate_limit_bps` is lowered, or `replay_policy` becomes `original`, while messages are
-    pending. Or another client gets them: the server pins another client once the pinned one has been silent for
+    pending. Or another client gets them: the server pins another client once the pinned one has sent no new pull for
     `priority_timeout`.
+
+    Only a new pull prolongs a pin. A pull that waits, a delivery and an acknowledgement do not. Once another client is
+    pinned, the pull of the first one ends with 423. The first one may still work on messages, so two clients work at
+    once, and may process messages of a key out of order.
 
     With `idle_heartbeat`, subscribers of a push consumer also get empty messages (status 100) while nothing else is
     delivered. A subscriber that expects them more often takes the consumer for stalled.
 
-    Instead: lower it when fewer messages are pending; let subscribers tell heartbeats by their status.
+    Instead: lower it when fewer messages are pending; let subscribers tell heartbeats by their status; let clients pull
+    again within the shorter `priority_timeout`, work included.
     """
     if moved.field == "idle_heartbeat":
         yield from _heartbeats(moved)
@@ -480,13 +486,7 @@ def paced(moved: MovedField) -> Iterable[Finding]:
             yield note("messages that are not acknowledged are redelivered at other times")
         return
     if moved.field == "priority_timeout":
-        if moved.change.was("priority_policy") == moved.change.becomes("priority_policy") == "pinned_client":
-            before = show_duration(moved.change.was("priority_timeout") or PINNED_TIMEOUT)
-            still = f"; for the client that is pinned now, {before} counts until its next pull"
-            yield note(
-                f"the server pins another client once the pinned one has been silent for {_timeout_in_words(moved)}"
-                f"{still if pin_clause_of(moved.change.info) else ''}"
-            )
+        yield from _other_time_to_pull(moved)
         return
     most = value_after(moved.change, moved.path)
     words = f"from then on at most {some(most, 'bit')} {verb(most, 'are')} delivered each second"
@@ -528,8 +528,32 @@ def _replay(moved: MovedField) -> Iterator[Finding]:
     yield _for_pending_messages(moved, words, "keep instant until fewer messages are pending")
 
 
-def _timeout_in_words(moved: MovedField) -> str:
-    return show_duration(value_after(moved.change, moved.path) or PINNED_TIMEOUT)
+def _other_time_to_pull(moved: MovedField) -> Iterator[Finding]:
+    """The pinned client has more or less time to send its next pull. With less, a working client loses its pin."""
+    change = moved.change
+    if not change.was("priority_policy") == change.becomes("priority_policy") == ONE_AT_A_TIME:
+        return
+    before = change.was("priority_timeout") or PINNED_TIMEOUT
+    after = value_after(change, moved.path) or PINNED_TIMEOUT
+    still = f"; for the client that is pinned now, {show_duration(before)} counts until its next pull"
+    words = f"{pin_rule(after)}{still if pin_clause_of(change.info) else ''}"
+    if after >= before:
+        yield note(words)
+        return
+    yield _for_clients(
+        moved,
+        f"{words}. The first client may still work on messages then, so two clients work at once, and may process messages of a "
+        f"key out of order{_shorter_than_ack_wait(after, change)}",
+        "keep it longer than clients take from one pull to the next, work included; or let clients send shorter pulls first",
+    )
+
+
+def _shorter_than_ack_wait(timeout: int, change: Change) -> str:
+    ack_wait = max(_ack_waits(change.becomes))
+    if timeout >= ack_wait or change.becomes("ack_policy") == "none":
+        return ""
+    named = f"{'the longest backoff' if change.becomes('backoff') else 'ack_wait'} ({show_duration(ack_wait)})"
+    return f". {show_duration(timeout)} is shorter than {named}: a client may lose its pin before it has to acknowledge"
 
 
 def _ack_waits(value_of: Callable[[str], Json]) -> list[int]:

@@ -137,6 +137,9 @@ def priority_policy_switch(change: Change, view: View) -> Found:
     after `pinned_client` pulls with the id of a pin. After `prioritized` no pull is refused. Pulls that only name a
     group of the consumer go on. A client that was pinned before blocks all others until the old timeout runs out.
 
+    After `pinned_client`, several clients get messages at once, so messages of a key may be processed out of order. Under
+    `pinned_client` one client at a time gets them, until it has sent no new pull for `priority_timeout`.
+
     Servers before 2.12.12 and 2.14.3 answer 400 to pulls with `min_pending`, `min_ack_pending` or the id of a pin, and
     still deliver the next message to each of them. A client that stopped at the 400 does not process it, and under
     `pinned_client` it gets the pin, too.
@@ -144,7 +147,7 @@ def priority_policy_switch(change: Change, view: View) -> Found:
     No server tells which pulls its clients send, so the change needs consent in any case.
 
     Instead: let clients stop sending such pulls first, and then consent: apply switches the consumer in place and
-    releases the pin before and after.
+    releases a pin before and after. Where keys need their order, keep `pinned_client`, or let one client run alone first.
     """
     if (policy := change.field("priority_policy")) is None:
         return None

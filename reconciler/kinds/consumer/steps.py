@@ -10,7 +10,7 @@ from reconciler.changes.amount import Amount
 from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.view import View
 from reconciler.engine.replacement import in_a_row
-from reconciler.kinds.consumer.clients import removed_groups
+from reconciler.kinds.consumer.clients import may_hold_a_pin, removed_groups
 from reconciler.kinds.consumer.handovers import gates_after_taking, gates_before_giving
 from reconciler.kinds.fields.known import PAUSE_END, V2_14
 from reconciler.kinds.fields.words import few
@@ -54,7 +54,8 @@ def _update_and_unpin_steps(change: Change, view: View, stream: str, name: str) 
     """The update, between two releases of the pin if it touches one: the old pin outlives the update and blocks every
     other client."""
     live_group = next(iter(change.was("priority_groups") or ()), "")
-    unpins = bool(live_group) and (change.touches("priority_policy") or bool(removed_groups(change)))
+    touches_pin = change.touches("priority_policy") or bool(removed_groups(change))
+    unpins = bool(live_group) and touches_pin and may_hold_a_pin(change)
     if unpins:
         yield _unpin_step(change, stream, name, live_group, "before")
     update_steps = list(_update_steps(change, view, stream, name))

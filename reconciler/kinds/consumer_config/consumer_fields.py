@@ -448,7 +448,7 @@ class ConsumerConfig(Terms):
         ),
     ] = None
     """Which of the waiting clients is served: `none` any, `overflow` only those whose threshold is exceeded,
-    `pinned_client` one until it falls silent, `prioritized` those of the best priority."""
+    `pinned_client` one until it sends no new pull for `priority_timeout`, `prioritized` those of the best priority."""
     priority_groups: Annotated[
         tuple[Group, ...] | None,
         Known(
@@ -479,11 +479,11 @@ class ConsumerConfig(Terms):
                     608,
                     Side.READERS,
                     EVERY,
-                    "Another client takes over from a pinned and silent one, earlier or later than before.",
+                    "The server pins another client if the pinned one sends no new pull for that long, whatever it works on.",
                     "clients are pinned",
                 ),
             ),
         ),
     ] = None
-    """How long a pinned client may be silent before another one is pinned. Left out: 2m with `priority_policy:
-    pinned_client`."""
+    """How long a pinned client has for its next pull before another one is pinned. Only a new pull counts: a pull that
+    waits, a delivery or an acknowledgement does not keep the pin. Left out: 2m with `priority_policy: pinned_client`."""
