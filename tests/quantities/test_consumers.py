@@ -906,6 +906,50 @@ def test_a_pull_of_a_recreated_consumer_ends_with_409_and_what_later_ones_get_is
     assert seen == ["409", status]
 
 
+PINNING = (
+    "streams: {T: {subjects: [t]}, S: {subjects: [s.>], consumers: {old: {ack_policy: explicit, priority_policy: pinned_client, "
+    "priority_groups: [a], priority_timeout: 1m}}}}"
+)
+GOES = (
+    "streams: {T: {subjects: [t]}, S: {subjects: [s.>]}}\nremoved: [{address: consumer/S/old, reason: nobody uses it}]"
+)
+GOES_WITH_STREAM = (
+    "streams: {T: {subjects: [t]}}\n"
+    "removed: [{address: consumer/S/old, reason: nobody uses it}, {address: stream/S, reason: nobody uses it}]"
+)
+
+
+@on_every_version
+@pytest.mark.parametrize("after", [GOES, GOES_WITH_STREAM], ids=["alone", "with its stream"])
+def test_pulls_of_a_removed_consumer_get_409_and_then_503(account: Account, tmp_path: Path, after: str) -> None:
+    async def work(js: JetStream) -> tuple[str, list[str]]:
+        nc = js.pipeline.nc
+        await applied(js, tmp_path, PINNING)
+        await publish(js, "s.a")
+        answers = await nc.subscribe(inbox := nc.new_inbox())
+
+        async def answer_to_a_pull(**more: str) -> Msg:
+            body = json.dumps({"expires": 20_000_000_000, "group": "a", **more}).encode()
+            await nc.publish("$JS.API.CONSUMER.MSG.NEXT.S.old", body, reply=inbox)
+            return await answers.next_msg(timeout=20)
+
+        pinned = await answer_to_a_pull()
+        await pinned.ack_sync(timeout=20)
+        waiting = asyncio.create_task(answer_to_a_pull(id=(pinned.headers or {})["Nats-Pin-Id"]))
+        await until(js, lambda info: info["num_waiting"] == 1, "CONSUMER.INFO.S.old")
+        said = (await applied(js, tmp_path, after))["CO310"].message
+        ends = [await waiting, await answer_to_a_pull()]
+        return said, [(end.headers or {}).get("Status", "") for end in ends]
+
+    said, seen = talk(account, work)
+    assert said.startswith("one client is pinned for group a (for ")
+    assert "; the waiting pull ends with 409 Consumer Deleted, and later pulls on old get 503" in said
+    assert said.endswith(
+        "its position, sequence 1, is lost: a consumer created later under this name begins as its file says"
+    ) == (after == GOES)
+    assert seen == ["409", "503"]
+
+
 @on_every_version
 @pytest.mark.parametrize("named", ["filter_subject: s.a", "filter_subjects: [s.a, s.x]"], ids=["one", "several"])
 @pytest.mark.parametrize("pushed", ["", ", deliver_subject: pushed"], ids=["pulled", "pushed"])

@@ -15,8 +15,9 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
+from reconciler.kinds.consumer_position.ended_pulls import ended_pulls
 from reconciler.kinds.fields.known import V2_14
-from reconciler.kinds.fields.words import consent_to, some
+from reconciler.kinds.fields.words import consent_to
 from reconciler.kinds.subjects.filters import filters_of, finishing, gained, in_flight, is_work_queue, lost, written
 from reconciler.kinds.subjects.subject_moves import is_parking_subject, parking_subject
 from reconciler.kinds.subjects.subjects import collide
@@ -97,16 +98,9 @@ def work_queue_takeover(change: Change, view: View) -> Found:
         to=to,
         quantities={"waiting": info.get("num_waiting", 0), "unacknowledged": info.get("num_ack_pending", 0)},
         message=f"to take {', '.join(taken[:3])}, apply recreates it, because an update would leave behind what is stored there before its "
-        f"position; "
-        f'{_pulls_text(info.get("num_waiting", 0))} "consumer deleted", and clients must pull again',
+        f"position; {ended_pulls(info, 'clients must pull again')}",
         fix=f"declare a second consumer for that, or consent here: {consent_to('XX311', to)}",
     )
-
-
-def _pulls_text(waiting: int) -> str:
-    if not waiting:
-        return "clients that pull then get"
-    return f"{some(waiting, 'waiting pull request')} {'gets' if waiting == 1 else 'get'}"
 
 
 OPENS = {GIVES: _park}

@@ -10,10 +10,12 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer import taking_over
+from reconciler.kinds.consumer.clients import pin_clause_of
 from reconciler.kinds.consumer.filter_changes import Info, others_of
+from reconciler.kinds.consumer_position.ended_pulls import ended_pulls, finds_nothing
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.consumer_position.unclaimed import unclaimed_messages
-from reconciler.kinds.fields.words import amount, listed, some, verb
+from reconciler.kinds.fields.words import amount, listed, some
 from reconciler.kinds.losses.unprocessed import behind, claimed, later, undelivered
 from reconciler.kinds.stream_config.new_copies import successors
 from reconciler.kinds.subjects.filters import filters_of, keeping
@@ -38,6 +40,8 @@ def consumer_deletion(change: Change, view: View) -> Found:
     a consumer no longer takes since its filter changed. The server deletes them with the next consumer that is deleted, as
     far as they come after its last acknowledged message. It also deletes what this consumer gave up at `max_deliver`.
 
+    Pulls that wait on it end with 409, and later ones get 503, also those of a pinned client.
+
     `removed:` is the consent to the deletion; this verdict says what it costs.
 
     Instead: let it process what is pending first, or `forget:` it, which leaves it as it is.
@@ -48,9 +52,10 @@ def consumer_deletion(change: Change, view: View) -> Found:
     dropped, fate = _fate_of_unread(change, info, unread, view) if unread.most else (exactly(0), "")
     unclaimed = unclaimed_messages(change, view)
     loss_clause = f"{_lost_reader_clause(undelivered(stream, info, view), info)}{fate}" if unread.most else ""
-    clauses = [clause for clause in (loss_clause, _unclaimed_clause(unclaimed), _clients_clause(info)) if clause]
+    clauses = [clause for clause in (loss_clause, _unclaimed_clause(unclaimed), _clients_clause(change)) if clause]
     if not clauses:
         return None
+    clauses += filter(None, [_position_clause(change, view)])
     dropped = Amount(dropped.least, dropped.most + unclaimed)
     return Finding(
         outcome=Outcome.WARNS,
@@ -115,8 +120,22 @@ def _dropped_by_interest(change: Change, info: Info, unread: Amount, view: View)
     return dropped, f"; apply deletes {amount(dropped)} of them: those that no other consumer wants{except_copied}"
 
 
-def _clients_clause(info: Info) -> str:
-    waiting = info.get("num_waiting", 0)
-    if waiting:
-        return f"{some(waiting, 'pull request')} {verb(waiting, 'are')} waiting on it now"
-    return "a client is subscribed to it now" if info.get("push_bound") else ""
+def _clients_clause(change: Change) -> str:
+    info = change.info
+    if info.get("push_bound"):
+        return "a client is subscribed to it now, and receives nothing more"
+    pin = pin_clause_of(info)
+    ends = ended_pulls(info, finds_nothing(change.address.name)) if pin or info.get("num_waiting") else ""
+    return "; ".join(filter(None, (pin, ends)))
+
+
+def _position_clause(change: Change, view: View) -> str:
+    """A position that is lost. On a work queue, messages that are stored stand for it; with its stream, all is gone."""
+    stream_change = view.changes.get(Address.of("stream", change.address.stream))
+    is_deleted = stream_change is not None and stream_change.action is Action.DELETE
+    sequence = (change.info.get("ack_floor") or {}).get("stream_seq")
+    if not sequence or is_deleted or retention_of(change.address.stream, view) == "workqueue":
+        return ""
+    return (
+        f"its position, sequence {sequence}, is lost: a consumer created later under this name begins as its file says"
+    )

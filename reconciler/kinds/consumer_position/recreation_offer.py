@@ -11,6 +11,7 @@ from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.consumer_config.placeholders import placeholder_name
+from reconciler.kinds.consumer_position.ended_pulls import ended_pulls, finds_nothing
 from reconciler.kinds.consumer_position.position import (
     leaves_out,
     obstacle,
@@ -198,13 +199,11 @@ def _effect_on_clients(change: Change) -> str:
         return f"Subscribers of {subject} receive nothing more: " + (
             f"messages are delivered to {new_subject}" if new_subject else "clients must pull"
         )
-    waiting = change.info.get("num_waiting", 0)
-    pulls = "The waiting pull ends" if waiting == 1 else f"{some(waiting, 'waiting pull')} end"
-    ends = pulls if waiting else "No pull is waiting now; a pull that waits when the old consumer is deleted ends"
     if new_subject:
         after = f"later ones get 409 Consumer is push based: messages are delivered to {new_subject}"
     elif change.origin:
-        after = f"later pulls on {change.origin.name} get 503: clients must use {change.address.name}"
+        after = f"{finds_nothing(change.origin.name)}: clients must use {change.address.name}"
     else:
         after = "clients must pull again"
-    return f"{ends} with 409 Consumer Deleted, and {after}"
+    clause = ended_pulls(change.info, after)
+    return f"{clause[0].upper()}{clause[1:]}"
