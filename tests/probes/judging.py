@@ -144,6 +144,9 @@ WOLVES: Mapping[str, Mapping[str, tuple[Excuse, str]]] = {
         "until a restart": (lambda case: "deliver_group" in case.changed and not case.restarts,
                             "it goes on as before until the server restarts"),
     },
+    "CO608": {
+        "short pulls": (lambda case: "priority_timeout" in case.changed, "the battery pulls anew for every message, which keeps a pin"),
+    },
     "CO602": {
         "large pulls": (lambda case: (case.becomes("max_batch") or 0) > 1000 or (case.becomes("max_bytes") or 0) > LOTS
                         or (case.becomes("max_expires") or 0) > HOUR, "the battery asks for less"),
