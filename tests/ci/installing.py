@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.ci.container import stage
-from tests.ci.runner import loaded
+from tests.ci.runner import ROOT, loaded
 from tests.package.building import VERSION, Built, build, copied, unpacked
 from tests.support.repository import Repository
 
@@ -33,11 +33,12 @@ def released(project: Repository, tmp_path_factory: pytest.TempPathFactory) -> B
 def installed(checkout: Path, temp: Path, *, index: Path | None = None, version: str = "") -> list[str]:
     """What is there after the step: which reconciler, as pip lists it and as it calls itself."""
     action = checkout / ".github" / "actions" / "reconciler"
-    install = loaded(action / "action.yml")["runs"]["steps"][0]["run"]
+    described = loaded(action / "action.yml")
+    install, extras = described["runs"]["steps"][0]["run"], described["inputs"]["extras"]["default"]
     asked = '"$RUNNER_TEMP/reconciler-venv/bin/python" -m pip list --format freeze --no-index | grep nats-reconciler'
     script = f'{install}\n{asked}\n"$RUNNER_TEMP/reconciler-venv/bin/reconciler" --version\n'
-    environ = {"RUNNER_TEMP": str(temp), "GITHUB_ACTION_PATH": str(action), "VERSION": version, "PIP_NO_COMPILE": "1",
-               "PIP_FIND_LINKS": str(index or ""), "PATH": os.environ["PATH"], "HOME": str(temp)}  # fmt: skip
+    environ = {"RUNNER_TEMP": str(temp), "GITHUB_ACTION_PATH": str(action), "VERSION": version, "EXTRAS": extras,
+               "PIP_NO_COMPILE": "1", "PIP_FIND_LINKS": str(index or ""), "PATH": os.environ["PATH"], "HOME": str(temp)}  # fmt: skip
     shell = ["bash", "-eo", "pipefail", "-c", script]
     ran = subprocess.run(shell, env=environ, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
@@ -51,6 +52,9 @@ def test_an_action_used_at_a_release_installs_that_release(
     (checkout / "pyproject.toml").unlink()  # so that nothing can be built from it
     found = installed(checkout, tmp_path, index=released.wheel.parent)
     assert found == [f"nats-reconciler=={VERSION}", f"reconciler {VERSION}"]
+    policy_test = ["test", str(ROOT / "examples" / "policies")]
+    ran = subprocess.run([tmp_path / "reconciler-venv" / "bin" / "reconciler", "policy", *policy_test], check=False)
+    assert ran.returncode == 0
 
 
 def test_an_action_used_at_another_commit_installs_the_code_that_is_there(project: Repository, tmp_path: Path) -> None:
@@ -71,7 +75,7 @@ def test_the_image_gets_an_environment_that_works_and_can_install_nothing(releas
     """The image's own instruction, on this machine's Python and in other folders."""
     (script,) = (value for name, value in stage(0) if name == "RUN")
     script = script.replace("/opt/", f"{tmp_path}/").replace("/dist/", f"{released.wheel.parent}/")
-    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "EXTRAS": "dev"}
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "EXTRAS": "policies,dev"}
     subprocess.run(["sh", "-c", script], env=environ, check=True)
     programs = {path.name for path in (tmp_path / "reconciler" / "bin").iterdir()}
     assert {"reconciler", "nats-server"} <= programs

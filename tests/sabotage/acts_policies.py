@@ -85,4 +85,20 @@ ACTS = (
         "            return await one\n\n        return await asyncio.gather(*map(awaited, made))",
         seen_by=("tests/server/test_many_questions.py",),
     ),
+    Act(
+        name="the action installs a release without what its policies need",
+        file=".github/actions/reconciler/requirement.sh",
+        before='echo "nats-reconciler$extras==$version"',
+        after='echo "nats-reconciler==$version"',
+        seen_by=("tests/ci/test_requirement.py",),
+    ),
+    Act(
+        name="the package of somebody else is named beside an address",
+        file="examples/ci/pre-commit-config.yaml",
+        before='additional_dependencies: ["nats-reconciler==0.1.0"]',
+        after='additional_dependencies: ["reconciler @ git+https://example-org.example/reconciler@v0.1.0"]',
+        seen_by=(
+            "tests/ci/test_workflows.py::test_nobody_is_told_to_install_the_package_that_has_our_name_on_the_index",
+        ),
+    ),
 )
