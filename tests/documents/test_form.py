@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from ruamel.yaml import YAML
 
 from reconciler.changes.kind import Registry
 from reconciler.documents.parse import nodes
@@ -331,9 +332,27 @@ def test_quotes_are_double_where_that_says_the_same(said: str, in_form: str) -> 
 
 def test_values_that_are_given_later_stay_what_they_are() -> None:
     line = '{subjects: [${region}.*, "$${x}"], max_age: ${keep}, ${more}: 1}'
-    assert formed(f"{HEAD}streams:\n  A:   {line}\n") == f"{HEAD}streams:\n  A: {line}\n"
+    quoted = '{subjects: ["${region}.*", "$${x}"], max_age: "${keep}", "${more}": 1}'
+    assert formed(f"{HEAD}streams:\n  A:   {line}\n") == f"{HEAD}streams:\n  A: {quoted}\n"
     private = "description: \ue000 and \ue001, not ${this}"
     assert in_stream(private) == [private]
+
+
+@pytest.mark.parametrize(
+    ("said", "in_form"),
+    [
+        ("subjects: [a.${x}.*, b, '${x}']", """subjects: ["a.${x}.*", b, '${x}']"""),
+        ("subjects: [\n  a.${x},  # ${x}\n  b]", 'subjects: [\n  "a.${x}",  # ${x}\n  b]'),
+        ('consumers: {c-${x}: {description: it says "${x}"}}', """consumers: {"c-${x}": {description: 'it says "${x}"'}}"""),
+        ('subjects: [a.${x}]     # one\nmax_age: ${keep}       # two', 'subjects: ["a.${x}"]   # one\nmax_age: ${keep}       # two'),
+        ("max_age: ${keep}", "max_age: ${keep}"),
+        ("description: |\n  [a.${x}]", "description: |\n  [a.${x}]"),
+    ],
+)  # fmt: skip
+def test_a_mention_in_brackets_gets_the_quotes_that_other_readers_need(said: str, in_form: str) -> None:
+    lines = in_stream(*said.split("\n"))
+    assert lines == in_form.split("\n")
+    YAML(typ="safe", pure=True).load("\n".join(lines))
 
 
 def test_lines_go_on_ending_as_the_first_one_does() -> None:

@@ -318,6 +318,13 @@ FILES = (
         seen_by=("tests/documents/test_form.py",),
     ),
     Act(
+        name="in form, editors and other tools cannot read a mention in brackets",
+        file="reconciler/documents/write/brackets.py",
+        before="    if brace not in text:",
+        after="    if brace:",
+        seen_by=("tests/documents/test_form.py",),
+    ),
+    Act(
         name="in form, an alias may come before its anchor",
         file="reconciler/documents/write/one_line.py",
         before="    if left == entries or not any(_anchors_and_aliases(entry, tokens)[0] for entry in entries):",

@@ -22,7 +22,7 @@ parameters:
   copies: {type: number, default: 1, allowed: [1, 3]}
 streams:
   ORDERS-${region}:
-    subjects: [orders.${region}.>]
+    subjects: ["orders.${region}.>"]
     max_age: ${keep}
     num_replicas: ${copies}
 """,
@@ -399,7 +399,7 @@ topology: shop
 parameters:
   region:
 streams:
-  ORDERS-${region}: {subjects: [orders.${region}.>]}
+  ORDERS-${region}: {subjects: ["orders.${region}.>"]}
 """
 
 FILLING = """

@@ -120,7 +120,9 @@ def _index(schema: Schema) -> str:
         _units(),
         [
             "`${name}` stands for the value of a [parameter](#parameters), and `$${name}` for that text itself. Names and all",
-            "values but `reconciler` may hold parameters. Top-level keys that begin with `x-` are yours, to hold YAML anchors.",
+            "values but `reconciler` may hold parameters. Within brackets, put quotes around it, as in",
+            '`["orders.${region}.>"]`, so that editors and other tools can read the file. Top-level keys that begin with `x-`',
+            "are yours, to hold YAML anchors.",
         ],
         fenced('yaml title="shop.yaml"', examples.FILLED),
         fenced("console", examples.FILLING),

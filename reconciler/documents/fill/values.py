@@ -35,6 +35,7 @@ IN_SCHEMAS = rf"\$\{{{NAME}\}}"
 """A mention, as a pattern of a JSON Schema."""
 PRIVATE = range(0xE000, 0xF900)
 """Characters that mean nothing to anybody: two of them stand for the braces of `${name}` while a text is read as YAML."""
+HIDDEN = re.compile(f"[{chr(PRIVATE.start)}-{chr(PRIVATE.stop - 1)}]")
 _LITERAL = re.compile(rf"\$(?=\{{{NAME}\}})")
 
 

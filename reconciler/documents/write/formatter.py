@@ -1,6 +1,6 @@
 """Puts the text of a topology's file into form, and never changes what it says.
 
-Nothing is rewritten: lines change places and indentation, and take their comments along. The result is read again;
+Nothing is rewritten but quotes: lines change places and indentation, and take their comments along. The result is read again;
 where it does not say the same, or a comment is gone, the text stays as it was.
 """
 
@@ -12,12 +12,13 @@ from dataclasses import replace
 
 from ruamel.yaml.tokens import DirectiveToken, DocumentEndToken, DocumentStartToken
 
-from reconciler.documents.fill.values import Mask
+from reconciler.documents.fill.values import HIDDEN, Mask
 from reconciler.documents.parse.complain import complain
 from reconciler.documents.parse.nodes import Mapping, Node, Scalar, Sequence, span
 from reconciler.documents.parse.shape import Shape
 from reconciler.documents.parse.tree import read_tree
 from reconciler.documents.read.other_files import complain_of_root, other_file
+from reconciler.documents.write.brackets import quote_in_brackets
 from reconciler.documents.write.lines import Lines
 from reconciler.documents.write.tokens import Comment, comments_of, tokens_of
 from reconciler.documents.write.yaml_items import PieceReader
@@ -41,7 +42,7 @@ def in_form(file: str, text: str, order: Shape) -> tuple[str, list[Diagnostic]]:
         problems += complain_of_root(file, root)
     if problems:
         return text, [replace(diagnostic, message=mask.take_off(diagnostic.message)) for diagnostic in problems]
-    after = _format_lines(before, order)
+    after = _format_lines(quote_in_brackets(before, mask.start), order)
     if after != before and (problem := first_loss(file, before, after)):
         return text, [problem]
     return mask.take_off(after).replace("\n", line_break), []
@@ -90,7 +91,7 @@ def _comments(text: str) -> list[Comment]:
 def _first_difference(one: Node, other: Node) -> Node | None:
     """The first part of a value that is another one there; the order of keys is none of it."""
     if isinstance(one, Scalar) and isinstance(other, Scalar):
-        return None if (one.text, one.plain) == (other.text, other.plain) else one
+        return None if (one.text, _may_be_no_text(one)) == (other.text, _may_be_no_text(other)) else one
     pairs: Iterable[tuple[Node, Node]]
     if isinstance(one, Sequence) and isinstance(other, Sequence) and len(one.items) == len(other.items):
         pairs = zip(one.items, other.items, strict=True)
@@ -99,3 +100,8 @@ def _first_difference(one: Node, other: Node) -> Node | None:
     else:
         return one
     return next((difference for pair in pairs if (difference := _first_difference(*pair))), None)
+
+
+def _may_be_no_text(scalar: Scalar) -> bool:
+    """Is it for the text to tell whether this is a number, a flag or nothing? With a mention in it, quotes do not matter."""
+    return scalar.plain and not HIDDEN.search(scalar.text)

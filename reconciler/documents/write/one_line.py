@@ -19,14 +19,14 @@ from ruamel.yaml.tokens import (
     ValueToken,
 )
 
-from reconciler.documents.fill.values import PRIVATE
+from reconciler.documents.fill.values import HIDDEN
 from reconciler.documents.parse.shape import ANYTHING, Shape
 from reconciler.documents.write.tokens import Token
 
 STARTS = (FlowMappingStartToken, FlowSequenceStartToken)
 ENDS = (FlowMappingEndToken, FlowSequenceEndToken)
 MERGE = "<<"
-_NOT_IN_DOUBLE_QUOTES = re.compile(f'["\\\\{chr(PRIVATE.start)}-{chr(PRIVATE.stop - 1)}]')
+_NOT_IN_DOUBLE_QUOTES = re.compile(rf'["\\]|{HIDDEN.pattern}')
 """What would need an escape there, or stand for what may need one."""
 
 
