@@ -4,7 +4,7 @@ over."""
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from fnmatch import fnmatchcase
 from functools import cache
@@ -137,8 +137,16 @@ def options_in_vain(
         )  # fmt: skip
 
 
+IsShared = Callable[[SourceSpan | None], bool]
+"""Does an entry at this place count in other environments too?"""
+
+
 def leftover_consents(
-    resource: Resource, verdicts: Sequence[Verdict], today: date, unjudged: Collection[str] = ()
+    resource: Resource,
+    verdicts: Sequence[Verdict],
+    today: date,
+    unjudged: Collection[str] = (),
+    is_shared: IsShared = lambda _: False,
 ) -> Iterable[Diagnostic]:
     """Warnings about consent that covers nothing, and why it does not. If a rule was not judged here, nobody knows
     whether consent to it is needed."""
@@ -155,14 +163,20 @@ def leftover_consents(
             continue
         elif not same_rule:
             message = f"consent to {allow.code} is not needed by this change"
-            yield _warning_about_consent(resource, where, "XX302", "consent-unused", message)
+            fix = unused_fix(is_shared=is_shared(resource.where(where)))
+            yield _warning_about_consent(resource, where, "XX302", "consent-unused", message, fix)
         elif all(lacking):
             message = f"consent to {allow.code} does not cover this change: {lacking[0]}"
             yield _warning_about_consent(resource, where, "XX303", "consent-falls-short", message, _fix_of(lacking[0]))
 
 
 def leftover_allowances(
-    allowed: Allowed, verdicts: Sequence[tuple[Verdict, type[Terms]]], today: date, *, is_judged: bool
+    allowed: Allowed,
+    verdicts: Sequence[tuple[Verdict, type[Terms]]],
+    today: date,
+    *,
+    is_judged: bool,
+    is_shared: IsShared = lambda _: False,
 ) -> Iterable[Diagnostic]:
     """The same for consent that is given to many: it must cover something, but need not cover the changes of others."""
     allow, statement = allowed.consent, f"consent to {allowed.consent.code} on {allowed.on}"
@@ -177,12 +191,19 @@ def leftover_allowances(
         message = f"{statement} does not cover the change of {first.address}{more}: {why}"
         yield _warning(allowed.where(""), "XX303", "consent-falls-short", message, fix=_fix_of(why))
     elif is_judged and all(why for _, why in same_rule):
-        yield _warning(allowed.where(""), "XX302", "consent-unused", f"{statement} is not needed by any change")
+        message, fix = f"{statement} is not needed by any change", unused_fix(is_shared=is_shared(allowed.where("")))
+        yield _warning(allowed.where(""), "XX302", "consent-unused", message, fix=fix)
 
 
 _REMOVE = "remove it, so that it never covers a change nobody thought of"
+_MOVE = "remove it, or move it into the overlay of the environment that needs it, so that it never covers a change nobody thought of"
 _RENEW = "review the change again, and write a consent for it"
 _OBEY = "remove it, and do what the refusal advises"
+
+
+def unused_fix(*, is_shared: bool) -> str:
+    """Say what to do with an entry that nothing needs here. Another environment may need one that counts in all of them."""
+    return _MOVE if is_shared else _REMOVE
 
 
 def _fix_of(shortfall: str) -> str:

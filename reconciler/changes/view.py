@@ -12,7 +12,7 @@ from reconciler.changes.change import Change, FieldChange
 from reconciler.changes.renaming import Recipe
 from reconciler.changes.verdict import Other, Verdict
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.ledger.records import Owned
 from reconciler.model.resource import Address, Config, Resource
 from reconciler.model.topology import Allowed, Guarded
@@ -76,6 +76,8 @@ class View:
     snapshot: Snapshot
     topology: str = ""
     environment: str = ""
+    own_entries: frozenset[SourceSpan] = frozenset()
+    """Places of the entries of every list that the files hold for this environment alone."""
     source: str | None = None
     """Repository that the files come from, if known."""
     ledger_known: bool = True
@@ -107,6 +109,10 @@ class View:
     """The topology's policies."""
     today: date = date.min
     """The day on which consent ends, as far as it is known."""
+
+    def is_shared(self, entry: SourceSpan | None) -> bool:
+        """Does an entry at this place count in other environments too?"""
+        return bool(self.environment) and entry not in self.own_entries
 
     @property
     def target(self) -> Target:

@@ -61,6 +61,7 @@ def compare(
     return View(
         topology=topology.name,
         environment=topology.environment,
+        own_entries=topology.own_entries,
         source=options.came_from.repository,
         ledger_known=memory.is_known,
         snapshot=snapshot,

@@ -299,7 +299,7 @@ def _consent_warnings(
         if not resource.terms.allow:
             continue
         left = {code for code, addresses in unjudged.items() if address in addresses}
-        yield from consent.leftover_consents(resource, verdicts.get(address, ()), options.day, left)
+        yield from consent.leftover_consents(resource, verdicts.get(address, ()), options.day, left, view.is_shared)
     for allowed in view.allow:
         yield from _allowance_warnings(
             allowed, view, verdicts, registry, options, unjudged.get(allowed.consent.code, ())
@@ -323,7 +323,7 @@ def _allowance_warnings(
         for verdict in verdicts[address]
     ]
     is_judged = not any(map(is_reached, unjudged))
-    yield from consent.leftover_allowances(allowed, reached, options.day, is_judged=is_judged)
+    yield from consent.leftover_allowances(allowed, reached, options.day, is_judged=is_judged, is_shared=view.is_shared)
 
 
 def idle_patterns(view: View, options: RunOptions) -> Iterable[Diagnostic]:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 
 from reconciler.changes.change import Action, Change
+from reconciler.changes.consent import unused_fix
 from reconciler.changes.kind import Bound, Kind, Registry
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View
@@ -133,16 +134,13 @@ def unneeded_guards(counts: list[Tally], view: View, today: date) -> Iterator[Di
     needed = {tally.kind for tally in counts if len(tally.going) > tally.usual}
     for guard in view.guards:
         if is_over(guard, today):
-            yield _warning_about_guard(
-                guard, "XX301", "consent-expired", f"the guard of kind {guard.kind} ended on {guard.until}"
-            )
+            message = f"the guard of kind {guard.kind} ended on {guard.until}"
+            yield _warning_about_guard(guard, "XX301", "consent-expired", message, unused_fix(is_shared=False))
         elif guard.kind not in needed and guard.until is None:
             message = f"the guard of kind {guard.kind} allows {guard.upto:_} at once, and this plan destroys no more than usual"
-            yield _warning_about_guard(guard, "XX302", "consent-unused", message)
+            fix = unused_fix(is_shared=view.is_shared(guard.where("")))
+            yield _warning_about_guard(guard, "XX302", "consent-unused", message, fix)
 
 
-def _warning_about_guard(guard: Guarded, code: str, name: str, message: str) -> Diagnostic:
-    return Diagnostic(
-        severity=Severity.WARNING, code=code, name=name, message=message, span=guard.where(""),
-        fix="remove it, so that it never covers a change nobody thought of",
-    )  # fmt: skip
+def _warning_about_guard(guard: Guarded, code: str, name: str, message: str, fix: str) -> Diagnostic:
+    return Diagnostic(severity=Severity.WARNING, code=code, name=name, message=message, span=guard.where(""), fix=fix)

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from reconciler.model.dataclass import dataclass
+from reconciler.model.diagnostic import SourceSpan
 from reconciler.model.policy import PlacedPolicy
 from reconciler.model.resource import Address, Consent, Declared, Spec, Where, nowhere, text_like
 from reconciler.model.selection import selects
@@ -273,3 +274,5 @@ class Topology:
     """The environment that they were read for; empty where there are none."""
     leads_to: str = ""
     """Where that environment leads, in words: `context prod`."""
+    own_entries: frozenset[SourceSpan] = frozenset()
+    """Places of the entries of every list that the files hold for that environment alone."""

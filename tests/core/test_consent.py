@@ -292,6 +292,15 @@ def test_what_is_left_over_is_a_warning_at_its_line_with_what_to_do(
     assert (many.severity, many.address, many.span) == (Severity.WARNING, None, where(""))
 
 
+def test_what_counts_in_all_environments_may_be_needed_in_another_one() -> None:
+    resource = Resource(address=Address.of("stream", "ORDERS"), config={}, terms=Spec(allow=(consent(),)))
+    (own,) = leftover_consents(resource, (), TODAY, is_shared=lambda _: True)
+    allowed = Allowed(consent=consent(), on="stream/*")
+    (many,) = leftover_allowances(allowed, (), TODAY, is_judged=True, is_shared=lambda _: True)
+    moved = "remove it, or move it into the overlay of the environment that needs it, so that it never covers"
+    assert [warning.fix.startswith(moved) for warning in (own, many) if warning.fix] == [True, True]
+
+
 def test_each_consent_is_looked_at_whatever_became_of_the_one_before() -> None:
     allows = (consent("ST999"), consent("ST998"), consent())
     resource = Resource(address=Address.of("stream", "ORDERS"), config={}, terms=Spec(allow=allows))

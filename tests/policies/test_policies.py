@@ -64,6 +64,34 @@ def test_a_waiver_that_ended_counts_no_more_and_one_without_end_is_none(run: Run
     assert (ran.code, "a waiver of policy ACME101 has no end" in ran.text) == (1, True), ran
 
 
+@pytest.mark.parametrize("where", ["the files", "an overlay file", "the environment itself"])
+def test_a_waiver_that_one_environment_needs_may_move_to_its_overlay(where: str, run: Run, shell: Shell) -> None:
+    """Removing it would refuse the plan of the other environment."""
+    needed = POLICIES.replace("forbid: resource.num_replicas < 3 &&", "forbid: environment.name == 'prod' &&")
+    shell.write(needed, "rules.yaml")
+    waiver = "GOLD: {allow: [{code: ACME101, reason: one server, until: 2999-12-31}]}"
+    overlay = f", overlay: {{streams: {{{waiver}}}}}" if where == "the environment itself" else ""
+    environments = f"environments:\n  dev: {{}}\n  prod: {{{overlay.removeprefix(', ')}}}\n"
+    head = FILES.replace("topology: shop\n", f"topology: shop\n{environments}")
+    files = [shell.write(head + (WAIVED if where == "the files" else GOLD), "t.yaml")]
+    if where == "an overlay file":
+        files.append(shell.write(f"environment: prod\nstreams:\n  {waiver}\n", "prod.yaml"))
+    dev, prod = (run("plan", *files, "--environment", name) for name in ("dev", "prod"))
+    assert (dev.code, prod.code) == (0, 0), (dev, prod)
+    assert "ACME101 replicas, waived (one server)" in prod.text
+    assert "XX302" not in prod.text
+    assert ("XX302" in dev.text) == (where == "the files")
+    assert ("or move it into the overlay of the environment that needs it" in dev.text) == (where == "the files")
+
+
+def test_a_waiver_that_its_own_environment_does_not_need_is_removed(run: Run, shell: Shell) -> None:
+    waiver = "PLAIN: {allow: [{code: ACME101, reason: one server, until: 2999-12-31}]}"
+    environments = f"environments:\n  dev: {{overlay: {{streams: {{{waiver}}}}}}}\n"
+    file = shell.write(FILES.replace("topology: shop\n", f"topology: shop\n{environments}") + PLAIN)
+    ran = run("plan", file, "--environment", "dev")
+    assert "Instead: remove it, so that" in ran.text
+
+
 def test_no_option_waives_a_policy(run: Run, shell: Shell) -> None:
     ran = run("plan", shell.write(FILES + GOLD), "--allow", "ACME101=stream/GOLD")
     assert (ran.code, "--allow ACME101=stream/GOLD allows nothing" in ran.text) == (4, True), ran

@@ -64,6 +64,13 @@ ACTS = (
         seen_by=EVERYWHERE,
     ),
     Act(
+        name="a waiver of production is to be removed because dev does not need it",
+        file="reconciler/changes/view.py",
+        before="        return bool(self.environment) and entry not in self.own_entries",
+        after="        return False",
+        seen_by=("tests/policies/test_policies.py",),
+    ),
+    Act(
         name="policies of another commit are read",
         file="reconciler/documents/find/repository_cache.py",
         before="    return GitTree.at(revision, cache)",

@@ -139,6 +139,17 @@ def span(node: Node) -> SourceSpan:
     return SourceSpan(node.file, node.line + 1, node.column + 1, node.end_line + 1, node.end_column + 1)
 
 
+def items_below(node: Node) -> Iterator[Node]:
+    """Yield the items of every list in it."""
+    if isinstance(node, Mapping):
+        for _, value in node.entries.values():
+            yield from items_below(value)
+    elif isinstance(node, Sequence):
+        yield from node.items
+        for item in node.items:
+            yield from items_below(item)
+
+
 def shape_in_words(node: Node) -> str:
     """Return what people call it."""
     if isinstance(node, Mapping):

@@ -19,7 +19,7 @@ from reconciler.documents.fill.values import MENTIONED, Filled, Given, Mask, unm
 from reconciler.documents.parse.complain import complain, did_you_mean
 from reconciler.documents.parse.files import DISK, INCLUDE, Tree, included_files
 from reconciler.documents.parse.keys import ANCHORS, KEYS, LISTS
-from reconciler.documents.parse.nodes import Mapping, Node, Place, Scalar, span
+from reconciler.documents.parse.nodes import Mapping, Node, Place, Scalar, items_below, span
 from reconciler.documents.parse.tree import read_tree
 from reconciler.documents.read.header import Header, top_level_keys
 from reconciler.documents.read.other_files import complain_of_root, other_file
@@ -108,6 +108,8 @@ class _Loading:
     names: set[str] = field(default_factory=set)
     leads_to: str = ""
     """Where the environment of this run leads."""
+    own_entries: frozenset[SourceSpan] = frozenset()
+    """Places of the entries of every list in overlays."""
     is_complete: bool = field(init=False)
     """Every file could be read to its end, so whatever is missing is really missing."""
 
@@ -230,6 +232,7 @@ class _Loading:
         return root.first.file not in self.filling.unfilled
 
     def _apply_overlays(self, base: Sequence[Mapping], overlays: Sequence[Mapping]) -> None:
+        self.own_entries = frozenset(span(item) for overlay in overlays for item in items_below(overlay))
         overlaying = Overlaying(base, self.registry.sections, self.filling.note)
         rest = [overlaying.apply(overlay) for overlay in overlays]
         for overlay in rest:
@@ -266,6 +269,7 @@ class _Loading:
             policies=tuple(placed for placed in self.header.policies if isinstance(placed, PlacedPolicy)),
             where=_TopLevel(roots), files=tuple(root.first.file for root in self.roots),
             environment=self.tree.environment or "", leads_to=self.leads_to,
+            own_entries=self.own_entries,
         )  # fmt: skip
         diagnostics = tuple(ordered(map(self.filling.explain, problems)))
         if any(problem.is_error for problem in diagnostics):
