@@ -42,6 +42,38 @@ async def half_way(js: JetStream, folder: Path, config: str = "") -> None:
     await take(js, "S", "old", 1)
 
 
+@on_every_version
+@pytest.mark.parametrize("way", ["accept", "as-is"])
+def test_renamed_before_the_ledger_was_lost_an_unread_consumer_is_adopted_without_touching_it(
+    way: str, account: Account, tmp_path: Path
+) -> None:
+    """As the guide says it: its start is that of the replacement, and only the ledger knew."""
+    start = ", deliver_policy: by_start_sequence, opt_start_seq: 1"
+
+    async def work(js: JetStream) -> tuple[str, int]:
+        await applied(js, tmp_path, OLD % "")
+        await publish(js, *TEN)
+        await applied(js, tmp_path, RENAMED % "")
+        created = done(await js.request("CONSUMER.INFO.S.new"))["created"]
+        done(await js.request("STREAM.DELETE.KV_reconciler"))
+        codes = {verdict.code for verdict in of(await planned(js, tmp_path, RENAMED % ""), "consumer/S/new").verdicts}
+        assert codes == {"XX104", "CO101"}
+        await applied(js, tmp_path, RENAMED % start)
+        if way == "as-is":  # the same record as `adopt --as-is` leaves: what is live
+            (verdict,) = of(await planned(js, tmp_path, RENAMED % ""), "consumer/S/new").verdicts
+            assert verdict.code == "CO101"
+            await take(js, "S", "new", 1)
+            await applied(js, tmp_path, RENAMED % "")
+            assert (await planned(js, tmp_path, RENAMED % "")).changes == ()
+        else:
+            assert (await planned(js, tmp_path, RENAMED % start)).changes == ()
+        info = done(await js.request("CONSUMER.INFO.S.new"))
+        assert info["created"] == created
+        return way, int(info["num_pending"])
+
+    assert talk(account, work) == (way, 9 if way == "as-is" else 10)
+
+
 async def pending(js: JetStream, name: str) -> int:
     return int(done(await js.request(f"CONSUMER.INFO.S.{name}"))["num_pending"])
 
