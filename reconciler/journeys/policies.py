@@ -20,7 +20,7 @@ from reconciler.journeys.plan.validate import nowhere
 from reconciler.kinds import REGISTRY
 from reconciler.memory.remembered import Memory
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.ledger.records import Owned
 from reconciler.model.policy import PlacedPolicy, PolicyCase
 from reconciler.model.resource import Address, Declared, Json
@@ -38,7 +38,8 @@ class Tested:
     """What became of the cases."""
 
     policies: int
-    cases: int
+    cases: tuple[tuple[str, SourceSpan | None], ...]
+    """The name of each, which its finding begins with, and its place."""
     diagnostics: tuple[Diagnostic, ...]
 
 
@@ -48,8 +49,17 @@ def tested(paths: Sequence[Path]) -> Tested:
     if not wrong:
         wrong = [diagnostic for policy in placed for diagnostic in _tested(policy)]
     return Tested(
-        policies=len(placed), cases=sum(len(policy.policy.cases) for policy in placed), diagnostics=tuple(wrong)
+        policies=len(placed), diagnostics=tuple(wrong),
+        cases=tuple(
+            (_case_name(policy, index), policy.where(f"cases[{index}]"))
+            for policy in placed
+            for index in range(len(policy.policy.cases))
+        ),
     )  # fmt: skip
+
+
+def _case_name(placed: PlacedPolicy, index: int) -> str:
+    return f"case {index + 1} of {placed.policy.code}"
 
 
 class _Unfit(Exception):
@@ -70,7 +80,7 @@ def _tested(placed: PlacedPolicy) -> Iterator[Diagnostic]:
             problem = str(why)
         if problem:
             yield Diagnostic(
-                severity=Severity.ERROR, code="XX529", name="policy-case", message=f"case {index + 1} of {policy.code} {problem}",
+                severity=Severity.ERROR, code="XX529", name="policy-case", message=f"{_case_name(placed, index)} {problem}",
                 span=placed.where(f"cases[{index}]"),
             )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""JUnit XML, which every CI shows: a test case per resource, and per finding in files.
+"""JUnit XML, which every CI shows: a test case per resource, per case of a policy, and per finding in files.
 
 A case fails where something is refused or lacks consent, is an error where the live state is unknown, is skipped where
 it waits for another, and passes otherwise. Names stay the same from one run to the next, so that viewers can follow
@@ -17,7 +17,7 @@ from reconciler.changes.plan import PlannedChange
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Severity, SourceSpan
 from reconciler.report.document.blocks import block
-from reconciler.report.document.document import Document, ReportedFinding, findings
+from reconciler.report.document.document import Check, Document, ReportedFinding, findings
 from reconciler.report.document.entries import ChangeEntry, Section, section_of
 from reconciler.report.document.headline import heading, totals
 from reconciler.report.document.judgements import sentence, way_out_lines
@@ -94,10 +94,17 @@ def _write_case(case: Case, suite: Element) -> None:
 
 
 def _cases(document: Document) -> Iterator[Case]:
-    """Make one case per resource, with everything found about it, and one for each finding about no resource."""
+    """Make one case per resource and per check, with everything found about it, and one for each other finding."""
     by_address: dict[str, list[ReportedFinding]] = {}
+    places = {document.place(check.span) for check in document.checks}
+    about_checks = [finding for finding in findings(document) if finding.place in places]
+    for check in document.checks:
+        yield _check_case(
+            check, [finding for finding in about_checks if finding.place == document.place(check.span)], document
+        )
     for finding in findings(document):
-        by_address.setdefault(finding.address, []).append(finding)
+        if finding not in about_checks:
+            by_address.setdefault(finding.address, []).append(finding)
     resources = _declared_places(document)
     for change in document.changes:
         resources.pop(change.address, None)
@@ -122,10 +129,19 @@ def _classname(document: Document, address: str) -> str:
 def _resource_case(
     address: str, place: SourceSpan | None, about_it: Sequence[ReportedFinding], document: Document
 ) -> Case:
+    return _judged_case(address, _classname(document, address), place, about_it)
+
+
+def _check_case(check: Check, about_it: Sequence[ReportedFinding], document: Document) -> Case:
+    place = document.place(check.span)
+    return _judged_case(check.name, f"{document.name or 'files'}.{place.file if place else 'checks'}", place, about_it)
+
+
+def _judged_case(name: str, group: str, place: SourceSpan | None, about_it: Sequence[ReportedFinding]) -> Case:
     errors = [finding for finding in about_it if finding.severity is Severity.ERROR]
     return Case(
-        name=address,
-        group=_classname(document, address),
+        name=name,
+        group=group,
         place=errors[0].place if errors else place,
         verdict="failure" if errors else "",
         type=errors[0].code if errors else "",

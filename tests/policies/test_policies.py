@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from xml.etree import ElementTree
 
 import pytest
 
@@ -236,6 +237,19 @@ def test_a_case_says_what_its_policy_answers(run: Run, shell: Shell) -> None:
     )
     assert "case 2 of ACME101 has a wrong `resource.num_replica`: there is no such key" in ran.text
     assert "warning XX529: policy ACME102 has no cases" in ran.text
+
+
+def test_every_case_is_a_test_case_for_ci_whether_or_not_it_passes(run: Run, shell: Shell) -> None:
+    def tested(forbidden: str) -> list[tuple[str | None, str | None, list[str]]]:
+        cases = f"    cases: [{{resource: {{labels: {{tier: gold}}}}, forbidden: {forbidden}}}, {{resource: {{}}, forbidden: false}}]\n"
+        shell.write(POLICIES.partition("  - code: ACME102")[0] + cases, "rules.yaml")
+        run("policy", "test", "rules.yaml", "--report", "junit=cases.xml")
+        suites = ElementTree.parse(shell.folder / "cases.xml").getroot()
+        assert suites.get("tests") == "2"
+        return [(case.get("name"), case.get("line"), [child.tag for child in case]) for case in suites.iter("testcase")]
+
+    assert tested("true") == [("case 1 of ACME101", "8", []), ("case 2 of ACME101", "8", [])]
+    assert tested("false") == [("case 1 of ACME101", "8", ["failure"]), ("case 2 of ACME101", "8", [])]
 
 
 def test_what_conditions_may_mention_is_listed(run: Run) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +14,9 @@ from reconciler.journeys.policies import Tested, names, tested
 from reconciler.kinds import REGISTRY
 from reconciler.model.spelling import meant
 from reconciler.report.words.values import counted
+
+if TYPE_CHECKING:
+    from reconciler.report.document.document import Check
 
 app = common.app(no_args_is_help=True)
 
@@ -38,16 +41,22 @@ def test(
     reports.publish(
         format_,
         document(
-            command="policy test", topology="", diagnostics=tested_cases.diagnostics,
+            command="policy test", topology="", diagnostics=tested_cases.diagnostics, checks=_checks(tested_cases),
             summary=_summary(tested_cases) if is_fine else "", paper=paper(no_color=no_color), named=tuple(map(str, paths)),
         ),
     )  # fmt: skip
     return exits.FINE if is_fine else exits.FAILED
 
 
+def _checks(tested_cases: Tested) -> tuple[Check, ...]:
+    from reconciler.report.document.document import Check  # noqa: PLC0415 - as in `document`
+
+    return tuple(Check(name, span) for name, span in tested_cases.cases)
+
+
 def _summary(tested_cases: Tested) -> str:
     policies = "1 policy" if tested_cases.policies == 1 else f"{tested_cases.policies:_} policies"
-    return f"{policies}, {counted(tested_cases.cases, 'case')}: all answered as written\n"
+    return f"{policies}, {counted(len(tested_cases.cases), 'case')}: all answered as written\n"
 
 
 @app.command()

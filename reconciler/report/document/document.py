@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan, PlannedChange
@@ -42,6 +42,15 @@ def unexplained(_code: str) -> str:
     return ""
 
 
+class Check(NamedTuple):
+    """Something that a command judges by itself, whether or not it finds fault with it."""
+
+    name: str
+    """Its name, which stays the same from one run to the next."""
+    span: SourceSpan | None
+    """Its place. Findings at this place are about it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
     """One report, before a format is chosen."""
@@ -53,6 +62,8 @@ class Document:
     """None: only files were read, or they were too wrong for more."""
     diagnostics: tuple[Diagnostic, ...] = ()
     """Findings beside those of the plan."""
+    checks: tuple[Check, ...] = ()
+    """What was judged beside resources, for formats that list what passed."""
     declared: Topology | None = None
     """The whole topology of the files, for formats that draw it."""
     kinds: Mapping[str, AboutKind] = field(default_factory=dict)
