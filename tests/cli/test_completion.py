@@ -32,6 +32,10 @@ streams:
   PARTNER: {external: true, consumers: {ours: {}}}
   KNOWN: {external: {from: topology/partner}}
 kv_buckets: {CONFIG: {}}
+environments:
+  dev: {context: dev}
+  prod-eu: {context: prod-eu}
+  prod-us: {context: prod-us}
 """
 EVIL = ["a;touch PWNED", "$(touch PWNED)", "`touch PWNED`", "a b", "it's", "\x1b[31m", "*", "~x", "a\nb"]
 
@@ -131,6 +135,11 @@ def test_nothing_is_imported_that_takes_time(folder: Path, line: str) -> None:
         ("reconciler groups skew ORDERS/audit ", ["ORDERS/billing"]),
         ("reconciler export --topology ", ["shop"]),
         ("reconciler plan --take-over s", ["shop"]),
+        ("reconciler plan shop.yaml --environment ", ["dev", "prod-eu", "prod-us"]),
+        ("reconciler apply --environment=prod", ["--environment=prod-eu", "--environment=prod-us"]),
+        ("reconciler render --diff d", ["dev"]),
+        ("reconciler render shop.yaml --diff dev p", ["prod-eu", "prod-us"]),
+        ("reconciler render --diff dev prod-eu --environment d", ["dev"]),
     ],
 )  # fmt: skip
 def test_what_the_files_declare_is_completed(folder: Path, line: str, found: list[str]) -> None:

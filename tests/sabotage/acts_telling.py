@@ -758,6 +758,13 @@ HELP = (
         seen_by=("tests/cli/test_offline.py::test_a_page_names_its_own_code_to_copy",),
     ),
     Act(
+        name="a shell completes only the first of two environments to compare",
+        file="reconciler/cli/completing/line.py",
+        before='            option = option if left else ""',
+        after='            option = ""',
+        seen_by=("tests/cli/test_completion.py::test_what_the_files_declare_is_completed",),
+    ),
+    Act(
         name="wrong usage is told with a word of the library",
         file="reconciler/cli/run.py",
         before='error.format_message().replace(_PREFIX, "")',

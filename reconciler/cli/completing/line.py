@@ -32,6 +32,8 @@ class Named(Protocol):
 
     def topologies(self, files: Sequence[str]) -> Sequence[str]: ...
 
+    def environments(self, files: Sequence[str]) -> Sequence[str]: ...
+
     def contexts(self) -> Sequence[str]: ...
 
 
@@ -56,9 +58,11 @@ _UNKNOWN: Mapping[str, Any] = {"options": ()}
 def parse_line(words: Sequence[str], table: Table) -> Asked:
     """Return what the last of these words may be; the program comes first."""
     command, arguments, option, is_over = table["program"], list[str](), "", False
+    left = 0
     for word in words[1:-1]:
         if option:
-            option = ""
+            left -= 1
+            option = option if left else ""
         elif is_over or not word.startswith("-"):
             subcommands = command.get("commands")
             command = command if subcommands is None else subcommands.get(word, _UNKNOWN)
@@ -67,6 +71,7 @@ def parse_line(words: Sequence[str], table: Table) -> Asked:
             is_over = True
         elif "=" not in word:
             option = _option_name(word, command, table)
+            left = table["takes_several"].get(option, 1)
     so_far = Asked(command=command, option=option, arguments=tuple(arguments))
     return _parse_last_word(words[-1], so_far, is_over, table)
 
@@ -157,6 +162,8 @@ def _values_of(name: str, typed: Asked, table: Table, names: Named) -> Iterator[
         yield from _consent_offers(typed, table, names)
     elif name in ("--topology", "--take-over"):
         yield from map(Offer, names.topologies(files))
+    elif name in ("--environment", "--diff"):
+        yield from map(Offer, names.environments(files))
     elif name == "--context":
         yield from map(Offer, names.contexts())
     elif name in ("--server-version", "--for-server", "--on"):

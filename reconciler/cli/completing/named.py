@@ -43,6 +43,10 @@ class NamesThere:
         """Return the names of topologies in the files."""
         return self._names_in(files).topologies
 
+    def environments(self, files: Sequence[str]) -> list[str]:
+        """Return the names of environments in the files."""
+        return self._names_in(files).environments
+
     def contexts(self) -> list[str]:
         """Return the contexts of the nats CLI."""
         from reconciler.server.connect.contexts import config_home, context_names  # noqa: PLC0415 - only for who names one
@@ -63,14 +67,16 @@ class NamesRead:
     addresses: list[str] = field(default_factory=list)
     labels: list[str] = field(default_factory=list)
     topologies: list[str] = field(default_factory=list)
+    environments: list[str] = field(default_factory=list)
 
 
 def read_names(paths: Sequence[Path], kinds: Kinds) -> NamesRead:
     """Return the names in the files, as far as they are read in no time."""
-    names_by_use: dict[str, dict[str, None]] = {"addresses": {}, "labels": {}, "topologies": {}}
+    names_by_use: dict[str, dict[str, None]] = {"addresses": {}, "labels": {}, "topologies": {}, "environments": {}}
     for root in _topology_trees(paths, kinds):
         if name := _value_text(root, "topology"):
             names_by_use["topologies"][name] = None
+        names_by_use["environments"] |= dict.fromkeys(getattr(root.get("environments"), "entries", ()))
         for address, entry in _entries_below(root, kinds, None, ()):
             external = entry.get("external") if hasattr(entry, "get") else None
             if external is None or _value_text(entry, "external") == "false":
@@ -86,7 +92,7 @@ def _topology_trees(paths: Sequence[Path], kinds: Kinds) -> Iterator[Any]:
     from reconciler.documents.parse.tree import read_tree  # noqa: PLC0415 - only for who has files
 
     sections = "|".join({str(section) for section, within, *_ in kinds.values() if within is None})
-    topology_file = re.compile(rf"""^\{{?["']?({sections}|topology)\b""", re.MULTILINE)
+    topology_file = re.compile(rf"""^\{{?["']?({sections}|topology|environments)\b""", re.MULTILINE)
     room = ROOM
     for path in list(_candidate_files(paths)):
         text = _read_text(path, room)

@@ -31,6 +31,7 @@ def completion_table() -> dict[str, Any]:
     program = _command(root, root.help)
     return {
         "program": program,
+        "takes_several": dict(_options_with_several_values(root)),
         "options": _share_options(program),
         "rules": {rule.code: rule.name for rule in sorted(REGISTRY.rules(), key=lambda rule: rule.code)},
         "pages": {code.replace("?", "XX"): page.name for code, page in PAGES.items()},
@@ -61,6 +62,15 @@ def _command(command: Any, about: str | None) -> dict[str, Any]:
 def _option(option: Any) -> tuple[Any, ...]:
     """Return its other names, what it takes, and what it is about."""
     return (*option.opts[1:], *option.secondary_opts), _value_kind(option), option.help
+
+
+def _options_with_several_values(command: Any) -> Iterator[tuple[str, int]]:
+    """Yield options that take more than one word at once, each with how many."""
+    for parameter in command.params:
+        if parameter.param_type_name == "option" and parameter.nargs > 1:
+            yield parameter.opts[0], parameter.nargs
+    for subcommand in command.commands.values() if isinstance(command, TyperGroup) else ():
+        yield from _options_with_several_values(subcommand)
 
 
 def _share_options(program: dict[str, Any]) -> dict[str, Any]:
