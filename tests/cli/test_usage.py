@@ -85,7 +85,14 @@ def test_validating_imports_neither_nats_nor_rich(shell: Shell) -> None:
             ["schema", "upgrade_chek"],
             "There is no schema upgrade_chek. Did you mean upgrade-check? Write one of topology, plan,",
         ),
-        (["apply", "plan.json", "--yes", "--value", "region=eu"], "--value to the `plan` that saves it"),
+        (
+            ["apply", "plan.json", "--yes", "--value", "region=eu"],
+            "--value, --values and --environment to the `plan` that saves it",
+        ),
+        (
+            ["apply", "plan.json", "--yes", "--environment", "prod"],
+            "--value, --values and --environment to the `plan` that saves it",
+        ),
         (["completion", "tcsh"], "Invalid value for 'shell': 'tcsh' is not one of 'bash', 'zsh', 'fish'"),
         (["dev", "stpo"], "Did you mean 'stop'?"),
     ],

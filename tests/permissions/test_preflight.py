@@ -96,7 +96,7 @@ def test_a_reader_plans_and_is_told_before_an_apply_what_to_allow(people: People
     assert "may not publish to $JS.API.CONSUMER.CREATE.A.c, $JS.API.STREAM.CREATE.A, which this plan needs" in flat(ran)
     assert "Add these lines to permissions { publish { allow: […] } } of this user" in flat(ran)
     assert 'configuration: "$JS.API.CONSUMER.CREATE.A.c" "$JS.API.STREAM.CREATE.A" To print' in flat(ran)
-    assert "reconciler explain AP301" in flat(ran)
+    assert "with the same --allow, and with --backup if apply has it. See: reconciler explain AP301" in flat(ran)
 
 
 def test_where_the_server_does_not_tell_the_first_denial_names_the_subject_at_once(people: People) -> None:

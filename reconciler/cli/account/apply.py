@@ -159,6 +159,6 @@ def _check_saved_plan_alone(paths: Sequence[Path], selection: Selection) -> None
         raise common.Misused(f"{paths[0]} is a saved plan; apply it alone, without other files.")
     if selection != Selection(only=(), exclude=(), allow=(), take_over=()):
         raise common.Misused(
-            f"{paths[0]} is a saved plan; give --only, --exclude, --allow, --take-over, --revision and --value to "
-            "the `plan` that saves it."
+            f"{paths[0]} is a saved plan; give --only, --exclude, --allow, --take-over, --revision, --value, --values and "
+            "--environment to the `plan` that saves it."
         )

@@ -41,7 +41,10 @@ def history_(
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
 ) -> int:
-    """Show who applied what to this account and when, and how it ended. The newest 50 runs of each topology are kept."""
+    """Show who applied what to this account and when, and how it ended. The newest 50 runs of each topology are kept.
+
+    The number of a run is its revision in bucket `reconciler`, which counts every other write too: numbers have gaps.
+    """
     words = what or []
     is_diff = words[:1] == ["diff"]
     numbers = _run_numbers(words[1:] if is_diff else words, most=2 if is_diff else 1)

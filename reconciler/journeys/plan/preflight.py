@@ -87,7 +87,7 @@ def _permission_lines(subjects: Sequence[str]) -> str:
             *(f"  {quoted(subject)}" for subject in subjects[:SHOWN]),
             (
                 "To print every permission that a topology needs, also for nsc: reconciler permissions apply PATHS, "
-                "with the same --allow. See: reconciler explain AP301"
+                "with the same --allow, and with --backup if apply has it. See: reconciler explain AP301"
             ),
         )
     )
