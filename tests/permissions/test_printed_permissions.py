@@ -14,7 +14,7 @@ from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.apply.backup import back_up, to_back_up
-from reconciler.journeys.permissions.permissions import permissions
+from reconciler.journeys.permissions.permissions import permissions, permissions_for_all
 from reconciler.journeys.plan.plan import plan
 from reconciler.journeys.plan.preflight import check, memory_warning
 from reconciler.model.diagnostic import CannotContinue
@@ -45,6 +45,20 @@ async def some_messages(js: JetStream) -> None:
     for subject in ("a.1", "w.1", "w.2", "jobs.1", "gone.1", "$KV.CONFIG.k"):
         await js.pipeline.request(subject, b"x", within=20)
     await until(js, "JOBS-g", 1)
+
+
+def test_one_user_applies_several_topologies_with_the_permissions_of_all(tmp_path: Path) -> None:
+    wanted = []
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        file = f"streams: {{{name.upper()}: {{subjects: [{name}.*], consumers: {{c: {{ack_policy: explicit}}}}}}}}\n"
+        wanted.append(read(tmp_path / name, file, name))
+    union = permissions_for_all(wanted, Purpose.APPLY, Api(), allow=CONSENTED)
+    with NatsServer(config=users({"both": union}) + "trace: true") as server:
+        for topology in wanted:
+            finished = talk(User(server, "both"), partial(applied, wanted=topology))
+            assert (finished.is_success, finished.warnings) == (True, ()), finished
+        assert denied(server) == set()
 
 
 def test_whoever_has_them_applies_everything_and_uses_all_of_them(tmp_path: Path) -> None:

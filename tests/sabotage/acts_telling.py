@@ -765,6 +765,13 @@ HELP = (
         seen_by=("tests/cli/test_completion.py::test_what_the_files_declare_is_completed",),
     ),
     Act(
+        name="the permissions of several topologies are those of the first",
+        file="reconciler/journeys/permissions/permissions.py",
+        before="publish=minimal_needs(need for needs in every for need in needs.publish)",
+        after="publish=minimal_needs(need for needs in every[:1] for need in needs.publish)",
+        seen_by=("tests/permissions/test_json.py",),
+    ),
+    Act(
         name="wrong usage is told with a word of the library",
         file="reconciler/cli/run.py",
         before='error.format_message().replace(_PREFIX, "")',

@@ -46,6 +46,8 @@ def permissions_(
 ) -> int:
     """Print the least permissions of a user who plans, applies or looks for drift, whatever state the account is in.
 
+    Of several topologies, they let one user work on all of them.
+
     They let the user delete or replace only what `removed:`, `allow:` or --allow names; subjects know no patterns, so an entry
     of `removed:` about many (`on`) lets the user delete every object of the kinds that it can match. They let `drift` tell who changed
     something if these files declare the stream of audit events; for a stream that is declared elsewhere, add
@@ -53,20 +55,21 @@ def permissions_(
     matter, given as options or by the context. Leave out --js-domain for users whose server is itself of the domain.
     """
     from reconciler.journeys.permissions.json import permissions_json  # noqa: PLC0415
-    from reconciler.journeys.permissions.permissions import permissions  # noqa: PLC0415
-    from reconciler.journeys.plan.files import load, topology_of  # noqa: PLC0415
+    from reconciler.journeys.permissions.permissions import permissions_for_all  # noqa: PLC0415
+    from reconciler.journeys.plan.files import load, topologies_of  # noqa: PLC0415
     from reconciler.report.words.diagnostics import report  # noqa: PLC0415 - only for who needs it
 
     _check_options(purpose, backup=backup, watch=watch)
     consents = common.parse_consents(allow)
     loaded = load(paths, values.tree())
-    topology = topology_of(loaded)
+    topologies = topologies_of(loaded, values.environment)
     tell(report(loaded.diagnostics))
     api = _api(connection.in_environment(values, paths))
-    needs = permissions(topology, purpose, api, allow=consents, backup=backup, watch=watch)
-    title = f"to {_DOES[purpose]} topology {topology.name}"
+    needs = permissions_for_all(topologies, purpose, api, allow=consents, backup=backup, watch=watch)
+    names = [topology.name for topology in topologies]
+    title = f"to {_DOES[purpose]} {'topologies' if names[1:] else 'topology'} {', '.join(names)}"
     if format_ is PermissionsFormat.JSON:
-        emit(permissions_json(needs, topology.name, purpose))
+        emit(permissions_json(needs, names, purpose))
     elif format_ is PermissionsFormat.NSC:
         emit(nsc_lines(needs, title, for_))
     else:

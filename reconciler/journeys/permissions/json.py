@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 from reconciler.model.dataclass import dataclass
@@ -34,8 +34,10 @@ class PermissionsReport:
 
     format: Annotated[int, ALWAYS, format_of(FORMAT)] = FORMAT
     """Version of this contract. If you do not know the number, stop reading."""
-    topology: str
-    """The topology."""
+    topology: str = ""
+    """The topology, if it is one."""
+    topologies: tuple[str, ...] = ()
+    """The topologies, if they are several."""
     purpose: Purpose
     """What the user is to do."""
     publish: AllowedSubjects
@@ -46,11 +48,14 @@ class PermissionsReport:
     """What does not work without it, by subject."""
 
 
-def permissions_json(needs: Needs, topology: str, purpose: Purpose) -> str:
+def permissions_json(needs: Needs, names: Sequence[str], purpose: Purpose) -> str:
     """Return the subjects, and the purpose of each."""
     why = {need.subject: need.why for need in (*needs.publish, *needs.subscribe)}
     publish, subscribe = AllowedSubjects.of(needs.publish), AllowedSubjects.of(needs.subscribe)
-    report = PermissionsReport(topology=topology, purpose=purpose, publish=publish, subscribe=subscribe, why=why)
+    one, several = ("", tuple(names)) if names[1:] else (names[0], ())
+    report = PermissionsReport(
+        topology=one, topologies=several, purpose=purpose, publish=publish, subscribe=subscribe, why=why
+    )
     return json_text(data_of(report))
 
 

@@ -7,7 +7,7 @@ allow them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from fnmatch import fnmatchcase
 from itertools import takewhile
 
@@ -77,6 +77,23 @@ def permissions(
             publish += api.backing_up(dict.fromkeys(_kept_in(raw) for may in possible for raw in sorted(may.raws)))
     heard = api.hearing() if watch else ()
     return Needs(publish=minimal_needs(publish), subscribe=(api.answers(), *heard))
+
+
+def permissions_for_all(
+    topologies: Iterable[Topology],
+    purpose: Purpose,
+    api: Api,
+    *,
+    allow: Collection[tuple[str, str]] = (),
+    backup: bool = False,
+    watch: bool = False,
+) -> Needs:
+    """Return the permissions of one user for several topologies of an account."""
+    every = [permissions(topology, purpose, api, allow=allow, backup=backup, watch=watch) for topology in topologies]
+    return Needs(
+        publish=minimal_needs(need for needs in every for need in needs.publish),
+        subscribe=minimal_needs(need for needs in every for need in needs.subscribe),
+    )
 
 
 def _possible_changes(topology: Topology, patterns: list[str], registry: Registry) -> Iterator[_May]:

@@ -106,6 +106,14 @@ def topology_of(loaded: Loaded) -> Topology:
     return loaded.topology
 
 
+def topologies_of(loaded: Loaded, environment: str | None) -> list[Topology]:
+    """Return the topologies of one account that were loaded. Raises CannotContinue where one of them could not be read."""
+    try:
+        return [topology_of(loaded)]
+    except Several as several:
+        return [topology_of(readable) for readable in several.readable(environment)]
+
+
 def in_order(each: Sequence[Loaded]) -> list[Loaded]:
     """Order topologies. One that forgets an object goes before one that declares it, and one that declares an object goes
     before one that names it as `external`. One that removes a consumer or a group goes before one that removes its stream.
