@@ -12,7 +12,13 @@ from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.renaming import recipe
 from reconciler.kinds.consumer.rules import RULES
 from reconciler.kinds.consumer.steps import filter_consequences, steps, wait_consequences
-from reconciler.kinds.consumer_config.consumer_config import FIELD_INFOS, ConsumerConfig, canonical, settle, stock
+from reconciler.kinds.consumer_config.consumer_config import (
+    FIELD_INFOS,
+    ConsumerConfig,
+    canonical,
+    settle,
+    stock_values,
+)
 from reconciler.kinds.consumer_position import (
     lost_position,
     position,
@@ -38,14 +44,14 @@ def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
             if info["config"].get("durable_name") and (stream, name) not in placeholders:
                 config = canonical(info["config"])
                 yield Resource(
-                    address=Address("consumer", (stream, name)), config=config, stock=stock(config), state=info
+                    address=Address("consumer", (stream, name)), config=config, stock=stock_values(config), state=info
                 )
 
 
 def _settle(declared: Declared, context: Context) -> Resource:
     parent = context.parent.config if context.parent else None
     settled = settle(declared_config(declared.spec), context.target, parent=parent)
-    return settled.resource(declared, stock(settled.config))
+    return settled.resource(declared, stock_values(settled.config))
 
 
 CONSUMER = Kind(

@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 from reconciler.kinds.consumer_config.consumer_fields import ConsumerConfig
-from reconciler.kinds.consumer_config.consumer_settle import canonical, settle, stock
+from reconciler.kinds.consumer_config.consumer_settle import canonical, settle, stock_values
 from reconciler.kinds.fields import known as _known
 from reconciler.kinds.fields.canonical_form import Settled
 from reconciler.kinds.fields.patch import update_body
@@ -22,7 +22,7 @@ __all__ = [
     "canonical",
     "required_level",
     "settle",
-    "stock",
+    "stock_values",
     "update_body",
 ]
 

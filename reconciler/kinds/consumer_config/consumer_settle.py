@@ -68,9 +68,9 @@ def settle(body: Config, target: Target, *, parent: Config | None = None) -> Set
     this version lacks stay as written: a rule refuses them."""
     written = canonical(body)
     config = dict(written)
-    _flow_controlled(config, target.version)
-    _first_backoff(config)
-    _pinned_timeout(config, body, target.version)
+    _settle_flow_control(config, target.version)
+    _settle_backoff(config)
+    _settle_pinned_timeout(config, body, target.version)
     filled = _filled_fields(config, target, parent or {})
     config |= {field: default.value for field, default in filled.items() if default.value is not None}
     return Settled(config=config, filled=filled, follows=followed(written, config, FOLLOWS))
@@ -82,8 +82,8 @@ FOLLOWS = {
 }  # fmt: skip
 
 
-def stock(config: Config) -> Config:
-    """What a left-out time to acknowledge stands for: 30s if there is something to acknowledge."""
+def stock_values(config: Config) -> Config:
+    """The value that a left-out `ack_wait` stands for: 30s if there is something to acknowledge."""
     return _WAITS if config.get("ack_policy") in ("explicit", "all") else _NEVER_WAITS
 
 
@@ -91,19 +91,19 @@ _WAITS: Config = {"ack_wait": ACK_WAIT}
 _NEVER_WAITS: Config = {"ack_wait": None}
 
 
-def _flow_controlled(config: dict[str, Json], version: Version) -> None:
+def _settle_flow_control(config: dict[str, Json], version: Version) -> None:
     if config.get("ack_policy") == "flow_control" and version >= V2_14:
         config.update(flow_control=True, idle_heartbeat=SECOND)
 
 
-def _first_backoff(config: dict[str, Json]) -> None:
+def _settle_backoff(config: dict[str, Json]) -> None:
     """The first backoff replaces the time to acknowledge; the canonical form drops it if it is the default anyway."""
     if "backoff" in config:
         config["ack_wait"] = config["backoff"][0]
         config.update(canonical({key: config.pop(key) for key in ("ack_wait", "ack_policy") if key in config}))
 
 
-def _pinned_timeout(config: dict[str, Json], body: Config, version: Version) -> None:
+def _settle_pinned_timeout(config: dict[str, Json], body: Config, version: Version) -> None:
     keeps_negative = version < V2_12 and (body.get("priority_timeout") or 0) < 0
     if config.get("priority_policy") == "pinned_client" and not keeps_negative:
         config.setdefault("priority_timeout", PINNED_TIMEOUT)
@@ -135,17 +135,17 @@ def _server_defaults(
     """By field. The last two numbers are inherited from the stream; thousands of consumers are filled in alike."""
     return {
         "max_waiting": _WAITING if is_pull else _NOTHING,
-        "max_ack_pending": _inherited(most_in_flight) or _in_flight(allowed, is_acknowledged),
+        "max_ack_pending": _inherited_limit(most_in_flight) or _default_max_ack_pending(allowed, is_acknowledged),
         "max_batch": _BATCH,
-        "inactive_threshold": _inherited(threshold) or _NOTHING,
+        "inactive_threshold": _inherited_limit(threshold) or _NOTHING,
     }
 
 
-def _inherited(limit: int) -> ServerDefault | None:
+def _inherited_limit(limit: int) -> ServerDefault | None:
     return ServerDefault(limit, source="from consumer_limits") if limit else None
 
 
-def _in_flight(allowed: int, is_acknowledged: bool) -> ServerDefault:
+def _default_max_ack_pending(allowed: int, is_acknowledged: bool) -> ServerDefault:
     """1000, or less if the account or the server (which no request shows) allows less."""
     if not is_acknowledged:
         return _NOTHING
