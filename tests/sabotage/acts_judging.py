@@ -1028,7 +1028,7 @@ RULES = (
     Act(
         name="a recreated consumer is said to show the filter of everything",
         file="reconciler/kinds/consumer/steps.py",
-        before="    starts_anew = is_work_queue(change.address.stream, view) and not can_reset(view)",
+        before="    starts_anew = is_work_queue(change.address.stream, view) and not _server_can_reset(view)",
         after="    starts_anew = False",
         seen_by=("tests/quantities/test_waiting_for_filters.py",),
     ),

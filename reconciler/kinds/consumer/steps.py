@@ -116,7 +116,7 @@ def wait_consequences(change: Change, view: View) -> Iterator[Consequence]:
 def filter_consequences(change: Change, view: View) -> Iterator[Consequence]:
     """What the server shows of a consumer whose filter apply takes away, and whom it refuses for that. A consumer that is
     recreated has none."""
-    starts_anew = is_work_queue(change.address.stream, view) and not can_reset(view)
+    starts_anew = is_work_queue(change.address.stream, view) and not _server_can_reset(view)
     if change.action is Action.UPDATE and calls.loses_its_filter(change) and not starts_anew:
         yield Consequence(
             message="The server then shows filter `>`, which counts as none here; an application that creates this consumer at start-up "
@@ -129,7 +129,7 @@ def _move_to_first_message_steps(change: Change, view: View, stream: str, name: 
     missing: it is parked, or paused, or deleted and will be created."""
     if in_flight(change):
         yield _wait_step(change, stream, name)
-    if not can_reset(view):
+    if not _server_can_reset(view):
         yield calls.delete_consumer(change, stream, name)
         yield calls.create_consumer(change, stream, name, change.desired.sent if change.desired else {})
         return
@@ -162,8 +162,8 @@ def _move_to_first_message_steps(change: Change, view: View, stream: str, name: 
     yield _pause_step(change, stream, name)
 
 
-def can_reset(view: View) -> bool:
-    """Older servers cannot move a consumer, so it is recreated there."""
+def _server_can_reset(view: View) -> bool:
+    """Can this server move a consumer at all? Where it cannot, the consumer is recreated."""
     return view.target.version >= V2_14
 
 
