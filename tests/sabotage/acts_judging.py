@@ -226,7 +226,7 @@ RULES = (
     Act(
         name="each of several lowered limits counts only what it deletes by itself",
         file="reconciler/kinds/losses/shrinking.py",
-        before="    most = min(oldest.most + of_subjects.most, stored - staying)",
+        before="    most = min(oldest.most + of_subjects.most, stored - remaining)",
         after="    most = max(oldest.most, of_subjects.most)",
         seen_by=("tests/quantities/test_limits.py::test_several_limits_together_delete_no_more_than_the_plan_said",),
     ),
@@ -270,7 +270,7 @@ RULES = (
     Act(
         name="publishers are said to be refused by messages that the same change deletes",
         file="reconciler/kinds/effects/publishers.py",
-        before="staying(change, moved.view)[REFUSING[limit]]",
+        before="remaining_amounts(change, moved.view)[REFUSING[limit]]",
         after="Amount(*[state_of(change)[REFUSING[limit]]] * 2)",
         seen_by=("tests/rules/test_rules.py", "tests/quantities/test_limits.py"),
     ),
@@ -431,8 +431,8 @@ RULES = (
     Act(
         name="messages are said to stay that a limit of the same change deletes",
         file="reconciler/kinds/losses/uncaptured.py",
-        before="    if loss := shrinking.going(change.address.name, view):\n",
-        after="    if (loss := shrinking.going(change.address.name, view)) and loss.is_prompt is None:\n",
+        before="    if loss := shrinking.loss_of_stream(change.address.name, view):\n",
+        after="    if (loss := shrinking.loss_of_stream(change.address.name, view)) and loss.is_prompt is None:\n",
         seen_by=("tests/truth/test_truth.py",),
     ),
     Act(

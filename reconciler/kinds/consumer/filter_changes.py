@@ -265,7 +265,7 @@ def filter_change(change: Change, view: View) -> Found:
 
 def _deleted_besides(stream: str, view: View) -> int:
     """How many messages the same plan deletes from the stream, at most: nobody knows which of them a filter matches."""
-    if (loss := shrinking.going(stream, view)) is None:
+    if (loss := shrinking.loss_of_stream(stream, view)) is None:
         return 0
     stored = (view.snapshot.streams.get(stream) or {}).get("state") or {}
     return loss.going.messages.most if loss.going else int(stored.get("messages", 0))

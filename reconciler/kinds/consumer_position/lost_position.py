@@ -145,7 +145,7 @@ def _is_all_stored_after(change: Change, stood: int, total: Amount, view: View) 
 
 def _first_remaining(change: Change, state: Mapping[str, Json], view: View) -> int:
     """The first message that is still stored once this plan has lowered limits, at least."""
-    loss = shrinking.going(change.address.stream, view)
+    loss = shrinking.loss_of_stream(change.address.stream, view)
     kept = loss.going.before if loss and loss.going and loss.is_prompt else None
     return max(int(state.get("first_seq", 0)), kept.least if kept else 0)
 

@@ -127,7 +127,7 @@ def _above_the_floor(change: Change, view: View) -> tuple[Amount, int]:
 
 def _without_deleted(again: Amount, info: Mapping[str, Json], change: Change, view: View) -> Amount:
     """The same without what this plan deletes from the stream: its oldest messages, or nobody knows which."""
-    if (loss := shrinking.going(change.address.stream, view)) is None:
+    if (loss := shrinking.loss_of_stream(change.address.stream, view)) is None:
         return again
     kept = loss.going.before if loss.going and loss.is_prompt else None
     if kept is None:

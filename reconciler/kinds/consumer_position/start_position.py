@@ -194,9 +194,9 @@ def remaining(change: Change, state: Config, view: View) -> Amount | None:
 
 def _remaining_of(change: Change, messages: int, others: int, view: View) -> Amount:
     """What this plan leaves of these messages, if the stream also holds `others`."""
-    if (loss := shrinking.going(change.address.stream, view)) is None:
+    if (loss := shrinking.loss_of_stream(change.address.stream, view)) is None:
         return exactly(messages)
-    gone = shrinking.gone(loss, filters_of(change.wanted), messages, others)
+    gone = shrinking.deleted_on_subjects(loss, filters_of(change.wanted), messages, others)
     return Amount(messages - gone.most, messages - gone.least)
 
 
@@ -205,7 +205,7 @@ def remaining_from(change: Change, start: int | str, state: Config, view: View) 
     can be."""
     if (number := _stored_from(change, start, state, view)) is None:
         return None
-    loss, total = shrinking.going(change.address.stream, view), remaining(change, state, view)
+    loss, total = shrinking.loss_of_stream(change.address.stream, view), remaining(change, state, view)
     if loss and loss.going and loss.going.before and loss.is_prompt and total:
         return Amount(min(number, total.least), min(number, total.most))
     return _remaining_of(change, number, int(state.get("messages", 0)) - number, view)

@@ -26,7 +26,7 @@ from reconciler.kinds.losses.over_limit import (
     state_of,
     stream_of,
 )
-from reconciler.kinds.losses.shrinking import staying
+from reconciler.kinds.losses.shrinking import remaining_amounts
 from reconciler.model.resource import Json
 from reconciler.model.units import show_duration
 from reconciler.model.wire.questions import Largest, Question, SubjectCounts
@@ -83,7 +83,7 @@ def _full_stream(moved: MovedField, limit: str) -> Iterator[Finding]:
     change, most = moved.change, limit_after(moved, limit)
     if not most:
         return
-    (of, limited), left = _limit_in_words(limit, most), staying(change, moved.view)[REFUSING[limit]]
+    (of, limited), left = _limit_in_words(limit, most), remaining_amounts(change, moved.view)[REFUSING[limit]]
     replaces = limit_after(moved, "max_msgs_per_subject") and not change.becomes("discard_new_per_subject")
     larger = "a message at least as large" if moved.view.target.version >= V2_14 else "a larger message"
     spared = "replaces no message" if limit == "max_msgs" else f"does not replace {larger}"

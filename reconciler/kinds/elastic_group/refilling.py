@@ -24,7 +24,11 @@ def cut_afterwards(change: Change, view: View) -> Address | None:
         return None
     source = Address.of("stream", change.address.stream)
     stream_change = view.changes.get(source)
-    is_cut = stream_change is not None and stream_change.action is Action.UPDATE and shrinking.going(source.name, view)
+    is_cut = (
+        stream_change is not None
+        and stream_change.action is Action.UPDATE
+        and shrinking.loss_of_stream(source.name, view)
+    )
     return source if is_cut else None
 
 

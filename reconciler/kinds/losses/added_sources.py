@@ -17,7 +17,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.fields.known import V2_14, V2_15
 from reconciler.kinds.fields.times import ZERO, moment
 from reconciler.kinds.losses.over_limit import state_of, stream_of
-from reconciler.kinds.losses.shrinking import going, gone
+from reconciler.kinds.losses.shrinking import deleted_on_subjects, loss_of_stream
 from reconciler.kinds.losses.unprocessed import taking_questions
 from reconciler.kinds.stream_config.mirrors_and_sources import origin_of, source_identity, source_index
 from reconciler.kinds.stream_config.origins import fed_stream, given_subjects, is_fed_durably, taken_subjects
@@ -136,7 +136,7 @@ class NewSource:
     @property
     def _loses_its_first(self) -> bool:
         """Does the same change delete the first messages of the stream that copies? It does so before the source begins."""
-        loss = going(stream_of(self.change), self.view)
+        loss = loss_of_stream(stream_of(self.change), self.view)
         return bool(loss and loss.is_prompt and loss.going and loss.going.before and loss.going.messages.least)
 
     @property
@@ -147,7 +147,7 @@ class NewSource:
 
     @property
     def _may_lose_its_first(self) -> bool:
-        return going(stream_of(self.change), self.view) is not None and self.earliest is None
+        return loss_of_stream(stream_of(self.change), self.view) is not None and self.earliest is None
 
     def questions(self) -> Iterator[Question]:
         """How far the source has copied before, and how many messages its origin stores from the start on."""
@@ -194,14 +194,14 @@ class NewSource:
         kept = [number for sequence in self._first_kept if (number := self._count_from(sequence, subjects)) is not None]
         if kept and len(kept) == len(self._first_kept):
             return Amount(kept[-1], kept[0])
-        loss = going(self.origin, self.view)
-        lost = gone(loss, subjects, all_of_it.most, stored - all_of_it.most) if loss else exactly(0)
+        loss = loss_of_stream(self.origin, self.view)
+        lost = deleted_on_subjects(loss, subjects, all_of_it.most, stored - all_of_it.most) if loss else exactly(0)
         return Amount(max(0, all_of_it.least - lost.most), max(0, all_of_it.most - lost.least))
 
     @property
     def _first_kept(self) -> Sequence[int]:
         """If the same plan deletes the oldest messages of its origin: the first that stays, at least and at most."""
-        loss = going(self.origin, self.view)
+        loss = loss_of_stream(self.origin, self.view)
         return loss.going.before[:2] if loss and loss.going and loss.going.before else ()
 
     @property
@@ -253,7 +253,7 @@ class NewSource:
             return None
         subjects = taken_subjects(self.source)
         between = self._between(self.since, self.start.at, subjects)
-        is_kept = self.start.is_known and going(self.origin, self.view) is None
+        is_kept = self.start.is_known and loss_of_stream(self.origin, self.view) is None
         most = min(between.most, self._stays(subjects).most)
         return Amount(min(between.least, most) if is_kept else 0, most)
 

@@ -15,7 +15,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.fields.words import amount, consent_to
 from reconciler.kinds.losses import dependants, over_limit, schedules_and_counters, unprocessed
 from reconciler.kinds.losses.over_limit import Loss, OwnName, as_named, is_lowered
-from reconciler.kinds.losses.shrinking import altogether
+from reconciler.kinds.losses.shrinking import combined_loss
 from reconciler.kinds.losses.unprocessed import Unread
 from reconciler.model.fields import Unit
 from reconciler.model.resource import Address
@@ -125,7 +125,7 @@ class LimitLosses:
 
     def told(self, path: str) -> DescribedLoss:
         """What is to be said of one of them."""
-        altogether_lost = altogether([*self.each.values()], over_limit.state_of(self._change))
+        altogether_lost = combined_loss([*self.each.values()], over_limit.state_of(self._change))
         late, others = self._unread(altogether_lost), [other for other in self.each if other != path]
         return DescribedLoss(
             self.each[path].words

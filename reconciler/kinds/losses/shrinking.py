@@ -16,25 +16,26 @@ from reconciler.kinds.losses.unprocessed import Going
 from reconciler.kinds.subjects.subjects import matches
 
 
-def altogether(losses: Sequence[Loss], state: State) -> Loss:
+def combined_loss(losses: Sequence[Loss], state: State) -> Loss:
     """What several lowered limits delete together: the server deletes the oldest messages first, as many as one of them
     wants, and then what each subject still holds too much of."""
     if len(losses) == 1:
         return losses[0]
     stored = state.get("messages", 0)
     counted = [(loss.going or Going(messages=Amount(0, stored)), loss.keeps) for loss in losses]
-    going = _furthest([loss for loss, keeps in counted if not keeps])
+    deletion = _furthest_deletion([loss for loss, keeps in counted if not keeps])
     for of_subjects, keeps in counted:
         if keeps:
-            going = Going(messages=_with_subject_limit(going.messages, of_subjects.messages, keeps, stored))
+            deletion = Going(messages=_with_subject_limit(deletion.messages, of_subjects.messages, keeps, stored))
     more = {name: Amount(of.least, state[name]) for loss in losses for name, of in loss.more.items()}
-    return Loss(words="", going=going, is_prompt=all(loss.is_prompt for loss in losses), more=more)
+    return Loss(words="", going=deletion, is_prompt=all(loss.is_prompt for loss in losses), more=more)
 
 
-def _furthest(each: Sequence[Going]) -> Going:
-    ends = [going.before for going in each if going.before]
-    before = _largest_amount(ends) if ends and len(ends) == len(each) else None
-    return Going(messages=_largest_amount([going.messages for going in each]), before=before)
+def _furthest_deletion(deletions: Sequence[Going]) -> Going:
+    """Each deletes from the oldest message on, so the one that goes furthest includes the others."""
+    ends = [deletion.before for deletion in deletions if deletion.before]
+    before = _largest_amount(ends) if ends and len(ends) == len(deletions) else None
+    return Going(messages=_largest_amount([deletion.messages for deletion in deletions]), before=before)
 
 
 def _largest_amount(amounts: Sequence[Amount]) -> Amount:
@@ -47,26 +48,26 @@ def _largest_amount(amounts: Sequence[Amount]) -> Amount:
 
 def _with_subject_limit(oldest: Amount, of_subjects: Amount, keeps: int, stored: int) -> Amount:
     """What is left of the newest messages may be on one subject, or on subjects that hold few."""
-    staying = min(stored - oldest.most, keeps)
-    most = min(oldest.most + of_subjects.most, stored - staying)
+    remaining = min(stored - oldest.most, keeps)
+    most = min(oldest.most + of_subjects.most, stored - remaining)
     return Amount(min(most, max(oldest.least, of_subjects.least)), most)
 
 
 UNCOUNTED = Loss(words="")
 
 
-def going(stream: str, view: View) -> Loss | None:
+def loss_of_stream(stream: str, view: View) -> Loss | None:
     """What a stream loses, if anything."""
     change = stream_changes(view).get(stream)
     losses = list(_losses_of_change(change, view)) if change else []
-    return altogether(losses, state_of(change)) if change and losses else None
+    return combined_loss(losses, state_of(change)) if change and losses else None
 
 
-def staying(change: Change, view: View) -> Mapping[str, Amount]:
+def remaining_amounts(change: Change, view: View) -> Mapping[str, Amount]:
     """How many messages and bytes of a stream the change leaves, by the words for what a limit limits."""
     state = state_of(change)
     messages, stored = state.get("messages", 0), state.get("bytes", 0)
-    loss = going(stream_of(change), view)
+    loss = loss_of_stream(stream_of(change), view)
     if loss is None or not messages:
         return {"messages": exactly(messages), "bytes": exactly(stored)}
     number = loss.going.messages if loss.going and loss.is_prompt else Amount(0, messages)
@@ -77,7 +78,7 @@ def staying(change: Change, view: View) -> Mapping[str, Amount]:
     }
 
 
-def gone(loss: Loss, subjects: Sequence[str], everything: int, others: int) -> Amount:
+def deleted_on_subjects(loss: Loss, subjects: Sequence[str], everything: int, others: int) -> Amount:
     """How many of the messages on these subjects are deleted, if the stream also holds `others`."""
     if loss.going is None:
         return Amount(0, everything)

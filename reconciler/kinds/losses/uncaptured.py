@@ -292,7 +292,7 @@ def _stored_text(change: Change, gone: list[str], view: View) -> tuple[str, dict
             "stored": 0
         }
     held = _held_by_consumers_text(change, staying, view)
-    if loss := shrinking.going(change.address.name, view):
+    if loss := shrinking.loss_of_stream(change.address.name, view):
         words, stored = _stored_beside_limits(change, staying, left, loss)
         return f"{words}{held}", stored
     stay = amount(left, "stored message")
@@ -341,7 +341,7 @@ def _stored_beside_limits(
 ) -> tuple[str, dict[str, int | Amount]]:
     """The same change deletes some of what would stay: it lowers limits. Their own rule says who misses it."""
     number = sum(staying.values())
-    lost = shrinking.gone(loss, [*staying], number, over_limit.state_of(change)["messages"] - number)
+    lost = shrinking.deleted_on_subjects(loss, [*staying], number, over_limit.state_of(change)["messages"] - number)
     stay = Amount(max(0, left.least - lost.most), left.most - (lost.least if left.is_exact else 0))
     return f". Of {some(number, 'stored message')} under it {amount(stay)} {verb(stay.most, 'stay')}", {"stored": stay}
 
