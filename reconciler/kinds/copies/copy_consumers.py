@@ -40,12 +40,12 @@ def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
     if (
         change.address.kind == "consumer"
         and change.action is Action.CREATE
-        and (full := _full_text(change.address.stream, view))
+        and (no_place := _no_place_text(change.address.stream, view))
     ):
         copying = sorted({copier.stream for copier in afterwards(view).copiers[change.address.stream]})
         yield Finding(
             outcome=Outcome.WARNS,
-            message=f"{full}: after its next restart the server copies nothing more to {listed(copying)} (10026)",
+            message=f"{no_place}: after its next restart the server copies nothing more to {listed(copying)} (10026)",
             fix=f"write a higher max_consumers on {change.address.stream}",
         )
     if not is_new(change, *AS_THE_COPY_SAYS):
@@ -60,11 +60,11 @@ def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
                 "consumer through which the server copies",
                 fix=WAYS_OUT[field] + _caveat_about_consumers(field, copy.origin, view),
             )
-        if full := _full_text(copy.origin, view):
+        if no_place := _no_place_text(copy.origin, view):
             yield Finding(
                 outcome=Outcome.WARNS,
                 path="" if change.address.kind == "elastic_group" else copy.path,
-                message=f"the server copies nothing of {copy.origin}: {full} (10026)",
+                message=f"the server copies nothing of {copy.origin}: {no_place} (10026)",
                 fix=f"write a higher max_consumers on {copy.origin}",
             )
 
@@ -76,7 +76,7 @@ def _caveat_about_consumers(field: str, origin: str, view: View) -> str:
     return f"; this server refuses that beside consumers that acknowledge (10069), so only while {origin} has none"
 
 
-def _full_text(origin: str, view: View) -> str:
+def _no_place_text(origin: str, view: View) -> str:
     """Why there is no place for the consumer through which the server copies; empty: there is one for each copy."""
     after = afterwards(view)
     most = after.streams.get(origin, {}).get("max_consumers") or 0

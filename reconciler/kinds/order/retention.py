@@ -26,7 +26,8 @@ def ties(view: View) -> Iterator[Tie]:
                 yield Tie(*(ends if above.becomes("retention") == "interest" else reversed(ends)))
 
 
-def _limits_first(change: Change, _view: View) -> Opening:
+def _set_consumer_limits(change: Change, _view: View) -> Opening:
+    """The stream's first step: limits that new consumers inherit."""
     name = change.address.name
     return Opening(
         fields={"consumer_limits": change.becomes("consumer_limits")},
@@ -35,4 +36,4 @@ def _limits_first(change: Change, _view: View) -> Opening:
     )
 
 
-OPENS = {GIVES: _limits_first}
+OPENS = {GIVES: _set_consumer_limits}
