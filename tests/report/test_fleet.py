@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from reconciler.fleet.formats import html, markdown, text
-from reconciler.fleet.formats.elements import Heat, Tile, Tiles
+from reconciler.fleet.formats.elements import HeatMap, Tile, Tiles
 from reconciler.fleet.report import json as as_json
 from reconciler.fleet.report.drift import equal_drift
 from reconciler.fleet.report.drift_trend import trend_part
@@ -79,7 +79,7 @@ def test_what_others_wrote_is_shown_and_never_obeyed(trick: str) -> None:
 
 def test_a_target_that_nobody_looked_at_in_a_run_is_not_shown_as_well() -> None:
     trend = tuple({**one, "opened": 0, "open": 0} for one in fleets.trend())
-    (heat,) = [one for one in trend_part(trend, {fleets.RUNS[0]: {"eu-1": 2}}).pieces if isinstance(one, Heat)]
+    (heat,) = [one for one in trend_part(trend, {fleets.RUNS[0]: {"eu-1": 2}}).pieces if isinstance(one, HeatMap)]
     assert heat.values == ((2, None, None, None, None),)
 
 

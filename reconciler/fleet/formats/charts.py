@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import ceil, log10
 
-from reconciler.fleet.formats.elements import Bars, Columns
+from reconciler.fleet.formats.elements import BarChart, ColumnChart
 from reconciler.report.html.markup import Markup, element, together
 
 WIDE, HALF, HIGH = 1080, 532, 240
@@ -14,7 +14,7 @@ LEFT, RIGHT, TOP, BOTTOM = 52, 8, 22, 40
 _MOST_LABELS = 16
 
 
-def columns(chart: Columns) -> Markup:
+def column_chart(chart: ColumnChart) -> Markup:
     """Draw stacked counts; the sum is above each column, the parts in its title."""
     totals = chart.totals
     scale = Scale(max(totals, default=0))
@@ -33,7 +33,7 @@ def columns(chart: Columns) -> Markup:
     )
 
 
-def _stack(chart: Columns, number: int, x: float, wide: float, scale: Scale) -> Markup:
+def _stack(chart: ColumnChart, number: int, x: float, wide: float, scale: Scale) -> Markup:
     total, y = chart.totals[number], float(TOP + HIGH)
     parts = []
     for series in chart.series:
@@ -46,7 +46,7 @@ def _stack(chart: Columns, number: int, x: float, wide: float, scale: Scale) -> 
     return element("g", title, *parts, _text(f"{total:_}", x + wide / 2, y - 6, "figure", "middle"))
 
 
-def bars(chart: Bars) -> Markup:
+def bar_chart(chart: BarChart) -> Markup:
     """Draw one bar for each place; the part above the line of equal shares has its own colour."""
     scale = Scale(chart.top, 110)
     step = (HALF - LEFT - RIGHT) / max(1, len(chart.values))
@@ -156,7 +156,7 @@ def _legend(entries: Sequence[tuple[str, str]]) -> Markup:
     return element("ul", *(element("li", name, class_=style) for name, style in entries), class_="legend")
 
 
-def caption(chart: Bars) -> str:
+def caption(chart: BarChart) -> str:
     """Return the caption: what the picture says in figures."""
     most = max(chart.values, default=0)
     ratio = f", {most / chart.mean:.2f} times that in the fullest" if chart.mean else ""

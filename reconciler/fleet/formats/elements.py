@@ -65,7 +65,7 @@ class Series:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Columns:
+class ColumnChart:
     """Counts over time, stacked."""
 
     labels: tuple[str, ...]
@@ -80,7 +80,7 @@ class Columns:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heat:
+class HeatMap:
     """A number where a row meets a column; None: unknown."""
 
     rows: tuple[str, ...]
@@ -90,7 +90,7 @@ class Heat:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bars:
+class BarChart:
     """A load on neighbouring places, with the line of equal shares."""
 
     title: str
@@ -133,7 +133,7 @@ class Folds:
     left_out: int = 0
 
 
-Piece = Grid | Prose | Tiles | Columns | Heat | Bars | Folds
+Piece = Grid | Prose | Tiles | ColumnChart | HeatMap | BarChart | Folds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -104,7 +104,7 @@ def _cell(cell: elements.Cell, is_first: bool, side: str | None) -> Markup:
     return element("th" if is_first else "td", drawn, text, class_=style or None, scope="row" if is_first else None)
 
 
-def _heat(piece: elements.Heat) -> Markup:
+def _heat_map(piece: elements.HeatMap) -> Markup:
     most = max((value for row in piece.values for value in row if value), default=1)
     head = element("tr", element("th", ""), *(element("th", value, scope="col") for value in piece.columns))
     rows = (
@@ -122,13 +122,13 @@ def _heat_cell(value: int | None, most: int) -> Markup:
     return element("td", f"{value:_}" if value else "·", class_=f"h{shade}")
 
 
-def _columns(piece: elements.Columns) -> Markup:
-    return element("figure", charts.columns(piece))
+def _column_chart(piece: elements.ColumnChart) -> Markup:
+    return element("figure", charts.column_chart(piece))
 
 
-def _bars(piece: elements.Bars) -> Markup:
+def _bar_chart(piece: elements.BarChart) -> Markup:
     caption = element("figcaption", prose(f"{piece.title}: {charts.caption(piece)}"))
-    return element("figure", caption, charts.bars(piece), class_="half")
+    return element("figure", caption, charts.bar_chart(piece), class_="half")
 
 
 def _folds(piece: elements.Folds) -> Markup:
@@ -157,5 +157,5 @@ def _fold(fold: elements.Fold, anchor: str) -> Markup:
 
 _RENDERERS: Mapping[type[Any], Callable[[Any], Markup]] = {
     elements.Prose: _prose, elements.Tiles: _tiles, elements.Grid: _grid,
-    elements.Heat: _heat, elements.Columns: _columns, elements.Bars: _bars, elements.Folds: _folds,
+    elements.HeatMap: _heat_map, elements.ColumnChart: _column_chart, elements.BarChart: _bar_chart, elements.Folds: _folds,
 }  # fmt: skip

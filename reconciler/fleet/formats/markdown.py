@@ -76,7 +76,7 @@ def _cell(cell: elements.Cell) -> str:
     return wave + (code(cell.text) if cell.is_code and cell.text else prose(cell.text))
 
 
-def _drawn(piece: elements.Columns | elements.Heat | elements.Bars) -> list[str]:
+def _drawn(piece: elements.ColumnChart | elements.HeatMap | elements.BarChart) -> list[str]:
     return fenced(text.blocks([piece], _NARROW, 0))
 
 
@@ -92,5 +92,5 @@ def _fold(fold: elements.Fold) -> list[str]:
 
 _SHOWN: Mapping[type[Any], Callable[[Any], list[str]]] = {
     elements.Prose: _prose, elements.Tiles: _tiles, elements.Grid: _grid,
-    elements.Heat: _drawn, elements.Columns: _drawn, elements.Bars: _drawn, elements.Folds: _folds,
+    elements.HeatMap: _drawn, elements.ColumnChart: _drawn, elements.BarChart: _drawn, elements.Folds: _folds,
 }  # fmt: skip

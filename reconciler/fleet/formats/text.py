@@ -107,12 +107,12 @@ def bar_of(part: float, long: int) -> str:
     return padded("█" * full + (_PARTS[rest] if rest else ""), long)
 
 
-def _columns(piece: elements.Columns, _paper: Paper) -> list[str]:
+def _column_chart(piece: elements.ColumnChart, _paper: Paper) -> list[str]:
     most = max(piece.totals, default=0) or 1
-    return table([_column(piece, number, most) for number in range(len(piece.labels))], right=frozenset({1}))
+    return table([_chart_row(piece, number, most) for number in range(len(piece.labels))], right=frozenset({1}))
 
 
-def _column(piece: elements.Columns, number: int, most: int) -> list[str]:
+def _chart_row(piece: elements.ColumnChart, number: int, most: int) -> list[str]:
     parts_in_words = ", ".join(
         f"{series.values[number]:_} {series.name}" for series in piece.series if series.values[number]
     )
@@ -120,7 +120,7 @@ def _column(piece: elements.Columns, number: int, most: int) -> list[str]:
     return [piece.labels[number], f"{total:_}", bar_of(total / most, _LONG // 2).rstrip(), parts_in_words]
 
 
-def _heat(piece: elements.Heat, paper: Paper) -> list[str]:
+def _heat_map(piece: elements.HeatMap, paper: Paper) -> list[str]:
     """Show the latest columns, where not all fit."""
     room = max(
         1, (paper.width - max(map(columns, piece.rows), default=0)) // (max(map(columns, piece.columns), default=1) + 2)
@@ -134,7 +134,7 @@ def _heat(piece: elements.Heat, paper: Paper) -> list[str]:
     return [paper.paint(top, "quiet"), *lines]
 
 
-def _bars(piece: elements.Bars, paper: Paper) -> list[str]:
+def _bar_chart(piece: elements.BarChart, paper: Paper) -> list[str]:
     most = piece.top or 1
     rows = [
         [label, f"{value:_}", bar_of(value / most, min(_LONG, paper.width // 2)).rstrip()]
@@ -159,5 +159,5 @@ def _fold(fold: elements.Fold, paper: Paper) -> Iterator[str]:
 
 _SHOWN: Mapping[type[Any], Callable[[Any, Paper], list[str]]] = {
     elements.Prose: _prose, elements.Tiles: _tiles, elements.Grid: _grid,
-    elements.Heat: _heat, elements.Columns: _columns, elements.Bars: _bars, elements.Folds: _folds,
+    elements.HeatMap: _heat_map, elements.ColumnChart: _column_chart, elements.BarChart: _bar_chart, elements.Folds: _folds,
 }  # fmt: skip

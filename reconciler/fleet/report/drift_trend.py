@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from reconciler.fleet.formats.elements import Cell, Columns, Grid, Heat, Piece, Prose, ReportPart, Series, cells
+from reconciler.fleet.formats.elements import Cell, ColumnChart, Grid, HeatMap, Piece, Prose, ReportPart, Series, cells
 from reconciler.report.words.values import counted
 
 Row = Mapping[str, Any]
@@ -21,10 +21,10 @@ def trend_part(trend: Sequence[Row], by_target: ByTarget) -> ReportPart:
     """Show the trend: a row per run, the latest last."""
     shown = trend[-RUNS:]
     labels = tuple(str(row["run"]) for row in shown)
-    pieces: list[Piece] = [Columns(labels=labels, series=_series(shown), what="differences that are open")]
+    pieces: list[Piece] = [ColumnChart(labels=labels, series=_series(shown), what="differences that are open")]
     if strayed := _worst_targets(labels, by_target):
         values = tuple(tuple(by_target.get(run, {}).get(name) for run in labels) for name in strayed)
-        pieces.append(Heat(rows=strayed, columns=labels, values=values, what="drifted objects by target and run"))
+        pieces.append(HeatMap(rows=strayed, columns=labels, values=values, what="drifted objects by target and run"))
     return ReportPart(title="Drift over time", lead=_lead(shown), pieces=tuple(pieces))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reconciler.fleet.formats.elements import Bars, Cell, Grid, Piece, Prose, ReportPart, Tone, cells
+from reconciler.fleet.formats.elements import BarChart, Cell, Grid, Piece, Prose, ReportPart, Tone, cells
 from reconciler.fleet.report.findings import Row
 from reconciler.report.words.values import counted
 
@@ -142,7 +142,7 @@ def _charts(order: Sequence[Row], falls: Sequence[Row]) -> Iterator[Piece]:
             key=lambda row: int(row["partition"]),
         )
         if mine:
-            yield Bars(
+            yield BarChart(
                 title=f"`{candidate['choice']}` on {counted(candidate['partitions'], 'partition')}", what="subjects", most=most,
                 labels=tuple(str(row["partition"]) for row in mine), values=tuple(int(row["subjects"]) for row in mine),
             )  # fmt: skip
