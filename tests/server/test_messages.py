@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 
 from reconciler.server.read import messages
-from reconciler.server.read.messages import Gone, Message, Range, first_since, last_message, next_after, pages
+from reconciler.server.read.messages import (
+    Gone,
+    Message,
+    Range,
+    first_message_since,
+    last_message,
+    next_message_after,
+    pages,
+)
 from reconciler.server.wire.answers import Refusal
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import NoAnswer, Reply
@@ -91,7 +99,7 @@ def test_a_stream_that_is_not_there_says_so(account: Account) -> None:
     async def work(js: JetStream) -> None:
         with pytest.raises(Gone, match=r"stream S: stream not found"):
             await read(js, 0, 5)
-        assert isinstance(await next_after(js, "S", 0), Refusal | NoAnswer)
+        assert isinstance(await next_message_after(js, "S", 0), Refusal | NoAnswer)
 
     talk(account, work)
 
@@ -134,7 +142,7 @@ def test_looking_at_messages_leaves_no_audit_event(account: Account) -> None:
         seen = await last_message(js, "S")
         assert isinstance(seen, Message)
         assert await read(js, 0, before) == [*range(1, before + 1)]
-        assert await first_since(js, "S", seen.time) == seen
+        assert await first_message_since(js, "S", seen.time) == seen
         assert await publish() == before + 1
 
     talk(account, work)

@@ -11,10 +11,10 @@ from reconciler.model.dataclass import dataclass
 from reconciler.server.read.messages import (
     Message,
     Problem,
-    first_since,
+    first_message_since,
     last_message,
     message_at,
-    next_after,
+    next_message_after,
     stream_end,
 )
 from reconciler.server.wire.api import JetStream
@@ -58,7 +58,7 @@ async def onward(
     resumed = await _resume_after(js, stream, position)
     if not isinstance(resumed, int):
         return resumed
-    first = await next_after(js, stream, resumed, matching)
+    first = await next_message_after(js, stream, resumed, matching)
     if not isinstance(first, Message):
         return first
     until = end or await newest(js, stream, matching)
@@ -77,7 +77,7 @@ async def _resume_after(js: JetStream, stream: str, position: Position) -> int |
     """The sequence after which to resume."""
     if not position.time:
         return position.sequence
-    message = await first_since(js, stream, position.time)
+    message = await first_message_since(js, stream, position.time)
     if not isinstance(message, Message):
         return position.sequence if message is None else message
     if message.sequence > position.sequence or message.time == position.time:
@@ -97,5 +97,5 @@ async def _end_of_range(
     """The last message of a range with at most `most` messages. Sequences may be missing, so it may have fewer."""
     if until.sequence - first.sequence < most:
         return until
-    message = await next_after(js, stream, first.sequence + most - 2, matching) if most > 1 else first
+    message = await next_message_after(js, stream, first.sequence + most - 2, matching) if most > 1 else first
     return until if message is None or (isinstance(message, Message) and message.sequence > until.sequence) else message

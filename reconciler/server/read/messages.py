@@ -68,7 +68,9 @@ async def last_message(js: JetStream, stream: str, matching: str = ">") -> Messa
     return await _from_leader(js, stream, {"last_by_subj": matching})
 
 
-async def next_after(js: JetStream, stream: str, sequence: int, matching: str = ">") -> Message | Problem | None:
+async def next_message_after(
+    js: JetStream, stream: str, sequence: int, matching: str = ">"
+) -> Message | Problem | None:
     """Return the first message after this sequence."""
     return await _from_leader(js, stream, {"seq": sequence + 1, "next_by_subj": matching})
 
@@ -78,7 +80,7 @@ async def message_at(js: JetStream, stream: str, sequence: int) -> Message | Pro
     return await _from_leader(js, stream, {"seq": sequence})
 
 
-async def first_since(js: JetStream, stream: str, time: str) -> Message | Problem | None:
+async def first_message_since(js: JetStream, stream: str, time: str) -> Message | Problem | None:
     """Return the first message that was stored then or later."""
     return await _from_leader(js, stream, {"start_time": time})
 
@@ -149,7 +151,7 @@ async def _batch(js: JetStream, wanted: Range, after: int) -> list[Message] | No
 async def _rest_from_leader(js: JetStream, wanted: Range, after: int) -> list[Message]:
     """Read from the leader what a replica did not have; empty: there is no more, and the stream did get as far as
     that."""
-    message = await next_after(js, wanted.stream, after, wanted.matching)
+    message = await next_message_after(js, wanted.stream, after, wanted.matching)
     if isinstance(message, Message):
         return [message]
     end = await stream_end(js, wanted.stream) if message is None else message
@@ -193,7 +195,7 @@ async def _pages_by_message(js: JetStream, wanted: Range) -> AsyncIterator[list[
 async def _lane(js: JetStream, wanted: Range, after: int, upto: int) -> list[Message]:
     messages: list[Message] = []
     while after < upto:
-        message = await next_after(js, wanted.stream, after, wanted.matching)
+        message = await next_message_after(js, wanted.stream, after, wanted.matching)
         if isinstance(message, Refusal | NoAnswer):
             raise _unreadable(wanted.stream, message)
         if message is None or message.sequence > upto:

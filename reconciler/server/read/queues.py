@@ -12,7 +12,7 @@ from typing import Any
 from reconciler.engine.bindings import count_passed, is_unlike, lowest_queued_sequence, source_sequence
 from reconciler.model.wire.questions import CopiedUpTo, MessagesFrom, QueuedFrom
 from reconciler.server.read.counting import messages_from
-from reconciler.server.read.messages import Message, Problem, last_message, message_at, next_after
+from reconciler.server.read.messages import Message, Problem, last_message, message_at, next_message_after
 from reconciler.server.wire.answers import NO_MESSAGE, NO_STREAM, Answer, Refusal
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import NoAnswer
@@ -42,7 +42,7 @@ async def copied_up_to(js: JetStream, question: CopiedUpTo) -> dict[str, Any] | 
         return {"seq": sequence, "others": False, **_storing_time(newest)}
     sequences = range(newest.sequence - 1, max(0, newest.sequence - 1 - READ), -1)
     read = await asyncio.gather(
-        next_after(js, stream, 0), *(message_at(js, stream, sequence) for sequence in sequences)
+        next_message_after(js, stream, 0), *(message_at(js, stream, sequence) for sequence in sequences)
     )
     if problem := _first_problem(read):
         return problem
@@ -73,13 +73,13 @@ async def _least_copied(js: JetStream, question: CopiedUpTo, end: int) -> dict[s
         sequence, copy = max(copies, key=lambda copy: copy[1].sequence)
         return {"least": sequence, **_storing_time(copy)}
     subject, *others = question.subjects
-    first = None if others else await next_after(js, question.stream, 0, subject)
+    first = None if others else await next_message_after(js, question.stream, 0, subject)
     if not isinstance(first, Message) or (sequence := _origin_sequence(first, question.source)) is None:
         return {}
     low, copy = first.sequence, first
     while end - low > 1:
         middle = (low + end) // 2
-        message = await next_after(js, question.stream, middle - 1, subject)
+        message = await next_message_after(js, question.stream, middle - 1, subject)
         number = (
             _origin_sequence(message, question.source)
             if isinstance(message, Message) and message.sequence < end
