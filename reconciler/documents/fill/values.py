@@ -97,7 +97,7 @@ class Filled:
                 problems.append(complain("XX504", "wrong-shape", message, span(root)))
         return given | {name: Given(text, self.origin) for name, text in self.values.items()}, problems
 
-    def unused_values(self, given: Mapping[str, Given]) -> Iterator[Diagnostic]:
+    def unused_value_problems(self, given: Mapping[str, Given]) -> Iterator[Diagnostic]:
         """Report values without a parameter, as far as files were read: a misspelt name must not pass for a value in
         place."""
         for name, given_value in given.items():

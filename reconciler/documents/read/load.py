@@ -186,7 +186,7 @@ class _Loading:
                 self._read_sections(root.node)
         self.problems += [*misread, *self.parameters.problems, *self.filling.problems]
         if self.is_complete and self.roots and not misread:
-            self.problems += self.tree.unused_values(given) if self.tree.reports_unused else ()
+            self.problems += self.tree.unused_value_problems(given) if self.tree.reports_unused else ()
             mentioned = set[str]().union(*(root.mentions for root in self.roots)) if self.environments.names else set()
             self.problems += unmentioned(self.parameters.declared.values(), self.filling.mentioned | mentioned)
         self.is_complete = self.is_complete and not self.filling.unfilled

@@ -130,7 +130,7 @@ class Collector:
             return
         inner = self.registry.sections(kind.name)
         other_keys = (*inner, *(kind.place.tag or ())[:1])
-        spec, findings = read_spec(kind.spec, _own_keys(kind, node, inner), name, known=other_keys)
+        spec, findings = read_spec(kind.spec, _spec_mapping(kind, node, inner), name, known=other_keys)
         for finding in findings:
             self._complain(kind, address, finding)
         if spec is not None and not findings:
@@ -150,8 +150,8 @@ class Collector:
         self.problems.append(finding.diagnostic(kind.family, str(address)))
 
 
-def _own_keys(kind: Kind, node: Node, inner: Iterable[str]) -> Mapping:
-    """The resource's own keys, without its children's sections and its tag."""
+def _spec_mapping(kind: Kind, node: Node, inner: Iterable[str]) -> Mapping:
+    """What the resource's spec is read from: its keys without its children's sections and its tag."""
     if not isinstance(node, Mapping):
         return mapping_at(node)
     other = set(inner)

@@ -59,8 +59,10 @@ _MAY_BE_EMPTY = "may be empty"
 def polished(definitions: Mapping[str, Schema]) -> dict[str, Schema]:
     """Return all polished definitions; one that is also referred to with null allows null itself."""
     plain = {name: _simplify(definition) for name, definition in definitions.items()}
-    empty = {_referred_name(reference) for reference in _references(plain) if _MAY_BE_EMPTY in reference}
-    flags = {_referred_name(reference) for reference in _references(plain) if "boolean" in reference.get("type", ())}
+    empty = {_referred_name(reference) for reference in _referring_schemas(plain) if _MAY_BE_EMPTY in reference}
+    flags = {
+        _referred_name(reference) for reference in _referring_schemas(plain) if "boolean" in reference.get("type", ())
+    }
     own = {name: {**schema, "type": ["object", "null"]} if name in empty else schema for name, schema in plain.items()}
     own |= {name: {**own[name], "type": FLAG_OR_KEYS} for name in flags}
     return {name: _without_marks(definition, empty) for name, definition in own.items()}
@@ -113,13 +115,14 @@ def _is_container(schema: Schema) -> bool:
     return "$ref" in schema or schema.get("type") in ("array", "object")
 
 
-def _references(schema: Any) -> Iterator[Schema]:
+def _referring_schemas(schema: Any) -> Iterator[Schema]:
+    """All parts of a schema that refer to a definition."""
     if isinstance(schema, list):
         for part in schema:
-            yield from _references(part)
+            yield from _referring_schemas(part)
     elif isinstance(schema, dict):
         yield from [schema] if "$ref" in schema else []
-        yield from _references([*schema.values()])
+        yield from _referring_schemas([*schema.values()])
 
 
 def _referred_name(reference: Schema) -> str:

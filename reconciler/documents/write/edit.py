@@ -17,7 +17,7 @@ from reconciler.documents.write.splices import (
     CannotEdit,
     Splicing,
     apply_splices,
-    is_same,
+    is_same_in_any_order,
     texts_of_node,
     texts_of_value,
 )
@@ -92,7 +92,7 @@ def _check_result(file: str, result: str, before: Node, path: Sequence[str], cha
     inner |= {key: texts_of_value(value) for key, value in changes.items() if value is not None}
     for key in (key for key, value in changes.items() if value is None):
         inner.pop(key, None)
-    if problems or after is None or not is_same(texts_of_node(after), wanted):
+    if problems or after is None or not is_same_in_any_order(texts_of_node(after), wanted):
         raise CannotEdit(
             "an anchor, alias or merge key shares these lines with another place, which would change as well"
         )

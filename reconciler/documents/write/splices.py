@@ -60,20 +60,20 @@ def _is_list(value: Json) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-def is_same(one: Json, other: Json) -> bool:
-    """Compare values. Items that stay keep their places, so the order of an edited list may differ from the wanted
-    one."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(is_same(one[key], other[key]) for key in one)
-    if isinstance(one, list) and isinstance(other, list):
+def is_same_in_any_order(value: Json, other: Json) -> bool:
+    """Compare values, lists without regard to order: items that stay keep their places, so the order of an edited list
+    may differ from the wanted one."""
+    if isinstance(value, dict) and isinstance(other, dict):
+        return value.keys() == other.keys() and all(is_same_in_any_order(value[key], other[key]) for key in value)
+    if isinstance(value, list) and isinstance(other, list):
         left = list(other)
-        return len(one) == len(other) and all(_take_equal(item, left) for item in one)
-    return bool(one == other)
+        return len(value) == len(other) and all(_take_equal(item, left) for item in value)
+    return bool(value == other)
 
 
 def _take_equal(item: Json, left: list[Json]) -> bool:
     """Take what is the same out of those that are left; False if nothing is."""
-    match = next((index for index, candidate in enumerate(left) if is_same(item, candidate)), None)
+    match = next((index for index, candidate in enumerate(left) if is_same_in_any_order(item, candidate)), None)
     if match is not None:
         del left[match]
     return match is not None
@@ -215,14 +215,14 @@ class Splicing:
         yield from (self._change_flow_items if node.flow else self._change_block_items)(node, kept, left)
 
     def _change_item(self, item: Node, wanted: Json) -> Iterator[Splice]:
-        if isinstance(item, nodes.Mapping) and not is_same(texts_of_node(item), texts_of_value(wanted)):
+        if isinstance(item, nodes.Mapping) and not is_same_in_any_order(texts_of_node(item), texts_of_value(wanted)):
             removed = dict.fromkeys(name for name in item.entries if name not in wanted)
             changes = {name: value for name, value in wanted.items() if not self._has_value(item, name, value)}
             yield from self.change_mapping(item, {**removed, **changes})
 
     def _has_value(self, item: nodes.Mapping, name: str, value: Json) -> bool:
         node = item.get(name)
-        return node is not None and is_same(texts_of_node(node), texts_of_value(value))
+        return node is not None and is_same_in_any_order(texts_of_node(node), texts_of_value(value))
 
     def _rewrite_list(self, node: nodes.Sequence, wanted: Sequence[Json], *, is_here: bool) -> Iterator[Splice]:
         if not (node.flow or is_here):

@@ -68,7 +68,7 @@ def review_files(
     wrong = [*_wrong(before, after), *_spoilt(paths, then, now)]
     if then.files or now.files:
         names_given.update(then.parameters, now.parameters)
-        wrong = wrong or list(new.unused_values(new.given()[0]))
+        wrong = wrong or list(new.unused_value_problems(new.given()[0]))
     if wrong or not (then.files or now.files):
         raise CannotContinue(*(wrong or [_nothing(paths)]))
     both = pairs(before.files, after.files)
