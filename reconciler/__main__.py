@@ -15,9 +15,9 @@ def main() -> None:
         sys.stdout.write(f"reconciler {__version__}\n")
         return
     if "_RECONCILER_COMPLETE" in os.environ:
-        from reconciler.cli.completing.shells import complete  # noqa: PLC0415 - see above
+        from reconciler.cli.completing.shells import completions_or_nothing  # noqa: PLC0415 - see above
 
-        sys.stdout.write(complete())
+        sys.stdout.write(completions_or_nothing())
         return
     # A command lives for seconds and drops nearly nothing before its end: collecting cycles would only cost time.
     gc.disable()

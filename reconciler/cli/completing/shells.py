@@ -110,8 +110,9 @@ def _to_fish(offer: Offer, _: str) -> str:
 _LINE_FOR: Mapping[str, Callable[[Offer, str], str]] = {"bash": _to_bash, "zsh": _to_zsh, "fish": _to_fish}
 
 
-def complete() -> str:
-    """Return what to print. Whatever goes wrong, nothing is offered: a line that is being typed is no place to complain in."""
+def completions_or_nothing() -> str:
+    """Return what the asking shell reads, or nothing, whatever goes wrong: a line that is being typed is no place to complain
+    in."""
     try:
         return completion_lines(os.environ)
     except Exception:  # noqa: BLE001 - as it says
