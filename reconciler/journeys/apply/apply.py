@@ -97,13 +97,13 @@ async def _run_steps(
             if isinstance(event, Finished):
                 is_written = ours.remembers and not (lost or cut or ours.warnings)
                 finished = _with_left_alone(event, now, cut)
-                yield _with_records(finished, plan) if is_written else finished
+                yield _with_record_counts(finished, plan) if is_written else finished
             else:
                 yield event
 
 
-def _with_records(finished: Finished, plan: Plan) -> Finished:
-    """Add the number of records that were written for changes without steps."""
+def _with_record_counts(finished: Finished, plan: Plan) -> Finished:
+    """Add to the event how many records were written for changes without steps."""
     adopted = [change.adopts for change in plan.changes if change.action is Action.ADOPT]
     let_go = sum(change.action is Action.FORGET for change in plan.changes)
     return replace(finished, adopted=sum(adopted), recorded=len(adopted) - sum(adopted), let_go=let_go)

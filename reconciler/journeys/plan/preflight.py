@@ -48,7 +48,7 @@ def _memory_diagnostic(why: str, missing: Iterable[Need]) -> Diagnostic:
         severity=Severity.WARNING, code="LE102", name="ledger-not-writable",
         message=f"bucket {BUCKET} cannot be used ({why}), so there is no lease, no journal and no record: creates, updates "
                 "and membership changes work; replacement, deletion and three-way drift do not",
-        fix=_permission_lines(_widest_subjects(missing)),
+        fix=_permission_lines(_subjects_to_allow(missing)),
     )  # fmt: skip
 
 
@@ -62,15 +62,15 @@ def _needs_of_memory(plan: Plan, snapshot: Snapshot, js: JetStream) -> list[Need
     return [*Api(start=js.prefix).remembering(*keys, made=f"KV_{BUCKET}" in snapshot.streams)]
 
 
-def _widest_subjects(missing: Iterable[Need]) -> list[str]:
-    """Name all keys at once: they differ from run to run."""
+def _subjects_to_allow(missing: Iterable[Need]) -> list[str]:
+    """Subjects that the user may not publish to, with one wildcard for all keys: these differ from run to run."""
     head = f"$KV.{BUCKET}."
     subjects = (need.subject for need in missing)
     return [*dict.fromkeys(s[: s.index(head)] + head + ">" if head in s else s for s in subjects)]
 
 
 def _not_permitted(missing: Sequence[Need]) -> Diagnostic:
-    subjects = _widest_subjects(missing)
+    subjects = _subjects_to_allow(missing)
     named = ", ".join(subjects[:SHOWN]) + (f" and {len(subjects) - SHOWN} more" if len(subjects) > SHOWN else "")
     return Diagnostic(
         severity=Severity.ERROR, code="AP301", name="not-permitted",

@@ -61,16 +61,16 @@ def checked_each(
     topologies = files.each or (files,)
     placed = in_environments(topologies, tree, environment)
     each = [loaded for places in placed for loaded in places]
-    checked_ = [_checked_loaded(loaded, server, [*_neighbours_of(loaded, each)]) for loaded in each]
+    checked_ = [_checked_loaded(loaded, server, [*_neighbour_topologies(loaded, each)]) for loaded in each]
     return CheckedFiles(
         each=(*without_repeated_diagnostics(checked_),),
         left_out=tuple(loaded.name for loaded, places in zip(topologies, placed, strict=True) if not places),
     )
 
 
-def _neighbours_of(loaded: Loaded, each: Sequence[Loaded]) -> Iterator[Topology]:
+def _neighbour_topologies(loaded: Loaded, all_loaded: Sequence[Loaded]) -> Iterator[Topology]:
     """Topologies of the same account, as far as files tell."""
-    for other in each:
+    for other in all_loaded:
         if other.topology and loaded.topology and other.topology.environment == loaded.topology.environment:
             yield other.topology
 
