@@ -173,12 +173,12 @@ class _Acceptance:
         ordered = [name for name, info in kind.fields.items() if info.ordered]
         after = edited_bytes(span.file, before, [*path_in_file(address, kind)], values, ordered)
         self.editing.now[file] = after
-        if why := self._why_spoilt(item):
+        if why := self._problem_after_edit(item):
             self.editing.now[file] = before
             raise CannotEdit(why)
 
-    def _why_spoilt(self, item: Item) -> str:
-        """Why the files must not be as they are now; empty if nobody doubts it."""
+    def _problem_after_edit(self, item: Item) -> str:
+        """Load the files as edited, and say why the next plan would refuse them; empty if it would not."""
         if not self.is_wary and item.address not in self.doubtful:
             return ""
         loaded = self._load()

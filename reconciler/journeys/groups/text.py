@@ -36,7 +36,7 @@ def members_text(
         return f"{visible(address)}: nothing would change\n"
     lines = block(ChangeEntry(section=section_of(change), changes=(change,)), paper)
     lines += paper.wrapped(OFFLINE, 4) if offline else []
-    lines += _by_member(change)
+    lines += _partitions_before_and_after(change)
     if least is not None and least < moved and "members" in membership and not change.is_blocked:
         sentence = (
             f"With member_mappings only {counted(least, 'partition')} instead of {moved:_} would move: add --mappings."
@@ -45,11 +45,12 @@ def members_text(
     return "\n".join(lines) + "\n"
 
 
-def _by_member(change: PlannedChange) -> list[str]:
+def _partitions_before_and_after(change: PlannedChange) -> list[str]:
+    """A table of each member's partitions."""
     sides: Mapping[str, Mapping[str, list[int]]] = next(
         (consequence.detail["members"] for consequence in change.consequences if "members" in consequence.detail), {}
     )
-    rows = [[name, ranges(own["now"]) or "none", ranges(own["then"]) or "none"] for name, own in sides.items()]
+    rows = [[member, ranges(own["now"]) or "none", ranges(own["then"]) or "none"] for member, own in sides.items()]
     return ["", *table([["member", "now", "then"], *rows], indent=4)] if rows else []
 
 
@@ -84,21 +85,21 @@ def groups_text(groups: Sequence[Data], paper: Paper) -> str:
     """Return the text of `groups list`: a line for each group."""
     if not groups:
         return "no groups\n"
-    lines = table([_row(group) for group in groups])
+    lines = table([_group_row(group) for group in groups])
     ailing = sum("broken" in group or "legacy" in group for group in groups)
     sums = f"{counted(len(groups), 'group')}" + (f", {ailing} with a record that is not current" if ailing else "")
     return "\n".join([*lines, paper.paint(sums, "quiet")]) + "\n"
 
 
-def _row(group: Data) -> list[str]:
+def _group_row(group: Data) -> list[str]:
     partitions = counted(group["partitions"], "partition") if "partitions" in group else ""
     members = (
         counted(len(group["members"]), "member") if group.get("members") else "" if "broken" in group else "no members"
     )
-    return [group["type"], name(group), partitions, members, _state(group)]
+    return [group["type"], group_name(group), partitions, members, _state(group)]
 
 
-def name(group: Data) -> str:
+def group_name(group: Data) -> str:
     """`ORDERS/billing`"""
     return str(group["address"]).partition("/")[2]
 
@@ -120,7 +121,7 @@ def group_text(group: Data, paper: Paper) -> str:
     title = paper.with_right(visible(group["address"]), f"record at revision {group['revision']}")
     lines = [paper.paint(title, "head"), *(line for text in _facts(group) for line in paper.wrapped(text, 2))]
     if group.get("members"):
-        lines += ["", *_members(group["members"])]
+        lines += ["", *_member_table(group["members"])]
     if group.get("owners"):
         lines += ["", *partition_map(group, paper)]
     return "\n".join(lines) + "\n"
@@ -130,7 +131,7 @@ def _facts(group: Data) -> list[str]:
     facts = []
     if "broken" in group:
         facts += [f"The record cannot be read: {group['broken']}.", f"It holds: {group['text']}",
-                 "Every running instance stops when it reads it. What to do: reconciler groups doctor " + name(group)]  # fmt: skip
+                 "Every running instance stops when it reads it. What to do: reconciler groups doctor " + group_name(group)]  # fmt: skip
     if "unread" in group:
         facts.append(f"Its live state is unknown: {group['unread']}")
     facts += [
@@ -168,12 +169,12 @@ def _queue_facts(group: Data) -> list[str]:
     return facts
 
 
-def _members(members: Sequence[Data]) -> list[str]:
+def _member_table(members: Sequence[Data]) -> list[str]:
     head = ["member", "partitions", "queued", "in flight", "pulls", "client"]
     rows = [
         [
             member["member"], ranges(member["partitions"]) or "none", _number(_unacknowledged_count(member)),
-            _number(member.get("in_flight")), _number(member.get("waiting")), client(member),
+            _number(member.get("in_flight")), _number(member.get("waiting")), client_text(member),
         ]
         for member in members
     ]  # fmt: skip
@@ -191,7 +192,7 @@ def _number(number: int | None) -> str:
     return NOBODY if number is None else f"{number:_}"
 
 
-def client(member: Data) -> str:
+def client_text(member: Data) -> str:
     """Say which client is served, since when."""
     if member["state"] == "absent":
         return "no consumer"
@@ -253,7 +254,7 @@ def in_blocks(rows: Sequence[Sequence[str]], paper: Paper) -> list[str]:
 def active_text(groups: Sequence[Data], _paper: Paper) -> str:
     """Return the text of `groups active`: members with and without a client."""
     rows = [
-        [name(group), member["member"], client(member), *_work(member)]
+        [group_name(group), member["member"], client_text(member), *_work(member)]
         for group in groups
         for member in group["members"]
     ]  # fmt: skip
@@ -279,9 +280,9 @@ def _place(place_data: Data) -> str:
     if "address" not in place_data:
         return where
     member = place_data.get("member")
-    owner = f"{member['member']}, {client(member)}" if member else "no member owns it"
+    owner = f"{member['member']}, {client_text(member)}" if member else "no member owns it"
     queued = f"; {place_data['queued']:_} queued there" if "queued" in place_data else ""
-    return visible(f"{name(place_data)}: {where}: {owner}{queued}")
+    return visible(f"{group_name(place_data)}: {where}: {owner}{queued}")
 
 
 def spread_text(groups: Sequence[Data], paper: Paper) -> str:
@@ -301,7 +302,7 @@ def _spread(group: Data, paper: Paper) -> list[str]:
     owners = [owner or NOBODY for owner in group["owners"]]
     rows = [["partition", *map(str, range(len(owners)))], ["owner", *owners]]
     rows += [[label, *(f"{number:_}" for number in group[key])] for key, label in _MEASURED.items() if key in group]
-    return [paper.paint(visible(name(group)), "head"), *in_blocks(rows, paper), *_sentences(group, paper)]
+    return [paper.paint(visible(group_name(group)), "head"), *in_blocks(rows, paper), *_sentences(group, paper)]
 
 
 def _sentences(group: Data, paper: Paper) -> list[str]:

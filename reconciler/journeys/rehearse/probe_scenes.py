@@ -205,12 +205,12 @@ class _Account:
             for name, info in self.live.consumers.get(stream, {}).items()
             if info["config"].get("durable_name")
         }
-        changing = [name for name in configs if (stream, name) in self._changing]
+        changing = [name for name in configs if (stream, name) in self._changing_consumers]
         chosen = [*changing, *[name for name in configs if name not in changing][:BYSTANDERS]]
         return {(stream, name): configs[name] for name in chosen}
 
     @cached_property
-    def _changing(self) -> set[Consumer]:
+    def _changing_consumers(self) -> set[Consumer]:
         by_name = {Address.parse(change.address).names for change in self.writing if _is_consumer(change)}
         return {(names[0], names[1]) for names in by_name}
 
