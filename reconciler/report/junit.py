@@ -17,7 +17,7 @@ from reconciler.changes.plan import PlannedChange
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Severity, SourceSpan
 from reconciler.report.document.blocks import block
-from reconciler.report.document.document import Check, Document, ReportedFinding, findings
+from reconciler.report.document.document import Document, ReportedCase, ReportedFinding, findings
 from reconciler.report.document.entries import ChangeEntry, Section, section_of
 from reconciler.report.document.headline import heading, totals
 from reconciler.report.document.judgements import sentence, way_out_lines
@@ -132,7 +132,7 @@ def _resource_case(
     return _judged_case(address, _classname(document, address), place, about_it)
 
 
-def _check_case(check: Check, about_it: Sequence[ReportedFinding], document: Document) -> Case:
+def _check_case(check: ReportedCase, about_it: Sequence[ReportedFinding], document: Document) -> Case:
     place = document.place(check.span)
     return _judged_case(check.name, f"{document.name or 'files'}.{place.file if place else 'checks'}", place, about_it)
 

@@ -1086,8 +1086,8 @@ RULES = (
     Act(
         name="a static group that comes back is said to start with what its filters leave out",
         file="reconciler/kinds/static_group/__init__.py",
-        before="Matched(min(stored, sum(counts)) if",
-        after="Matched(stored if",
+        before="MatchedMessages(min(stored, sum(counts)) if",
+        after="MatchedMessages(stored if",
         seen_by=(says("SG312"),),
     ),
     Act(

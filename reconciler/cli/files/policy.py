@@ -16,7 +16,7 @@ from reconciler.model.spelling import meant
 from reconciler.report.words.values import counted
 
 if TYPE_CHECKING:
-    from reconciler.report.document.document import Check
+    from reconciler.report.document.document import ReportedCase
 
 app = common.app(no_args_is_help=True)
 
@@ -48,10 +48,10 @@ def test(
     return exits.FINE if is_fine else exits.FAILED
 
 
-def _checks(tested_cases: Tested) -> tuple[Check, ...]:
-    from reconciler.report.document.document import Check  # noqa: PLC0415 - as in `document`
+def _checks(tested_cases: Tested) -> tuple[ReportedCase, ...]:
+    from reconciler.report.document.document import ReportedCase  # noqa: PLC0415 - as in `document`
 
-    return tuple(Check(name, span) for name, span in tested_cases.cases)
+    return tuple(ReportedCase(name, span) for name, span in tested_cases.cases)
 
 
 def _summary(tested_cases: Tested) -> str:

@@ -14,7 +14,7 @@ from reconciler.model.units import show_quantity
 
 
 def start_consequences(
-    change: Change, view: View, *, is_told: bool, matched: Matched | None = None
+    change: Change, view: View, *, is_told: bool, matched: MatchedMessages | None = None
 ) -> Iterator[Consequence]:
     """A queue that already exists continues where it is. With `is_told`, a rule says what it starts with, and asks for
     consent. `matched` is what of the stored messages its filters match; left out, nobody counted it."""
@@ -22,7 +22,7 @@ def start_consequences(
     if not stored or change.action is not Action.CREATE or change.origin or queue_name(change) in view.snapshot.streams:
         return
     if not is_told:
-        held = matched or Matched(stored)
+        held = matched or MatchedMessages(stored)
         number = amount(Amount(0, held.messages), "message")
         yield Consequence(message=f"It starts with what {stream} already holds{held.where}: {number}")
     config = change.wanted
@@ -30,7 +30,7 @@ def start_consequences(
         yield Consequence(message=f"Its queue {waiting}")
 
 
-class Matched(NamedTuple):
+class MatchedMessages(NamedTuple):
     """What the filters of a group match of the messages that its stream stores."""
 
     messages: int

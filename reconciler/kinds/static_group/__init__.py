@@ -25,7 +25,7 @@ from reconciler.kinds.group_records import membership_rules as membership
 from reconciler.kinds.group_records.another_name import recipe
 from reconciler.kinds.group_records.group_record import durable, durables, members
 from reconciler.kinds.group_records.group_spec import GroupSpec, render_mappings, with_membership_left
-from reconciler.kinds.group_records.group_start import Matched, start_consequences, stored_messages
+from reconciler.kinds.group_records.group_start import MatchedMessages, start_consequences, stored_messages
 from reconciler.kinds.group_records.member_subjects import group_subjects, taken_subjects
 from reconciler.kinds.losses.made_again import is_made_again
 from reconciler.kinds.losses.unprocessed import behind
@@ -178,14 +178,14 @@ def _questions(change: Change, view: View) -> list[MessagesFrom]:
     ]
 
 
-def _matched(change: Change, view: View) -> Matched:
+def _matched(change: Change, view: View) -> MatchedMessages:
     """What its members start with: what their filters match, where somebody counted it."""
     stored, questions = stored_messages(change, view), _questions(change, view)
     answers = [answer for question in questions if isinstance(answer := view.facts.get(question), Mapping)]
     counts = [int(answer.get("messages", answer.get("most", stored))) for answer in answers]
     is_counted = len(counts) == len(questions)
     subjects = [question.filter for question in questions]
-    return Matched(min(stored, sum(counts)) if questions and is_counted else stored, subjects)
+    return MatchedMessages(min(stored, sum(counts)) if questions and is_counted else stored, subjects)
 
 
 def _retention(change: Change, view: View) -> str:

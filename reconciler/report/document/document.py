@@ -42,7 +42,7 @@ def unexplained(_code: str) -> str:
     return ""
 
 
-class Check(NamedTuple):
+class ReportedCase(NamedTuple):
     """Something that a command judges by itself, whether or not it finds fault with it."""
 
     name: str
@@ -62,7 +62,7 @@ class Document:
     """None: only files were read, or they were too wrong for more."""
     diagnostics: tuple[Diagnostic, ...] = ()
     """Findings beside those of the plan."""
-    checks: tuple[Check, ...] = ()
+    checks: tuple[ReportedCase, ...] = ()
     """What was judged beside resources, for formats that list what passed."""
     declared: Topology | None = None
     """The whole topology of the files, for formats that draw it."""
