@@ -131,7 +131,7 @@ def _verdict_of_finding(by_rule: Rule, finding: Finding, change: Change, view: V
         code=by_rule.code,
         name=by_rule.name,
         outcome=outcome,
-        message="; ".join([finding.message, *_others_in_words((*others, *informed), view)]),
+        message="; ".join([finding.message, *others_in_words((*others, *informed), view)]),
         address=str(change.address),
         path=finding.path,
         span=change.where(finding.path),
@@ -152,7 +152,7 @@ SUBJECTS = 3
 _PLAIN = re.compile(r"[\w.-]+")
 
 
-def _others_in_words(others: Sequence[Other], view: View) -> list[str]:
+def others_in_words(others: Sequence[Other], view: View) -> list[str]:
     """Readers of other topologies with what they read, and then everything else that may be affected; only the first ones
     if there are many."""
     known_first = sorted(others, key=lambda other: (other.owner is None, not other.reads, other))[:NAMED]

@@ -12,7 +12,7 @@ from dataclasses import field, fields, replace
 from typing import Any, NoReturn
 
 from reconciler.changes.change import Change
-from reconciler.changes.rule import Rule, judged
+from reconciler.changes.rule import Rule, judged, others_in_words
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View
 from reconciler.model.dataclass import dataclass
@@ -77,11 +77,13 @@ class Watched:
 
     def told(self, verdict: Verdict, page: str) -> Verdict:
         """The verdict. If its own words may count something nobody has read, the words of its rule's page about the
-        pattern."""
+        pattern, and who else is known to be affected."""
         if (verdict.code, verdict.address) not in self.uncounted:
             return verdict
         words = f"{first_paragraph(page)} Only the account can tell what that costs here."
-        return replace(verdict, message=words, quantities={}, bounds={})
+        known = "; ".join(others_in_words(verdict.others, self.calm))
+        message = f"{words} Known of others: {known}" if known else words
+        return replace(verdict, message=message, quantities={}, bounds={})
 
 
 def first_paragraph(page: str) -> str:

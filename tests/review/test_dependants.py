@@ -198,3 +198,12 @@ def test_who_consumes_the_queue_of_a_group_is_still_unknown(repository: Reposito
     repository.write({"o.yaml": ORDERS % ("orders.>", f", {group.replace('[a]', '[a, b]')}")})
     changes, _, _ = reviewed()
     assert changes == [("update", "elastic_group/ORDERS/g")]
+
+
+def test_whom_a_removed_stream_leaves_without_messages_is_named(repository: Repository) -> None:
+    repository.commit({"o.yaml": ORDERS % ("orders.>", ""), "p.yaml": PAYMENTS})
+    gone = HEADER % "orders" + "streams: {OTHER: {}}\nremoved: [{address: stream/ORDERS, reason: old}]\n"
+    repository.write({"o.yaml": gone})
+    (said,) = verdicts()
+    assert (said.code, said.blocks) == ("ST310", True)
+    assert said.message.endswith(f"Only the account can tell what that costs here. Known of others: {SAID}"), said

@@ -1787,6 +1787,13 @@ QUANTITIES = (
         seen_by=("tests/review/test_rehearse.py::test_as_a_command_with_a_stream_of_another_topology",),
     ),
     Act(
+        name="a review forgets whom a change that it cannot count affects",
+        file="reconciler/engine/offline.py",
+        before='    known = "; ".join(others_in_words(verdict.others, self.calm))',
+        after='    known = ""',
+        seen_by=("tests/review/test_dependants.py",),
+    ),
+    Act(
         name="a review forgets the owners whose files lie beside",
         file="reconciler/journeys/review/revisions.py",
         before="owners=tuple(other_topologies.owners_in_files(now, theirs))",
