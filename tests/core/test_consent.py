@@ -123,6 +123,11 @@ def test_a_refusal_that_is_not_consentable_stays_one() -> None:
     assert consented(refusal, [consent()]).refuses
 
 
+def test_a_warning_needs_no_consent_and_takes_none() -> None:
+    warning = verdict(outcome=Outcome.WARNS, consentable=False)
+    assert consented(warning, [consent(to="memory")]).consented is None
+
+
 def test_a_consentable_refusal_gives_way() -> None:
     refusal = verdict(outcome=Outcome.REFUSED)
     assert not consented(refusal, [consent()]).refuses
