@@ -82,7 +82,8 @@ def test_a_record_broken_by_hand_is_shown_and_explained_by_every_command(someone
     for command in (*(("groups", *command) for command in COMMANDS), ("plan", path), ("export",)):
         ran = someone(*command)
         assert ran.code == exits.get(" ".join(command[:2]), 0), ran
-        assert "json" not in command or followed("groups", ran.out, command[1])
+        if "json" in command:
+            followed("groups", ran.out, command[1])
     assert {*re.findall("GR110|GR112|GR140", someone("groups", "doctor").out)} == {SAID[broken]}
 
 
