@@ -22,11 +22,12 @@ PATIENCE = 120
 OWNER = """
 import fcntl, os, signal, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-signal.signal(signal.SIGHUP, signal.SIG_DFL)
+for number in (signal.SIGHUP, signal.SIGINT):
+    signal.signal(number, signal.SIG_DFL)
 os.execvp(sys.argv[1], sys.argv[1:])
 """
 """Becomes the command once the terminal is its own: a pager reads keys from /dev/tty. Whoever runs the tests may ignore
-SIGHUP, as `nohup` has it."""
+SIGHUP, as `nohup` has it, and Ctrl-C, as a shell has it for what it starts with `&`."""
 WRITTEN_OVER = "\r\x1b[K"
 ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[a-zA-Z]|[=>])")
 
