@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -337,6 +338,30 @@ def test_neither_an_ack_nor_a_delivery_nor_a_waiting_pull_prolongs_a_pin(account
     return (
         "priority_timeout: 1s: a pinned client whose one long pull waits, and which acknowledges other messages at once, loses its "
         "pin (423). Another client gets later messages of the subject while the first one still works on an earlier one."
+    )
+
+
+@shows("CO575")
+@on_every_version
+def test_a_client_that_has_time_left_to_acknowledge_is_not_alone(account: Account) -> str:
+    async def work(js: JetStream) -> tuple[str, Mapping[str, Any]]:
+        nc = js.pipeline.nc
+        await make_stream(js, "S", subjects=["s"])
+        await make_consumer(js, "S", "c", **{**PINNED, "ack_wait": 60_000_000_000, "priority_timeout": 500_000_000})
+        await publish(js, "s", "s")
+        held = await pull(nc, "S", "c", group="a")
+        assert held is not None
+        await publish(js, "s")
+        second = status(await pull(nc, "S", "c", group="a"))
+        await held.ack_sync(timeout=20)
+        return second, done(await js.read("CONSUMER.INFO.S.c"))
+
+    second, info = talk(account, work)
+    assert second == "200"
+    assert (info["num_ack_pending"], info["num_redelivered"]) == (1, 0)
+    return (
+        "ack_wait: 1m, priority_timeout: 500ms: while a client still works on its message, another client gets the next one. The "
+        "first one then acknowledges its message, and the server takes that."
     )
 
 

@@ -441,19 +441,6 @@ def test_more_time_for_the_next_pull_of_a_pinned_client_is_a_note(tmp_path: Path
     ]
 
 
-def test_a_pin_that_lasts_as_long_as_ack_wait_is_not_called_shorter(tmp_path: Path) -> None:
-    live = f"streams: {{S: {{subjects: [s], consumers: {{c: {PINNED}}}}}}}"
-    raw = {"consumers": {"S": {"c": {"num_waiting": 1}}}}
-    said = {}
-    for timeout in ("30s", "29s"):
-        (change,) = scene(tmp_path, live.replace("1m", timeout), live, raw=raw).plan().changes
-        said[timeout] = [verdict.message for verdict in change.verdicts if "is shorter than" in verdict.message]
-    assert not said["30s"]
-    assert said["29s"][0].endswith(
-        "29s is shorter than ack_wait (30s): a client may lose its pin before it has to acknowledge"
-    )
-
-
 def test_a_first_limit_of_a_stream_that_nobody_has_used_says_nothing(tmp_path: Path) -> None:
     live = "streams: {S: {subjects: [s]}}"
     (change,) = scene(tmp_path, "streams: {S: {subjects: [s], max_age: 1h, max_msgs: 9}}", live).plan().changes

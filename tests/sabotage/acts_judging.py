@@ -324,11 +324,11 @@ RULES = (
         seen_by=(says("CO608"),),
     ),
     Act(
-        name="a pin that ends before a client has to acknowledge goes without a word",
-        file="reconciler/kinds/consumer/effects.py",
-        before='    if timeout >= ack_wait or change.becomes("ack_policy") == "none":\n',
-        after='    if timeout >= 0 or change.becomes("ack_policy") == "none":\n',
-        seen_by=(says("CO608"),),
+        name="a pin that ends before a client has to acknowledge goes without a word where ack_wait grows",
+        file="reconciler/kinds/consumer_checks/priority.py",
+        before='"backoff", "ack_wait", "priority_policy", "ack_policy")',
+        after='"backoff", "priority_policy", "ack_policy")',
+        seen_by=(says("CO575"),),
     ),
     Act(
         name="clients that left a pin behind are not told that they work side by side",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from reconciler.changes.amount import Amount, exactly, total
-from reconciler.changes.change import Change
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.kinds.consumer.clients import ONE_AT_A_TIME, pin_clause_of, pin_rule
 from reconciler.kinds.consumer.filter_changes import filter_change
 from reconciler.kinds.consumer_checks.neighbours import is_work_queue, stream_of
+from reconciler.kinds.consumer_checks.priority import ack_waits
 from reconciler.kinds.consumer_checks.pull_push import pushes
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.consumer_config.consumer_settle import ACK_WAIT, PINNED_TIMEOUT
@@ -482,7 +482,7 @@ def paced(moved: MovedField) -> Iterable[Finding]:
         yield from _replay(moved)
         return
     if moved.field == "backoff":
-        if _ack_waits(moved.change.was) != _ack_waits(moved.change.becomes):
+        if ack_waits(moved.change.was) != ack_waits(moved.change.becomes):
             yield note("messages that are not acknowledged are redelivered at other times")
         return
     if moved.field == "priority_timeout":
@@ -543,22 +543,9 @@ def _other_time_to_pull(moved: MovedField) -> Iterator[Finding]:
     yield _for_clients(
         moved,
         f"{words}. The first client may still work on messages then, so two clients work at once, and may process messages of a "
-        f"key out of order{_shorter_than_ack_wait(after, change)}",
+        "key out of order",
         "keep it longer than clients take from one pull to the next, work included; or let clients send shorter pulls first",
     )
-
-
-def _shorter_than_ack_wait(timeout: int, change: Change) -> str:
-    ack_wait = max(_ack_waits(change.becomes))
-    if timeout >= ack_wait or change.becomes("ack_policy") == "none":
-        return ""
-    named = f"{'the longest backoff' if change.becomes('backoff') else 'ack_wait'} ({show_duration(ack_wait)})"
-    return f". {show_duration(timeout)} is shorter than {named}: a client may lose its pin before it has to acknowledge"
-
-
-def _ack_waits(value_of: Callable[[str], Json]) -> list[int]:
-    """The times that clients have to acknowledge, one for each delivery."""
-    return list(value_of("backoff") or [value_of("ack_wait") or ACK_WAIT])
 
 
 @notes_of(301)

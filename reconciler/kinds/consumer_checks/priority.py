@@ -1,9 +1,9 @@
-"""Priority groups that a server refuses, or that it accepts and that have no effect."""
+"""Priority groups that a server refuses, and pins that have no effect or end too early."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from reconciler.changes.change import Change
 from reconciler.changes.rule import rule
@@ -12,8 +12,11 @@ from reconciler.changes.view import View
 from reconciler.kinds.consumer_checks.objections import Check, codes, objections
 from reconciler.kinds.consumer_checks.pull_push import pushes
 from reconciler.kinds.consumer_config.consumer_fields import GROUP
+from reconciler.kinds.consumer_config.consumer_settle import ACK_WAIT, PINNED_TIMEOUT
 from reconciler.kinds.fields.actions import ALL, is_new
 from reconciler.kinds.fields.known import V2_12
+from reconciler.model.resource import Json
+from reconciler.model.units import show_duration
 
 NAME = re.compile(GROUP)
 
@@ -118,4 +121,37 @@ def timeout_without_pins(change: Change, view: View) -> Iterator[Finding]:
     )
 
 
-RULES = (bad_priority_group, settings_without_policy, policy_without_groups, timeout_without_pins)
+@rule("CO575", "pin-ends-early", reaction=Reaction.HARMS)
+def pin_ends_early(change: Change, _view: View) -> Iterator[Finding]:
+    """A pinned client loses its pin while it still has time to acknowledge: `priority_timeout` is shorter than `ack_wait`,
+    or than the longest `backoff`.
+
+    Only a new pull prolongs a pin. A client that works on a message and pulls again afterwards has `priority_timeout` for
+    it. Then the server pins another client and delivers the next messages to it, so two clients work at once, and may
+    process messages of a key out of order. The server still takes the acknowledgement of the first one.
+
+    Instead: write a `priority_timeout` that is at least as long; or let clients send their next pull while they work.
+    """
+    parts = ("priority_timeout", "backoff", "ack_wait", "priority_policy", "ack_policy")
+    if change.becomes("priority_policy") != "pinned_client" or not is_new(change, *parts):
+        return
+    timeout, wait = change.becomes("priority_timeout") or PINNED_TIMEOUT, max(ack_waits(change.becomes))
+    if timeout >= wait or change.becomes("ack_policy") not in ("explicit", "all"):
+        return
+    of_wait = "the longest backoff" if change.becomes("backoff") else "ack_wait"
+    yield Finding(
+        outcome=Outcome.WARNS,
+        path=next((part for part in parts if change.touches(part)), parts[0]),
+        message=f"a pin ends {show_duration(timeout)} after the client's last pull (priority_timeout), while the client has "
+        f"{show_duration(wait)} to acknowledge a message ({of_wait}): two clients may work at once, and may process messages of a key "
+        "out of order",
+        fix=f"write a priority_timeout of at least {show_duration(wait)}, or let clients send their next pull while they work",
+    )
+
+
+def ack_waits(value_of: Callable[[str], Json]) -> list[int]:
+    """The times that clients have to acknowledge, one for each delivery."""
+    return list(value_of("backoff") or [value_of("ack_wait") or ACK_WAIT])
+
+
+RULES = (bad_priority_group, settings_without_policy, policy_without_groups, timeout_without_pins, pin_ends_early)
