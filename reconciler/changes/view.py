@@ -133,6 +133,10 @@ class View:
         """Every resource that a stream of this name may be: both `stream/KV_x` and `kv_bucket/x` for `KV_x`."""
         return backed_by(stream, self.kinds)
 
+    def change_of_stream(self, name: str) -> Change | None:
+        """What becomes of a stream, under whichever kind's name a file declares it."""
+        return next((change for address in self.backed_by(name) if (change := self.changes.get(address))), None)
+
     def children(self, parent: str, kind: str) -> list[Change]:
         """Changes of `kind` under the resource whose names begin with `parent`."""
         return self.by_parent(kind).get(parent, [])

@@ -17,7 +17,7 @@ class Holder:
 
     topology: str
     run: str
-    """A random word that tells this run from every other one."""
+    """A random word that tells this run from every other one; empty once `reconciler unlock` lets the lease end."""
     user: str = ""
     """Who started it: the actor that a CI system names, else the user of the machine."""
     account_user: str = ""

@@ -28,6 +28,7 @@ from tests.drill.cases import KEYS, PUBLISHED, STEPS, Case
 from tests.drill.wire import wire
 from tests.support.applying import applying, ended
 from tests.support.jetstream import done
+from tests.support.leases import removed
 from tests.support.servers import NatsServer
 from tests.support.topologies import read
 
@@ -183,8 +184,7 @@ class Drill:
         outcome.ran_through = process.exitcode == 0
         if process.exitcode not in (0, -signal.SIGKILL):
             outcome.wrong.append(f"APPLY FAILED: {(self._folder / 'said').read_text()}")
-        lease = {"filter": "$KV.reconciler.lease.orders"}
-        done(await self.js.request("STREAM.PURGE.KV_reconciler", lease))  # as `unlock` does: nobody waits for its end
+        await removed(self.js)
 
     async def _settle(self, wanted: Topology, outcome: Outcome) -> None:
         """A message has come, so one more apply at most and nothing is left to do."""

@@ -18,13 +18,12 @@ from reconciler.changes.events import Finished
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import Planned, plan
 from reconciler.memory.journal import Run
-from reconciler.memory.lease import Held
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Entry
 from reconciler.server.read.observe import observe
 from reconciler.server.read.read_kv import entry
-from reconciler.server.remember import journal, lease
+from reconciler.server.remember import journal
 from reconciler.server.wire.answers import NO_STREAM, Refusal
 from reconciler.server.wire.api import JetStream
 from tests.faults.cluster import Throne, settled
@@ -35,6 +34,7 @@ from tests.faults.wire import Goes, Moment, Point, Request, Wire, wire
 from tests.support.accounts import Account
 from tests.support.applying import applying, ended
 from tests.support.jetstream import done
+from tests.support.leases import removed
 from tests.support.suspending import stand_still
 from tests.support.topologies import TODAY, from_files
 
@@ -375,10 +375,8 @@ class Playing:
         return runs
 
     async def _again(self) -> None:
-        """The lease of a killed one is removed as `unlock` does it; then whatever is left is done."""
-        held = await lease.lease_state(self.js, "t")
-        if isinstance(held, Held):
-            await lease.remove_if_still_held(self.js, held)
+        """The lease of a killed one is removed; then whatever is left is done."""
+        await removed(self.js)
         planned = await plan(self.wanted, self.js, OPTIONS)
         if self.case.fault is Fault.EDITED:
             self._judge_the_edit(planned)

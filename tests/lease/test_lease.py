@@ -13,13 +13,20 @@ import pytest
 from reconciler.changes.events import Finished
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import Planned, plan
-from reconciler.memory.lease import Holder, encode_holder, lease_key
+from reconciler.memory.lease import Free, Held, Holder, encode_holder, lease_key
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.ledger.records import BUCKET
 from reconciler.server.read.observe import observe
 from reconciler.server.read.read_kv import entry
 from reconciler.server.remember import ledger
-from reconciler.server.remember.lease import Leases, LeaseTerms, Unavailable, leased
+from reconciler.server.remember.lease import (
+    Leases,
+    LeaseTerms,
+    Unavailable,
+    end_if_still_held,
+    lease_state,
+    leased,
+)
 from reconciler.server.wire.answers import Stored
 from reconciler.server.wire.api import JetStream
 from tests.cli.running import environment
@@ -86,6 +93,26 @@ def test_a_lease_nobody_renews_is_free_after_its_term(account: Account) -> None:
     said, seconds = talk(account, work)
     assert said[0].startswith("topology t is being applied by ann on")
     assert seconds > 2.5
+
+
+@on_every_version
+def test_who_works_on_after_unlock_has_stopped_before_anybody_else_gets_the_lease(
+    account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RECONCILER_LEASE_TTL", "4")  # renewed each second
+
+    async def work(js: JetStream) -> tuple[object, str | None]:
+        await bucket(js)
+        async with leased(js, [holder("a")], terms=LeaseTerms.usual()) as first:
+            shown = await lease_state(js, "t")
+            assert isinstance(shown, Held)
+            ended = await end_if_still_held(js, shown)
+            async with leased(js, [holder("b")], terms=PATIENT):
+                return ended, held(first).lost()
+
+    ended, lost = talk(account, work)
+    assert isinstance(ended, Free)
+    assert lost == "the lease of topology t ran out, or was removed by `reconciler unlock`"
 
 
 async def one(js: JetStream, run: str, inside: list[str], most: list[int]) -> None:

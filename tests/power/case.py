@@ -17,11 +17,9 @@ from nats.aio.msg import Msg
 from reconciler.changes.change import Action
 from reconciler.journeys.plan.plan import Planned, plan
 from reconciler.kinds.consumer_config.placeholders import placeholder_name
-from reconciler.memory.lease import Held
 from reconciler.model.run_options import RunOptions
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.observe import observe
-from reconciler.server.remember import lease
 from reconciler.server.wire.api import JetStream
 from tests.faults.traffic import LOOKING, of_others
 from tests.power.recording import (
@@ -37,6 +35,7 @@ from tests.power.recording import (
     connected,
 )
 from tests.support.jetstream import make_consumer
+from tests.support.leases import removed
 from tests.support.servers import NatsServer
 
 PATIENCE = 15.0
@@ -169,7 +168,7 @@ class _Playing:
 
     async def story(self, server: NatsServer) -> None:
         async with connected(server.port) as (self.nc, self.js):
-            await self._unlocked()
+            await removed(self.js)
             theirs, before = await of_others(self.js), await observe(self.js)
             held = await contents(self.js, before)
             self.behind = {
@@ -190,11 +189,6 @@ class _Playing:
             await self._judge_messages(held, fresh)
             if await of_others(self.js) != theirs:
                 self.outcome.wrong.append("TOUCHED WHAT IS NOT OURS")
-
-    async def _unlocked(self) -> None:
-        held = await lease.lease_state(self.js, "t")
-        if isinstance(held, Held):
-            await lease.remove_if_still_held(self.js, held)
 
     async def _planned(self, options: RunOptions) -> Planned:
         return await plan(self.case.recording.wanted, self.js, options)

@@ -62,6 +62,29 @@ def test_a_source_with_a_start_skips_as_much_of_a_recreated_origin_as_the_plan_s
 
 
 @on_every_version
+@pytest.mark.parametrize("copy", ["mirror: {name: KV_B}", "sources: [{name: KV_B}]"], ids=["mirror", "source"])
+def test_a_recreated_bucket_counts_on_as_the_plan_advises_and_its_copy_skips_nothing(
+    account: Account, tmp_path: Path, copy: str
+) -> None:
+    async def work(js: JetStream) -> str:
+        wanted = f"kv_buckets: {{B: {{}}, COPY: {{{copy}}}}}"
+        await applied(js, tmp_path, wanted)
+        await publish(js, *[f"$KV.B.old{number}" for number in range(9)])
+        await has(js, "KV_COPY", 9)
+        done(await js.request("STREAM.DELETE.KV_B"))
+        advice = (await said(js, tmp_path, wanted)).fix or ""
+        await applied(js, tmp_path, wanted, "KV312")
+        done(await js.request("STREAM.PURGE.KV_B", {"seq": 10}))
+        await publish(js, *[f"$KV.B.new{number}" for number in range(7)])
+        await has(js, "KV_COPY", 9 + 7)
+        return advice
+
+    is_known, skips = "mirror" in copy, "mirror" in copy or account.minor != "2.15"
+    number = "10" if is_known else "NUMBER"
+    assert (f"nats stream purge KV_B --seq {number} --force" in talk(account, work)) is skips
+
+
+@on_every_version
 def test_a_mirror_gives_old_values_of_a_recreated_bucket_as_the_plan_said(account: Account, tmp_path: Path) -> None:
     async def work(js: JetStream) -> Counter[bytes]:
         await applied(js, tmp_path, MIRRORED)

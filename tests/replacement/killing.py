@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from reconciler.server.remember.lease import leases, remove_if_still_held
 from reconciler.server.wire.api import JetStream
 from tests.cli.running import environment
 from tests.support.accounts import Account
 from tests.support.forked import Forked, forked
+from tests.support.leases import removed
 
 
 @asynccontextmanager
@@ -65,11 +65,7 @@ async def killed(folder: Path, account: Account, file: str, at: tuple[bytes, int
 
 async def unlock(js: JetStream) -> None:
     """As a person does who knows that the applier is dead, so that nobody waits for its lease."""
-    held = await leases(js)
-    assert isinstance(held, list)
-    assert held, "whoever is killed while writing holds a lease"
-    for one in held:
-        await remove_if_still_held(js, one)
+    assert await removed(js), "whoever is killed while writing holds a lease"
 
 
 async def _pass_on(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:

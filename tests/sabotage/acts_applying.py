@@ -538,6 +538,15 @@ REMEMBERING = (
         seen_by=("tests/core/test_diff.py",),
     ),
     Act(
+        name="unlock lets the next apply begin before the last one has noticed",
+        file="reconciler/server/remember/lease.py",
+        before="lease_key(topology), nobodys, expected_revision=now.revision, headers=term)",
+        after='lease_key(topology), b"", expected_revision=now.revision, headers=GIVEN_BACK)',
+        seen_by=(
+            "tests/lease/test_lease.py::test_who_works_on_after_unlock_has_stopped_before_anybody_else_gets_the_lease",
+        ),
+    ),
+    Act(
         name="the lease is never checked",
         file="reconciler/server/remember/lease.py",
         before="            if self._lost is None and now() >= lease.until:",

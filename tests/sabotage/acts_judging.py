@@ -809,6 +809,29 @@ RULES = (
         seen_by=(says("ST312"),),
     ),
     Act(
+        name="a bucket is told to count on by a key that its file does not take",
+        file="reconciler/kinds/losses/made_again.py",
+        before='list[str](), change.address.kind == "stream"\n',
+        after="list[str](), bool(change.address.kind)\n",
+        seen_by=(says("KV312"),),
+    ),
+    Act(
+        name="a source that is added again goes on behind a new bucket, and no plan says so",
+        file="reconciler/changes/view.py",
+        before="        return next((change for address in self.backed_by(name) if (change := self.changes.get(address))), None)",
+        after='        return self.changes.get(Address.of("stream", name))',
+        seen_by=(says("KV305"),),
+    ),
+    Act(
+        name="a review says that an origin of which it knows nothing is copied not at all",
+        file="reconciler/kinds/effects/listeners.py",
+        before="        elif source.stored.most and source.start.at in (",
+        after="        elif source.stored and source.start.at in (",
+        seen_by=(
+            "tests/kinds/test_effects.py::test_of_an_origin_that_holds_nothing_no_plan_says_that_nothing_of_it_is_copied",
+        ),
+    ),
+    Act(
         name="a stream with a source skips what a new stream stores, and no plan says so",
         file="reconciler/kinds/losses/made_again.py",
         before="        if not is_again and not copies.words:",
@@ -965,8 +988,8 @@ RULES = (
     Act(
         name="the mark of a removed stream is no sign that a source copied from it",
         file="reconciler/kinds/losses/added_sources.py",
-        before='encode_key(Address.of("stream", self.origin)) in',
-        after="self.origin in",
+        before="encode_key(address) in marks for",
+        after="address in marks for",
         seen_by=(says("ST305"), "tests/quantities/test_sources.py"),
     ),
     Act(

@@ -14,8 +14,10 @@ from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.screen import confirm, say, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.history import history
+from reconciler.kinds.fields.words import some
 from reconciler.memory.lease import Held
 from reconciler.report.words.visible import visible
+from reconciler.server.remember.lease import LeaseTerms
 from reconciler.server.wire.api import JetStream
 
 app = common.app()
@@ -34,7 +36,8 @@ def unlock(
     yes: common.Yes = False,
 ) -> int:
     """Show who holds the lease of a topology, and remove it after confirmation. Without a terminal to ask on it only
-    shows. An apply that is still at work stops writing within 5 seconds, when it cannot renew its lease."""
+    shows. The lease ends after 5 seconds. An apply that is still at work stops writing by then, since it cannot renew its
+    lease; the next one waits for that."""
     values.require_files(paths)
     topology = _topology_name(paths or [], values)
     return connection.in_environment(values, paths or []).ask(lambda js: _unlock(js, topology, yes=yes))
@@ -62,7 +65,8 @@ async def _unlock(js: JetStream, topology: str | None, *, yes: bool) -> int:
             tell(f"{LEFT_ALONE}\n")
             return exits.FAILED
         await history.unlock(js, lease)
-        say("Its lease is removed. If that apply still runs, it stops writing within 5 seconds; wait that long.\n")
+        notice = LeaseTerms.usual().notice
+        say(f"Its lease ends in {some(notice, 'second')}: by then an apply that still runs has stopped writing.\n")
     return exits.FINE
 
 

@@ -89,8 +89,8 @@ async def leases(js: JetStream, topology: str | None) -> list[Held]:
 
 
 async def unlock(js: JetStream, shown: Held) -> None:
-    """Remove a lease, and return when nobody holds it any more."""
-    now = await lease.remove_if_still_held(js, shown)
+    """Let a lease end, as soon as an apply that still holds it has noticed."""
+    now = await lease.end_if_still_held(js, shown)
     if isinstance(now, Refusal | NoAnswer):
         fix = way_out(now, "run `reconciler unlock` again when the server answers")
         raise _problem(f"The lease could not be removed: {now}.", fix)

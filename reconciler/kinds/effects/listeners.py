@@ -299,7 +299,7 @@ def copied_at_once(moved: MovedField) -> Iterable[Finding]:
                 + _readers_text(source, number),
                 copied=number,
             )
-        elif source.stored and source.start.at in (
+        elif source.stored.most and source.start.at in (
             source.source.get("opt_start_time"),
             source.source.get("opt_start_seq"),
         ):

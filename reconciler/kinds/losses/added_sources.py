@@ -335,7 +335,8 @@ class NewSource:
     @property
     def is_on_record(self) -> bool:
         """Was an earlier stream of this name applied here? A mark stays of one that was removed."""
-        return encode_key(Address.of("stream", self.origin)) in self.view.snapshot.entries.get(BUCKET, {})
+        marks = self.view.snapshot.entries.get(BUCKET, {})
+        return any(encode_key(address) in marks for address in self.view.backed_by(self.origin))
 
     @property
     def continues_numbering(self) -> bool:
@@ -346,7 +347,7 @@ class NewSource:
     def _last_of_origin(self) -> int:
         if self.origin_state:
             return int(self.origin_state.get("last_seq", 0))
-        origin_change = self.view.changes.get(Address.of("stream", self.origin))
+        origin_change = self.view.change_of_stream(self.origin)
         return int((origin_change.becomes("first_seq") if origin_change else None) or 1) - 1
 
     @property
@@ -444,7 +445,7 @@ def new_sources(change: Change, view: View) -> Iterator[NewSource]:
 def sources_of_new_streams(change: Change, view: View) -> Iterator[NewSource]:
     """New sources of an existing stream, from streams that the same plan creates."""
     for source in _added_sources(change, view):
-        origin_change = view.changes.get(Address.of("stream", source.origin))
+        origin_change = view.change_of_stream(source.origin)
         if origin_change is not None and origin_change.action is Action.CREATE:
             yield source
 

@@ -34,6 +34,8 @@ class Behind(NamedTuple):
     """Messages copied twice, at most."""
     first: int = 0
     """The `first_seq` with which they skip nothing; 0: nobody knows it, or it cannot have one."""
+    needs_number: bool = False
+    """Would they skip nothing with a `first_seq` that nobody knows?"""
     behind: tuple[str, ...] = ()
     """Their names."""
     answering: tuple[str, ...] = ()
@@ -81,7 +83,8 @@ def copies_behind(origin: str, change: Change, view: View, own: OwnName, *, is_k
     can_count_on = reached and not (unsure or filled or config["mirror"])
     skipped = reached + 1 - first if reached else 0
     copies = tuple(dict.fromkeys((*late, *unsure, *again, *begun)))
-    return Behind(words, skipped, copied, reached + 1 if can_count_on else 0, copies, answering)
+    needs_number = bool(unsure) and not (filled or config["mirror"])
+    return Behind(words, skipped, copied, reached + 1 if can_count_on else 0, needs_number, copies, answering)
 
 
 def _first_messages_text(late: Mapping[str, int], first: int) -> str:
@@ -203,7 +206,8 @@ def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named)
         servers before 2.15, streams that have a source of that name are named too: nobody can tell whether they copied.
 
         Instead: restore a backup before applying, if you have one (`nats stream restore`). If other streams copy from it and nothing
-        fills it again, let it continue their numbers with `first_seq`.
+        fills it again, let it continue their numbers: a stream by `first_seq`, a bucket by `nats stream purge --seq` while it is
+        empty.
         """
         is_again = is_made_again(change) or bool(change.made_anew)
         if change.desired is None or not (is_again or _is_plain_create(change)):
@@ -218,7 +222,7 @@ def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named)
         texts = [f"it is gone with everything in it{held}: recreated, it is empty", *_refilled_from(change, view, own)]
         texts = [*texts, *_restarting_consumers_text(change, view)] if is_again else []
         needs_consent = bool(copies.words) and (is_again or bool(copies.skipped))
-        ways = _advice(change, copies, own, is_again=is_again)
+        ways = _advice(change, copies, own, stream(change.address.name), is_again=is_again)
         return Finding(
             outcome=Outcome.NEEDS_CONSENT if needs_consent else Outcome.WARNS,
             quantities=_quantities_of_gone(messages, copies),
@@ -241,11 +245,15 @@ def _quantities_of_gone(messages: int, copies: Behind) -> dict[str, int]:
     return {**({"messages": messages} if messages else {}), **copies.quantities}
 
 
-def _advice(change: Change, copies: Behind, own: OwnName, *, is_again: bool) -> list[str]:
-    """What to do before an apply, in the order of what helps most."""
-    mirror, ways = change.becomes(own("mirror")), list[str]()
-    if copies.first and change.address.kind == "stream" and copies.first != change.becomes("first_seq"):
-        ways.append(f"write first_seq: {copies.first}, so that the streams that copied from it skip nothing")
+def _advice(change: Change, copies: Behind, own: OwnName, stream: str, *, is_again: bool) -> list[str]:
+    """What to do about it, in the order of what helps most."""
+    mirror, ways, is_stream = change.becomes(own("mirror")), list[str](), change.address.kind == "stream"
+    if copies.first and not (is_stream and copies.first == change.becomes("first_seq")):
+        count_on = f"write first_seq: {copies.first}" if is_stream else purged_up_to(stream, copies.first)
+        ways.append(f"{count_on}, so that the streams that copied from it skip nothing")
+    elif copies.needs_number:
+        count_on = "write a first_seq" if is_stream else f"{purged_up_to(stream, 'NUMBER')}, with a number"
+        ways.append(f"{count_on} above the last message that they copied, so that they skip nothing {_COPIED}")
     if copies.answering:
         ways.append(
             f"remove {listed([*copies.answering])} in an apply before this one, with what is stored there, and declare "
@@ -257,9 +265,13 @@ def _advice(change: Change, copies: Behind, own: OwnName, *, is_again: bool) -> 
         ways.append(_restore_advice(mirror))
     elif copies.skipped:
         ways.append("remove or promote the mirrors first")
-    elif not copies.copied:
-        ways.append(_COUNT_ON)
     return ways
+
+
+def purged_up_to(stream: str, first: int | str) -> str:
+    """How a stream whose file takes no `first_seq`, as that of a bucket, begins with this number. Measured on 2.11.11 to
+    2.15.1: its copies go on there."""
+    return f"right after the apply, before anybody writes to it, run nats stream purge {stream} --seq {first} --force"
 
 
 def _restore_advice(mirror: Json) -> str:
@@ -273,7 +285,6 @@ _ONCE = (
     "take the source off those streams first and add it back with opt_start_seq, one more than the last message that they copied "
     f"{_COPIED}"
 )
-_COUNT_ON = f"write a first_seq above the last message that they copied, so that they skip nothing {_COPIED}"
 
 
 def _recreated_by_hand(held: str, messages: int, copies: Behind) -> Finding:

@@ -18,6 +18,7 @@ from reconciler.kinds.fields.times import moment
 from reconciler.kinds.fields.words import amount, consent_to, few, some, verb
 from reconciler.kinds.losses import added_sources, dependants
 from reconciler.kinds.losses.added_sources import LastCopy, NewSource, new_sources, sources_of_new_streams
+from reconciler.kinds.losses.made_again import purged_up_to
 from reconciler.kinds.losses.over_limit import OwnName, as_named, state_of, stream_of
 from reconciler.kinds.stream_config.mirrors_and_sources import origin_of, source_identity
 from reconciler.kinds.stream_config.origins import given_subjects, taken_subjects
@@ -313,11 +314,6 @@ def _skipped_after_recreation(code: str, change: Change, view: View) -> Iterator
         if (reached := source.reached) is None:
             continue
         consent = f"consent here: {consent_to(code, source.origin)}"
-        by_number = f"let {source.origin} be created with first_seq: {reached.at + 1}"
-        by_header = (
-            f"let {source.origin} be created with a first_seq above the last message that this stream copied (the header "
-            "Nats-Stream-Source of its newest copy names it)"
-        )
         is_certain = bool(reached.at) or (source.is_on_record and not source.continues_numbering)
         yield Finding(
             outcome=Outcome.NEEDS_CONSENT if is_certain else Outcome.WARNS,
@@ -328,8 +324,25 @@ def _skipped_after_recreation(code: str, change: Change, view: View) -> Iterator
             else {},
             affects=_affected_readers(source.source, change, view),
             message=_skipping_text(source, reached),
-            fix=f"{by_number if reached.is_known else by_header}{f', or {consent}' if is_certain else ', if it did'}",
+            fix=f"{_continued_numbers(source, reached, view)}{f', or {consent}' if is_certain else ', if it did'}",
         )
+
+
+def _continued_numbers(source: NewSource, reached: LastCopy, view: View) -> str:
+    """How the new origin continues the numbers of the old one."""
+    origin_change = view.change_of_stream(source.origin)
+    may_say_so = origin_change is None or origin_change.address.kind == "stream"
+    first = str(reached.at + 1) if reached.is_known else "NUMBER"
+    above = (
+        ""
+        if reached.is_known
+        else f"{'' if may_say_so else ', with a number'} above the last message that this stream copied (the header "
+        "Nats-Stream-Source of its newest copy names it)"
+    )
+    if not may_say_so:
+        return f"{purged_up_to(source.origin, first)}{above}"
+    begin = f"first_seq: {first}" if reached.is_known else "a first_seq"
+    return f"let {source.origin} be created with {begin}{above}"
 
 
 def _skipping_text(one: NewSource, reached: LastCopy) -> str:

@@ -2,16 +2,18 @@
 
 The server drops a lease one term after the last renewal reached it. Our own deadline counts from before that renewal
 was sent and ends a little earlier, so a process that was suspended finds it over before it writes anything. Others see
-who holds a lease, and can remove one that was abandoned."""
+who holds a lease, and can end one that was abandoned."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 from reconciler.memory.lease import (
     PREFIX,
@@ -67,16 +69,16 @@ async def lease_state(js: JetStream, topology: str) -> Free | Held | Refusal | N
     return state if isinstance(state, Held) else Free(state.revision)
 
 
-async def remove_if_still_held(js: JetStream, shown: Held) -> Free | Held | Refusal | NoAnswer:
-    """Remove a lease. Free: it is gone. Held: somebody else has it by now, and keeps it."""
+async def end_if_still_held(js: JetStream, shown: Held) -> Free | Held | Refusal | NoAnswer:
+    """Let a lease end soon: its holder cannot renew it any more, and nobody else gets it before the holder has noticed.
+    Free: it ends, or is gone. Held: somebody else has it by now, and keeps it."""
     topology = shown.holder.topology
+    nobodys, term = encode_holder(replace(shown.holder, run="")), {"Nats-TTL": f"{LeaseTerms.usual().notice}s"}
     for _ in range(TRIES):
         now = await lease_state(js, topology)
         if not isinstance(now, Held) or now.holder != shown.holder:
             return now
-        answer = await js.put_entry(
-            BUCKET, lease_key(topology), b"", expected_revision=now.revision, headers=GIVEN_BACK
-        )
+        answer = await js.put_entry(BUCKET, lease_key(topology), nobodys, expected_revision=now.revision, headers=term)
         if isinstance(answer, Stored):
             return Free(answer.revision)
         if not isinstance(answer, Conflict):
@@ -107,6 +109,11 @@ class LeaseTerms:
     def trusted(self) -> float:
         """Return how long this side trusts the lease; the rest is for requests that are under way when that ends."""
         return self.ttl * 0.9
+
+    @property
+    def notice(self) -> int:
+        """Return the seconds after which a holder that is awake knows that its lease was taken away."""
+        return math.ceil(self.every)
 
     @property
     def patience(self) -> float:
@@ -276,9 +283,9 @@ class Leases:
             if lease.unanswered is not None:  # one of those arrived, and none before the first of them was sent
                 lease.until = max(lease.until, lease.unanswered + self._terms.trusted)
             lease.revision, lease.unanswered = state.revision, None
-        elif isinstance(state, Held):
+        elif isinstance(state, Held) and state.holder.run:
             self._lost = f"the lease of topology {topology} was taken over by {state.holder}"
-        elif isinstance(state, Free):
+        elif isinstance(state, Free | Held):
             self._lost = f"the lease of topology {topology} ran out, or was removed by `reconciler unlock`"
 
     async def give_back(self) -> None:
