@@ -442,7 +442,7 @@ def test_more_time_for_the_next_pull_of_a_pinned_client_is_a_note(tmp_path: Path
 
 
 def test_of_an_origin_that_holds_nothing_no_plan_says_that_nothing_of_it_is_copied(tmp_path: Path) -> None:
-    live = "streams: {O: {subjects: [o.*]}, ALL: {sources: [{name: O, opt_start_time: 2026-06-01T00:00:00Z, filter_subject: o.a}]}}"
+    live = 'streams: {O: {subjects: [o.*]}, ALL: {sources: [{name: O, opt_start_time: "2026-06-01T00:00:00Z", filter_subject: o.a}]}}'
     (change,) = scene(tmp_path, live.replace("o.a", "o.b"), live).plan().changes
     assert [consequence.message for consequence in change.consequences if "copies none of" in consequence.message] == []
 
