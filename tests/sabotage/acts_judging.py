@@ -809,6 +809,13 @@ RULES = (
         seen_by=(says("ST312"),),
     ),
     Act(
+        name="nobody asks whether there are servers with the tags of a placement",
+        file="reconciler/kinds/fields/peers.py",
+        before="is_placed(change) and (wanted > USUAL or placement != ANYWHERE):",
+        after="is_placed(change) and wanted > USUAL:",
+        seen_by=(says("XX227"),),
+    ),
+    Act(
         name="a bucket is told to count on by a key that its file does not take",
         file="reconciler/kinds/losses/made_again.py",
         before='list[str](), change.address.kind == "stream"\n',

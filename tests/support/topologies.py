@@ -28,6 +28,7 @@ from reconciler.model.resource import Address
 from reconciler.model.run_options import NO_OPTIONS, Origin, RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire.questions import (
+    ANYWHERE,
     CopiedUpTo,
     Facts,
     Largest,
@@ -152,6 +153,7 @@ def _question(
     subjects: Sequence[str] = (),
     likely: Sequence[str] = (),
     peers: int = 0,
+    placement: tuple[str, Sequence[str]] = ANYWHERE,
     above: int | None = None,
     newest: int = 0,
     since: str = "",
@@ -162,7 +164,7 @@ def _question(
             stream=stream, source=(copied[0], copied[1], copied[2]), subjects=tuple(subjects), likely=tuple(likely)
         )
     if peers:
-        return Peers(least=peers)
+        return Peers(least=peers, placement=(placement[0], tuple(placement[1])))
     if above is not None:
         return Largest(stream=stream, above=above, newest=newest)
     if source:

@@ -14,7 +14,8 @@ from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.verdict import Finding, Outcome, Reaction, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.fields import peers
-from reconciler.model.wire.questions import Unanswered
+from reconciler.kinds.fields.words import listed, some, verb
+from reconciler.model.wire.questions import Peers, Unanswered
 
 ALL_SERVERS = "$SYS.REQ.ACCOUNT.PING.STATZ"
 
@@ -57,38 +58,41 @@ def _open_replicas(change: Change, _view: View) -> Opening:
 
 @rule("XX227", "too-few-servers", needs=("facts",), err_code=10005)
 def too_few_servers(change: Change, view: View) -> Found:
-    """A stream is to have more replicas than its cluster has servers.
+    """A stream is to have more replicas than its cluster has servers, or than have the tags that `placement` names.
 
-    Each replica needs a server of its own, in one cluster, with all the tags that `placement` names; the server refuses
-    it otherwise (10005). For more than three replicas, reconciler asks the servers how many they are. If it may not
-    ask, nobody knows.
+    Each replica needs a server of its own, in one cluster, with all these tags; the server refuses it otherwise (10005).
+    For more than three replicas, and where `placement` names a cluster or tags, reconciler asks the servers which they
+    are. If it may not ask, nobody knows.
 
-    Instead: fewer replicas, or more servers.
+    Instead: fewer replicas, more servers, or another placement.
     """
-    questions = [*peers.questions(change)] if view.is_stream(change.address) else []
-    for question in questions if questions and view.target.is_clustered else ():
+    for question in peers.questions(change, view.target) if view.is_stream(change.address) else ():
         wanted, answer = question.least, view.facts.get(question)
         if answer is None or isinstance(answer, Unanswered):
             why = f" ({answer.reason})" if answer else ""
             return Finding(
                 outcome=Outcome.WARNS,
                 path="num_replicas",
-                message=f"{wanted} replicas need {wanted} servers, and how many there are could not be determined{why}; with fewer, the "
-                "server refuses them",
+                message=f"{some(wanted, 'replica')} {verb(wanted, 'need')} {some(wanted, 'server')}{_tags_text(question)}, and how many "
+                f"there are could not be determined{why}; with fewer, the server refuses {'it' if wanted == 1 else 'them'}",
                 fix=f"let this user publish to {ALL_SERVERS}, or see `nats server list` as an administrator",
                 reaction=Reaction.DOES,
             )
         if (servers := peers.servers_in_best_cluster(answer["servers"], question)) < wanted:
-            cluster, tags = question.placement
-            tagged = f" with tags {', '.join(tags)}" if tags else ""
-            where = f"cluster {cluster or view.target.cluster}{tagged}"
+            cluster, _tags = question.placement
+            where = f"cluster {cluster or view.target.cluster}{_tags_text(question)}"
             return refusal(
-                "num_replicas",
-                f"{wanted} replicas need {wanted} servers, and {where} has {servers} that answer",
+                "num_replicas" if servers else "placement",
+                f"{some(wanted, 'replica')} {verb(wanted, 'need')} {some(wanted, 'server')}, and {where} has {servers} that answer",
                 f"write num_replicas: {1 if servers < 3 else 3} or less" if servers else "write another placement",
                 quantities={"servers": servers},
             )
     return None
+
+
+def _tags_text(question: Peers) -> str:
+    _cluster, tags = question.placement
+    return f" with {'tag' if len(tags) == 1 else 'tags'} {listed([*tags])}" if tags else ""
 
 
 RULES = (too_few_servers,)

@@ -63,7 +63,7 @@ def bucket_kind(
             *lowered_limits.questions(change, view, shape.ours),
             *sources_changed.questions(change, view),
             *pushed_out.questions(change, view, shape.ours),
-            *peers.questions(change),
+            *peers.questions(change, view.target),
             *uncaptured.questions(bucket.change_of_stream(shape, change)),
             *effects.questions(change, view),
         ),

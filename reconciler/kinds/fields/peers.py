@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from reconciler.changes.change import Action, Change
 from reconciler.model.resource import Config, Json
-from reconciler.model.wire.questions import Peers
+from reconciler.model.wire.questions import ANYWHERE, Peers
 from reconciler.model.wire.snapshot import Target
 
 
@@ -24,10 +24,12 @@ USUAL = 3
 """How many replicas every cluster has room for: a cluster has at least three servers."""
 
 
-def questions(change: Change) -> Iterator[Peers]:
-    """Which servers exist, asked if a change places more replicas than the three that any cluster has room for."""
-    if (wanted := wanted_replicas(change)) > USUAL and is_placed(change):
-        yield Peers(least=wanted, placement=_placement(change))
+def questions(change: Change, target: Target) -> Iterator[Peers]:
+    """Which servers a cluster has, asked if a change places more replicas than the three that any cluster has room for, or names
+    where they are to be placed."""
+    wanted, placement = wanted_replicas(change), _placement(change)
+    if target.is_clustered and is_placed(change) and (wanted > USUAL or placement != ANYWHERE):
+        yield Peers(least=wanted, placement=placement)
 
 
 def wanted_replicas(change: Change) -> int:
@@ -37,9 +39,8 @@ def wanted_replicas(change: Change) -> int:
 
 def is_placed(change: Change) -> bool:
     """Does the server choose peers for it?"""
-    return change.action is Action.CREATE or (
-        change.action is Action.UPDATE and wanted_replicas(change) > int(change.was("num_replicas") or 1)
-    )
+    grows = wanted_replicas(change) > int(change.was("num_replicas") or 1)
+    return change.action is Action.CREATE or (change.action is Action.UPDATE and (grows or change.touches("placement")))
 
 
 def _placement(change: Change) -> tuple[str, tuple[str, ...]]:

@@ -53,13 +53,17 @@ class QueuedFrom:
     source: str
 
 
+ANYWHERE: tuple[str, tuple[str, ...]] = ("", ())
+"""A placement that names neither a cluster nor tags."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peers:
     """Question: which servers take part in JetStream? Answer: {"servers": [{"cluster": name, "tags": [tag]}]}, not
     necessarily more than `least` of one cluster, where any will do."""
 
     least: int
-    placement: tuple[str, tuple[str, ...]] = ("", ())
+    placement: tuple[str, tuple[str, ...]] = ANYWHERE
     """The cluster, where one is named, and the tags they must have."""
 
 

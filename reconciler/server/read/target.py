@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from reconciler.model.resource import Json
-from reconciler.model.wire.questions import Peers
+from reconciler.model.wire.questions import ANYWHERE, Peers
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.version import Version
 from reconciler.server.wire.answers import Answer
@@ -36,7 +36,7 @@ async def peers(js: JetStream, question: Peers) -> dict[str, Json] | NoAnswer:
         server = _server_info(reply)
         if server.get("jetstream"):
             servers[str(server.get("id"))] = {"cluster": server.get("cluster") or "", "tags": server.get("tags") or []}
-        return question.placement == ("", ()) and _largest_cluster(servers) >= question.least
+        return question.placement == ANYWHERE and _largest_cluster(servers) >= question.least
 
     replies = await js.pipeline.stream(ALL, _EACH, within=min(js.timeout, AFTER_THE_LAST), ends=enough)
     if not servers:
