@@ -82,6 +82,36 @@ def test_each_target_gets_the_topology_with_its_own_values(spark: SparkSession, 
     ]
 
 
+def test_a_target_gets_what_its_files_include_and_no_policy_is_needed_for_that(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "company").mkdir()
+    policy = '{code: ACME101, name: few-copies, on: [stream], forbid: "resource.num_replicas > 3", message: "too many"}'
+    (tmp_path / "company" / "copies.yaml").write_text(f"reconciler: 1\npolicies: [{policy}]\n", encoding="utf-8")
+    (tmp_path / "parts" / "more.yaml").write_text(
+        "include: deeper.yaml\nstreams: {MORE: {subjects: [more]}}\n", encoding="utf-8"
+    )
+    (tmp_path / "parts" / "deeper.yaml").write_text("streams: {DEEPER: {subjects: [deeper]}}\n", encoding="utf-8")
+    file = tmp_path / "main.yaml"
+    file.write_text(
+        "reconciler: 1\ntopology: main\ninclude: parts/more.yaml\npolicies: [{from: company}]\n"
+        "streams: {MAIN: {subjects: [main]}}\n",
+        encoding="utf-8",
+    )
+    rows = wanted_by(spark, to(file, "eu")).collect()
+    assert {row.address for row in rows if row.address} == {"stream/MAIN", "stream/MORE", "stream/DEEPER"}
+    assert [row.error for row in rows if row.error] == []
+
+
+def test_two_topologies_of_a_target_are_told_by_their_names(spark: SparkSession, tmp_path: Path) -> None:
+    for name in ("ta", "tb"):
+        said = f"reconciler: 1\ntopology: {name}\nstreams: {{{name.upper()}: {{subjects: [{name}]}}}}\n"
+        (tmp_path / f"{name}.yaml").write_text(said, encoding="utf-8")
+    (row,) = wanted_by(spark, to(tmp_path, "eu")).collect()
+    assert f": ta ({tmp_path}/ta.yaml), tb ({tmp_path}/tb.yaml)" in row.error
+
+
 def test_a_value_that_is_missing_is_told_in_the_row_of_its_target_alone(spark: SparkSession, file: Path) -> None:
     rows = wanted_by(spark, to(file, "eu", region="eu"), to(file, "us", regoin="us")).collect()
     (told,) = (row for row in rows if row.error)

@@ -104,6 +104,26 @@ def test_without_stages_what_one_target_lacks_keeps_no_other_from_being_applied(
     assert reason.startswith("gone has no plan: Cannot reach nats://127.0.0.1:1:")
 
 
+def test_a_target_of_two_topologies_is_planned_and_applied_by_no_command_of_the_fleet(
+    shops: Shops, capsys: Said
+) -> None:
+    """Nothing could ever tell its drift."""
+    two = shops.folder / "two"
+    two.mkdir()
+    for name in ("ta", "tb"):
+        said = f"reconciler: 1\ntopology: {name}\nstreams: {{{name.upper()}: {{subjects: [{name}]}}}}\n"
+        (two / f"{name}.yaml").write_text(said, encoding="utf-8")
+    file = shops.fleet(**{name: {**shops._login(shops[name]), "topology": "two"} for name in ("eu", "us")})
+    assert run(("fleet", "plan", str(file))) == exits.FAILED
+    planned = capsys.readouterr().out
+    assert "eu has no plan: these files hold 2 topologies, but this works on one: ta (" in " ".join(planned.split())
+    code, out, _ = apply(shops, capsys, file=file)
+    assert (code, out.splitlines()[-1]) == (exits.FAILED, "2 targets: 2 failed")
+    why = [" ".join(text.split()).partition("eu has no plan: ")[2].partition(" us has")[0] for text in (planned, out)]
+    assert why[0] == why[1].partition(" 2 targets")[0], "the same words"
+    assert shops["eu"].ask("STREAM.NAMES")["total"] == 0
+
+
 def test_targets_are_worked_on_at_the_same_time(shops: Shops, capsys: Said) -> None:
     """No door opens before somebody waits at each of the three."""
     with meeting(shops["eu"].server.port, 3) as urls:

@@ -88,7 +88,9 @@ def _units(fleet: Fleet) -> list[Unit]:
 
 def _unit(target: FleetTarget) -> Unit:
     values, place = _target_values(target), _target_place(target)
-    return Unit(name=target.name, paths=target.topology, values=values, labels=target.labels, place=place)
+    return Unit(
+        name=target.name, paths=target.topology, values=values, labels=target.labels, place=place, is_one_topology=True
+    )
 
 
 def _target_values(target: FleetTarget) -> Values:

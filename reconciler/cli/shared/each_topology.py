@@ -51,6 +51,8 @@ class Unit:
     """Where it is. Units at one place are worked on one after the other, because one may take what another gives up."""
     owners_named: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """The owners of streams that its files name, by topology; empty where they hold only one."""
+    is_one_topology: bool = False
+    """Files with several topologies are an error, as they are for a target of a fleet."""
 
 
 Work: TypeAlias = Callable[[Unit, Sequence[Path]], Awaitable[T]]
@@ -158,6 +160,8 @@ class UnitRun(Generic[T]):
         try:
             self._record(part, await work(unit, unit.paths))
         except Several as error:
+            if unit.is_one_topology:
+                raise
             several = error
         if several is None:
             return

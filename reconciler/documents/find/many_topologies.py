@@ -12,7 +12,6 @@ from pathlib import Path
 
 from reconciler.changes.kind import Registry
 from reconciler.documents.find.discover import Discovered, Home, discover, unnamed_topology
-from reconciler.documents.find.policies import with_policies
 from reconciler.documents.parse.complain import complain
 from reconciler.documents.parse.files import DISK, Tree
 from reconciler.documents.read.load import Loaded, load
@@ -24,7 +23,7 @@ SHOWN = 20
 
 def load_each(paths: Sequence[Path], registry: Registry, tree: Tree = DISK) -> Loaded:
     """Load what the files declare; for several topologies, the files of each."""
-    loaded = _load_with_policies(paths, registry, tree)
+    loaded = load(paths, registry, tree)
     if not (len(loaded.names) > 1 or _declares_twice(loaded)):
         return loaded
     discovered = discover(paths, tree, registry)
@@ -38,10 +37,6 @@ def load_each(paths: Sequence[Path], registry: Registry, tree: Tree = DISK) -> L
     return replace(
         loaded, topology=None, diagnostics=lost or (problem,), name="", each=() if lost else tuple(topologies)
     )
-
-
-def _load_with_policies(paths: Sequence[Path], registry: Registry, tree: Tree) -> Loaded:
-    return with_policies(load(paths, registry, tree), registry, tree)
 
 
 def _declares_twice(loaded: Loaded) -> bool:
@@ -63,7 +58,7 @@ def _load_topology(home: Home, files: Sequence[Path], registry: Registry, tree: 
     """Name a topology by its folder where the folder holds nothing else."""
     inside, problems = tree.find([home.folder])
     short = (home.folder,) if not problems and set(inside) == set(files) else tuple(files)
-    loaded = _load_with_policies(files, registry, tree)
+    loaded = load(files, registry, tree)
     return replace(loaded, name=loaded.name or home.name, paths=short)
 
 

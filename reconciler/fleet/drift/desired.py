@@ -10,15 +10,16 @@ from dataclasses import field
 from datetime import date
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from reconciler.documents.fill.values import Filled
-from reconciler.documents.find.many_topologies import load_each as load
+from reconciler.documents.find.many_topologies import load_each
 from reconciler.documents.find.revision import origin
 from reconciler.documents.parse.files import DISK
+from reconciler.documents.read.load import load
 from reconciler.fleet.drift.rendering import rows_of_topology
 from reconciler.fleet.tables.tables import DESIRED, WANTED
 from reconciler.kinds import REGISTRY
@@ -37,31 +38,56 @@ TOLD = 3
 ARROW = to_arrow_schema(DESIRED, timezone="UTC")
 Row = Mapping[str, Any]
 Pairs = tuple[tuple[str, str], ...]
+Kept: TypeAlias = tuple[tuple[Path, ...], tuple[Diagnostic, ...]]
+"""Files that were found, and problems."""
 
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Files as they were when they were read, by name, or why they could not be read."""
+    """Files as they were when they were read, or why they could not be read: a tree for another machine."""
 
-    found: tuple[Path, ...] = ()
-    problems: tuple[Diagnostic, ...] = ()
-    texts: Mapping[Path, tuple[str, list[Diagnostic]]] = field(default_factory=dict)
+    paths: tuple[Path, ...]
+    """The files and folders that a target names."""
+    answers: Mapping[tuple[Path, ...], Kept]
+    """The files and problems below these paths, and below those that these files include."""
+    texts: Mapping[Path, tuple[str, list[Diagnostic]]]
     repository: str | None = None
 
     @classmethod
     def of(cls, paths: Sequence[Path]) -> Texts:
-        """Read the files as they are on disk now; a file that cannot be found or read leaves a problem and raises
-        nothing."""
-        found, problems = DISK.find(paths)
-        texts = {path: DISK.read(path) for path in found}
-        return cls(tuple(found), tuple(problems), texts, origin(found[0]).repository if found else None)
+        """Read the files as they are on disk now, and those that they include; a file that cannot be found or read leaves a
+        problem and raises nothing."""
+        keeping = _KeepingTree()
+        load(paths, REGISTRY, keeping)
+        found = keeping.answers[tuple(paths)][0]
+        return cls(tuple(paths), keeping.answers, keeping.texts, origin(found[0]).repository if found else None)
 
-    def find(self, _paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
-        """Return the files and the problems as they were when the files were read, whatever paths are given."""
-        return [*self.found], [*self.problems]
+    def find(self, paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
+        """Return the files and the problems as they were; of paths that nobody asked for then, the files that are at
+        or below them."""
+        below = [file for path in paths for file in self.texts if path in (file, *file.parents)]
+        files, problems = self.answers.get(tuple(paths), (tuple(dict.fromkeys(below)), ()))
+        return [*files], [*problems]
 
     def read(self, path: Path) -> tuple[str, list[Diagnostic]]:
-        """Return the text that this file had, and its problems. Raises KeyError for a file that is not in `found`."""
+        """Return the text that this file had, and its problems. Raises KeyError for a file that was not found then."""
+        return self.texts[path]
+
+
+@dataclass(slots=True)
+class _KeepingTree:
+    """The disk, of which it keeps all that anybody asked for."""
+
+    answers: dict[tuple[Path, ...], Kept] = field(default_factory=dict)
+    texts: dict[Path, tuple[str, list[Diagnostic]]] = field(default_factory=dict)
+
+    def find(self, paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
+        files, problems = DISK.find(paths)
+        self.answers[tuple(paths)] = (tuple(files), tuple(problems))
+        self.texts |= {path: DISK.read(path) for path in files if path not in self.texts}
+        return files, problems
+
+    def read(self, path: Path) -> tuple[str, list[Diagnostic]]:
         return self.texts[path]
 
 
@@ -119,7 +145,7 @@ def _rows_for_target(
     if not files:
         return [{}]
     own = texts[files]
-    loaded = load((), REGISTRY, Filled(own, dict(values), origin="the fleet file", environment=environment))
+    loaded = load_each(own.paths, REGISTRY, Filled(own, dict(values), origin="the fleet file", environment=environment))
     if loaded.topology is None:
         return [{"topology": loaded.name or None, "error": _why_not_rendered(loaded.diagnostics)}]
     return [{**row, "repository": own.repository} for row in rows_of_topology(loaded.topology, dict(labels))]

@@ -11,6 +11,7 @@ from pathlib import Path
 from reconciler.documents.fill.environments import is_pattern
 from reconciler.documents.fill.values import Filled
 from reconciler.documents.find.many_topologies import load_each
+from reconciler.documents.find.policies import with_policies
 from reconciler.documents.parse.complain import complain
 from reconciler.documents.parse.files import DISK, Tree
 from reconciler.documents.read.load import Loaded
@@ -48,8 +49,10 @@ class Several(CannotContinue):
 
 
 def load(paths: Sequence[Path], tree: Tree = DISK) -> Loaded:
-    """Load one topology from files and folders, or several, each on its own; every problem in the files is reported."""
-    return load_each(paths, REGISTRY, tree)
+    """Load one topology from files and folders, or several, each on its own, with its policies; every problem in the files
+    is reported."""
+    loaded = with_policies(load_each(paths, REGISTRY, tree), REGISTRY, tree)
+    return replace(loaded, each=tuple(with_policies(topology, REGISTRY, tree) for topology in loaded.each))
 
 
 def in_environments(
