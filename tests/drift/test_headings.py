@@ -103,10 +103,12 @@ def test_where_nothing_is_remembered_the_file_is_what_counts(tmp_path: Path) -> 
 
 
 def test_without_the_bucket_it_is_a_plain_difference_and_says_so(tmp_path: Path) -> None:
+    """Nobody can tell whether it drifted or waits for an apply, and of what is as declared, whether anything was applied."""
     found = look(tmp_path, outside={"max_age": DAY}, known=False)
     assert (field(found, "max_age").change.field_class, found.exit_code, found.ledger_known) == (
-        FieldClass.PLAIN, 3, False,
+        FieldClass.PLAIN, 1, False,
     )  # fmt: skip
+    assert look(tmp_path / "same", known=False).exit_code == 1
 
 
 def test_what_another_topology_owns_is_foreign(tmp_path: Path) -> None:

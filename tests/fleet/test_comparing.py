@@ -14,7 +14,7 @@ from reconciler.fleet.drift.comparing import compared
 from reconciler.fleet.drift.desired import _rows_for_target
 from reconciler.fleet.drift.rendering import rows_of_topology, topology_of_rows
 from reconciler.fleet.tables.tables import CONFIGS, DESIRED, DRIFT
-from reconciler.journeys.drift.look import look
+from reconciler.journeys.drift.look import drift, look
 from reconciler.kinds import REGISTRY
 from reconciler.model.ledger.records import encode_key, encode_owned
 from reconciler.model.run_options import Origin, RunOptions
@@ -157,6 +157,14 @@ def test_what_a_record_that_cannot_be_used_is_about_is_said_and_leaves_nothing_u
     assert [(row["address"], row["standing"], row["codes"]) for row in told] == [
         ("stream/GONE", "unremembered", ["LE101"])
     ]
+
+
+def test_an_error_in_a_name_leaves_its_object_unknown_as_it_fails_a_look_at_one_account(tmp_path: Path) -> None:
+    forgotten = APPLIED.replace("streams:", "forget: [stream/GONNE]\nstreams:", 1)
+    found = scene(tmp_path, forgotten.replace("  GONE: {subjects: [gone.>]}\n", ""), APPLIED)
+    (told,) = (row for row in compared(live(found), wanted(found.desired)) if row["standing"] == "unknown")
+    assert (told["address"], told["codes"]) == ("stream/GONNE", ["XX916"])
+    assert drift(found.desired, found.view(), found.options).exit_code == 1
 
 
 def unreachable(live: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> str:

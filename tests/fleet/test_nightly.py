@@ -20,8 +20,7 @@ from reconciler.cli.fleet.running import findings_exit_code
 from reconciler.cli.shared import exits
 from reconciler.fleet import java
 from reconciler.fleet.accounts.fleet_file import load_fleet
-from reconciler.fleet.report.json import render
-from reconciler.fleet.report.run_rows import SeenTarget
+from reconciler.fleet.report.run_rows import Count, SeenTarget
 from tests.fleet.conftest import SMALL
 from tests.report import fleets
 from tests.support.accounts import Account
@@ -78,16 +77,17 @@ WELL = fleets.well().targets or ()
 
 
 @pytest.mark.parametrize(
-    ("targets", "ends"),
-    [(WELL, 0), ((replace(WELL[0], error="it did not answer"), *WELL[1:]), 1), ((*WELL[:-1], replace(WELL[-1], unknown=1)), 1)],
+    ("targets", "unknown", "ends"),
+    [(WELL, (), exits.DRIFT), ((replace(WELL[0], error="it did not answer"), *WELL[1:]), (), exits.FAILED),
+     (WELL, (Count(target=WELL[-1].name, standing="unknown", objects=1),), exits.FAILED)],
     ids=["all read", "one unread", "one read in part"],
 )  # fmt: skip
 def test_who_could_not_be_read_fails_the_job_whatever_strayed(
-    targets: tuple[SeenTarget, ...], ends: int, tmp_path: Path
+    targets: tuple[SeenTarget, ...], unknown: tuple[Count, ...], ends: int
 ) -> None:
     strayed = tuple(one for one in fleets.strayed() if one.standing == "changed")
-    found = replace(fleets.well(), targets=targets, strayed=strayed, counts=fleets.counts(strayed))
-    said = tmp_path / "drift.json"
-    said.write_text(render(found), encoding="utf-8")
-    assert findings_exit_code(found) == exits.DRIFT
-    assert runpy.run_path(str(NIGHTLY))["failed"](exits.DRIFT, said) == ends
+    found = replace(fleets.well(), targets=targets, strayed=strayed, counts=(*fleets.counts(strayed), *unknown))
+    assert findings_exit_code(found) == ends
+    night = runpy.run_path(str(NIGHTLY))["main"]
+    night.__globals__["run"] = lambda words: ends if "drift" in words else exits.DRIFT
+    assert night("lake", "fleet.yaml") == (0 if ends == exits.DRIFT else ends)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -45,7 +46,12 @@ def test_all_that_strayed_is_counted_however_much_is_listed(crowded: FleetFindin
 
 
 def test_what_is_not_listed_ends_as_drift_all_the_same(crowded: FleetFindings) -> None:
-    assert findings_exit_code(crowded) == exits.DRIFT
+    known = replace(crowded, counts=tuple(count for count in crowded.counts if count.standing != "unknown"))
+    assert findings_exit_code(known) == exits.DRIFT
+
+
+def test_drift_does_not_hide_what_could_not_be_read(crowded: FleetFindings) -> None:
+    assert findings_exit_code(crowded) == exits.FAILED
 
 
 def test_what_strayed_is_listed_before_what_nobody_could_tell(crowded: FleetFindings) -> None:

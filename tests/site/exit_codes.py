@@ -25,7 +25,7 @@ def _page() -> str:
         table(("code", "", "a command ends so when", "what a pipeline should do"), meanings),
         [
             f"Where several hold, the first of these counts: {', '.join(map(str, exits.WORST_FIRST))}. With several",
-            "topologies, the code of the run is the first one that any of them has.",
+            "topologies, environments or targets, the code of the run is the first one that any of them has.",
         ],
         ["## Which command ends how"],
         [f"Every command may end with {', '.join(map(str, exits.ALWAYS[:-1]))} or {exits.ALWAYS[-1]}. These may also end otherwise:"],

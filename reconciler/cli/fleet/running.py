@@ -79,14 +79,13 @@ def next_steps(findings: FleetFindings, which: Which, on: On) -> Iterator[str]:
 
 
 def findings_exit_code(findings: FleetFindings) -> int:
-    """Return the exit code. Drift outranks targets that could not be read, which have rows of their own and are named
-    in the report. A snapshot has succeeded when it reports what it could not read, unless that is everything."""
-    if findings.drifted_by_target:
-        return exits.DRIFT
-    if findings.targets and len(findings.unread) == len(findings.targets):
-        return exits.FAILED
+    """Return the exit code: drift never hides targets that could not be read. A snapshot has succeeded when it reports
+    those, unless they are all."""
+    unread = len(findings.unread)
     asks_all = findings.command in ("drift", "skew")
-    return exits.FAILED if asks_all and (findings.unread or findings.unknown) else exits.FINE
+    has_failed = (unread or findings.unknown) if asks_all else 0 < unread == len(findings.targets or ())
+    has_drifted = bool(findings.drifted_by_target)
+    return exits.worst(code for code, holds in ((exits.FAILED, has_failed), (exits.DRIFT, has_drifted)) if holds)
 
 
 def document_of(

@@ -31,6 +31,8 @@ Row = Mapping[str, Any]
 Drifted = dict[str, Any]
 """Columns of DRIFT by name; a missing value is null."""
 COMPARED, UNREACHABLE, UNDECLARED, UNREMEMBERED = "compared", "unreachable", "undeclared", "unremembered"
+UNUSABLE = ("LE101", "LE104")
+"""Findings about entries of the ledger that cannot be used."""
 ALL_UNREMEMBERED = f"bucket {BUCKET} could not be read, so everything was compared with the files alone"
 
 
@@ -110,13 +112,15 @@ def _rows_of_drift(drift: Drift, team: Callable[[str], str | None]) -> Iterator[
 
 def _unknown_rows(drift: Drift, team: Callable[[str], str | None]) -> Iterator[Drifted]:
     """Where the applied values are unknown, show differences from the file, without a history. An unusable record
-    leaves nothing unread: its object may be another topology's, or as the file says."""
+    leaves nothing unread: its object may be another topology's, or as the file says. Of other findings, an error leaves
+    open what it is about."""
     if not drift.ledger_known:
         yield {"standing": Standing.UNKNOWN.value, "reason": ALL_UNREMEMBERED}
     for finding in drift.diagnostics:
-        if finding.address:
-            lost = {"standing": UNREMEMBERED, "reason": finding.message, "codes": [finding.code]}
-            yield _object_columns(finding.address, team) | lost
+        standing = Standing.UNKNOWN.value if finding.is_error else UNREMEMBERED
+        about = _object_columns(finding.address, team) if finding.address else {}
+        if (finding.is_error and (about or drift.ledger_known)) or finding.code in UNUSABLE:
+            yield about | {"standing": standing, "reason": finding.message, "codes": [finding.code]}
 
 
 def _object_columns(address: str, team: Callable[[str], str | None]) -> Drifted:

@@ -310,8 +310,10 @@ class Drift:
     @property
     @computed("exit_code", after="target")
     def exit_code(self) -> Annotated[int, Like(enum=[0, 1, 3])]:
-        """The exit code of the command: 1 where part could not be read, 3 where something drifted; 3 never hides 1."""
-        if self.is_partial or any(diagnostic.is_error for diagnostic in self.diagnostics):
+        """The exit code of the command: 1 where part of the account or the bucket `reconciler` could not be read, 3 where
+        something drifted; 3 never hides 1."""
+        has_error = any(diagnostic.is_error for diagnostic in self.diagnostics)
+        if self.is_partial or has_error or not self.ledger_known:
             return 1
         return 3 if self.drifted else 0
 
