@@ -174,7 +174,10 @@ async def _migrate(
         return exits.REFUSED
     if not records:
         return exits.FINE
-    if not yes and not _confirm_migration(len(records)):
+    if not yes and not sys.stdin.isatty():
+        tell("There is no terminal to ask on; add --yes to migrate without being asked. Nothing was changed.\n")
+        return exits.USAGE
+    if not yes and not confirm(f"\nMigrate {counted(len(records), 'record')}?"):
         tell("Nothing was changed.\n")
         return exits.FAILED
     failed = [(migration, reason) for migration in records if (reason := await migrate(js, migration))]
@@ -182,10 +185,3 @@ async def _migrate(
         tell(f"{migration.group.address} was not written: {reason}. Somebody may have changed it; look again.\n")
     tell(f"Migrated {counted(len(records) - len(failed), 'record')}.\n")
     return exits.FAILED if failed else exits.FINE
-
-
-def _confirm_migration(number: int) -> bool:
-    if not sys.stdin.isatty():
-        tell("There is no terminal to ask on; add --yes to migrate without being asked. ")
-        return False
-    return confirm(f"\nMigrate {counted(number, 'record')}?")
