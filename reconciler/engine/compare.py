@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from reconciler.changes.change import Action, Change
@@ -12,13 +13,15 @@ from reconciler.engine.pairing.canonical import recognised, settle_declared
 from reconciler.engine.pairing.misnamed import KnownNames, misnamed
 from reconciler.engine.pairing.removals import changes_of_undeclared
 from reconciler.engine.pairing.take_over import names_of_owner, take_over_records, with_new_records
+from reconciler.engine.target_check import version_warnings
 from reconciler.memory.remembered import Ledger, Memory
+from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.ledger.intents import Intent, intents
 from reconciler.model.ledger.records import Owned, is_stale
 from reconciler.model.resource import Address, Resource
 from reconciler.model.run_options import NO_OPTIONS, RunOptions
 from reconciler.model.topology import Topology
-from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.policies.policies import Policies
 
 
@@ -75,11 +78,20 @@ def compare(
         allow=topology.allow,
         stopped=options.stopped,
         owners_named=options.owners_named,
-        diagnostics=(*memory.problems, *misnamed(topology, names, registry, options.day, unmatched)),
+        diagnostics=(
+            *_version_warnings(snapshot.target),
+            *memory.problems,
+            *misnamed(topology, names, registry, options.day, unmatched),
+        ),
         kinds=registry.by_name,
         policies=Policies(topology.policies, registry) if topology.policies else None,
         today=options.day,
     )
+
+
+def _version_warnings(target: Target) -> Iterable[Diagnostic]:
+    """Warn of servers that answered. The commands that imagine a server say it once for all topologies."""
+    return () if target.is_imagined else version_warnings(target.version)
 
 
 def count_objects(view: View) -> dict[str, int]:

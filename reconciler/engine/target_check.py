@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from collections.abc import Iterator
+
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
 from reconciler.model.topology import Expect, Topology
 from reconciler.model.wire.snapshot import Target
-from reconciler.model.wire.version import Version
+from reconciler.model.wire.version import SUPPORTED, Version, judged_by_others
 
 ASK = "allow this user to publish to $SYS.REQ.USER.INFO, by which a server tells the account, or correct `expect`"
 
@@ -45,3 +47,13 @@ def unexpected_of_target(expect: Expect, target: Target) -> list[tuple[str, str]
             ("min_server", f"expected nats-server {expect.min_server} or newer, but {target.version} answered")
         )
     return wrong
+
+
+def version_warnings(version: Version, span: SourceSpan | None = None) -> Iterator[Diagnostic]:
+    """Warn of a version that no rule was measured on; `span` is where the files name it."""
+    if message := judged_by_others(version):
+        known = ", ".join(supported.short for supported in SUPPORTED)
+        yield Diagnostic(
+            severity=Severity.WARNING, code="XX114", name="unknown-version", message=message, span=span,
+            fix=f"check on such a server what matters to you; the rules were measured on {known}",
+        )  # fmt: skip

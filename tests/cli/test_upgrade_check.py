@@ -107,3 +107,11 @@ def test_a_version_newer_than_what_is_known_is_judged_by_the_newest_rules_and_sa
     file = shell.write("reconciler: 1\ntopology: t\nstreams: {S: {}}\n")
     ran = shell("upgrade-check", "--server-version", "9.1", file)
     assert "nats-server 9.1 is newer than the versions known here" in " ".join(ran.out.split())
+
+
+def test_a_version_older_than_what_is_known_is_judged_by_the_oldest_rules_and_says_so(shell: Shell) -> None:
+    file = shell.write("reconciler: 1\ntopology: t\nstreams: {S: {}}\n")
+    ran = shell("upgrade-check", "--server-version", "2.10.1", file)
+    older = "nats-server 2.10.1 is older than the versions known here; this uses the rules of 2.11."
+    assert older in " ".join(ran.out.split())
+    assert "known here" not in shell("upgrade-check", "--server-version", "2.11.3", file).out

@@ -261,3 +261,12 @@ def test_the_window_that_servers_forget_is_nothing_of_a_mirror(tmp_path: Path) -
     raw = {"streams": {"M": {"config": {"duplicate_window": 120_000_000_000}}}}
     plan = scene(tmp_path, text, text, raw=raw).plan()
     assert [change.fields for change in plan.changes] == []
+
+
+@pytest.mark.parametrize(("server", "codes"), [("2.10.9", ["XX114"]), ("2.16", ["XX114"]), ("2.11", []), ("2.15", [])])
+def test_a_server_that_no_rule_was_measured_on_is_told_in_drift_and_in_plans(
+    server: str, codes: list[str], tmp_path: Path
+) -> None:
+    found = scene(tmp_path, APPLIED, APPLIED, server=server)
+    assert ([finding.code for finding in seen(found).diagnostics], seen(found).exit_code) == (codes, 0)
+    assert [finding.code for finding in found.plan().diagnostics] == codes

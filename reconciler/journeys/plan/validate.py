@@ -19,6 +19,7 @@ from reconciler.documents.read.load import Loaded
 from reconciler.engine.compare import compare
 from reconciler.engine.judging import judged_all
 from reconciler.engine.pairing.moves import is_renamable
+from reconciler.engine.target_check import version_warnings
 from reconciler.journeys.plan.files import in_environments, load, without_repeated_diagnostics
 from reconciler.journeys.plan.used_streams import used_stream_problems
 from reconciler.kinds import REGISTRY
@@ -88,6 +89,8 @@ def _checked_loaded(loaded: Loaded, server: Version | None, neighbours: Collecti
         [*loaded.diagnostics, *(used_stream_problems(topology, neighbours) if loaded.topology else ())]
     )
     for version in versions(topology, server):
+        span = None if server else topology.where("expect.min_server")
+        diagnostics |= dict.fromkeys(version_warnings(version, span))
         diagnostics |= dict.fromkeys(offline(topology, version, REGISTRY, needing, neighbours))
     diagnostics |= dict.fromkeys(_impossible_renames(topology, REGISTRY))
     return replace(loaded, diagnostics=tuple(ordered(diagnostics)))

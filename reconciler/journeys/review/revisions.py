@@ -15,6 +15,7 @@ from reconciler.documents.find.discover import Discovered, Home, discover
 from reconciler.documents.find.git_tree import GitTree
 from reconciler.documents.parse.complain import complain
 from reconciler.documents.parse.files import DISK, Tree
+from reconciler.engine.target_check import version_warnings
 from reconciler.journeys.plan.files import in_environments, load, topology_of, without_repeated_diagnostics
 from reconciler.journeys.plan.validate import versions
 from reconciler.journeys.review import other_topologies
@@ -79,7 +80,7 @@ def review_files(
         reviews=tuple(changed),
         unchanged=len(same) + len(reviews) - len(changed),
         base=older.commit,
-        diagnostics=(*elsewhere, *after.problems),
+        diagnostics=(*(version_warnings(server) if server else ()), *elsewhere, *after.problems),
         left_out=tuple(after.left_out),
     )
 
