@@ -9,7 +9,6 @@ from xml.etree import ElementTree
 
 import jsonschema
 import pytest
-from referencing import Registry, Resource
 
 from tests.cli.running import ROOT, Ran, Shell
 from tests.cli.test_with_server import target
@@ -27,10 +26,9 @@ BILLS = "reconciler: 1\ntopology: bills\nstreams:\n  BILLS: {subjects: [bills]}\
 
 def conforms(text: str) -> dict[str, Any]:
     """To what is published for several."""
-    files = {path.name: json.loads(path.read_text()) for path in (ROOT / "schemas").glob("*.json")}
-    registry = Registry().with_resources((name, Resource.from_contents(one)) for name, one in files.items())
+    alone = json.loads((ROOT / "schemas" / "reports.schema.json").read_text())
     found: dict[str, Any] = json.loads(text)
-    jsonschema.Draft202012Validator(files["reports.schema.json"], registry=registry).validate(found)
+    jsonschema.Draft202012Validator(alone).validate(found)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -69,12 +70,32 @@ def test_every_rule_has_a_page(shell: Shell) -> None:
     assert [rule.code for rule in REGISTRY.rules() if len(rule.doc) < 40] == []
 
 
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_every_schema_holds_what_it_refers_to(name: str) -> None:
+    text = SCHEMAS[name]()
+    held = {part.get("$id") for part in json.loads(text).get("$defs", {}).values()}
+    assert set(re.findall(r'"\$ref": "([^"#]+)"', text)) <= held
+
+
 def test_the_published_schemas_are_up_to_date(shell: Shell, tmp_path: Path) -> None:
     ran = shell("schema", "--write", "new")
     written = {path.name: path.read_text() for path in (tmp_path / "new").iterdir()}
     published = {path.name: path.read_text() for path in (ROOT / "schemas").glob("*.json")}
     assert (ran.code, ran.out) == (0, "")
     assert written == published, "run: reconciler schema --write schemas"
+
+
+@pytest.mark.parametrize(("version", "how"), [("2.10.1", "older"), ("2.16", "newer"), ("2.11", ""), ("2.15.3", "")])
+def test_files_are_judged_for_a_version_that_no_rule_was_measured_on_with_a_warning(
+    shell: Shell, version: str, how: str
+) -> None:
+    file = shell.write(f"reconciler: 1\ntopology: t\nexpect: {{min_server: '{version}'}}\nstreams: {{S: {{}}}}\n")
+    for arguments in (("validate", file), ("validate", "--for-server", version, file)):
+        ran = shell(*arguments)
+        assert ran.code == 0, ran
+        said = f"XX114: nats-server {version} is {how} than the versions known here"
+        assert (said in " ".join(ran.out.split())) is bool(how), ran
+        assert ("XX114" in ran.out) is bool(how)
 
 
 def test_schema_prints_what_editors_read(shell: Shell) -> None:

@@ -16,17 +16,27 @@ import pytest
 
 from reconciler.journeys.drift.drift import Drift
 from reconciler.journeys.drift.watch import Happening, LookedAtAll, Lost, Watch, Wrong
+from reconciler.journeys.drift.watch_text import (
+    ConnectedAgain,
+    ConnectionLost,
+    WatchLine,
+    change_lines,
+    line_json,
+    problem_line,
+)
 from reconciler.journeys.permissions.permissions import permissions
 from reconciler.journeys.permissions.text import config_block
-from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.permissions import Purpose
 from reconciler.model.run_options import RunOptions
 from reconciler.server.read.permission_subjects import Api
 from reconciler.server.wire.api import JetStream
 from tests.cli.running import command, environment
 from tests.drift.account import Owner, authors, item, updating
+from tests.drift.looking import APPLIED, look
 from tests.e2e.someone import login
 from tests.support.accounts import Account, accounts_config
+from tests.support.contracts import followed
 from tests.support.jetstream import done
 from tests.support.servers import NatsServer
 from tests.support.topologies import HEADER, from_files
@@ -235,6 +245,24 @@ def test_a_server_that_restarts_is_watched_again_and_nothing_is_missed(server: N
     asyncio.run(work())
 
 
+def test_every_line_for_tools_is_as_its_schema_says(tmp_path: Path) -> None:
+    raw = {"streams": {"S": {"config": {"max_age": HOUR}}, "T": None}}
+    both = APPLIED + "  T: {subjects: [t.>]}\n"
+    before, after = look(tmp_path / "a", both, both, raw=raw), look(tmp_path / "b", both, both)
+    lines = [
+        *change_lines(None, before),
+        *change_lines(before, after),
+        WatchLine(ConnectionLost(why="no servers"), ""),
+        WatchLine(ConnectedAgain(), ""),
+        problem_line([Diagnostic(severity=Severity.ERROR, code="XX510", name="yaml-syntax", message="it is no YAML")]),
+    ]
+    told = [(line.event.event, followed("drift-watch", line_json(line, 0))) for line in lines]
+    assert {event for event, _ in told} == {"watching", "drift", "resolved", "clear", "lost", "back", "wrong"}
+    drifted = {one["address"]: one.get("path", one.get("standing")) for event, one in told if event == "drift"}
+    assert drifted == {"stream/S": "max_age", "stream/T": "missing"}
+    assert {one["at"] for _, one in told} == {"1970-01-01T00:00:00Z"}
+
+
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
 def test_a_signal_ends_it_in_good_order(owner: Owner, number: signal.Signals, code: int) -> None:
     owner.apply(ORDERS)
@@ -247,11 +275,15 @@ def test_a_signal_ends_it_in_good_order(owner: Owner, number: signal.Signals, co
     ) as process:  # fmt: skip
         assert process.stdout is not None
         assert process.stderr is not None
-        first = json.loads(process.stdout.readline())
+        first = followed("drift-watch", process.stdout.readline(), "watching")
         url = process.stderr.readline().split()[-1].rstrip(".")
         asyncio.run(as_alice(owner, updating("S", max_age=HOUR)))
         # who it was may be told a moment after what it was, in a line of its own
-        drifted = next(line for line in map(json.loads, process.stdout) if line.get("by", {}).get("client"))
+        drifted = next(
+            line
+            for line in (followed("drift-watch", line) for line in process.stdout)
+            if line.get("by", {}).get("client")
+        )
         with urllib.request.urlopen(url, timeout=PATIENCE) as page:
             fetched = page.read().decode()
         process.send_signal(number)

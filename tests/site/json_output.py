@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from reconciler.cli.shared.schemas import SCHEMAS
@@ -16,6 +16,7 @@ PRINTED_BY: Mapping[str, tuple[str, ...]] = {
     "plan": ("plan", "review"),
     "apply": ("apply",),
     "drift": ("drift",),
+    "drift-watch": ("drift --watch",),
     "findings": ("validate",),
     "reports": (),
     "groups": tuple(f"groups {name}" for name in GROUPS),
@@ -31,7 +32,7 @@ PRINTED_BY: Mapping[str, tuple[str, ...]] = {
 ABOUT = {
     "plan": "Plans that `plan --out` saves follow it too, and have `saved` and `fingerprint` beside the rest.",
     "apply": "`drift --restore --format json` prints the same.",
-    "drift": "`drift --watch --format json` prints a line for each event instead, `drift --accept` adds what it wrote.",
+    "drift": "`drift --watch --format json` prints [lines](#drift-watch) instead, `drift --accept` adds what it wrote.",
     "reports": "`validate`, `plan`, `apply`, `drift` and `review` print it where they are given several topologies.",
 }
 QUESTIONS: Mapping[str, tuple[tuple[str, str], ...]] = {
@@ -216,7 +217,7 @@ def _rules() -> Iterator[list[str]]:
     yield table(("contract", "printed by", "`format`"), rows)
     yield [
         "`reconciler schema NAME` prints each of them, as well as the schemas of [files](files/index.md) (`topology`) and of",
-        "[fleet files](files/fleet.md) (`fleet`).",
+        "[fleet files](files/fleet.md) (`fleet`). Each is enough alone, and `schema --write FOLDER` writes all of them.",
     ]
 
 
@@ -253,10 +254,16 @@ def _section(name: str) -> Iterator[list[str]]:
     for question, example in QUESTIONS.get(name, ()):
         yield [question]
         yield fenced("console", example)
-    for words, document in zip(PRINTED_BY[name] or ("",), _documents(schema), strict=False):
+    for title, document in zip(_titles(name, schema), _documents(schema), strict=True):
         if document is not schema:
-            yield [f"### {words}"]
+            yield [f"### {title}"]
         yield _keys(document)
+
+
+def _titles(name: str, schema: Mapping[str, Any]) -> Sequence[str]:
+    """The commands that print each of several documents, or the names of documents that one command prints."""
+    names = [document["$ref"].removeprefix("#/$defs/") for document in schema.get("anyOf", ())]
+    return (PRINTED_BY[name] if len(PRINTED_BY[name]) == len(names) else names) or [""]
 
 
 def _keys(schema: Mapping[str, Any]) -> list[str]:

@@ -18,7 +18,15 @@ from reconciler.cli.shared.screen import paper, say, tell
 from reconciler.journeys.drift.drift import Drift
 from reconciler.journeys.drift.metrics import Gauges, metrics_text
 from reconciler.journeys.drift.watch import Happening, LookedAtAll, Lost, Watch, Wrong
-from reconciler.journeys.drift.watch_text import WatchLine, change_lines, line_json, line_text, problem_line
+from reconciler.journeys.drift.watch_text import (
+    ConnectedAgain,
+    ConnectionLost,
+    WatchLine,
+    change_lines,
+    line_json,
+    line_text,
+    problem_line,
+)
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.model.units import show_duration
@@ -71,10 +79,10 @@ class Teller:
             yield from self._error_lines(happening.diagnostics)
         elif isinstance(happening, LookedAtAll):
             if self.is_lost:
-                yield WatchLine("back", "connected again", {})
+                yield WatchLine(ConnectedAgain(), "connected again")
             yield from change_lines(self.drift, happening.drift)
         elif not self.is_lost:
-            yield WatchLine("lost", f"{happening.why.rstrip('.')}; reconnecting", {"why": happening.why})
+            yield WatchLine(ConnectionLost(why=happening.why), f"{happening.why.rstrip('.')}; reconnecting")
 
     def _error_lines(self, diagnostics: Sequence[Diagnostic]) -> Iterator[WatchLine]:
         """The line for programs; people read of errors on stderr."""

@@ -19,7 +19,7 @@ app = common.app()
 @app.command()
 def schema(
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="Name of the schema, such as plan or fleet-skew. [topology]")
+        str | None, typer.Argument(metavar="NAME", help=f"Name of the schema: {', '.join(SCHEMAS)}. [topology]")
     ] = None,
     write: Annotated[
         Path | None, typer.Option("--write", metavar="FOLDER", help="Write all schemas into this folder.")

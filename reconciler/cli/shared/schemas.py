@@ -10,6 +10,7 @@ from reconciler.documents.schema.topology import topology_text
 from reconciler.fleet.accounts.fleet_file import fleet_file_schema
 from reconciler.fleet.report.json_schema import COMMANDS, fleet_plan_schema, fleet_schema
 from reconciler.journeys.drift.codec import drift_schema
+from reconciler.journeys.drift.watch_text import watch_schema
 from reconciler.journeys.groups.json import groups_schema
 from reconciler.journeys.history.json import history_schema
 from reconciler.journeys.permissions.json import permissions_schema
@@ -26,13 +27,14 @@ def fleet_file_text() -> str:
     return json.dumps(fleet_file_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
+_OF_ONE_TOPOLOGY: dict[str, Callable[[], str]] = {
+    "plan": plan_schema, "apply": outcome_schema, "drift": drift_schema, "findings": findings_schema,
+}  # fmt: skip
 SCHEMAS: dict[str, Callable[[], str]] = {
     "topology": partial(topology_text, REGISTRY),
-    "plan": plan_schema,
-    "apply": outcome_schema,
-    "drift": drift_schema,
-    "findings": findings_schema,
-    "reports": reports_schema,
+    **_OF_ONE_TOPOLOGY,
+    "drift-watch": watch_schema,
+    "reports": partial(reports_schema, _OF_ONE_TOPOLOGY),
     "groups": groups_schema,
     "rehearse": rehearsal_schema,
     "history": history_schema,

@@ -6,15 +6,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any, NamedTuple
+from typing import Annotated, NamedTuple
 
-from reconciler.journeys.drift.drift import Drift, FieldDrift, Item
+from reconciler.journeys.drift.drift import COUNTED, FORMAT, Drift, FieldDrift, Item
 from reconciler.journeys.drift.text import drift_sums, field_sentence, in_sync_sentence, item_sentence, place_of
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.shape import ALWAYS, INLINE, AddressText, Like, counts_by, format_of
 from reconciler.report.codec.json import json_line
+from reconciler.report.codec.schema import published_any
 from reconciler.report.codec.shape import data_of
 from reconciler.report.words.values import counted
 from reconciler.report.words.visible import visible
+
+OF_OBJECTS = {name: text for name, text in COUNTED.items() if name != "drifted_fields"}
 
 
 class Key(NamedTuple):
@@ -22,35 +27,112 @@ class Key(NamedTuple):
     path: str = ""
 
 
-class WatchLine(NamedTuple):
-    """One event."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchEvent:
+    format: Annotated[int, ALWAYS, format_of(FORMAT)] = FORMAT
+    """Version of this contract. If you do not know the number, stop reading."""
+    at: Annotated[str, ALWAYS, Like(format="date-time")] = ""
+    """When the line was printed, in UTC."""
+    event: Annotated[str, ALWAYS]
+    """The kind of event."""
 
-    event: str
-    """`drift`, `resolved`, `clear`, `watching`, `lost`, `back` or `wrong`."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watching(WatchEvent):
+    event: Annotated[str, ALWAYS, Like(const="watching")] = "watching"
+    """The watch has begun."""
+    summary: Annotated[Mapping[str, int], counts_by(OF_OBJECTS)]
+    """The number of objects in each state."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldDrifted(WatchEvent):
+    event: Annotated[str, ALWAYS, Like(const="drift")] = "drift"
+    """A field drifted, or more is known about that."""
+    address: AddressText
+    """The object."""
+    field: Annotated[FieldDrift, INLINE]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectDrifted(WatchEvent):
+    event: Annotated[str, ALWAYS, Like(const="drift")] = "drift"
+    """An object drifted as a whole, or more is known about that."""
+    item: Annotated[Item, INLINE]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved(WatchEvent):
+    event: Annotated[str, ALWAYS, Like(const="resolved")] = "resolved"
+    """A field, or an object as a whole, no longer drifts."""
+    address: AddressText
+    """The object."""
+    path: str = ""
+    """The field."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clear(WatchEvent):
+    event: Annotated[str, ALWAYS, Like(const="clear")] = "clear"
+    """Nothing drifts any more."""
+    summary: Annotated[Mapping[str, int], counts_by(OF_OBJECTS)]
+    """The number of objects in each state."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionLost(WatchEvent):
+    event: Annotated[str, ALWAYS, Like(const="lost")] = "lost"
+    """The connection was lost. The watch tries to connect again."""
+    why: str
+    """Why it was lost."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectedAgain(WatchEvent):
+    event: Annotated[str, ALWAYS, Like(const="back")] = "back"
+    """The watch is connected again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CannotBeUsed(WatchEvent):
+    event: Annotated[str, ALWAYS, Like(const="wrong")] = "wrong"
+    """The files cannot be used as they are, or a look failed. The watch continues with the files as they were."""
+    diagnostics: tuple[Diagnostic, ...]
+    """What is wrong."""
+
+
+EVENTS: dict[str, type[WatchEvent]] = {
+    "watching": Watching, "drift-of-field": FieldDrifted, "drift-of-object": ObjectDrifted, "resolved": Resolved,
+    "clear": Clear, "lost": ConnectionLost, "back": ConnectedAgain, "wrong": CannotBeUsed,
+}  # fmt: skip
+
+
+class WatchLine(NamedTuple):
+    """One event, with what people read."""
+
+    event: WatchEvent
     text: str
-    data: Mapping[str, Any]
 
 
 def change_lines(before: Drift | None, now: Drift) -> Iterator[WatchLine]:
     """Return what differs; the first look reports the state of everything."""
     was, is_ = (_strayed_by_key(before) if before else {}), _strayed_by_key(now)
     if before is None:
-        yield WatchLine("watching", f"{place_of(now)}: {drift_sums(now)}", {"summary": now.counts})
+        yield WatchLine(Watching(summary=now.counts), f"{place_of(now)}: {drift_sums(now)}")
     for key, (item, field) in is_.items():
         text = _sentence_of(item, field)
         if key not in was or _is_news(was[key], (item, field)):
-            yield WatchLine("drift", f"{visible(item.address)} {text}", _data_of(item, field))
+            yield WatchLine(_event_of(item, field), f"{visible(item.address)} {text}")
     for key in was.keys() - is_.keys():
         name = f"{key.address} {key.path}".strip()
-        data = {"address": key.address, **({"path": key.path} if key.path else {})}
-        yield WatchLine("resolved", f"{visible(name)} no longer drifts", data)
+        yield WatchLine(Resolved(address=key.address, path=key.path), f"{visible(name)} no longer drifts")
     if was and not is_:
-        yield WatchLine("clear", f"no drift, {in_sync_sentence(now)}", {"summary": now.counts})
+        yield WatchLine(Clear(summary=now.counts), f"no drift, {in_sync_sentence(now)}")
 
 
 def problem_line(diagnostics: Sequence[Diagnostic]) -> WatchLine:
     """Report files that cannot be used as they are, or a look that failed."""
-    return WatchLine("wrong", counted(len(diagnostics), "problem"), {"diagnostics": [*map(data_of, diagnostics)]})
+    return WatchLine(CannotBeUsed(diagnostics=tuple(diagnostics)), counted(len(diagnostics), "problem"))
 
 
 def _strayed_by_key(drift: Drift) -> dict[Key, Strayed]:
@@ -83,20 +165,27 @@ def _sentence_of(item: Item, field: FieldDrift | None) -> str:
     return field_sentence(field) if field else f"{item.standing.value}: {item_sentence(item)}"
 
 
-def _data_of(item: Item, field: FieldDrift | None) -> Mapping[str, Any]:
-    if field is None:
-        return {key: value for key, value in data_of(item).items() if key != "fields"}
-    return {"address": item.address, **data_of(field)}
+def _event_of(item: Item, field: FieldDrift | None) -> WatchEvent:
+    return FieldDrifted(address=item.address, field=field) if field else ObjectDrifted(item=item)
 
 
 def line_text(line: WatchLine, seconds: float) -> str:
     """Return one line for people, ending in a newline. `at` is in seconds since 1970."""
-    return f"{_clock_text(seconds)}  {line.event:<8}  {line.text}\n"
+    return f"{_clock_text(seconds)}  {line.event.event:<8}  {line.text}\n"
 
 
 def line_json(line: WatchLine, seconds: float) -> str:
     """Return one line for tools, a JSON object. `at` is in seconds since 1970."""
-    return json_line({"at": _clock_text(seconds), "event": line.event, **line.data})
+    return json_line(data_of(replace(line.event, at=_clock_text(seconds))))
+
+
+def watch_schema() -> str:
+    """Return the JSON schema of the lines that `drift --watch --format json` prints, as text."""
+    description = (
+        "One line that `drift --watch --format json` prints, a JSON object for each event; #/$defs/NAME describes one "
+        "kind of them."
+    )
+    return published_any("reconciler drift --watch", description, EVENTS)
 
 
 def _clock_text(seconds: float) -> str:

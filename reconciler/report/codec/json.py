@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -14,7 +14,7 @@ from reconciler.changes.plan import FORMAT, Plan
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.shape import ALWAYS, Like, format_of
-from reconciler.report.codec.schema import published
+from reconciler.report.codec.schema import bundled, published
 from reconciler.report.codec.shape import data_of
 from reconciler.report.document.document import Document
 
@@ -26,7 +26,8 @@ _ESCAPED = re.compile(
 )
 
 
-CONTRACTS = [{"$ref": f"{name}.schema.json"} for name in ("plan", "drift", "apply", "findings")]
+CONTRACTS = ("plan", "drift", "apply", "findings")
+"""The contracts that a report about one topology may follow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +75,9 @@ class SeveralReports:
 
     format: Annotated[int, ALWAYS, format_of(FORMAT)] = FORMAT
     """Version of this contract. If you do not know the number, stop reading."""
-    reports: Annotated[tuple[Any, ...], Like(items={"anyOf": CONTRACTS}, minItems=1)]
+    reports: Annotated[
+        tuple[Any, ...], Like(items={"anyOf": [{"$ref": f"{name}.schema.json"} for name in CONTRACTS]}, minItems=1)
+    ]
     """One document for each topology, in the order in which they were worked on."""
 
 
@@ -134,9 +137,10 @@ def findings_schema() -> str:
     return published("reconciler findings", description, FindingsReport)
 
 
-def reports_schema() -> str:
-    """Return the text of `reports.schema.json`: a report description each of several topologies."""
+def reports_schema(schemas: Mapping[str, Callable[[], str]]) -> str:
+    """Return the text of `reports.schema.json`: a report about each of several topologies, by one of these schemas."""
     description = (
         "The report of a command about several topologies: a document for each, by the contract that it has alone."
     )
-    return published("reconciler reports", description, SeveralReports)
+    whole = published("reconciler reports", description, SeveralReports)
+    return bundled(whole, {name: schemas[name]() for name in CONTRACTS})

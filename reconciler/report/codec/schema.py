@@ -29,6 +29,14 @@ def published_any(title: str, description: str, documents: Mapping[str, type]) -
     return _schema_text(title, description, {"anyOf": [_ref(name) for name in documents]}, parts, described)
 
 
+def bundled(schema: str, others: Mapping[str, str]) -> str:
+    """Return the text of a schema that holds the schemas it refers to by the names of their files, so that it is enough
+    alone."""
+    whole = json.loads(schema)
+    whole["$defs"] |= {name: {"$id": f"{name}.schema.json", **json.loads(text)} for name, text in others.items()}
+    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+
+
 def _schema_text(title: str, description: str, body: Data, parts: Data, first: Mapping[str, Data] | None = None) -> str:
     head = {"$schema": DRAFT, "title": title, "description": description}
     definitions = {**(first or {}), **dict(sorted(parts.items()))}
