@@ -8,6 +8,7 @@ import pytest
 
 from reconciler.changes.change import FieldClass
 from reconciler.journeys.drift.drift import Standing
+from reconciler.journeys.drift.text import drift_text
 from tests.drift.looking import APPLIED, field, item, look, seen, with_record
 from tests.support.topologies import scene
 
@@ -108,7 +109,9 @@ def test_without_the_bucket_it_is_a_plain_difference_and_says_so(tmp_path: Path)
     assert (field(found, "max_age").change.field_class, found.exit_code, found.ledger_known) == (
         FieldClass.PLAIN, 1, False,
     )  # fmt: skip
-    assert look(tmp_path / "same", known=False).exit_code == 1
+    same = look(tmp_path / "same", known=False)
+    assert same.exit_code == 1
+    assert "Bucket `reconciler` could not be read" in drift_text(same), "nobody is left to guess why it ends with 1"
 
 
 def test_what_another_topology_owns_is_foreign(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def drift_text(
     the report does not say what to run next."""
     paper = paper or Paper()
     shown = [item for item in drift.items if paper.verbose or not item.is_quiet]
-    if not shown and not drift.diagnostics and not paper.verbose:
+    if not (shown or drift.diagnostics or paper.verbose) and drift.ledger_known:
         return f"{place_of(drift)}: no drift, {in_sync_sentence(drift)}{_coverage_sentence(drift)}\n"
     lines = [*_head_lines(drift, paper, seconds), ""]
     if drift.diagnostics:
