@@ -30,6 +30,10 @@ class Memory:
     """The bucket could be read."""
 
 
+UNUSABLE = frozenset({"LE101", "LE104"})
+"""Codes of entries that cannot be used: what was applied of their objects is unknown."""
+
+
 def read(snapshot: Snapshot, registry: Registry) -> Memory:
     """Every readable record by address; none if the bucket does not exist."""
     records: dict[Address, Owned] = {}

@@ -44,7 +44,15 @@ def unremembered() -> Row:
 
 def field(address: str, path: str, live: str = "1", **more: Any) -> Row:
     """A field that somebody moved."""
-    return {**_at(address), "path": path, "standing": "changed", "drifted": True, "live": live, **more}
+    return {
+        **_at(address),
+        "path": path,
+        "standing": "changed",
+        "class": "drifted",
+        "drifted": True,
+        "live": live,
+        **more,
+    }
 
 
 def whole(address: str, standing: str, **more: Any) -> Row:

@@ -159,18 +159,15 @@ def test_what_a_record_that_cannot_be_used_is_about_is_said_and_leaves_nothing_u
     ]
 
 
-def test_an_error_in_a_name_leaves_its_object_unknown_as_it_fails_a_look_at_one_account(tmp_path: Path) -> None:
-    forgotten = APPLIED.replace("streams:", "forget: [stream/GONNE]\nstreams:", 1)
-    found = scene(tmp_path, forgotten.replace("  GONE: {subjects: [gone.>]}\n", ""), APPLIED)
-    (told,) = (row for row in compared(live(found), wanted(found.desired)) if row["standing"] == "unknown")
-    assert (told["address"], told["codes"]) == ("stream/GONNE", ["XX916"])
-    assert drift(found.desired, found.view(), found.options).exit_code == 1
-
-
-def unreachable(live: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> str:
+def unreachable(live: list[dict[str, Any]], wanted: list[dict[str, Any]], standing: str = "unreachable") -> str:
     (one,) = compared(live, wanted)
-    assert (one["standing"], one.get("address")) == ("unreachable", None)
+    assert (one["standing"], one.get("address")) == (standing, None)
     return str(one["error"])
+
+
+def uncompared(live: list[dict[str, Any]], wanted: list[dict[str, Any]]) -> str:
+    """Read, and all the same with nothing to compare it with."""
+    return unreachable(live, wanted, "uncompared")
 
 
 @pytest.fixture
@@ -189,12 +186,12 @@ def test_a_target_without_a_snapshot_is_one_row(calm: Scene) -> None:
 
 def test_a_topology_that_could_not_be_rendered_is_one_row(calm: Scene) -> None:
     broken = {**wanted(calm.desired)[0], "json": None, "error": "t.yaml:3:1 XX515 `${region}` has no value"}
-    assert "XX515" in unreachable(live(calm), [broken])
+    assert "XX515" in uncompared(live(calm), [broken])
 
 
 def test_another_place_than_the_files_are_for_is_one_row(tmp_path: Path, calm: Scene) -> None:
     elsewhere = read(tmp_path / "other", "expect: {account: BILLING}\nstreams: {S: {}}\n")
-    assert "XX105" in unreachable(live(calm), wanted(elsewhere))
+    assert "XX105" in uncompared(live(calm), wanted(elsewhere))
 
 
 def test_rows_that_make_no_sense_end_the_look_at_their_target_alone(calm: Scene) -> None:
@@ -214,3 +211,26 @@ def test_rows_have_no_columns_of_their_own(strayed: list[dict[str, Any]], calm: 
 
     assert {name for row in strayed for name in row} <= set(DRIFT.names)
     assert names(rows_of_topology(calm.desired, {})) <= set(DESIRED.names)
+
+
+def test_nobody_is_said_to_have_applied_what_no_record_tells(tmp_path: Path) -> None:
+    """The bucket is gone, and only the file changed since."""
+    lost = scene(tmp_path, APPLIED.replace("7d", "9d"), APPLIED, owner=None)
+    told, (look, *_) = of(rows(lost), "stream/ORDERS"), rows(lost)
+    assert {name: told[name] for name in ("standing", "path", "class", "live", "desired", "applied", "drifted")} == {
+        "standing": "changed", "path": "max_age", "class": "plain", "live": "604800000000000",
+        "desired": "777600000000000", "applied": None, "drifted": True,
+    }  # fmt: skip
+    assert (look["standing"], look["quantities"]["without_record"]) == ("compared", 3)
+
+
+def test_what_a_look_says_besides_drift_stands_in_its_row(tmp_path: Path) -> None:
+    """An entry that names nothing is no record that cannot be used."""
+    said = APPLIED + (
+        "ignore_drift: [{address: stream/ORDERS, reason: tried out, until: 2020-01-01}]\n"
+        "moved: [{from: stream/NEVER, to: stream/ORDERS, reason: a better name}]\n"
+    )
+    found = rows(scene(tmp_path, said, APPLIED))
+    told = {diagnostic["code"] for row in found for diagnostic in row["diagnostics"] or ()}
+    assert "DR102" in told
+    assert [row["standing"] for row in found] == ["compared"]

@@ -85,6 +85,7 @@ ignore_drift:
   - {address: stream/TRIED, path: max_age, reason: tried out}
   - {address: stream/KNOWN, reason: moved by hand}
   - {address: static_group/SENSORS/lost, reason: let it rest}
+  - {address: stream/ORDERS, reason: it was a trial, until: 2020-01-01}
 """
 )
 """Merged, and not applied yet."""
@@ -174,10 +175,18 @@ def test_the_fleet_says_what_the_command_says(
     said = shell("drift", topology, "--format", "json", *login)
     assert said.code == 3
 
+    secret = tmp_path / "fileless.password"
+    secret.write_text(account.password, encoding="utf-8")
     file = fleet(
         defaults={"topology": topology},
         eu=account,
         down={"server": "nats://127.0.0.1:1"},
+        fileless={
+            "server": account.url,
+            "user": account.user,
+            "password": f"file://{secret}",
+            "topology": "nowhere.yaml",
+        },
         wrong={"server": account.url, "user": account.user, "password": "env://NOT_SET_ANYWHERE"},
     )
     rows, texts = wanted(load_fleet(file).targets)
@@ -185,6 +194,10 @@ def test_the_fleet_says_what_the_command_says(
     found = drift(snapshots(read_live(spark, file), run="r1", day=DAY), want, parts=2).collect()
 
     ours = [row for row in found if row["target"] == "eu" and row["standing"] != "compared"]
+    (look,) = (row for row in found if row["target"] == "eu" and row["standing"] == "compared")
+    findings = {(finding["code"], finding["message"]) for finding in json.loads(said.out)["diagnostics"]}
+    assert {(finding["code"], finding["message"]) for finding in look["diagnostics"]} == findings
+    assert "DR102" in {code for code, _ in findings}
     assert sorted(map(of_row, ours), key=str) == told(said.out)
     assert {row["standing"] for row in ours} == {*map(str, Standing)} - {"unknown"}
     assert {row["kind"] for row in ours} == {*REGISTRY.by_name}
@@ -192,4 +205,4 @@ def test_the_fleet_says_what_the_command_says(
     codes = {"ST101", "ST312", "CO330", "SG101", "EG101", "EG312", "EG320", "XX101"}
     assert {code for row in ours for code in row["codes"]} == codes
     unread = {row["target"]: row["standing"] for row in found if row["error"]}
-    assert unread == {"down": "unreachable", "wrong": "unreachable"}
+    assert unread == {"down": "unreachable", "wrong": "unreachable", "fileless": "uncompared"}

@@ -67,7 +67,7 @@ def apply(shops: Shops, said: Said, *arguments: str, file: Path | None = None) -
 def test_every_target_is_applied_with_its_own_values(shops: Shops, capsys: Said) -> None:
     code, out, err = apply(shops, capsys)
     assert (code, err) == (0, ""), out
-    assert out.count("+ stream/ORDERS  created  on eu, us, ap") == 1, "equal changes are shown once"
+    assert out.count("+ stream/ORDERS  created  differently on eu, us, ap") == 1, "equal changes are shown once"
     assert [f"{name}: Applied 1 step (1 create)" in out for name in shops] == [True] * 3
     assert out.endswith("\n3 targets: 3 applied\n")
     assert shops.days == {"eu": 1, "us": 2, "ap": 3}

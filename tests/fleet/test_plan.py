@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shlex
 import socket
 from collections.abc import Callable
@@ -13,9 +14,12 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from reconciler.changes.change import Action, Consequence
+from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.cli.run import run
 from reconciler.fleet import plan as fleet_plan
 from reconciler.fleet.accounts.fleet_file import load_fleet
+from reconciler.fleet.formats import html, markdown
 from reconciler.fleet.formats.elements import Grid, Prose
 from reconciler.fleet.formats.text import render
 from reconciler.fleet.plan import plans
@@ -24,9 +28,13 @@ from reconciler.fleet.report.json_schema import fleet_plan_schema
 from reconciler.fleet.report.plans import TargetPlan, plans_report
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.run_options import RunOptions
+from reconciler.model.wire.snapshot import Target
+from reconciler.model.wire.version import Version
 from reconciler.report.words.paper import Paper
+from tests.e2e.here import Here
 from tests.fleet.told import Odd
 from tests.support.accounts import Account
+from tests.support.servers import NatsServer
 
 SHOP = """\
 reconciler: 1
@@ -203,3 +211,77 @@ def test_a_target_without_a_plan_keeps_the_table_narrow() -> None:
     assert isinstance(grid, Grid) and isinstance(below, Prose)
     assert max(len(cell.text) for row in grid.rows for cell in row) < 20
     assert below.lines == (f"`gone` has no plan: {message}",)
+
+
+def test_what_a_plan_says_besides_its_changes_is_told_in_every_format(
+    tmp_path: Path, fleet: Callable[..., Path]
+) -> None:
+    """Who may not read the bucket `reconciler` sees no owner: the streams of another team look like nobody's."""
+    may_not = '"$JS.API.STREAM.MSG.GET.KV_reconciler", "$JS.API.DIRECT.GET.KV_reconciler", "$JS.API.DIRECT.GET.KV_reconciler.>"'
+    blind = f'{{user: blind, password: blind, permissions: {{publish: {{allow: [">"], deny: [{may_not}]}}}}}}'
+    config = f"accounts {{ A: {{jetstream: enabled, users: [{{user: admin, password: admin}}, {blind}]}} }}"
+    with NatsServer(config=config) as server:
+        apply_shop(server, tmp_path)
+        (tmp_path / "other.yaml").write_text(SHOP.replace("topology: shop", "topology: other"), encoding="utf-8")
+        (tmp_path / "blind.password").write_text("blind", encoding="utf-8")
+        login = {
+            "server": server.url,
+            "user": "blind",
+            "password": f"file://{tmp_path}/blind.password",
+            "values": {"keep": "3d"},
+        }
+        file = fleet(defaults={"topology": "other.yaml"}, **{f"t{number}": login for number in range(5)})
+        report = plans_report("test", [*planned(file).values()], 1.0)
+    for text in (render(report, Paper(width=140)), markdown.render(report), html.render(report)):
+        assert "LE105" in text
+        assert " ".join(text.split()).count("so owners and interrupted runs are unknown") == 1
+    assert (
+        render(report, Paper(width=140)).count("! warning LE105 on t0, t1, t2 and 2 more: planned without bucket") == 1
+    )
+
+
+def apply_shop(server: NatsServer, folder: Path) -> None:
+    shell = Here(folder)
+    login = ("--server", server.url, "--user", "admin", "--password", "admin")
+    assert shell("apply", shop(folder), "--value", "keep=7d", "--yes", *login).code == 0
+
+
+def test_what_is_created_differently_says_how_and_for_whom(
+    new_account: Callable[[], Account], fleet: Callable[..., Path], tmp_path: Path
+) -> None:
+    (tmp_path / "far.yaml").write_text(f"# elsewhere\n{SHOP}", encoding="utf-8")
+    near = {
+        name: _said(new_account(), tmp_path, keep=keep) for name, keep in (("eu", "7d"), ("us", "30d"), ("ap", "7d"))
+    }
+    far = {**_said(new_account(), tmp_path, keep="7d"), "topology": "far.yaml"}
+    made = [*planned(fleet(defaults={"topology": shop(tmp_path)}, **near, far=far)).values()]
+    text = render(plans_report("test", made, 1.0), Paper(width=140))
+    near_entry, far_entry = text.split("+ stream/ORDERS")[1:]
+    assert near_entry.startswith("  created  differently on eu, us, ap ")
+    assert "shop.yaml:5:3" in near_entry
+    assert re.findall(r"max_age +(\S+) +(.*?) *\n", near_entry) == [("7d", "eu, ap"), ("30d", "us")]
+    assert far_entry.startswith("  created  on far ")
+    assert "far.yaml:6:3" in far_entry
+    assert "max_age" not in far_entry
+
+
+def test_equal_changes_with_other_consequences_are_two_entries() -> None:
+    """What an entry says holds for each of its targets."""
+
+    def plan_of(target: str, messages: int) -> TargetPlan:
+        lost = Consequence(message=f"deletes {messages} messages", quantities={"messages": messages})
+        change = PlannedChange(address="stream/ORDERS", action=Action.UPDATE, consequences=(lost,))
+        account = Target(version=Version.parse("2.12.0"))
+        return TargetPlan(target=target, plan=Plan(topology="shop", target=account, changes=(change,)))
+
+    text = render(plans_report("test", [plan_of("eu", 5), plan_of("us", 900), plan_of("ap", 5)], 1.0), Paper(width=140))
+    assert "changed  on eu, ap" in text
+    assert "changed  on us" in text
+
+
+def test_targets_without_a_plan_for_the_same_reason_are_one_sentence() -> None:
+    dead = Diagnostic(severity=Severity.ERROR, code="NA101", name="unreachable", message="Cannot reach nats://x")
+    plans = [TargetPlan(target=f"t{number}", problems=(dead,)) for number in range(5)]
+    _, below = plans_report("f", plans, 1.0).parts[0].pieces
+    assert isinstance(below, Prose)
+    assert below.lines == ("`t0`, `t1`, `t2` and 2 more have no plan: Cannot reach nats://x",)

@@ -98,3 +98,43 @@ def test_a_target_of_which_no_row_is_kept_was_not_read() -> None:
         SeenTarget(name="eu", labels={"env": "eu"}, error=LOST),
         SeenTarget(name="us"),
     )
+
+
+def test_a_target_that_was_read_and_not_compared_is_neither_unread_nor_as_applied(spark: SparkSession) -> None:
+    (fileless,) = undeclared("r0", night(0), "us")
+    rows = [
+        *look("r0", night(0), target="eu"),
+        fileless | {"standing": "uncompared", "error": "shop.yaml does not exist"},
+    ]
+    found = found_in(spark, rows)
+    assert (found.unread, found.uncompared, [*found.compared]) == ((), ("us",), ["eu"])
+    assert totals(found) == "no drift found · 1 target not compared · 1 target as applied"
+    assert findings_exit_code(found) == exits.FAILED
+
+
+def test_what_differs_from_the_file_alone_is_counted_apart(spark: SparkSession) -> None:
+    """Of U both fields differ, and a record tells of one."""
+    plain = [field(f"stream/{name}", "max_age", **{"class": "plain"}) for name in ("S", "T", "U")]
+    found = found_in(spark, look("r0", night(0), *plain, field("stream/U", "max_msgs"), target="eu"))
+    (changed,) = found.counts
+    assert (changed.standing, changed.drifted, changed.unrecorded) == ("changed", 3, 2)
+
+
+def test_what_is_as_declared_without_a_record_is_not_as_applied(spark: SparkSession) -> None:
+    (bare,) = look("r0", night(0), target="eu")
+    (whole_again,) = look("r0", night(0), target="us")
+    found = found_in(spark, [bare | {"quantities": {"in_sync": 4, "without_record": 3}}, whole_again])
+    assert found.unrecorded == {"eu": 3}
+    assert totals(found) == (
+        "no drift · 1 target as applied · 1 target as declared (3 objects without a record of an apply)"
+    )
+
+
+def test_what_looks_say_besides_drift_is_told_of_each_target(spark: SparkSession) -> None:
+    said = {"severity": "warning", "code": "DR102", "name": "ignore-expired", "message": "it ended", "fix": "remove it",
+            "file": "shop.yaml", "line": 7}  # fmt: skip
+    rows = [look("r0", night(0), target=name)[0] | {"diagnostics": [said]} for name in ("eu", "us")]
+    told = found_in(spark, rows).diagnostics
+    assert [(finding.target, finding.code, finding.place, finding.fix) for finding in told] == [
+        ("eu", "DR102", "shop.yaml:7", "remove it"), ("us", "DR102", "shop.yaml:7", "remove it"),
+    ]  # fmt: skip

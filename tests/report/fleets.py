@@ -8,7 +8,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 from reconciler.fleet.report.findings import FleetFindings
-from reconciler.fleet.report.run_rows import Count, Field, SeenTarget, StrayedObject
+from reconciler.fleet.report.run_rows import Count, Field, SeenTarget, StrayedObject, TargetFinding
+from reconciler.model.diagnostic import Severity
 from reconciler.model.fields import FieldInfo
 
 DAY = 86_400.0
@@ -35,10 +36,12 @@ def everything() -> FleetFindings:
         target("eu-1"), target("eu-2", bytes=12 << 30), target("eu-3", bytes=3 << 30), target("us-1", version="2.11.11"),
         target("us-2", unknown=1), SeenTarget(name="ap-1", labels={"env": "prod", "region": "ap"}, seconds=5.0,
                                           error="nats://ap.example.org:4222 did not answer within 5 s"),
+        target("us-3", labels={"env": "prod", "region": "us"}),
     )  # fmt: skip
     return FleetFindings(
         command="report", fleet="fleet.yaml", run=RUNS[-1], seconds=3.2, targets=targets, strayed=strayed(),
-        counts=counts(strayed()), compared=frozenset(one.name for one in targets if not one.error), trend=trend(), by_target=by_target(),
+        counts=counts(strayed()), compared=frozenset(one.name for one in targets if not one.error) - {"us-3"}, diagnostics=findings(),
+        unrecorded={"eu-1": 2}, trend=trend(), by_target=by_target(),
         history=history(), repairs=repairs(), outliers=outliers(), with_peers=5, infos=INFOS, capacity=capacity(),
         following=("To put one target back: `reconciler drift orders --context eu-1 --restore`",),
     )  # fmt: skip
@@ -50,6 +53,7 @@ def well() -> FleetFindings:
     targets = tuple(replace(one, error="", unknown=0) for one in found.targets or ())
     return replace(
         found, command="drift", targets=targets, strayed=(), counts=(), compared=frozenset(one.name for one in targets),
+        diagnostics=(), unrecorded={},
         trend=None, by_target={}, history=None, repairs=None, outliers=None, capacity=None, following=(),
     )  # fmt: skip
 
@@ -61,7 +65,7 @@ def drift_only() -> FleetFindings:
 
 def past_only() -> FleetFindings:
     return replace(everything(), command="history", targets=None, strayed=None, counts=(), compared=frozenset(),
-                   outliers=None)  # fmt: skip
+                   outliers=None, diagnostics=(), unrecorded={})  # fmt: skip
 
 
 def partly_old() -> FleetFindings:
@@ -89,6 +93,7 @@ def strayed() -> tuple[StrayedObject, ...]:
                 applied=604_800 * 10**9, info=AGE)  # fmt: skip
     members = Field(path="members", field_class="both", live=["b1", "b2"], desired=["b1", "b2", "b3", "b4"],
                     applied=["b1", "b2", "b3"], info=MEMBERS)  # fmt: skip
+    raw = Field(path="max_msgs", field_class="plain", live=50, info=FieldInfo(left_out="no limit"))
     at = "orders/orders.yaml:12"
     shorter = [
         StrayedObject(target=name, standing="changed", address="stream/ORDERS", topology="orders", team="orders", fields=(age,),
@@ -105,19 +110,41 @@ def strayed() -> tuple[StrayedObject, ...]:
         StrayedObject(target="us-2", standing="unknown", address="stream/PAYMENTS", reason="its leader did not answer"),
         StrayedObject(target="ap-1", standing="unreachable", topology="orders",
                 error="nats://ap.example.org:4222 did not answer within 5 s"),
+        StrayedObject(target="eu-1", standing="changed", address="stream/LEGACY", topology="orders", fields=(raw,)),
+        StrayedObject(target="us-3", standing="uncompared", topology="orders", error="orders.yaml does not exist"),
+    )  # fmt: skip
+
+
+def findings() -> tuple[TargetFinding, ...]:
+    """One that four targets have, and one about an object."""
+    ended = "the entry that ignores drift of stream/ORDERS max_age ended on 2026-11-01"
+    expired = TargetFinding(target="", severity=Severity.WARNING, code="DR102", name="ignore-expired", message=ended,
+                            place="orders/orders.yaml:40", fix="remove it")  # fmt: skip
+    lost = "the record owned.stream.AUDIT in bucket reconciler cannot be used: it is no JSON"
+    return (
+        *(replace(expired, target=name) for name in ("eu-1", "eu-2", "eu-3", "us-1")),
+        TargetFinding(target="us-2", severity=Severity.WARNING, code="LE101", name="record-unreadable", message=lost,
+                      address="stream/AUDIT"),
     )  # fmt: skip
 
 
 def counts(all_of_them: Iterable[StrayedObject]) -> tuple[Count, ...]:
     return tuple(
-        Count(target=one.target, standing=one.standing, objects=1, drifted=int(one.is_drift)) for one in all_of_them
+        Count(
+            target=one.target,
+            standing=one.standing,
+            objects=1,
+            drifted=int(one.is_drift),
+            unrecorded=int(one.is_drift and not one.is_recorded),
+        )
+        for one in all_of_them
     )
 
 
 def trend() -> tuple[dict[str, object], ...]:
     rows = ((0, 0, 0, 0), (3, 0, 3, 0), (5, 1, 7, 0), (1, 4, 4, 0), (4, 1, 7, 1))
     return tuple(
-        {"run": run, "compared": 5, "unreachable": int(bool(unseen)), "opened": opened, "closed": closed, "open": left,
+        {"run": run, "compared": 5, "unreachable": int(bool(unseen)), "uncompared": 1, "opened": opened, "closed": closed, "open": left,
          "unseen": unseen, "objects": left}
         for run, (opened, closed, left, unseen) in zip(RUNS, rows, strict=True)
     )  # fmt: skip
@@ -311,13 +338,15 @@ def at(day: int, hour: int) -> datetime:
 def hostile(trick: str) -> FleetFindings:
     """Everything that somebody else names, named by somebody who means harm."""
     bad = StrayedObject(target=trick, standing="changed", address=f"stream/{trick}", reason=trick, place=trick, team=trick,
-                  fields=(Field(path=trick, live=trick, applied=[trick], desired={trick: trick}),),
+                  fields=(Field(path=trick, field_class="both", live=trick, applied=[trick], desired={trick: trick}),),
                   verdicts=(("ST301", trick),), ignored="")  # fmt: skip
+    finding = TargetFinding(target=trick, severity=Severity.WARNING, code="LE105", name=trick, message=trick, address=trick,
+                                place=trick, fix=trick)  # fmt: skip
     rows = {"address": trick, "path": trick, "target": trick, "stream": trick, "peers": trick}
     found = everything()
     return replace(
         found, fleet=trick, run=trick, targets=(SeenTarget(name=trick, labels={trick: trick, "env": trick}, error=trick),),
-        strayed=(bad,), counts=counts([bad]), compared=frozenset({trick}), by_target={RUNS[0]: {trick: 2}},
+        strayed=(bad,), diagnostics=(finding,), counts=counts([bad]), compared=frozenset({trick}), by_target={RUNS[0]: {trick: 2}},
         history=tuple({**one, **rows, "standing": trick} for one in found.history or ()),
         outliers=tuple({**one, **rows, "value": json.dumps(trick)} for one in found.outliers or ()),
         capacity=tuple({**one, **rows} for one in found.capacity or ()),

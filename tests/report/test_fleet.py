@@ -18,7 +18,7 @@ from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.json_schema import COMMANDS, fleet_schema
 from reconciler.fleet.report.overview import overview, totals
 from reconciler.fleet.report.report import report_of
-from reconciler.fleet.report.run_rows import Count
+from reconciler.fleet.report.run_rows import Count, SeenTarget, StrayedObject
 from reconciler.report.words.paper import Paper
 from tests.report import fleets
 from tests.report.golden import same_as_golden
@@ -175,3 +175,43 @@ def parsed(found: FleetFindings) -> Parsed:
     page.feed(FORMATS["html"](found))
     page.close()
     return page
+
+
+def test_nobody_is_accused_where_no_record_tells_what_was_applied() -> None:
+    found = replace(
+        fleets.everything(), strayed=tuple(one for one in fleets.strayed() if one.address == "stream/LEGACY")
+    )
+    said = shown(replace(found, command="drift", counts=fleets.counts(found.strayed or ()), history=None, repairs=None))
+    assert "max_msgs unknown 50 no limit (default) differs from the file; no record of an apply" in said
+    assert "outside" not in said
+    alone = replace(fleets.everything(), strayed=found.strayed, counts=fleets.counts(found.strayed or ()))
+    assert "`stream/LEGACY` has no record of an apply and differs from the file on `eu-1`." in FORMATS["md"](alone)
+
+
+def test_equal_reasons_are_told_once_with_all_whom_they_hold_for() -> None:
+    names = [f"x{number}" for number in range(9)]
+    dead = tuple(SeenTarget(name=name, error="nobody answers") for name in names)
+    strayed = tuple(StrayedObject(target=name, standing="unreachable", error="nobody answers") for name in names)
+    found = FleetFindings(command="report", fleet="f", targets=dead, strayed=strayed, counts=fleets.counts(strayed))
+    said = shown(found)
+    assert "? x0, x1, x2 and 6 more unreachable" in said
+    assert "! x0, x1, x2 and 6 more could not be read: nobody answers" in said
+    assert "x0, x1, x2 and 6 more were not read: nobody answers" in said
+
+
+def test_of_more_reasons_than_are_named_the_rest_is_counted() -> None:
+    dead = tuple(SeenTarget(name=f"x{number}", error=f"port {number} is closed") for number in range(8))
+    said = shown(FleetFindings(command="report", fleet="f", targets=dead, strayed=()))
+    assert "! x4 could not be read: port 4 is closed ! 3 more could not be read." in said
+
+
+def test_a_target_that_was_read_and_not_compared_is_called_so() -> None:
+    said = shown(fleets.everything())
+    assert "! us-3 could not be compared: orders.yaml does not exist" in said
+    assert "? us-3 uncompared" in said
+
+
+def test_equal_drift_at_two_places_is_two_entries() -> None:
+    one = next(one for one in fleets.strayed() if one.address == "stream/ORDERS")
+    other = replace(one, target="us-9", place="shops/us.yaml:6")
+    assert [[drift.place for drift in same] for same in equal_drift([one, other])] == [[one.place], [other.place]]

@@ -79,11 +79,11 @@ def next_steps(findings: FleetFindings, which: Which, on: On) -> Iterator[str]:
 
 
 def findings_exit_code(findings: FleetFindings) -> int:
-    """Return the exit code: drift never hides targets that could not be read. A snapshot has succeeded when it reports
-    those, unless they are all."""
-    unread = len(findings.unread)
+    """Return the exit code: drift never hides targets that could not be read or compared. A snapshot has succeeded when
+    it reports those, unless they are all."""
+    shut = (*findings.unread, *findings.uncompared)
     asks_all = findings.command in ("drift", "skew")
-    has_failed = (unread or findings.unknown) if asks_all else 0 < unread == len(findings.targets or ())
+    has_failed = (shut or findings.unknown) if asks_all else 0 < len(shut) == len(findings.targets or ())
     has_drifted = bool(findings.drifted_by_target)
     return exits.worst(code for code, holds in ((exits.FAILED, has_failed), (exits.DRIFT, has_drifted)) if holds)
 

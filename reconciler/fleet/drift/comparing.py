@@ -1,7 +1,7 @@
 """Rows of one target → rows of drift: the same look as `reconciler drift`, with rows on both sides.
 
-A target that could not be read, or whose topology could not be rendered, becomes one row that says so; so does one that
-should hold nothing.
+A target that could not be read, or not compared with its topology, becomes one row that says so; so does one that should
+hold nothing.
 """
 
 from __future__ import annotations
@@ -13,13 +13,16 @@ from typing import Any
 
 from pydantic_core import to_json
 
+from reconciler.changes.change import FieldClass
 from reconciler.changes.kind import Registry
 from reconciler.changes.verdict import Verdict
 from reconciler.fleet.accounts.rows import snapshot_of
-from reconciler.fleet.drift.rendering import TEAM, topology_of_rows
+from reconciler.fleet.drift.rendering import TEAM, finding_columns, topology_of_rows
+from reconciler.fleet.tables.rows import UNCOMPARED, UNREACHABLE, UNREMEMBERED
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
 from reconciler.journeys.drift.look import look
 from reconciler.kinds import REGISTRY
+from reconciler.memory.remembered import UNUSABLE
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.ledger.records import BUCKET
 from reconciler.model.resource import Json
@@ -30,9 +33,7 @@ from reconciler.model.wire.snapshot import Snapshot
 Row = Mapping[str, Any]
 Drifted = dict[str, Any]
 """Columns of DRIFT by name; a missing value is null."""
-COMPARED, UNREACHABLE, UNDECLARED, UNREMEMBERED = "compared", "unreachable", "undeclared", "unremembered"
-UNUSABLE = ("LE101", "LE104")
-"""Findings about entries of the ledger that cannot be used."""
+COMPARED, UNDECLARED = "compared", "undeclared"
 ALL_UNREMEMBERED = f"bucket {BUCKET} could not be read, so everything was compared with the files alone"
 
 
@@ -69,26 +70,26 @@ def _by_topology(rows: Iterable[Row]) -> Iterable[list[Row]]:
 
 def _rows_of_look(header: Row, rows: Sequence[Row], snapshot: Snapshot | str, registry: Registry) -> Iterable[Drifted]:
     if isinstance(snapshot, str):
-        return [_unreachable_row(snapshot)]
+        return [{"standing": UNREACHABLE, "error": snapshot}]
     if header["error"] is not None:
-        return [_unreachable_row(header["error"])]
+        return [_uncompared_row(header["error"])]
     if header["address"] is not None:
-        return [_unreachable_row("its declarations are incomplete: the row of the topology itself is missing")]
+        return [_uncompared_row("its declarations are incomplete: the row of the topology itself is missing")]
     try:
         topology = topology_of_rows(rows, registry)
         options = RunOptions(today=snapshot.target.day or header["day"], origin=Origin(repository=header["repository"]))
         drift = look(topology, snapshot, options, registry).drift
     except CannotContinue as refusal:
         return [
-            _unreachable_row("; ".join(f"{diagnostic.code} {diagnostic.message}" for diagnostic in refusal.diagnostics))
+            _uncompared_row("; ".join(f"{diagnostic.code} {diagnostic.message}" for diagnostic in refusal.diagnostics))
         ]
     except Exception as error:  # noqa: BLE001 - what one account holds must not end the look at a thousand others
-        return [_unreachable_row(f"it could not be compared: {type(error).__name__}: {error}")]
-    return _rows_of_drift(drift, _team_by_address(header, topology))
+        return [_uncompared_row(f"it could not be compared: {type(error).__name__}: {error}")]
+    return _rows_of_drift(drift, _team_by_address(header, topology), header["diagnostics"] or ())
 
 
-def _unreachable_row(why: str) -> Drifted:
-    return {"standing": UNREACHABLE, "error": why}
+def _uncompared_row(why: str) -> Drifted:
+    return {"standing": UNCOMPARED, "error": why}
 
 
 def _team_by_address(header: Row, topology: Topology) -> Callable[[str], str | None]:
@@ -102,8 +103,10 @@ def _team_by_address(header: Row, topology: Topology) -> Callable[[str], str | N
     return lambda address: own().get(address, otherwise)
 
 
-def _rows_of_drift(drift: Drift, team: Callable[[str], str | None]) -> Iterator[Drifted]:
-    yield {"standing": COMPARED, "quantities": drift.counts}
+def _rows_of_drift(drift: Drift, team: Callable[[str], str | None], of_files: Sequence[Row]) -> Iterator[Drifted]:
+    findings = [*of_files, *map(finding_columns, drift.diagnostics)]
+    quantities = {**drift.counts, "without_record": drift.unrecorded}
+    yield {"standing": COMPARED, "quantities": quantities, "diagnostics": findings or None}
     yield from _unknown_rows(drift, team)
     for item in drift.items:
         around = {**_object_columns(item.address, team), "standing": item.standing.value, "reason": item.reason or None}
@@ -117,10 +120,9 @@ def _unknown_rows(drift: Drift, team: Callable[[str], str | None]) -> Iterator[D
     if not drift.ledger_known:
         yield {"standing": Standing.UNKNOWN.value, "reason": ALL_UNREMEMBERED}
     for finding in drift.diagnostics:
-        standing = Standing.UNKNOWN.value if finding.is_error else UNREMEMBERED
-        about = _object_columns(finding.address, team) if finding.address else {}
-        if (finding.is_error and (about or drift.ledger_known)) or finding.code in UNUSABLE:
-            yield about | {"standing": standing, "reason": finding.message, "codes": [finding.code]}
+        if finding.address and finding.code in UNUSABLE:
+            lost = {"standing": UNREMEMBERED, "reason": finding.message, "codes": [finding.code]}
+            yield _object_columns(finding.address, team) | lost
 
 
 def _object_columns(address: str, team: Callable[[str], str | None]) -> Drifted:
@@ -138,9 +140,14 @@ def _rows_of_item(item: Item) -> Iterator[Drifted]:
         more = item.verdicts if index == 0 and not item.standing.is_whole else ()
         yield {
             "path": field.path, "class": field.change.field_class.value, "drifted": field.drifted,
-            "live": _json_text(field.change.live), "desired": _json_text(field.change.desired), "applied": _json_text(field.applied),
+            "live": _json_text(field.change.live), "desired": _json_text(field.change.desired), "applied": _json_text(_recorded(field)),
             "ignored": field.ignored or None, **_verdict_columns((*field.verdicts, *more)), **_place_columns(field),
         }  # fmt: skip
+
+
+def _recorded(field: FieldDrift) -> Json:
+    """The value that was applied, as far as a record tells."""
+    return None if field.change.field_class is FieldClass.PLAIN else field.applied
 
 
 def _verdict_columns(verdicts: Sequence[Verdict]) -> Drifted:

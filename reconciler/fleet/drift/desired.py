@@ -148,7 +148,8 @@ def _rows_for_target(
     loaded = load_each(own.paths, REGISTRY, Filled(own, dict(values), origin="the fleet file", environment=environment))
     if loaded.topology is None:
         return [{"topology": loaded.name or None, "error": _why_not_rendered(loaded.diagnostics)}]
-    return [{**row, "repository": own.repository} for row in rows_of_topology(loaded.topology, dict(labels))]
+    rows = rows_of_topology(loaded.topology, dict(labels), loaded.diagnostics)
+    return [{**row, "repository": own.repository} for row in rows]
 
 
 def _why_not_rendered(problems: Sequence[Diagnostic]) -> str:

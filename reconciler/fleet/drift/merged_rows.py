@@ -24,7 +24,7 @@ HOME = "home"
 COLUMNS = (HOME, *EACH, "row", "topology", "key", "body", "number", "file", "more")
 """`row` is null in declared rows. `number` is a line, or a revision, which is below zero for a deleted entry. `more` is
 JSON."""
-SELDOM = ("error", "at", "day", "labels", "repository")
+SELDOM = ("error", "at", "day", "labels", "repository", "diagnostics")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 Row = dict[str, Any]
 """As rows of SNAPSHOTS and of DESIRED, with all that comparing needs of them."""
@@ -44,7 +44,7 @@ def merged_rows(snapshots: DataFrame, desired: DataFrame) -> DataFrame:
     wanted = desired.select(
         *EACH, _text_column(None, "row"), "topology", f.col("address").alias("key"),
         f.col("json").cast("binary").alias("body"), f.col("line").cast("long").alias("number"), "file",
-        _rare_columns(is_header, "error", f.col("day").cast("string").alias("day"), "labels", "repository"),
+        _rare_columns(is_header, "error", f.col("day").cast("string").alias("day"), "labels", "repository", "diagnostics"),
     )  # fmt: skip
     return live.unionByName(wanted).withColumn(HOME, f.xxhash64(*EACH)).select(*COLUMNS)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic_core import from_json
@@ -10,7 +10,7 @@ from pydantic_core import from_json
 from reconciler.changes.kind import Registry
 from reconciler.journeys.saved.saved_plan import ResourceSpec, TopologyHeader
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import SourceSpan
+from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.resource import Address, Declared
 from reconciler.model.topology import Topology
 from reconciler.report.codec.json import compact
@@ -34,9 +34,27 @@ class StoredPlace:
         return SourceSpan(self.file, self.line, 1, self.line, 1)
 
 
-def rows_of_topology(topology: Topology, labels: Mapping[str, str]) -> Iterator[Row]:
-    """Yield the row of the topology first, then one for each resource. `labels` are those of the target."""
-    yield {"topology": topology.name, "json": compact(data_of(TopologyHeader.of(topology)))}
+def finding_columns(diagnostic: Diagnostic) -> Row:
+    """Return the columns of FINDING."""
+    span = diagnostic.span
+    return {
+        "severity": diagnostic.severity.value, "code": diagnostic.code, "name": diagnostic.name, "message": diagnostic.message,
+        "address": diagnostic.address, "fix": diagnostic.fix, "file": span.file if span else None,
+        "line": span.line if span else None,
+    }  # fmt: skip
+
+
+def rows_of_topology(
+    topology: Topology, labels: Mapping[str, str], diagnostics: Sequence[Diagnostic] = ()
+) -> Iterator[Row]:
+    """Yield the row of the topology first, then one for each resource. `labels` are those of the target, `diagnostics`
+    those of the files."""
+    findings = [*map(finding_columns, diagnostics)]
+    yield {
+        "topology": topology.name,
+        "json": compact(data_of(TopologyHeader.of(topology))),
+        "diagnostics": findings or None,
+    }
     for resource in topology.resources:
         span = resource.where("")
         yield {

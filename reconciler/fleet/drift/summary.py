@@ -45,7 +45,10 @@ def trend(drift: DataFrame, history: DataFrame) -> DataFrame:
         F.max("day").alias("day"),
         F.min("at").alias("at"),
         F.count_if(compared).alias("compared"),
-        F.count_distinct(F.when(F.col("standing") == "unreachable", target)).alias("unreachable"),
+        *(
+            F.count_distinct(F.when(F.col("standing") == name, target)).alias(name)
+            for name in ("unreachable", "uncompared")
+        ),
         F.count_distinct(F.when(strayed, F.struct("target", "address"))).alias("objects"),
     )
     runs = runs.join(_readable_drift_by_run(drift, history), "run", "left")
@@ -80,7 +83,9 @@ def _readable_drift_by_run(drift: DataFrame, history: DataFrame) -> DataFrame:
     return both.groupBy("run").agg(F.count_distinct(F.struct(*PAIR, "address", "spot")).alias("seen"))
 
 
-WORST = ("unreachable", "foreign", "missing", "recreated", "changed", "unknown", "unremembered", "pending", "orphaned")
+WORST = (
+    "unreachable", "uncompared", "foreign", "missing", "recreated", "changed", "unknown", "unremembered", "pending", "orphaned",
+)  # fmt: skip
 """The order in which a report that cannot hold everything takes up drift: drift before what is unknown."""
 
 
@@ -110,16 +115,21 @@ def worst_rows(drift: DataFrame, most: int) -> DataFrame:
 
 
 def objects_by_standing(drift: DataFrame) -> DataFrame:
-    """DRIFT of one run → target, standing, number of objects, and how many of them drifted. An object whose only news
-    is an unusable record counts as `unremembered`. The look itself is counted apart from what it could not find out."""
+    """DRIFT of one run → target, standing, number of objects, and how many of them drifted, or did so by the file alone.
+    An object whose only news is an unusable record counts as `unremembered`. The look itself is counted apart from what
+    it could not find out; of it, `unrecorded` is what is as declared without a record."""
     standing = F.max(F.when(F.col("standing") != "unremembered", F.col("standing")))
-    is_look = (F.col("standing") == "compared").alias("is_look")
+    is_compared = F.col("standing") == "compared"
+    is_look = is_compared.alias("is_look")
     objects = drift.where("standing != 'undeclared'").groupBy("target", "topology", "address", is_look).agg(
-        F.coalesce(standing, F.lit("unremembered")).alias("standing"), F.bool_or(counts()).alias("drifted")
+        F.coalesce(standing, F.lit("unremembered")).alias("standing"), F.bool_or(counts()).alias("drifted"),
+        F.bool_and(F.when(counts(), F.coalesce(F.col("class") == "plain", F.lit(False)))).alias("by_file"),
+        F.max(F.when(is_compared, F.try_element_at("quantities", F.lit("without_record")))).alias("unrecorded"),
     )  # fmt: skip
     return objects.groupBy("target", "standing").agg(
-        F.count("*").alias("objects"), F.count_if("drifted").alias("drifted")
-    )
+        F.count("*").alias("objects"), F.count_if("drifted").alias("drifted"),
+        F.sum(F.coalesce("unrecorded", F.coalesce("by_file", F.lit(False)).cast("long"))).alias("unrecorded"),
+    )  # fmt: skip
 
 
 def drift_by_run_and_target(drift: DataFrame, runs: Sequence[str], most: int) -> DataFrame:
@@ -127,12 +137,19 @@ def drift_by_run_and_target(drift: DataFrame, runs: Sequence[str], most: int) ->
     for the targets with most drift."""
     counted = drift.where(F.col("run").isin([*runs])).groupBy("run", "target").agg(
         F.count_distinct(F.when(counts(), _object_key())).alias("strayed"),
-        F.bool_or(F.col("standing") == "unreachable").alias("unread"),
+        F.bool_or(F.col("standing").isin("unreachable", "uncompared")).alias("unread"),
     )  # fmt: skip
     each = counted.select("run", "target", F.when(~F.col("unread"), F.col("strayed")).alias("objects"))
     sums = each.groupBy("target").agg(F.sum("objects").alias("sum"), F.bool_or(F.col("objects").isNull()).alias("gaps"))
     worst_targets = sums.where("sum > 0 or gaps").orderBy(F.desc_nulls_last("sum"), "target").limit(most)
     return each.join(F.broadcast(worst_targets.select("target")), "target", "leftsemi")
+
+
+def findings(drift: DataFrame, most: int) -> DataFrame:
+    """DRIFT of one run → target, and the columns of FINDING: what the looks at these targets say besides drift, errors
+    first."""
+    told = drift.select("target", F.explode("diagnostics").alias("finding")).select("target", "finding.*")
+    return told.orderBy("severity", "code", "address", "message", "target").limit(most)
 
 
 def _object_key() -> Column:

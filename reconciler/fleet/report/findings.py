@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
-from reconciler.fleet.report.run_rows import UNREACHABLE, UNREMEMBERED, Count, SeenTarget, StrayedObject
+from reconciler.fleet.report.run_rows import Count, SeenTarget, StrayedObject, TargetFinding
+from reconciler.fleet.tables.rows import UNCOMPARED, UNREACHABLE, UNREMEMBERED
 from reconciler.journeys.drift.drift import Standing
 from reconciler.model.dataclass import dataclass
 from reconciler.model.fields import FieldInfo
@@ -38,6 +39,10 @@ class FleetFindings:
     never."""
     compared: frozenset[str] = frozenset()
     """Targets that have a topology and could be looked at."""
+    unrecorded: Mapping[str, int] = field(default_factory=dict)
+    """How many objects are as declared while no record tells that an apply made them so, by target."""
+    diagnostics: tuple[TargetFinding, ...] = ()
+    """What the looks say besides drift."""
     trend: Rows | None = None
     by_target: Mapping[str, Mapping[str, int | None]] = field(default_factory=dict)
     history: Rows | None = None
@@ -71,6 +76,11 @@ class FleetFindings:
         if self.command == "skew":  # in a report, that was another look
             unread |= {str(item["target"]) for item in self.skew or () if item.get("error")}
         return tuple(sorted(unread | {item.target for item in self.counts if item.standing == UNREACHABLE}))
+
+    @property
+    def uncompared(self) -> tuple[str, ...]:
+        """Return the targets that could be read, but not compared with what is declared for them."""
+        return tuple(sorted({item.target for item in self.counts if item.standing == UNCOMPARED} - {*self.unread}))
 
     @property
     def unknown(self) -> tuple[Count, ...]:

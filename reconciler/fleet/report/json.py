@@ -35,7 +35,8 @@ def findings_data(findings: FleetFindings) -> dict[str, Any]:
     """Return the findings as plain data; a table that the command did not make is a missing key."""
     around = {
         "run": findings.run, "left_out": dict(findings.left_out), "silent": dict(findings.silent),
-        "earlier": [_row_data(row, ()) for row in findings.earlier],
+        "earlier": [_row_data(row, ()) for row in findings.earlier], "uncompared": list(findings.uncompared),
+        "without_record": dict(findings.unrecorded), "diagnostics": [*map(data_of, findings.diagnostics)],
     }  # fmt: skip
     looked = {
         "targets": None if findings.targets is None else [*map(_target_data, findings.targets)],

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated
 
 from reconciler.fleet.report.plans import TargetPlan
-from reconciler.fleet.report.run_rows import SeenTarget, StrayedObject
+from reconciler.fleet.report.run_rows import SeenTarget, StrayedObject, TargetFinding
 from reconciler.fleet.tables.rows import (
     AcksRow,
     ActorsRow,
@@ -29,6 +29,11 @@ FORMAT = 1
 
 Targets = Annotated[tuple[SeenTarget, ...], Like(description="What each target holds.")]
 Strayed = Annotated[tuple[StrayedObject, ...], Like(description="What differs from the last apply, on every target.")]
+Findings = Annotated[tuple[TargetFinding, ...], Like(description="Findings besides drift, on every target.")]
+WithoutRecord = Annotated[
+    Mapping[str, Count],
+    Like(description="How many objects are as declared while no record says that an apply made them so, by target."),
+]
 Trend = Annotated[tuple[TrendRow, ...], Like(description="Drift from run to run.")]
 History = Annotated[tuple[Episode, ...], Like(description="Every stretch of time over which one thing had drifted.")]
 Repairs = Annotated[
@@ -66,6 +71,8 @@ class FleetLook(FleetHead):
 
     unread: tuple[str, ...]
     """Targets that could not be read, or not completely."""
+    uncompared: tuple[str, ...] | None = None
+    """Targets that could be read, but not compared with what is declared for them."""
     run: str | None = None
     """Name of the run."""
     left_out: Mapping[str, Count] | None = None
@@ -87,6 +94,8 @@ class FleetDriftDocument(FleetLook):
 
     targets: Targets
     drift: Strayed
+    diagnostics: Findings | None = None
+    without_record: WithoutRecord | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +149,8 @@ class FleetReportDocument(FleetLook):
     earlier: tuple[EarlierRow, ...] | None = None
     """Targets that this run was not about."""
     drift: Strayed | None = None
+    diagnostics: Findings | None = None
+    without_record: WithoutRecord | None = None
     skew: Skew | None = None
     falls: Falls | None = None
     moves: Moves | None = None

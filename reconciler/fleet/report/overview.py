@@ -9,8 +9,8 @@ from reconciler.fleet.report.drift import drift_totals
 from reconciler.fleet.report.drift_trend import show_span, show_time
 from reconciler.fleet.report.findings import FleetFindings, Row
 from reconciler.fleet.report.outliers_and_capacity import refuses_in, show_days
-from reconciler.fleet.report.run_rows import UNREMEMBERED
-from reconciler.fleet.report.targets import show_size
+from reconciler.fleet.report.targets import code_names, sentences_with_reasons, show_size
+from reconciler.fleet.tables.rows import UNCOMPARED, UNREMEMBERED
 from reconciler.journeys.drift.drift import Standing
 from reconciler.report.words.values import counted
 
@@ -18,13 +18,22 @@ _SOON = 14
 """Days."""
 _EARLIER = 5
 """How many other runs are named."""
-_HOW = {
-    Standing.FOREIGN: ("belongs to somebody else", "belong to somebody else"),
-    Standing.MISSING: ("is missing", "are missing"),
-    Standing.RECREATED: ("was recreated", "were recreated"),
-    Standing.CHANGED: ("was changed outside", "were changed outside"),
-}
-"""What happened to one object, or to several."""
+_REASONS = 5
+"""How many reasons why targets could not be read, or compared, are named."""
+_FULL = 5
+"""How many streams that will be full are named."""
+_HOW = (
+    (Standing.FOREIGN, True, ("belongs to somebody else", "belong to somebody else")),
+    (Standing.MISSING, True, ("is missing", "are missing")),
+    (Standing.RECREATED, True, ("was recreated", "were recreated")),
+    (Standing.CHANGED, True, ("was changed outside", "were changed outside")),
+    (
+        Standing.CHANGED,
+        False,
+        ("has no record of an apply and differs from the file", "have no record of an apply and differ from the file"),
+    ),
+)
+"""What happened to one object, or to several, with a record of an apply or without one."""
 _DRIFT = "`reconciler fleet drift` does that"
 NOT_COMPARED = f"Drift is unknown: nothing was compared with what was applied; {_DRIFT}."
 
@@ -86,6 +95,8 @@ def _drift_tile(findings: FleetFindings) -> Tile:
     untold = {"unknown": findings.unknown, "unremembered": findings.unremembered}
     notes = [counted(sum(strayed.values()), "object")] if strayed else []
     notes += [f"{sum(count.objects for count in these):_} {name}" for name, these in untold.items() if these]
+    notes += [f"{len(findings.uncompared):_} not compared"] if findings.uncompared else []
+    notes += [f"{number:_} without a record"] if (number := sum(findings.unrecorded.values())) else []
     return Tile(
         label="Targets with drift", value=f"{len(strayed):_} of {len(findings.compared):_}",
         note=", ".join(notes) or "all as applied", tone="bad" if strayed else "odd" if notes else "good",
@@ -94,8 +105,10 @@ def _drift_tile(findings: FleetFindings) -> Tile:
 
 def _attention_sentences(findings: FleetFindings) -> Iterator[str]:
     """At most a handful of sentences, the worst first."""
-    for target in [target for target in findings.targets or () if target.error][:5]:
-        yield f"`{target.name}` could not be read: {target.error}"
+    unread = [(target.name, target.error) for target in findings.targets or () if target.error]
+    yield from sentences_with_reasons(unread, ("could not be read", "could not be read"), _REASONS)
+    uncompared = [(item.target, item.error) for item in findings.strayed or () if item.standing == UNCOMPARED]
+    yield from sentences_with_reasons(uncompared, ("could not be compared", "could not be compared"), _REASONS)
     yield from earlier_runs_sentences(findings, "read")
     yield from [NOT_COMPARED] if findings.strayed is None else earlier_runs_sentences(findings, "compared")
     yield from _drift_sentences(findings)
@@ -104,19 +117,25 @@ def _attention_sentences(findings: FleetFindings) -> Iterator[str]:
 
 def _drift_sentences(findings: FleetFindings) -> Iterator[str]:
     """`stream/A` is missing on `eu-1`. 287 objects were changed outside on `eu-1`, `eu-2` and 3 more."""
-    for standing, how in _HOW.items():
-        of = {item.target: item.drifted for item in findings.counts if item.standing == standing and item.drifted}
+    for standing, is_recorded, how in _HOW:
+        of = {
+            item.target: number
+            for item in findings.counts
+            if item.standing == standing
+            and (number := item.drifted - item.unrecorded if is_recorded else item.unrecorded)
+        }
         number = sum(of.values())
-        name = (
-            next((f"`{item.address}`" for item in findings.drifted if item.standing == standing), "")
-            if number == 1
-            else ""
+        alike = (
+            f"`{item.address}`"
+            for item in findings.drifted
+            if item.standing == standing and item.is_recorded is is_recorded
         )
+        name = next(alike, "") if number == 1 else ""
         if number:
-            yield f"{name or counted(number, 'object')} {how[number > 1]} on {_names_in_words(_most_first(of))}."
+            yield f"{name or counted(number, 'object')} {how[number > 1]} on {code_names(_most_first(of))}."
     unknown = {item.target: item.objects for item in findings.unknown}
     if unknown:
-        yield f"Not everything could be read on {_names_in_words(_most_first(unknown))}: {sum(unknown.values()):_} unknown."
+        yield f"Not everything could be read on {code_names(_most_first(unknown))}: {sum(unknown.values()):_} unknown."
     yield from _unremembered_sentences(findings)
 
 
@@ -125,26 +144,24 @@ def _unremembered_sentences(findings: FleetFindings) -> Iterator[str]:
     if number := sum(lost.values()):
         names = [f"`{item.address}`" for item in findings.strayed or () if item.standing == UNREMEMBERED]
         objects = names[0] if number == len(names) == 1 else counted(number, "object")
-        yield f"Records cannot be used: nobody knows what was applied of {objects} on {_names_in_words(_most_first(lost))}."
+        yield f"Records cannot be used: nobody knows what was applied of {objects} on {code_names(_most_first(lost))}."
 
 
 def _most_first(numbers: Mapping[str, int]) -> list[str]:
     return sorted(numbers, key=lambda name: (-numbers[name], name))
 
 
-def _names_in_words(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 3:_} more" if len(names) > 3 else ""
-    return ", ".join(f"`{name}`" for name in names[:3]) + more
-
-
 def earlier_runs_sentences(findings: FleetFindings, how: str) -> Iterator[str]:
     """Yield `eu-1`, `eu-2` and 3 more were last compared in run `a` (2026-11-20 02:00 UTC)."""
-    for run in [run for run in findings.earlier if run["what"] == how][:_EARLIER]:
+    runs = [run for run in findings.earlier if run["what"] == how]
+    for run in runs[:_EARLIER]:
         names = run["targets"]
-        targets = _names_in_words(names)
+        targets = code_names(names)
         was = "was" if len(names) == 1 else "were"
         when = f"in run `{run['run']}` ({show_time(run['at'])})" if run.get("run") else ""
         yield f"{targets} {was} last {how} {when}." if when else f"{targets} {was} never {how}; {_DRIFT}."
+    if more := sum(len(run["targets"]) for run in runs[_EARLIER:]):
+        yield f"{more:_} more {'was' if more == 1 else 'were'} last {how} in other runs."
 
 
 def _capacity_sentences(capacity: Sequence[Row]) -> Iterator[str]:
@@ -155,8 +172,8 @@ def _capacity_sentences(capacity: Sequence[Row]) -> Iterator[str]:
     streams: dict[tuple[str, bool], list[tuple[float, Row]]] = {}
     for days, stream_row in sorted(soon, key=lambda it: it[0]):
         streams.setdefault((stream_row["stream"], days > 0), []).append((days, stream_row))
-    for (stream, is_later), same in [*streams.items()][:5]:
-        names = _names_in_words([stream_row["target"] for _, stream_row in same])
+    for (stream, is_later), same in [*streams.items()][:_FULL]:
+        names = code_names([stream_row["target"] for _, stream_row in same])
         within = "in" if len(same) == 1 else "first in"
         full = (
             f"full {within} about {show_days(same[0][0])} at the growth of the last looks, and refuses new messages then"
@@ -164,12 +181,16 @@ def _capacity_sentences(capacity: Sequence[Row]) -> Iterator[str]:
             else "full and refuses new messages"
         )
         yield f"`{stream}` on {names} is {full}."
+    if more := sum(map(len, [*streams.values()][_FULL:])):
+        yield f"{counted(more, 'more stream')} will refuse messages within {_SOON} days."
 
 
 def totals(findings: FleetFindings) -> str:
     """Return one line of sums."""
-    if findings.strayed is not None and (findings.compared or findings.unread):
-        return drift_totals(findings.counts, findings.compared, findings.unread)
+    if findings.strayed is not None and (findings.compared or findings.unread or findings.uncompared):
+        return drift_totals(
+            findings.counts, findings.compared, findings.unread, findings.uncompared, findings.unrecorded
+        )
     if findings.targets is not None:
         unread = f", {len(findings.unread):_} not read" if findings.unread else ""
         streams, consumers = (

@@ -7,21 +7,29 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import Annotated
 
+from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.fleet.formats.elements import Cell, Fold, Folds, Grid, Piece, Prose, Report, ReportPart, Tone, cells
-from reconciler.fleet.report.drift import on_targets
+from reconciler.fleet.report.diagnostics import findings_part
+from reconciler.fleet.report.drift import all_names, few_names, on_targets
+from reconciler.fleet.report.run_rows import TargetFinding
+from reconciler.fleet.report.targets import sentences_with_reasons
 from reconciler.fleet.tables.rows import TargetLabels, TargetName
+from reconciler.kinds import REGISTRY
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.fields import info_at
 from reconciler.model.shape import ALWAYS, UNWRITTEN
 from reconciler.report.codec.shape import data_of
 from reconciler.report.document.blocks import MARKS, first_paths, removal_reason
 from reconciler.report.document.entries import Section, section_of
 from reconciler.report.document.judgements import sentence, verdict_head, way_out_lines, worst_first
 from reconciler.report.html.sections import WORDS
-from reconciler.report.words.values import counted, show_live, show_seconds, show_wanted
+from reconciler.report.words.values import counted, show_live, show_seconds, show_side, show_wanted
 
 _MOST = 300
+_VALUES = 20
+"""How many values of what is created differently are shown."""
 _COUNTS: tuple[tuple[str, tuple[Section, ...], Tone], ...] = (
     ("refused", (Section.REFUSED,), "bad"), ("needs consent", (Section.CONSENT,), "warn"),
     ("unknown", (Section.UNKNOWN, Section.WAITS), "odd"), ("create", (Section.CREATE,), ""),
@@ -57,9 +65,16 @@ class TargetPlan:
 def plans_report(fleet: str, plans: Sequence[TargetPlan], seconds: float, following: Sequence[str] = ()) -> Report:
     """Return a table of targets, and below it their changes, equal ones together; `seconds` is the total time."""
     changes = _equal_changes(plans)
-    failed = tuple(f"`{planned.target}` has no plan: {planned.error}" for planned in plans if planned.error)
+    errors = [(planned.target, planned.error) for planned in plans if planned.error]
+    failed = tuple(sentences_with_reasons(errors, ("has no plan", "have no plan"), _MOST))
     grid = _targets_grid(plans)
     parts = [ReportPart(title="", pieces=(grid, Prose(lines=failed)) if failed else (grid,))]
+    parts += findings_part(
+        TargetFinding.of(planned.target, diagnostic)
+        for planned in plans
+        if planned.plan
+        for diagnostic in planned.plan.diagnostics
+    )
     if changes:
         folds = tuple(_fold(*group) for group in changes[:_MOST])
         lead = "Equal changes are one entry, however many targets they are for."
@@ -125,7 +140,9 @@ def _count_cell(number: int, tone: Tone) -> Cell:
     return Cell(text=f"{number:_}", tone=tone) if number else Cell(text="·", tone="quiet")
 
 
-Group = tuple[Section, PlannedChange, list[str]]
+Targets = dict[str, PlannedChange]
+"""What is planned for each of these targets."""
+Group = tuple[Section, Targets]
 
 
 def _equal_changes(plans: Sequence[TargetPlan]) -> list[Group]:
@@ -135,27 +152,62 @@ def _equal_changes(plans: Sequence[TargetPlan]) -> list[Group]:
         for change in planned.plan.changes if planned.plan else ():
             section = section_of(change)
             if section not in _QUIET:
-                groups.setdefault(_sameness(section, change), (section, change, []))[2].append(planned.target)
-    return sorted(groups.values(), key=lambda group: (group[0], -len(group[2]), group[1].address))
+                groups.setdefault(_sameness(section, change), (section, {}))[1][planned.target] = change
+    return sorted(groups.values(), key=lambda group: (group[0], -len(group[1]), _first(group[1]).address))
+
+
+def _first(targets: Targets) -> PlannedChange:
+    return next(iter(targets.values()))
+
+
+_TOLD = ("address", "span", "fields", "reason", "verdicts", "consequences")
+"""All that an entry shows of a change. What it creates may differ: the entry says how."""
 
 
 def _sameness(section: Section, change: PlannedChange) -> object:
     data = data_of(change)
-    return section, repr({name: data.get(name) for name in ("address", "fields", "reason", "verdicts")})
+    return section, repr({name: data.get(name) for name in _TOLD})
 
 
-def _fold(section: Section, change: PlannedChange, targets: Sequence[str]) -> Fold:
-    summary = " ".join(
-        filter(None, (first_paths(change.fields) or removal_reason(change).strip(), on_targets(targets)))
-    )
+def _fold(section: Section, targets: Targets) -> Fold:
+    change, differing = _first(targets), _differing_values(targets)
+    what = first_paths(change.fields) or removal_reason(change).strip() or ("differently" if differing else "")
+    summary = " ".join(filter(None, (what, on_targets([*targets]))))
     return Fold(
         mark=MARKS.get(section, "·"), word=WORDS[section], style=section.name.lower(), name=change.address, about=summary,
-        place=str(change.span) if change.span else "", pieces=tuple(_details(change, targets)),
+        place=str(change.span) if change.span else "", pieces=tuple(_details(change, [*targets], differing)),
         codes=tuple(dict.fromkeys(verdict.code for verdict in worst_first(change.verdicts))),
     )  # fmt: skip
 
 
-def _details(change: PlannedChange, targets: Sequence[str]) -> Iterator[Piece]:
+def _differing_values(targets: Targets) -> Grid | None:
+    """Return the fields that are not equal in what is created, with each value and its targets."""
+    kind = REGISTRY.by_name[_first(targets).address.partition("/")[0]]
+    created = {
+        target: change.record.applied
+        for target, change in targets.items()
+        if change.action is Action.CREATE and change.record
+    }
+    rows = []
+    for name in sorted({name for config in created.values() for name in config}):
+        holders: dict[str, list[str]] = {}
+        for target, config in created.items():
+            holders.setdefault(show_side(config.get(name), info_at(kind.fields, name)), []).append(target)
+        if len(holders) > 1:
+            rows += [
+                cells(Cell(text=name, is_code=True), Cell(text=value, is_code=True), few_names(names))
+                for value, names in sorted(holders.items(), key=lambda holder: -len(holder[1]))
+            ]
+    return (
+        Grid(head=("field", "created as", "targets"), rows=tuple(rows[:_VALUES]), left_out=max(0, len(rows) - _VALUES))
+        if rows
+        else None
+    )
+
+
+def _details(change: PlannedChange, targets: Sequence[str], differing: Grid | None) -> Iterator[Piece]:
+    if differing:
+        yield differing
     if change.fields:
         rows = tuple(
             (Cell(text=item.path, is_code=True), *(Cell(text=side, is_code=True) for side in (show_live(item), show_wanted(item))))
@@ -169,5 +221,4 @@ def _details(change: PlannedChange, targets: Sequence[str]) -> Iterator[Piece]:
         yield Prose(lines=(head, *way_out_lines(verdict.fix or "")))
     if consequences := tuple(sentence(item.message) for item in change.consequences):
         yield Prose(lines=consequences)
-    if len(targets) > 3:
-        yield Prose(lines=(f"{counted(len(targets), 'target')}: {' '.join(targets)}",))
+    yield from all_names(targets)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reconciler.fleet.formats.elements import Prose, Report, ReportPart
+from reconciler.fleet.report.diagnostics import findings_part
 from reconciler.fleet.report.drift import drift_part
 from reconciler.fleet.report.drift_trend import repairs_part, trend_part
 from reconciler.fleet.report.events import acks_part, actors_part, pins_part
@@ -43,10 +44,12 @@ def _parts(findings: FleetFindings) -> Iterator[ReportPart]:
         yield drift_part(
             findings.strayed,
             findings.left_out.get("drift", 0),
+            sum(findings.unrecorded.values()),
             since=tuple(earlier_runs_sentences(findings, "compared")),
         )
     elif findings.command == "report":
         yield ReportPart(title="Drift", pieces=(Prose(lines=(NOT_COMPARED,), tone="warn"),))
+    yield from findings_part(findings.diagnostics)
     if findings.repairs is not None:
         yield repairs_part(findings.repairs, findings.history or ())
     if findings.outliers is not None:
@@ -61,7 +64,7 @@ def _parts(findings: FleetFindings) -> Iterator[ReportPart]:
     if findings.actors is not None:
         yield actors_part(findings.actors)
     if findings.targets is not None:
-        yield targets_part(findings.targets, findings.drifted_by_target)
+        yield targets_part(findings.targets, findings.drifted_by_target, findings.uncompared)
     if more := [_more(name, count) for name, count in findings.left_out.items() if name != "drift"]:
         yield ReportPart(title="Left out", pieces=(Prose(lines=tuple(more)),))
 

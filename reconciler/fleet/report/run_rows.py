@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import field
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, Self
 
 from reconciler.changes.change import FieldClass
-from reconciler.fleet.tables.rows import TargetLabels, TargetName
-from reconciler.journeys.drift.drift import Standing
+from reconciler.fleet.tables.rows import UNCOMPARED, UNREACHABLE, UNREMEMBERED, TargetLabels, TargetName
+from reconciler.journeys.drift.drift import Standing, what_happened
 from reconciler.model.dataclass import dataclass
+from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Json
 from reconciler.model.shape import ALWAYS, INLINE, UNWRITTEN, As, Code, Like, Name, computed
 from reconciler.model.shape import Count as Many
-
-UNREACHABLE = "unreachable"
-"""The standing of a target that could not be read."""
-UNREMEMBERED = "unremembered"
-"""The standing of an object of which only one thing is known: its record cannot be used."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,21 +44,25 @@ class Count:
 
     target: str
     standing: str
-    """A `Standing`, `unreachable` or `unremembered`."""
+    """A `Standing`, `unreachable`, `uncompared` or `unremembered`."""
     objects: int
     drifted: int = 0
     """Those among them that drifted, without an `ignore_drift` entry."""
+    unrecorded: int = 0
+    """Those among the drifted that differ from the file alone: no record tells what was applied."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
     path: str
     """The field, with dots and indexes."""
-    field_class: Annotated[str, ALWAYS, Name("class"), Like(enum=[*map(str, FieldClass)])] = ""
-    """Who changed it: the file (`config`), somebody outside (`drifted`), or `both`."""
+    field_class: Annotated[str, ALWAYS, Name("class"), Like(enum=[*map(str, FieldClass)])]
+    """Who changed it: the file (`config`), somebody outside (`drifted`), or `both`; `plain` where there is no record;
+    `unfinished` where an interrupted apply left a value that it had written."""
     info: Annotated[FieldInfo, INLINE] = field(default_factory=FieldInfo)
     applied: Json = None
-    """The value that was last applied, raw: durations in nanoseconds, sizes in bytes."""
+    """The value that was last applied, raw: durations in nanoseconds, sizes in bytes. Always missing where the class is
+    `plain`: nobody knows it."""
     live: Json = None
     """The value that is live, raw."""
     desired: Json = None
@@ -70,6 +70,11 @@ class Field:
     ignored: str = ""
     """The reason of the `ignore_drift` entry that covers it."""
     drifted: Annotated[bool, UNWRITTEN] = True
+
+    @property
+    def cause(self) -> str:
+        """What made it differ, as far as records tell."""
+        return what_happened(FieldClass(self.field_class), drifted=self.drifted, ignored=self.ignored)
 
     @property
     @computed("drift", after="class")
@@ -97,8 +102,8 @@ class StrayedObject:
     """One object on one target, with all of its fields that differ."""
 
     target: TargetName
-    standing: Annotated[str, Like(enum=[*map(str, Standing), UNREACHABLE, UNREMEMBERED])]
-    """The state of the object, or of the target: a `Standing`, `unreachable` or `unremembered`."""
+    standing: Annotated[str, Like(enum=[*map(str, Standing), UNREACHABLE, UNCOMPARED, UNREMEMBERED])]
+    """The state of the object, or of the target: a `Standing`, `unreachable`, `uncompared` or `unremembered`."""
     fields: Annotated[tuple[Field, ...], ALWAYS] = ()
     """Fields that differ."""
     verdicts: Annotated[tuple[tuple[str, str], ...], ALWAYS, As(tuple[Objection, ...], Objection.each)] = ()
@@ -126,9 +131,15 @@ class StrayedObject:
         return (is_whole and not self.ignored) or any(row.counts for row in self.fields)
 
     @property
-    def is_unread(self) -> bool:
-        """Does it represent a target that could not be read, and not one of its objects?"""
-        return self.standing == UNREACHABLE
+    def is_recorded(self) -> bool:
+        """Does a record tell what was applied of anything in it that drifted?"""
+        classes = {row.field_class for row in self.fields if row.counts}
+        return classes != {str(FieldClass.PLAIN)}
+
+    @property
+    def is_of_target(self) -> bool:
+        """Does it represent a target that could not be read or compared, and not one of its objects?"""
+        return self.standing in (UNREACHABLE, UNCOMPARED)
 
     @property
     def sameness(self) -> object:
@@ -137,7 +148,37 @@ class StrayedObject:
             (one.path, repr(one.live), repr(one.desired), repr(one.applied), one.drifted, one.ignored)
             for one in self.fields
         )
-        return (self.address, self.standing, self.reason, self.ignored, self.error, self.verdicts, fields)
+        return (self.address, self.standing, self.place, self.reason, self.ignored, self.error, self.verdicts, fields)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetFinding:
+    """A finding about one target that is no verdict on a change."""
+
+    target: TargetName
+    severity: Severity
+    """`error` fails the command; the others do not."""
+    code: Code
+    """The code, for `reconciler explain`."""
+    name: str
+    """The code's name."""
+    message: str
+    """What is wrong, in a sentence."""
+    address: str = ""
+    """The object that it is about."""
+    place: str = ""
+    """The place in the files."""
+    fix: str = ""
+    """What to do about it."""
+
+    @classmethod
+    def of(cls, target: str, diagnostic: Diagnostic) -> Self:
+        """Return what a plan of this target says."""
+        return cls(
+            target=target, severity=diagnostic.severity, code=diagnostic.code, name=diagnostic.name,
+            message=diagnostic.message, address=diagnostic.address or "", fix=diagnostic.fix or "",
+            place=str(diagnostic.span) if diagnostic.span else "",
+        )  # fmt: skip
 
 
 _STANDINGS = frozenset(state.value for state in Standing)

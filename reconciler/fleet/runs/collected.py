@@ -9,8 +9,10 @@ from operator import itemgetter
 from typing import Any
 
 from reconciler.changes.kind import Registry
-from reconciler.fleet.report.run_rows import UNREMEMBERED, Count, Field, SeenTarget, StrayedObject
+from reconciler.fleet.report.run_rows import Count, Field, SeenTarget, StrayedObject, TargetFinding
+from reconciler.fleet.tables.rows import UNREMEMBERED
 from reconciler.kinds import REGISTRY
+from reconciler.model.diagnostic import Severity
 from reconciler.model.fields import FieldInfo, info_at
 from reconciler.model.resource import Json
 
@@ -28,7 +30,8 @@ def seen_target(row: Row) -> SeenTarget:
 
 def count(row: Row) -> Count:
     """Convert a row about the standing of a target's objects."""
-    return Count(target=row["target"], standing=row["standing"], objects=row["objects"], drifted=row["drifted"])
+    numbers = {name: row[name] for name in ("objects", "drifted", "unrecorded")}
+    return Count(target=row["target"], standing=row["standing"], **numbers)
 
 
 def strayed_objects(rows: Iterable[Row], registry: Registry = REGISTRY) -> tuple[StrayedObject, ...]:
@@ -36,6 +39,14 @@ def strayed_objects(rows: Iterable[Row], registry: Registry = REGISTRY) -> tuple
     by_object = itemgetter("target", "topology", "address")
     ordered = sorted(rows, key=lambda row: tuple(value or "" for value in by_object(row)))
     return tuple(_strayed_object([*same], registry) for _, same in groupby(ordered, key=by_object))
+
+
+def target_finding(row: Row) -> TargetFinding:
+    """Convert a row with the columns of FINDING."""
+    return TargetFinding(
+        target=row["target"], severity=Severity(row["severity"]), code=row["code"], name=row["name"], message=row["message"],
+        address=row["address"] or "", place=_file_and_line(row), fix=row["fix"] or "",
+    )  # fmt: skip
 
 
 def _strayed_object(rows: Sequence[Row], registry: Registry) -> StrayedObject:

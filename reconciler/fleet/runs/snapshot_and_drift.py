@@ -94,4 +94,8 @@ def strayed_of(rows: DataFrame, most: int = MOST) -> dict[str, Any]:
         "counts": counts,
         "left_out": {"drift": number - len(worst)} if number > len(worst) else {},
         "compared": frozenset(row["target"] for row in looked if row["standing"] == "compared"),
+        "unrecorded": {
+            row["target"]: row["unrecorded"] for row in looked if row["standing"] == "compared" and row["unrecorded"]
+        },
+        "diagnostics": tuple(map(collected.target_finding, collect_rows(summary.findings(rows, most)))),
     }

@@ -13,6 +13,13 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.model.shape import Count, Like
 
+UNREACHABLE = "unreachable"
+"""The standing of a target that could not be read."""
+UNCOMPARED = "uncompared"
+"""The standing of a target that could be read, but not compared with anything."""
+UNREMEMBERED = "unremembered"
+"""The standing of an object of which only one thing is known: its record cannot be used."""
+
 Small = Annotated[int, Like(minimum=0, format="int32")]
 Limit = Annotated[int, Like(minimum=-1)]
 """-1: none."""
@@ -42,6 +49,8 @@ class TrendRow:
     """Topologies that were compared, each on its target."""
     unreachable: Count
     """Those whose target did not answer."""
+    uncompared: Count
+    """Those whose target answered, and which could not be compared all the same."""
     opened: Count
     """Things that had drifted since the run before."""
     closed: Count

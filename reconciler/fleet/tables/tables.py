@@ -111,6 +111,11 @@ MESSAGES = _table(
 WANTED = _table(target=TEXT, labels=LABELS, files=TEXT, values=LABELS, environment=TEXT)
 """The files of each target (none: an empty text), its values, and the environment for which they are read."""
 
+FINDING = _table(
+    severity=TEXT, code=TEXT, name=TEXT, message=TEXT, address=TEXT, file=TEXT, line=IntegerType(), fix=TEXT
+)
+"""A finding that is no verdict."""
+
 DESIRED = StructType(
     [
         *_table(
@@ -125,6 +130,7 @@ DESIRED = StructType(
             file=TEXT,
             line=IntegerType(),
             error=TEXT,  # why the topology could not be rendered
+            diagnostics=ArrayType(FINDING),  # what else there is to say about the files, in the row of the topology
         ).fields,
         *RUN,
     ]
@@ -138,7 +144,7 @@ DRIFT = StructType(
             target=TEXT,
             labels=LABELS,
             topology=TEXT,
-            address=TEXT,  # null in the row of the look itself (compared, unreachable, undeclared)
+            address=TEXT,  # null in the row of the look itself (compared, unreachable, uncompared, undeclared)
             kind=TEXT,
             team=TEXT,
             # unknown | foreign | missing | recreated | changed | pending | orphaned, or one of those below
@@ -147,11 +153,12 @@ DRIFT = StructType(
             **{"class": TEXT},
             live=TEXT,  # as JSON; null: absent
             desired=TEXT,
-            applied=TEXT,
+            applied=TEXT,  # always null where the class is `plain`: no record tells it
             drifted=YES,  # somebody changed it outside; otherwise it waits to be applied
             ignored=TEXT,
             codes=WORDS,
             verdicts=ArrayType(VERDICT),
+            diagnostics=ArrayType(FINDING),  # of the look, in its row
             quantities=MapType(TEXT, COUNT),  # null where more would have to be read
             reason=TEXT,
             file=TEXT,
@@ -163,8 +170,9 @@ DRIFT = StructType(
     ]
 )
 """A row per differing field, or per object that drifted as a whole, and one per look at a topology on its target. The
-row of a look is `unreachable` with its error where nothing could be compared, and `undeclared` where the target should
-hold nothing. Otherwise it is `compared`, with the number of objects by standing in its quantities. So what was looked
+row of a look is `unreachable` with its error where the target could not be read, `uncompared` with its error where it
+could not be compared, and `undeclared` where it should hold nothing. Otherwise it is `compared`, with the number of
+objects by standing, and of those `without_record`, in its quantities. So what was looked
 at and has no drift differs from what nobody looked at. `unremembered` marks an object whose record cannot be used, in
 addition to its other rows."""
 

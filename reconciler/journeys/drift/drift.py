@@ -8,7 +8,7 @@ from dataclasses import field
 from enum import StrEnum
 from typing import Annotated
 
-from reconciler.changes.change import Action, FieldChange
+from reconciler.changes.change import Action, FieldChange, FieldClass
 from reconciler.changes.verdict import Verdict
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
@@ -79,6 +79,20 @@ def codes_of(verdicts: Sequence[Verdict]) -> list[str]:
     return list(dict.fromkeys(verdict.code for verdict in verdicts))
 
 
+UNREMEMBERED = "differs from the file; no record of an apply"
+
+
+def what_happened(field_class: FieldClass, *, drifted: bool, ignored: str) -> str:
+    """Say what made a field differ, as far as records tell; nobody is accused where there is no record."""
+    if field_class is FieldClass.UNFINISHED:
+        return "left by an interrupted apply, which the next one completes"
+    if not drifted:
+        return "pending: the file changed, and that is not applied yet"
+    if ignored:
+        return f"ignored: {ignored}"
+    return UNREMEMBERED if field_class is FieldClass.PLAIN else "changed outside"
+
+
 Codes = Annotated[tuple[Verdict, ...], Name("codes"), As(tuple[str, ...], codes_of)]
 
 
@@ -113,6 +127,11 @@ class FieldDrift:
     def counts(self) -> bool:
         """True: it counts as drift. It was changed outside, and that is not ignored."""
         return self.drifted and not self.ignored
+
+    @property
+    def cause(self) -> str:
+        """What made it differ, as far as records tell."""
+        return what_happened(self.change.field_class, drifted=self.drifted, ignored=self.ignored)
 
     @property
     def is_stuck(self) -> bool:

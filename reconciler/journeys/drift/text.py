@@ -6,10 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reconciler.changes.change import FieldClass
 from reconciler.changes.plan import Plan
 from reconciler.journeys.drift.codec import drift_json
-from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing, Written
+from reconciler.journeys.drift.drift import UNREMEMBERED, Drift, FieldDrift, Item, Standing, Written
 from reconciler.journeys.drift.way_back import restorable
 from reconciler.kinds.fields.words import listed
 from reconciler.report.document.document import in_environment
@@ -204,17 +203,10 @@ def arrow(field: FieldDrift) -> str:
     return f"{applied} → {show_live(field.change)}"
 
 
-UNREMEMBERED = "differs from the file; no record of an apply"
-
-
 def _field_words(field: FieldDrift) -> str:
-    if field.change.field_class is FieldClass.UNFINISHED:
-        return "left by an interrupted apply, which the next one completes"
-    if not field.drifted:
-        return "pending: the file changed, and that is not applied yet"
-    if field.ignored:
-        return f"ignored: {field.ignored}"
-    sentence = UNREMEMBERED if field.change.field_class is FieldClass.PLAIN else "changed outside"
+    sentence = field.cause
+    if not field.counts:
+        return sentence
     if field.by and (field.by.actor or sentence != UNREMEMBERED):
         sentence += f" by {_author_text(field.by)}"
     if field.applied != field.change.desired:
