@@ -226,11 +226,10 @@ def test_nobody_is_said_to_have_applied_what_no_record_tells(tmp_path: Path) -> 
 
 def test_what_a_look_says_besides_drift_stands_in_its_row(tmp_path: Path) -> None:
     """An entry that names nothing is no record that cannot be used."""
-    said = APPLIED + (
-        "ignore_drift: [{address: stream/ORDERS, reason: tried out, until: 2020-01-01}]\n"
-        "moved: [{from: stream/NEVER, to: stream/ORDERS, reason: a better name}]\n"
+    said = APPLIED.replace("  GONE: {subjects: [gone.>]}\n", "") + (
+        "ignore_drift: [{address: stream/ORDERS, reason: tried out, until: 2020-01-01}]\nforget: [stream/GONEE]\n"
     )
     found = rows(scene(tmp_path, said, APPLIED))
     told = {diagnostic["code"] for row in found for diagnostic in row["diagnostics"] or ()}
-    assert "DR102" in told
-    assert [row["standing"] for row in found] == ["compared"]
+    assert told == {"DR102", "XX916"}
+    assert [(row["standing"], row["address"]) for row in found] == [("compared", None), ("orphaned", "stream/GONE")]

@@ -138,3 +138,11 @@ def test_what_looks_say_besides_drift_is_told_of_each_target(spark: SparkSession
     assert [(finding.target, finding.code, finding.place, finding.fix) for finding in told] == [
         ("eu", "DR102", "shop.yaml:7", "remove it"), ("us", "DR102", "shop.yaml:7", "remove it"),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("severity", "ends"), [("error", exits.FAILED), ("warning", exits.FINE)])
+def test_an_error_that_a_look_says_fails_the_night(spark: SparkSession, severity: str, ends: int) -> None:
+    """As it fails `drift` of one account."""
+    said = {"severity": severity, "code": "XX916", "name": "names-nothing", "message": "`forget` names nothing"}
+    found = found_in(spark, [look("r0", night(0), target="eu")[0] | {"diagnostics": [said]}])
+    assert findings_exit_code(found) == ends

@@ -226,4 +226,11 @@ ACTS = (
         after='"verdicts")',
         seen_by=("tests/fleet/test_plan.py::test_equal_changes_with_other_consequences_are_two_entries",),
     ),
+    Act(
+        name="an error that a look says passes for a fleet that is well",
+        file="reconciler/cli/fleet/running.py",
+        before="findings.unknown or has_error)",
+        after="findings.unknown)",
+        seen_by=("tests/fleet/test_run_overview.py::test_an_error_that_a_look_says_fails_the_night",),
+    ),
 )

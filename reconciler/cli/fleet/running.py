@@ -18,6 +18,7 @@ from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.json import render as as_json
 from reconciler.fleet.report.report import report_of
 from reconciler.model.dataclass import dataclass
+from reconciler.model.diagnostic import Severity
 from reconciler.report.document.document import Document
 from reconciler.report.words.paper import Paper
 
@@ -79,11 +80,13 @@ def next_steps(findings: FleetFindings, which: Which, on: On) -> Iterator[str]:
 
 
 def findings_exit_code(findings: FleetFindings) -> int:
-    """Return the exit code: drift never hides targets that could not be read or compared. A snapshot has succeeded when
-    it reports those, unless they are all."""
+    """Return the exit code: drift never hides errors, nor targets that could not be read or compared. A snapshot has
+    succeeded when it reports those, unless they are all."""
     shut = (*findings.unread, *findings.uncompared)
     asks_all = findings.command in ("drift", "skew")
-    has_failed = (shut or findings.unknown) if asks_all else 0 < len(shut) == len(findings.targets or ())
+    has_error = any(finding.severity is Severity.ERROR for finding in findings.diagnostics)
+    is_partial = bool(shut or findings.unknown or has_error)
+    has_failed = is_partial if asks_all else 0 < len(shut) == len(findings.targets or ())
     has_drifted = bool(findings.drifted_by_target)
     return exits.worst(code for code, holds in ((exits.FAILED, has_failed), (exits.DRIFT, has_drifted)) if holds)
 
