@@ -14,7 +14,7 @@ from reconciler.fleet.drift.comparing import compared
 from reconciler.fleet.drift.desired import _rows_for_target
 from reconciler.fleet.drift.rendering import rows_of_topology, topology_of_rows
 from reconciler.fleet.tables.tables import CONFIGS, DESIRED, DRIFT
-from reconciler.journeys.drift.look import drift, look
+from reconciler.journeys.drift.look import look
 from reconciler.kinds import REGISTRY
 from reconciler.model.ledger.records import encode_key, encode_owned
 from reconciler.model.run_options import Origin, RunOptions

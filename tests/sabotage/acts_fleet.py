@@ -115,13 +115,6 @@ ACTS = (
         seen_by=("tests/fleet/test_run_overview.py", "tests/fleet/test_nightly.py"),
     ),
     Act(
-        name="an error in a name fails a look at one account, and none at a fleet",
-        file="reconciler/fleet/drift/comparing.py",
-        before="standing = Standing.UNKNOWN.value if finding.is_error else UNREMEMBERED",
-        after="standing = UNREMEMBERED",
-        seen_by=("tests/fleet/test_comparing.py",),
-    ),
-    Act(
         name="a target of a fleet is applied that holds two topologies",
         file="reconciler/cli/shared/each_topology.py",
         before="            if unit.is_one_topology:\n",
