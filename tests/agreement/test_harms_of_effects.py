@@ -254,8 +254,9 @@ MARKED = {"subject_delete_marker_ttl": 60_000_000_000, "allow_msg_ttl": True, "a
 def test_readers_get_a_marker_of_each_subject_that_expires(account: Account) -> str:
     copied = 5 if account.minor in ("2.14", "2.15") else 3
 
-    async def work(js: JetStream) -> tuple[list[tuple[str, bytes, str]], int, int]:
+    async def work(js: JetStream) -> tuple[list[tuple[str, bytes, str]], int, int, int]:
         await make_stream(js, "S", subjects=["s.*"], max_age=1_000_000_000)
+        await make_stream(js, "MR", mirror={"name": "S"}, allow_rollup_hdrs=True)
         await make_stream(js, "M", mirror={"name": "S"}, allow_msg_ttl=True)
         await make_stream(js, "R", sources=[{"name": "S"}], allow_msg_ttl=True)
         await make_consumer(js, "S", "c")
@@ -267,15 +268,17 @@ def test_readers_get_a_marker_of_each_subject_that_expires(account: Account) -> 
             for message in messages
             if message is not None
         ]
-        return seen, await reaches(copied, js, "M"), await reaches(copied, js, "R")
+        await until(js, lambda info: info["state"]["last_seq"] == 5, "STREAM.INFO.MR")
+        held = int(done(await js.read("STREAM.INFO.MR"))["state"]["messages"])
+        return seen, await reaches(copied, js, "M"), await reaches(copied, js, "R"), held
 
-    seen, mirrored, sourced = talk(account, work)
+    seen, mirrored, sourced, held = talk(account, work)
     assert seen[:3] == [("s.1", b"x", ""), ("s.1", b"x", ""), ("s.2", b"x", "")]
     assert sorted(seen[3:]) == [("s.1", b"", "MaxAge"), ("s.2", b"", "MaxAge")]
-    assert (mirrored, sourced) == (copied, copied)
+    assert (mirrored, sourced, held) == (copied, copied, 2)
     return (
         f"3 messages on 2 subjects expire: a consumer gets {len(seen)}, the last {len(seen) - 3} without payload; a mirror stores "
-        f"{mirrored}, a source {sourced}."
+        f"{mirrored}, a source {sourced}. A mirror with allow_rollup_hdrs stores the {held} markers, and keeps nothing else."
     )
 
 

@@ -1974,10 +1974,42 @@ QUANTITIES = (
     ),
     Act(
         name="copies of old servers are said to store markers",
-        file="reconciler/kinds/effects/listeners.py",
-        before="is_copied = stream_of(moved.change), moved.view.target.version >= V2_14",
-        after="is_copied = stream_of(moved.change), moved.view.target.version >= V2_12",
+        file="reconciler/kinds/losses/copied_headers.py",
+        before="    return view.target.version >= V2_14 or _has(ROLLS_UP, stream, view)",
+        after="    return True or _has(ROLLS_UP, stream, view)",
         seen_by=(says("ST612"),),
+    ),
+    Act(
+        name="copies of old servers with allow_rollup_hdrs are said to store no markers",
+        file="reconciler/kinds/losses/copied_headers.py",
+        before="    return view.target.version >= V2_14 or _has(ROLLS_UP, stream, view)",
+        after="    return view.target.version >= V2_14",
+        seen_by=(says("KV612"),),
+    ),
+    Act(
+        name="nobody is asked before markers delete what copies store",
+        file="reconciler/kinds/losses/lowered_limits.py",
+        before='        yield from copied_headers.rolled_up(change, view, own, f"{family}301")\n',
+        after="",
+        seen_by=(says("KV301"), says("ST301")),
+    ),
+    Act(
+        name="a plan hides that copies keep messages whose time has ended at their origin",
+        file="reconciler/kinds/effects/listeners.py",
+        before='"allow_msg_ttl": copied_headers.outlasting, ',
+        after="",
+        seen_by=(
+            "tests/quantities/test_copied_headers.py::test_copies_keep_what_ends_at_its_origin_unless_they_let_it_end_as_said",
+        ),
+    ),
+    Act(
+        name="a plan hides that a new copy keeps messages whose time has ended at its origin",
+        file="reconciler/kinds/losses/copied_headers.py",
+        before="    if _has(ENDS, origin, view) and not (is_marked or _has(ENDS, stream, view)):",
+        after="    if not _has(ENDS, origin, view) and not (is_marked or _has(ENDS, stream, view)):",
+        seen_by=(
+            "tests/quantities/test_copied_headers.py::test_a_copy_that_is_created_is_said_to_keep_or_miss_what_its_origin_has_headers_for",
+        ),
     ),
     Act(
         name="a plan hides that markers lengthen a short time to live",

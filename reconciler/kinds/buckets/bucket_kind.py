@@ -13,6 +13,7 @@ from reconciler.kinds.buckets.bucket_rules import bucket_effects, bucket_rules
 from reconciler.kinds.fields import peers
 from reconciler.kinds.fields.known import field_infos
 from reconciler.kinds.losses import lowered_limits, pushed_out, sources_changed, uncaptured
+from reconciler.kinds.losses.copied_headers import of_new_copies
 from reconciler.kinds.losses.made_again import filled_at_once
 from reconciler.kinds.stream_config.origins import origin_names, reads_by_copying
 from reconciler.model.fields import FieldInfo
@@ -69,6 +70,7 @@ def bucket_kind(
         ),
         consequences=lambda change, view: (
             *filled_at_once(change, view, shape.ours),
+            *of_new_copies(change, view, family, shape.ours),
             *effects.consequences(change, view),
         ),
         unknown=lambda address, snapshot: snapshot.unknown_stream(shape.stream(address.name)),

@@ -12,11 +12,12 @@ from reconciler.changes.verdict import Finding, Outcome
 from reconciler.kinds.effects.effect_rules import MovedField, foretold, note, notes_of
 from reconciler.kinds.effects.publishers import limit_after, stored_value
 from reconciler.kinds.fields.field_effects import value_after
-from reconciler.kinds.fields.known import V2_12, V2_14
+from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import amount, few, listed, outside, some
-from reconciler.kinds.losses import unprocessed
+from reconciler.kinds.losses import copied_headers, unprocessed
 from reconciler.kinds.losses.added_sources import NewSource, new_sources
-from reconciler.kinds.losses.dependants import everybody, groups, streams
+from reconciler.kinds.losses.copied_headers import reached_by_markers
+from reconciler.kinds.losses.dependants import consuming, everybody, groups, streams
 from reconciler.kinds.losses.over_limit import state_of, stream_of
 from reconciler.kinds.losses.uncaptured import reading
 from reconciler.kinds.losses.unprocessed import NAMED
@@ -160,8 +161,12 @@ def markers_read(moved: MovedField) -> Iterable[Finding]:
     """The stream begins to store markers: when the last message of a subject expires, by `max_age` or by its own
     `Nats-TTL`, a message takes its place that has no payload and the header `Nats-Marker-Reason`.
 
-    Consumers get these messages as all others, and from 2.14 on copies store them. A client that does not expect this
-    processes and acknowledges empty messages. Purges, deletions and other limits leave no marker.
+    Consumers get these messages as all others. Copies with `allow_rollup_hdrs`, which every bucket has, store them, and from
+    2.14 on all copies do. A client that does not expect this processes and acknowledges empty messages. Purges, deletions and
+    other limits leave no marker.
+
+    A marker carries `Nats-Rollup`, so a copy with `allow_rollup_hdrs` keeps nothing else of its subject; the rule about limits
+    asks for consent to that. It also carries `Nats-TTL`: a copy without `allow_msg_ttl` keeps the marker itself.
 
     The server also keeps new messages with a shorter `Nats-TTL` as long as a marker, unless `max_msgs_per_subject` is 1.
 
@@ -173,7 +178,9 @@ def markers_read(moved: MovedField) -> Iterable[Finding]:
     if moved.change.was(moved.path):
         return
     words = "from then on the stream stores a message without payload when the last message of a subject expires"
-    age, readers = value_after(moved.change, moved.own("max_age")), _readers_of_markers(moved)
+    stream, age = stream_of(moved.change), value_after(moved.change, moved.own("max_age"))
+    copies = reached_by_markers(stream, moved.view)
+    readers = [*(name for name, _, place in reading(stream, moved.view) if place == stream), *copies]
     if not age or not readers:
         yield note(words)
         return
@@ -182,15 +189,17 @@ def markers_read(moved: MovedField) -> Iterable[Finding]:
         outcome=Outcome.WARNS,
         path=moved.path,
         message=f"{words}, after {show_duration(age)}, and {named} {'gets' if len(readers) == 1 else 'get'} it",
-        affects=everybody(stream_of(moved.change), moved.view),
+        affects=[*consuming(stream, moved.view), *streams(copies, moved.view)],
         fix="first let their clients skip messages with Nats-Marker-Reason",
     )
 
 
-# Measured: on 2.11 and 2.12 neither a mirror nor a source stores markers; on 2.14 and 2.15 both do.
-def _readers_of_markers(moved: MovedField) -> list[str]:
-    stream, is_copied = stream_of(moved.change), moved.view.target.version >= V2_14
-    return [name for name, _, place in reading(stream, moved.view) if place == stream or is_copied]
+@notes_of(301)
+def headers_in_copies(moved: MovedField) -> Iterable[Finding]:
+    """Messages may have headers that do something else in copies, or nothing."""
+    tells = {"allow_msg_ttl": copied_headers.outlasting, "allow_rollup_hdrs": copied_headers.unheeding}
+    if moved.field in tells and (text := tells[moved.field](moved.change, moved.view)):
+        yield note(text)
 
 
 @foretold(608, "stored-elsewhere")
@@ -333,9 +342,11 @@ def _treatment_of_copies(moved: MovedField, one: NewSource) -> str:
     """What the stream does with copies as with every message that it stores. On 2.11, copying waits until a window for
     message ids is over."""
     text = ""
+    origin = moved.view.snapshot.config_of(one.origin)
+    if origin.get("allow_rollup_hdrs") and moved.change.raw.get("allow_rollup_hdrs"):
+        text += "; those with `Nats-Rollup` delete older messages here"
     if limit_after(moved, "duplicate_window") and moved.view.target.version >= V2_12:
         text += "; of those with the same `Nats-Msg-Id` it stores the first"
-    origin = moved.view.snapshot.config_of(one.origin)
     if origin.get("allow_msg_ttl") and not stored_value(moved, "allow_msg_ttl"):
         text += "; times to live of their own (`Nats-TTL`) do not count here"
     if stored_value(moved, "retention") == "interest":

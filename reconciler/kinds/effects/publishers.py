@@ -446,6 +446,8 @@ def kinds_of_publish_refused(moved: MovedField) -> Iterable[Finding]:
 def limits_to_come(moved: MovedField) -> Iterable[Finding]:
     """A limit that deletes nothing now will do so once it is reached."""
     change, path = moved.change, moved.path
+    if moved.field not in over_limit.LOSSES:
+        return
     if not any(state_of(change).get(name) for name in ("messages", "last_seq")):
         return  # nobody has used it yet
     if not is_lowered(change, path) or over_limit.LOSSES[moved.field](change, path, moved.view):

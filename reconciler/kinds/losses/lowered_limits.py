@@ -13,7 +13,7 @@ from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.fields.words import amount, consent_to
-from reconciler.kinds.losses import dependants, over_limit, schedules_and_counters, unprocessed
+from reconciler.kinds.losses import copied_headers, dependants, over_limit, schedules_and_counters, unprocessed
 from reconciler.kinds.losses.over_limit import Loss, OwnName, as_named, is_lowered
 from reconciler.kinds.losses.shrinking import combined_loss
 from reconciler.kinds.losses.unprocessed import Unread
@@ -34,7 +34,14 @@ def limit_lowered(family: str, own: OwnName = as_named, counts: unprocessed.Coun
         schedules that are not due yet, and the last message of a counter, which then starts again at 0. A shorter `max_age` needs consent
         there even if nothing is that old yet. Schedules with `Nats-TTL: never` outlast `max_age`.
 
-        So it does with `allow_msg_ttl` on a stream that copies: messages whose `Nats-TTL` has ended go.
+        So it does with `allow_msg_ttl` on a stream that copies: messages whose `Nats-TTL` has ended go. Copies without it keep
+        what has ended at their origin.
+
+        A copy with `allow_rollup_hdrs`, which every bucket has, obeys the header `Nats-Rollup` of what it copies. The marker of
+        a subject that expires carries it: when the origin stores markers, each copy, and each copy of a copy, deletes all it holds
+        of that subject. That needs consent when the markers begin, when a shorter `max_age` makes more of them, and when a stream
+        with messages begins to obey or to copy them. A copy without `allow_rollup_hdrs` deletes nothing; before 2.14 it does not
+        store messages with that header.
 
         Only changes that can delete something are flagged. The plan says how many messages the server deletes, and how many of
         them each consumer has not processed. The numbers come from live state, exact if the server tells them, otherwise as
@@ -48,6 +55,7 @@ def limit_lowered(family: str, own: OwnName = as_named, counts: unprocessed.Coun
 
     def _findings(change: Change, view: View) -> Iterator[Finding]:
         yield from _expired_copies(change, view, f"{family}301")
+        yield from copied_headers.rolled_up(change, view, own, f"{family}301")
         lost = LimitLosses(change, view, own, counts)
         for path in lost.each:
             if not is_lowered(change, path):

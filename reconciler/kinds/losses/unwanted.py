@@ -86,11 +86,11 @@ def unwanted(stream: str, view: View) -> Unwanted:
 
 def config_afterwards(stream: str, view: View) -> Config | None:
     """The configuration of a stream once this plan is applied; None: it does not exist then."""
-    change = view.changes.get(Address.of("stream", stream))
+    change = next(filter(None, map(view.changes.get, view.backed_by(stream))), None)
     if change and change.action in (Action.DELETE, Action.ABSENT):
         return None
     if change and change.action.writes and change.desired and not change.desired.external:
-        return change.desired.config
+        return view.kinds[change.address.kind].as_stream(change.desired)
     return view.snapshot.config_of(stream) or None
 
 

@@ -8,6 +8,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.view import View
 from reconciler.kinds.fields.texts import NAME
+from reconciler.kinds.losses.copied_headers import of_new_copies
 from reconciler.kinds.losses.made_again import filled_at_once
 from reconciler.kinds.stream import interest
 from reconciler.kinds.stream.another_name import recipe
@@ -84,6 +85,7 @@ STREAM = Kind(
     questions=lambda change, view: (*questions(change, view), *EFFECTS.questions(change, view)),
     consequences=lambda change, view: (
         *filled_at_once(change, view),
+        *of_new_copies(change, view, "ST"),
         *advisories.consequences(change, view),
         *EFFECTS.consequences(change, view),
         *interest.consequences(change, view),

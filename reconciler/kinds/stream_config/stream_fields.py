@@ -473,6 +473,21 @@ class StreamConfig(Terms):
             default=False,
             felt=(
                 felt(606, Side.PUBLISHERS, UNSET, "The server refuses messages with Nats-Rollup."),
+                felt(
+                    301,
+                    Side.STORED,
+                    SET,
+                    "When a subject expires at its origin, the stream deletes what it stores of it.",
+                    "it copies a stream that stores markers",
+                    (Side.READERS, Side.DIRECT_GETS),
+                ),
+                felt(
+                    301,
+                    Side.COPIES,
+                    SET,
+                    "Messages with Nats-Rollup delete nothing there, and before 2.14 are not stored.",
+                    "a copy has no allow_rollup_hdrs",
+                ),
                 ASKED_FOR,
             ),
         ),
@@ -526,7 +541,25 @@ class StreamConfig(Terms):
             update=Update.ONE_WAY,
             err_code=INVALID,
             says="message TTL status can not be disabled",
-            felt=(*fixed(204), ASKED_FOR),
+            felt=(
+                *fixed(204),
+                felt(
+                    301,
+                    Side.STORED,
+                    SET,
+                    "The server deletes copied messages whose own time has ended.",
+                    "the stream copies others",
+                    (Side.READERS, Side.DIRECT_GETS),
+                ),
+                felt(
+                    301,
+                    Side.COPIES,
+                    SET,
+                    "Copies keep messages whose own time has ended.",
+                    "a copy has no allow_msg_ttl",
+                ),
+                ASKED_FOR,
+            ),
         ),
     ] = None
     """Let messages have a time to live of their own (`Nats-TTL`). Left out: false; true with
@@ -552,6 +585,13 @@ class StreamConfig(Terms):
                     "Readers get a message without payload when the last message of a subject expires.",
                     "the stream has max_age, or messages have Nats-TTL",
                     (Side.STORED, Side.COPIES),
+                ),
+                felt(
+                    301,
+                    Side.COPIES,
+                    SET,
+                    "Copies delete what they store of a subject that expires.",
+                    "a copy has allow_rollup_hdrs, as every bucket has",
                 ),
                 felt(
                     612,
