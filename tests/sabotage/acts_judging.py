@@ -224,6 +224,20 @@ RULES = (
         seen_by=(says("XX211"),),
     ),
     Act(
+        name="a copy that stops at the first marker goes unsaid",
+        file="reconciler/kinds/copies/rollups.py",
+        before="if change.touches(ROLLS_UP, marks) else ():",
+        after="if change.touches(ROLLS_UP) else ():",
+        seen_by=(says("XX214"),),
+    ),
+    Act(
+        name="a mirror on 2.11 is said to stop at a rollup that it leaves out",
+        file="reconciler/kinds/copies/rollups.py",
+        before="    leaves_out = copy.is_mirror and view.target.version < V2_12",
+        after="    leaves_out = copy.is_mirror and view.target.version > V2_12",
+        seen_by=(says("XX214"),),
+    ),
+    Act(
         name="each of several lowered limits counts only what it deletes by itself",
         file="reconciler/kinds/losses/shrinking.py",
         before="    most = min(oldest.most + of_subjects.most, stored - remaining)",

@@ -21,6 +21,7 @@ from reconciler.kinds.copies.copies_refused_at_restart import RULES as DOOMED_CO
 from reconciler.kinds.copies.copy_consumers import RULES as FEEDING
 from reconciler.kinds.copies.copy_rules import RULES as COPIES
 from reconciler.kinds.copies.large_messages import RULES as LARGE_MESSAGES
+from reconciler.kinds.copies.rollups import RULES as ROLLUPS
 from reconciler.kinds.copies.unread_at_restart import RULES as UNREAD_AT_RESTART
 
 RULES = (
@@ -34,6 +35,7 @@ RULES = (
     *UNREAD_AT_RESTART,
     *DOOMED_COPIES,
     *LARGE_MESSAGES,
+    *ROLLUPS,
     *FEEDING,
     *DEPENDANTS,
     *DRY_READERS,

@@ -1,10 +1,9 @@
 """What two headers do in the copies of a stream. `Nats-Rollup` deletes what a copy stores, if that has `allow_rollup_hdrs`:
 the marker of what has expired carries it. `Nats-TTL` ends messages there only with `allow_msg_ttl`.
 
-Measured on 2.11, 2.12, 2.14 and 2.15, for mirrors and sources: without `allow_rollup_hdrs` a copy stores no message with
-`Nats-Rollup` before 2.14, so that its own copies get none either. After such a message, a source on 2.11 and 2.12 and a
-mirror on 2.12 copied nothing more within 70 s, with a lag of 0. From 2.14 on it stores them as any other. Schedules are
-never sent by a copy, and counters count in it only with the same setting."""
+Measured on 2.11, 2.12, 2.14 and 2.15, for mirrors and sources: without `allow_rollup_hdrs` a copy stores no message
+with `Nats-Rollup` before 2.14, so that its own copies get none either, and most stop there (XX214). From 2.14 on it
+stores them as any other. Schedules are never sent by a copy, and counters count in it only with the same setting."""
 
 from __future__ import annotations
 
@@ -188,13 +187,9 @@ def unheeding(change: Change, view: View) -> str:
 
 
 def _unstored_text(names: Sequence[str], view: View) -> str:
-    """Before 2.14 copies without `allow_rollup_hdrs` do not even store them."""
+    """Before 2.14 copies without `allow_rollup_hdrs` do not even store them, and most stop (XX214)."""
     who = f"which {verb(len(names), 'have')} no allow_rollup_hdrs"
-    return (
-        f", {who}"
-        if view.target.version >= V2_14
-        else f", {who} and {verb(len(names), 'do')} not store them: after the first such message the copying may stop"
-    )
+    return f", {who}" if view.target.version >= V2_14 else f", {who} and {verb(len(names), 'do')} not store them"
 
 
 def of_new_copies(change: Change, view: View, family: str, own: OwnName = as_named) -> Iterator[Consequence]:
@@ -217,8 +212,5 @@ def _notes(stream: str, origin: str, view: View) -> Iterator[str]:
     if _has(ENDS, origin, view) and not (is_marked or _has(ENDS, stream, view)):
         yield f"without allow_msg_ttl it keeps messages whose `Nats-TTL` has ended in {origin}"
     if _has(ROLLS_UP, origin, view) and not _has(ROLLS_UP, stream, view):
-        if view.target.version >= V2_14:
-            does = "are stored here and delete nothing"
-        else:
-            does = "are not stored here, and after the first the copying may stop"
+        does = "are stored here and delete nothing" if view.target.version >= V2_14 else "are not stored here"
         yield f"without allow_rollup_hdrs messages of {origin} with `Nats-Rollup` {does}"

@@ -41,7 +41,7 @@ def limit_lowered(family: str, own: OwnName = as_named, counts: unprocessed.Coun
         a subject that expires carries it: when the origin stores markers, each copy, and each copy of a copy, deletes all it holds
         of that subject. That needs consent when the markers begin, when a shorter `max_age` makes more of them, and when a stream
         with messages begins to obey or to copy them. A copy without `allow_rollup_hdrs` deletes nothing; before 2.14 it does not
-        store messages with that header, and may copy nothing after the first of them.
+        store messages with that header, and most stop at the first of them (XX214).
 
         Only changes that can delete something are flagged. The plan says how many messages the server deletes, and how many of
         them each consumer has not processed. The numbers come from live state, exact if the server tells them, otherwise as
