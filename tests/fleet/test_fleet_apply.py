@@ -116,7 +116,7 @@ def test_a_target_of_two_topologies_is_planned_and_applied_by_no_command_of_the_
     file = shops.fleet(**{name: {**shops._login(shops[name]), "topology": "two"} for name in ("eu", "us")})
     assert run(("fleet", "plan", str(file))) == exits.FAILED
     planned = capsys.readouterr().out
-    why = "eu and us have no plan: these files hold 2 topologies, but this works on one: ta ("
+    why = "eu, us have no plan: these files hold 2 topologies, but this works on one: ta ("
     assert why in " ".join(planned.split())
     code, out, _ = apply(shops, capsys, file=file)
     assert (code, out.splitlines()[-1]) == (exits.FAILED, "2 targets: 2 failed")
