@@ -14,6 +14,7 @@ from reconciler.report.words.values import counted
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import NoAnswer, Silence
 from tests.agreement.harm import Alone, as_text, change, count, is_there, publish, pull, reaches, refused, shows
+from tests.groups.making import until
 from tests.support.accounts import Account, Pool
 from tests.support.binaries import MINORS
 from tests.support.jetstream import done, make_consumer, make_stream, talk
@@ -348,3 +349,25 @@ def test_replicas_on_a_single_server_lose_the_stream_at_its_restart(minor: str) 
         server.restart()
         assert not talk(account, look)
     return "After a restart the stream is gone, with all it held."
+
+
+@shows("ST558")
+@pytest.mark.parametrize("account", ["2.11", "2.12"], indirect=True)
+def test_the_only_message_of_a_subject_never_expires_where_its_marker_has_no_room(account: Account) -> str:
+    async def work(js: JetStream) -> tuple[int, int]:
+        lock = {"discard": "new", "discard_new_per_subject": True, "max_msgs_per_subject": 1, "max_age": 300_000_000}
+        marked = {"subject_delete_marker_ttl": 1_000_000_000, "allow_msg_ttl": True, "allow_rollup_hdrs": True}
+        await make_stream(js, "LOCK", subjects=["lock.>"], **lock, **marked)
+        await make_stream(js, "AGED", subjects=["aged.>"], **lock)
+        await publish(js, "lock.a")
+        for _ in range(3):
+            await publish(js, "aged.a")
+            await until(js, lambda info: not info["state"]["messages"], "STREAM.INFO.AGED")
+        return await count(js, "LOCK"), await answer(js, "lock.a")
+
+    held, refusal = talk(account, work)
+    assert (held, refusal) == (1, -10077)
+    return (
+        "A message is still stored when three others of the same max_age have expired one after the other, and a publish to its "
+        f"subject is refused (err_code {-refusal})."
+    )

@@ -129,7 +129,8 @@ def test_every_rule_has_a_case_it_flags_and_a_case_it_allows() -> None:
 
 NOBODY_ELSE = {
     **dict.fromkeys(
-        ("ST601", "KV601", "OB601", "ST602", "ST604", "ST606"), "publishers feel it, and no record says who they are"
+        ("ST558", "ST601", "KV601", "OB601", "ST602", "ST604", "ST606"),
+        "publishers feel it, and no record says who they are",
     ),
     **dict.fromkeys(("ST303", "KV303", "OB303"), "XX233 names those whom a subject fails"),
     **dict.fromkeys(("ST605", "KV605", "OB605"), "who reads with direct gets no server knows"),

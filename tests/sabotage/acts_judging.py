@@ -224,6 +224,13 @@ RULES = (
         seen_by=(says("XX211"),),
     ),
     Act(
+        name="a lock that is never free again goes unsaid where the places of its subject get fewer",
+        file="reconciler/kinds/stream/contradictions.py",
+        before='"subject_delete_marker_ttl", "discard_new_per_subject", "max_msgs_per_subject")',
+        after='"subject_delete_marker_ttl", "discard_new_per_subject")',
+        seen_by=(says("ST558"),),
+    ),
+    Act(
         name="a copy that stops at the first marker goes unsaid",
         file="reconciler/kinds/copies/rollups.py",
         before="if change.touches(ROLLS_UP, marks) else ():",

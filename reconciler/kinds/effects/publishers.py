@@ -62,10 +62,22 @@ def publishes_refused(moved: MovedField) -> Iterable[Finding]:
         is_told = moved.field == "discard_new_per_subject" and is_lowered(change, moved.own("max_msgs_per_subject"))
         refuses = change.becomes("discard_new_per_subject") and not is_told
         return _full_subjects(moved, "refused (10077)") if refuses else ()
+    if moved.field == "subject_delete_marker_ttl":
+        return _marker_in_the_way(moved)
     if not over_limit.keeps_old(change):
         return ()
     limits = (moved.field,) if moved.field in REFUSING else REFUSING
     return (finding for limit in limits if _reports(moved, limit) for finding in _full_stream(moved, limit))
+
+
+def _marker_in_the_way(moved: MovedField) -> Iterator[Finding]:
+    """A marker takes one of the places of its subject. With a single place an old server has its own trouble (ST558)."""
+    most = limit_after(moved, "max_msgs_per_subject")
+    if moved.change.becomes("discard_new_per_subject") and most and most > 1:
+        yield note(
+            f"a marker counts as one of the {most} messages that its subject may hold: while it is stored, the server refuses publishes "
+            "one message earlier (10077)"
+        )
 
 
 DELETED_BY_PUBLISHING = {

@@ -206,8 +206,8 @@ def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named)
         servers before 2.15, streams that have a source of that name are named too: nobody can tell whether they copied.
 
         Instead: restore a backup before applying, if you have one (`nats stream restore`). If other streams copy from it and nothing
-        fills it again, let it continue their numbers: a stream by `first_seq`, a bucket by `nats stream purge --seq` while it is
-        empty.
+        fills it again, let it continue their numbers: a stream by `first_seq`, and what has no such key by
+        `nats stream purge --seq` while it is empty.
         """
         is_again = is_made_again(change) or bool(change.made_anew)
         if change.desired is None or not (is_again or _is_plain_create(change)):

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from reconciler.changes.change import Change
-from reconciler.changes.rule import rule
+from reconciler.changes.change import Action, Change
+from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.fields.known import V2_12
+from reconciler.kinds.fields.actions import is_new
+from reconciler.kinds.fields.known import V2_12, V2_14
 from reconciler.kinds.fields.words import in_words
 from reconciler.kinds.stream_config.config_checks import Sent, config_check, is_since, objection
 from reconciler.kinds.stream_config.stream_config import FIELDS
@@ -54,7 +55,33 @@ def own_subjects_overlap(change: Change, _view: View) -> Iterator[Finding]:
             yield objection(f"subjects[{index}]", message, "keep the wider one of the two")
 
 
-RULES = (invalid_subject, own_subjects_overlap)
+@rule("ST558", "never-expires", until=V2_14, reaction=Reaction.HARMS)
+def never_expires(change: Change, _view: View) -> Found:
+    """A subject may hold one message and refuses more, and the stream stores a marker when that one expires.
+
+    A server before 2.14 has no room for the marker, and therefore keeps the message: it never expires, whatever `max_age`
+    or its `Nats-TTL` says. The server refuses every publish to the subject (10077) until somebody deletes the message. A
+    lock that clients take by publishing is never free again.
+
+    Instead: leave `subject_delete_marker_ttl` out, or write `max_msgs_per_subject: 2`; or upgrade to nats-server 2.14
+    first.
+    """
+    parts = ("subject_delete_marker_ttl", "discard_new_per_subject", "max_msgs_per_subject")
+    is_full_with_one = change.becomes("discard_new_per_subject") and change.becomes("max_msgs_per_subject") == 1
+    if not (is_full_with_one and change.becomes("subject_delete_marker_ttl") and is_new(change, *parts)):
+        return None
+    path = next((part for part in parts if change.touches(part)), parts[0])
+    return Finding(
+        outcome=Outcome.NEEDS_CONSENT if change.action is Action.UPDATE else Outcome.WARNS,
+        path=path,
+        to=change.becomes(path) if change.action is Action.UPDATE else None,
+        message="each subject may hold one message and has no room for the marker, so the server keeps the message: it never expires, "
+        "and every publish to its subject is refused (10077) until somebody deletes it",
+        fix="leave subject_delete_marker_ttl out, or write max_msgs_per_subject: 2; or upgrade to nats-server 2.14 first",
+    )
+
+
+RULES = (invalid_subject, own_subjects_overlap, never_expires)
 
 
 SCHEDULES_SETTLED = (Version(2, 12, 10), Version(2, 14, 2))

@@ -587,6 +587,13 @@ class StreamConfig(Terms):
                     (Side.STORED, Side.COPIES),
                 ),
                 felt(
+                    601,
+                    Side.PUBLISHERS,
+                    SET,
+                    "The server refuses publishes on a subject one message earlier while its marker is stored.",
+                    "the stream has discard_new_per_subject",
+                ),
+                felt(
                     301,
                     Side.COPIES,
                     SET,
