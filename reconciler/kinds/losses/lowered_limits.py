@@ -37,11 +37,12 @@ def limit_lowered(family: str, own: OwnName = as_named, counts: unprocessed.Coun
         So it does with `allow_msg_ttl` on a stream that copies: messages whose `Nats-TTL` has ended go. Copies without it keep
         what has ended at their origin.
 
-        A copy with `allow_rollup_hdrs`, which all KV buckets and object stores have, obeys the header `Nats-Rollup` of what it
-        copies. The marker of a subject that expires carries it: when the origin stores markers, each copy, and each copy of a copy, deletes all it holds
-        of that subject. That needs consent when the markers begin, when a shorter `max_age` makes more of them, and when a stream
-        with messages begins to obey or to copy them. A copy without `allow_rollup_hdrs` deletes nothing; before 2.14 it does not
-        store messages with that header, and most stop at the first of them (XX214).
+        A copy with `allow_rollup_hdrs`, which all KV buckets and object stores have, obeys the header `Nats-Rollup` of what
+        it copies. The marker of a subject that expires carries it: when the origin stores markers, each copy, and each copy
+        of a copy, deletes all it holds of that subject. That needs consent when the markers begin, when a shorter `max_age`
+        makes more of them, and when a stream with messages begins to obey or to copy them. A copy without
+        `allow_rollup_hdrs` deletes nothing; before 2.14 it does not store messages with that header, and most stop at the
+        first of them (XX214).
 
         Only changes that can delete something are flagged. The plan says how many messages the server deletes, and how many of
         them each consumer has not processed. The numbers come from live state, exact if the server tells them, otherwise as
