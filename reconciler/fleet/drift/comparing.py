@@ -115,8 +115,7 @@ def _rows_of_drift(drift: Drift, team: Callable[[str], str | None], of_files: Se
 
 def _unknown_rows(drift: Drift, team: Callable[[str], str | None]) -> Iterator[Drifted]:
     """Where the applied values are unknown, show differences from the file, without a history. An unusable record
-    leaves nothing unread: its object may be another topology's, or as the file says. Of other findings, an error leaves
-    open what it is about."""
+    leaves nothing unread: its object may be another topology's, or as the file says."""
     if not drift.ledger_known:
         yield {"standing": Standing.UNKNOWN.value, "reason": ALL_UNREMEMBERED}
     for finding in drift.diagnostics:
