@@ -832,8 +832,8 @@ RULES = (
     Act(
         name="nobody asks whether there are servers with the tags of a placement",
         file="reconciler/kinds/fields/peers.py",
-        before="is_placed(change) and (wanted > USUAL or placement != ANYWHERE):",
-        after="is_placed(change) and wanted > USUAL:",
+        before="(wanted > USUAL or placement != ANYWHERE) and",
+        after="wanted > USUAL and",
         seen_by=(says("XX227"),),
     ),
     Act(

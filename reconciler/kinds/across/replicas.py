@@ -66,7 +66,7 @@ def too_few_servers(change: Change, view: View) -> Found:
 
     Instead: fewer replicas, more servers, or another placement.
     """
-    for question in peers.questions(change, view.target) if view.is_stream(change.address) else ():
+    for question in peers.questions(change, view) if view.is_stream(change.address) else ():
         wanted, answer = question.least, view.facts.get(question)
         if answer is None or isinstance(answer, Unanswered):
             why = f" ({answer.reason})" if answer else ""

@@ -64,7 +64,7 @@ def bucket_kind(
             *lowered_limits.questions(change, view, shape.ours),
             *sources_changed.questions(change, view),
             *pushed_out.questions(change, view, shape.ours),
-            *peers.questions(change, view.target),
+            *peers.questions(change, view),
             *uncaptured.questions(bucket.change_of_stream(shape, change)),
             *effects.questions(change, view),
         ),

@@ -22,7 +22,7 @@ def copy_stops_at_rollup(change: Change, view: View) -> Iterator[Finding]:
     """The origin of a mirror or source has `allow_rollup_hdrs`, its copy has not, and the server is older than 2.14.
 
     At the first message with `Nats-Rollup` such a copy stops forever: it stores neither that message nor any after it,
-    also after a restart, and `nats stream info` shows neither a lag nor an error. Every purge of a key in a bucket is such a
+    also after a restart, and `nats stream info` shows no error and mostly no lag. Every purge of a key in a bucket is such a
     message, and so is the marker of a subject whose last message expires. On 2.11 a mirror leaves the message out and
     continues. The queue of an elastic group is a copy as well.
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reconciler.changes.change import Action, Change
+from reconciler.changes.view import View
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.questions import ANYWHERE, Peers
 from reconciler.model.wire.snapshot import Target
@@ -24,11 +25,11 @@ USUAL = 3
 """How many replicas every cluster has room for: a cluster has at least three servers."""
 
 
-def questions(change: Change, target: Target) -> Iterator[Peers]:
+def questions(change: Change, view: View) -> Iterator[Peers]:
     """Which servers a cluster has, asked if a change places more replicas than the three that any cluster has room for, or names
     where they are to be placed."""
     wanted, placement = wanted_replicas(change), _placement(change)
-    if target.is_clustered and is_placed(change) and (wanted > USUAL or placement != ANYWHERE):
+    if is_placed(change) and (wanted > USUAL or placement != ANYWHERE) and view.target.is_clustered:
         yield Peers(least=wanted, placement=placement)
 
 

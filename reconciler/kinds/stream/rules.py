@@ -44,7 +44,7 @@ def questions(change: Change, view: View) -> Iterator[Question]:
     yield from lowered_limits.questions(change, view)
     yield from sources_changed.questions(change, view)
     yield from pushed_out.questions(change, view)
-    yield from peers.questions(change, view.target)
+    yield from peers.questions(change, view)
     if question := to_copy(change):
         yield question
     if turns_to_interest(change):
