@@ -319,13 +319,58 @@ def test_both_versions_are_judged(repository: Repository) -> None:
     assert [verdict.code for change in one.plan.changes for verdict in change.verdicts] == ["ST401"]
 
 
+POLICY = "policies: [{code: ACME201, name: owned, on: stream, forbid: \"resource.labels.owner == ''\", message: an owner is missing}]\n"
+OWNED = topology(
+    "S: {subjects: [s], labels: {owner: a}, consumers: {c: {ack_policy: explicit}}}",
+    more="policies: [{from: ../rules}]\n",
+)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"topo/t.yaml": OWNED.replace("labels: {owner: a}, ", "")},
+        {"topo/t.yaml": OWNED.replace("labels: {owner: a}, ", "").replace("explicit", "explicit, max_deliver: 3")},
+        {"rules/r.yaml": POLICY.replace("labels.owner", "labels.team")},
+    ],
+    ids=["label", "label and consumer", "policy"],
+)
+def test_what_breaks_a_policy_is_reviewed_even_where_no_object_changes(
+    repository: Repository, change: dict[str, str | None]
+) -> None:
+    run = Shell(repository.folder)
+    repository.commit({"topo/t.yaml": OWNED, "rules/r.yaml": POLICY})
+    assert run("review", "--base", "main", "topo").out.startswith("No object changes below topo since ")
+    repository.write(change)
+    ran = run("review", "--base", "main", "topo")
+    assert (ran.code, "ACME201" in ran.out, "stream/S" in ran.out) == (4, True, True), ran
+
+
+def test_what_several_topologies_include_is_reviewed_for_each(repository: Repository) -> None:
+    files = {
+        f"{name}.yaml": topology(f"{name.upper()}: {{subjects: [{name}]}}", name, "include: more/both.yaml\n")
+        for name in "ab"
+    }
+    repository.commit({**files, "more/both.yaml": "kv_buckets: {CONFIG: {history: 2}}\n"})
+    assert reviewed().reviews == ()
+    repository.write({"more/both.yaml": "kv_buckets: {CONFIG: {history: 5}}\n"})
+    assert told(reviewed()) == {"a": ["update kv_bucket/CONFIG"], "b": ["update kv_bucket/CONFIG"]}
+
+
+def test_a_folder_whose_last_file_is_gone_is_no_error(repository: Repository) -> None:
+    repository.commit({"t/o.yaml": ORDERS})
+    repository.write({"t/o.yaml": None})
+    ran = Shell(repository.folder)("review", "--base", "main", "t")
+    assert (ran.code, "XX520" in ran.out + ran.err, "orphan" in ran.out) == (0, False, True), ran
+
+
 def test_as_a_command(repository: Repository) -> None:
     run = Shell(repository.folder)
     repository.commit({"a.yaml": ORDERS, "b.yaml": topology("B: {subjects: [b]}", "b")})
     same = run("review", "--base", "main", "--report", "markdown=r.md")
-    assert same.out.startswith("Nothing changed below . since ")
+    assert same.out.startswith("No object changes below . since ")
     text = (repository.folder / "r.md").read_text()
-    assert text.startswith("<!-- reconciler:review -->\n### Review: nothing to review\n\n**Nothing changed below")
+    assert text.startswith("<!-- reconciler:review -->\n### Review: nothing to review\n\n**No object changes below")
     repository.write({"a.yaml": topology("ORDERS: {subjects: [orders.>], max_age: 1h}")})
     assert (run("review", "--base", "main").code, run("review", "--base", "main", "--exit-code").code) == (0, 2)
     repository.write({"b.yaml": topology("B: {subjects: [b], retention: workqueue}", "b")})

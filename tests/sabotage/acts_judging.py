@@ -224,6 +224,23 @@ RULES = (
         seen_by=(says("XX211"),),
     ),
     Act(
+        name="a review passes what breaks a policy and changes no object",
+        file="reconciler/journeys/review/review.py",
+        before="not (change.adopts or change.reason or change.verdicts)",
+        after="not (change.adopts or change.reason)",
+        seen_by=("tests/review/test_revisions.py::test_what_breaks_a_policy_is_reviewed_even_where_no_object_changes",),
+    ),
+    Act(
+        name="a review overlooks policies and shared files that topologies read from elsewhere",
+        file="reconciler/journeys/review/revisions.py",
+        before="for path in besides for file in tree.find([path])[0])]",
+        after="for path in besides[:0] for file in tree.find([path])[0])]",
+        seen_by=(
+            "tests/review/test_revisions.py::test_what_breaks_a_policy_is_reviewed_even_where_no_object_changes",
+            "tests/review/test_revisions.py::test_what_several_topologies_include_is_reviewed_for_each",
+        ),
+    ),
+    Act(
         name="a lock that is never free again goes unsaid where the places of its subject get fewer",
         file="reconciler/kinds/stream/contradictions.py",
         before='"subject_delete_marker_ttl", "discard_new_per_subject", "max_msgs_per_subject")',

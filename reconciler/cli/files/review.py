@@ -111,7 +111,7 @@ def _review_documents(
         diagnostics = ()
     if not reviewed.reviews:
         unchanged = (
-            f"Nothing changed below {', '.join(map(str, paths))} {since}; topologies there: {reviewed.unchanged:_}\n"
+            f"No object changes below {', '.join(map(str, paths))} {since}; topologies there: {reviewed.unchanged:_}\n"
         )
         yield document(
             command="review", title="nothing to review", diagnostics=diagnostics, summary=unchanged, paper=sheet,

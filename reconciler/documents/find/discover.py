@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Mapping as Table
 from dataclasses import field
 from pathlib import Path
@@ -27,6 +27,7 @@ from reconciler.documents.read.other_files import other_file
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 
+POLICIES = "policies"
 _OURS = re.compile(r"reconciler|topology|parameters|environment")
 """A file without any of these words has none of our keys, so it is not even parsed: big repositories have thousands of
 them."""
@@ -54,6 +55,8 @@ class Discovered:
     """Errors of files that cannot be read and do not look like ours, and what other files are."""
     parameters: set[str] = field(default_factory=set)
     """Names of all parameters that the files declare."""
+    read_besides: dict[Home, set[Path]] = field(default_factory=dict)
+    """Files and folders that the files of a topology include, or take policies from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +68,9 @@ class _File:
     """It has a key that only our files have, or looks like it does."""
     problems: list[Diagnostic]
     parameters: frozenset[str] = frozenset()
-    includes: frozenset[str] = frozenset()
-    """Real paths of the files that it includes."""
+    includes: frozenset[Path] = frozenset()
+    policies: frozenset[Path] = frozenset()
+    """Files and folders whose policies it takes."""
 
 
 Headers = Table[Path, set[str]]
@@ -84,7 +88,7 @@ def discover(paths: Sequence[Path], tree: Tree, registry: Registry) -> Discovere
             headers.setdefault(file.path.parent, set()).add(file.name)
     parameters = {name for file in files for name in file.parameters}
     discovered = Discovered(problems=problems, parameters=parameters)
-    included = {path for file in files for path in file.includes}
+    included = {os.path.realpath(path) for file in files for path in file.includes}
     for file in files:
         is_stray = len(_possible_homes(file, headers)) > 1
         if is_stray and not file.name and os.path.realpath(file.path) in included:
@@ -99,6 +103,7 @@ def _add_to_its_topology(file: _File, headers: Headers, discovered: Discovered) 
     homes = _possible_homes(file, headers)
     if len(homes) == 1:
         discovered.files.setdefault(homes[0], []).append(file.path)
+        discovered.read_besides.setdefault(homes[0], set()).update(file.includes, file.policies)
     elif homes and file.problems:
         discovered.problems += file.problems
     elif homes:
@@ -142,10 +147,22 @@ def _read_file(path: Path, tree: Tree, own_keys: Sequence[str], *, in_full: bool
     declared = root.get("parameters")
     parameters = frozenset(declared.entries if isinstance(declared, Mapping) else ())
     is_ours = not {"reconciler", OF_FILE}.isdisjoint(root.entries) or bool(name)
-    includes = frozenset(_included_paths(path, root.get(INCLUDE)))
-    return _File(path, name, is_ours=is_ours, problems=wrong, parameters=parameters, includes=includes)
+    includes = frozenset(_paths_from(path, _items(root.get(INCLUDE))))
+    policies = frozenset(_paths_from(path, _places_of_policies(root.get(POLICIES))))
+    return _File(
+        path, name, is_ours=is_ours, problems=wrong, parameters=parameters, includes=includes, policies=policies
+    )
 
 
-def _included_paths(path: Path, node: Node | None) -> Iterator[str]:
-    items = node.items if isinstance(node, Items) else [node]
-    return (os.path.realpath(path.parent / item.text) for item in items if isinstance(item, Scalar))
+def _items(node: Node | None) -> Iterable[Node | None]:
+    return node.items if isinstance(node, Items) else [node]
+
+
+def _paths_from(path: Path, nodes: Iterable[Node | None]) -> Iterator[Path]:
+    """The paths that a file names, from its own folder."""
+    return (Path(os.path.normpath(path.parent / node.text)) for node in nodes if isinstance(node, Scalar))
+
+
+def _places_of_policies(node: Node | None) -> Iterator[Node | None]:
+    """The places that may change; a commit of another repository never does."""
+    return (item.get("from") for item in _items(node) if isinstance(item, Mapping) and "revision" not in item.entries)

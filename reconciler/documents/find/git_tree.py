@@ -84,6 +84,10 @@ class GitTree:
         self._read_texts(by_name)
         return [*by_name.values()], problems
 
+    def holds(self, path: Path) -> bool:
+        """Return whether a path of the working tree belongs to this repository, and to no submodule."""
+        return ".." not in PurePosixPath(self._path_from_root(path)).parts and not self.module_of(path)
+
     def _refuse_outside(self, path: Path) -> None:
         """Refuse paths outside the repository, which would all look new."""
         name = PurePosixPath(self._path_from_root(path))

@@ -164,8 +164,9 @@ def _plan_offline(head: Topology, snapshot: Snapshot, today: date) -> tuple[Plan
 
 
 def _only_renews(change: PlannedChange) -> bool:
-    """The object is owned and as declared: the plan only renews its record, which no reviewer needs to know."""
-    return change.action is Action.ADOPT and not change.adopts and not change.reason
+    """The object is owned and as declared: the plan only renews its record, which no reviewer needs to know, unless a
+    rule or a policy says something of it."""
+    return change.action is Action.ADOPT and not (change.adopts or change.reason or change.verdicts)
 
 
 def _as_far_as_known(change: PlannedChange, watched: Watched, today: date) -> PlannedChange:

@@ -64,7 +64,7 @@ def review_files(
     then, now = (discover(paths, tree, REGISTRY) for tree in (old, new))
     elsewhere = list(_of_submodules(now, older))
     _add_moved(then, now, old, new, Path(os.path.relpath(older.root)))
-    same = _untouched(then, old, now, new)
+    same = _untouched(then, old, now, new, older)
     before, after = _read(then, old, same, environment), _read(now, new, same, environment)
     wrong = [*_wrong(before, after), *_spoilt(paths, then, now)]
     if then.files or now.files:
@@ -72,6 +72,7 @@ def review_files(
         wrong = wrong or list(new.unused_value_problems(new.given()[0]))
     if wrong or not (then.files or now.files):
         raise CannotContinue(*(wrong or [_nothing(paths)]))
+    warnings = [problem for problem in after.problems if not problem.is_error]  # the last file may be gone
     both = pairs(before.files, after.files)
     everybody = [*after.files.values(), *_perhaps_concerned(both, now, new, same, environment)] if both else []
     reviews = [review(_with_others(pair, everybody, ledger), today, server) for pair in both]
@@ -80,7 +81,7 @@ def review_files(
         reviews=tuple(changed),
         unchanged=len(same) + len(reviews) - len(changed),
         base=older.commit,
-        diagnostics=(*(version_warnings(server) if server else ()), *elsewhere, *after.problems),
+        diagnostics=(*(version_warnings(server) if server else ()), *elsewhere, *warnings),
         left_out=tuple(after.left_out),
     )
 
@@ -117,16 +118,23 @@ def _add_moved(then: Discovered, now: Discovered, older: Filled, newer: Filled, 
             then.parameters |= all_then.parameters
 
 
-def _untouched(then: Discovered, older: Filled, now: Discovered, newer: Filled) -> set[Home]:
-    """Topologies whose files have not changed at all: most of a big repository, and of no interest here. Another value
-    may change any of them."""
+def _untouched(then: Discovered, older: Filled, now: Discovered, newer: Filled, repository: GitTree) -> set[Home]:
+    """Topologies of which nothing that they read has changed: most of a big repository, and of no interest here. Another
+    value may change any of them."""
     if _texts(older.files, older) != _texts(newer.files, newer):
         return set()
     return {
         home
         for home in then.files.keys() & now.files.keys()
-        if _texts(then.files[home], older) == _texts(now.files[home], newer)
+        if _all_texts(home, then, older, repository) == _all_texts(home, now, newer, repository)
     }
+
+
+def _all_texts(home: Home, discovered: Discovered, tree: Filled, repository: GitTree) -> list[tuple[Path, str]]:
+    """Those of its files, and of what they include or take policies from. Only the repository has older states."""
+    besides = [path for path in sorted(discovered.read_besides.get(home, ())) if repository.holds(path)]
+    files = [*discovered.files[home], *(file for path in besides for file in tree.find([path])[0])]
+    return _texts([*dict.fromkeys(files)], tree)
 
 
 def _perhaps_concerned(
