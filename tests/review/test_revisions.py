@@ -210,6 +210,15 @@ def test_protection_that_is_dropped(repository: Repository) -> None:
     assert told(reviewed()) == {"orders": ["RV101 stream/ORDERS"]}
 
 
+def test_a_field_that_is_left_to_others_from_now_on(repository: Repository) -> None:
+    repository.commit({"o.yaml": topology("ORDERS: {subjects: [orders.>], unmanaged: [max_bytes]}")})
+    repository.write({"o.yaml": topology("ORDERS: {subjects: [orders.>], unmanaged: [max_bytes, max_age]}")})
+    (found,) = reviewed().reviews
+    (warning,) = found.plan.diagnostics
+    assert (warning.code, warning.address, str(warning.span)) == ("RV107", "stream/ORDERS", "o.yaml:3:53")
+    assert warning.message.startswith("leaves max_age to others from now on")
+
+
 C = "consumers: {c: {ack_policy: explicit"
 AGED = f"max_age: 1h, allow: [{{code: ST301, to: 1h, reason: fine}}], {C}}}}}"
 MADE_ANEW = f"{C}, max_waiting: 9, allow: [{{code: CO106, to: 9, reason: fine, upto: {{redelivered: 5}}}}]}}}}"

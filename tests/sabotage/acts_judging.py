@@ -224,6 +224,13 @@ RULES = (
         seen_by=(says("XX211"),),
     ),
     Act(
+        name="a review is silent about a field that nobody compares any more",
+        file="reconciler/journeys/review/review.py",
+        before="if fields := [name for name in now.spec.unmanaged if name not in known]:",
+        after="if fields := [name for name in now.spec.unmanaged if name in ()]:",
+        seen_by=("tests/review/test_revisions.py::test_a_field_that_is_left_to_others_from_now_on",),
+    ),
+    Act(
         name="a review passes what breaks a policy and changes no object",
         file="reconciler/journeys/review/review.py",
         before="not (change.adopts or change.reason or change.verdicts)",

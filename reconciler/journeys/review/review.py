@@ -22,6 +22,7 @@ from reconciler.engine.offline import Watched, first_paragraph, without_server_d
 from reconciler.journeys.plan.validate import able_to_stand, nowhere, unless_live, versions
 from reconciler.journeys.review.other_topologies import assumed_owners
 from reconciler.kinds import REGISTRY
+from reconciler.kinds.fields.words import listed
 from reconciler.memory import remembered
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
@@ -226,6 +227,7 @@ def _diagnostics_of_pair(pair: Pair, today: date) -> Iterator[Diagnostic]:
         yield from _led_elsewhere(pair.base, pair.head)
         yield from _unseen_matches(pair.base, pair.head, today)
         yield from _unprotected(before, after)
+        yield from _left_to_others(before, after)
         yield from _renamed(before, after, {(resource.origin, resource.address) for resource in pair.head.moved})
 
 
@@ -274,6 +276,17 @@ def _unprotected(before: Resources, after: Resources) -> Iterator[Diagnostic]:
                 severity=Severity.WARNING, code="RV101", name="protection-dropped", address=str(address),
                 message="is no longer protected: from now on, consent is enough to delete or replace it",
                 span=now.where(""), fix="keep `protect: true` unless you mean to remove it",
+            )  # fmt: skip
+
+
+def _left_to_others(before: Resources, after: Resources) -> Iterator[Diagnostic]:
+    for address, now in after.items():
+        known = before[address].spec.unmanaged if address in before else now.spec.unmanaged
+        if fields := [name for name in now.spec.unmanaged if name not in known]:
+            yield Diagnostic(
+                severity=Severity.WARNING, code="RV107", name="left-to-others", address=str(address),
+                message=f"leaves {listed(fields)} to others from now on: no plan sets that, and no look for drift compares it",
+                span=now.where("unmanaged"), fix="make sure that somebody else looks after this",
             )  # fmt: skip
 
 
