@@ -42,6 +42,14 @@ def test_validate_judges_for_the_version_it_is_told(shell: Shell) -> None:
     assert (old.code, new.code) == (1, 0)
 
 
+@pytest.mark.parametrize("output", [(), ("-o", "out.yaml")])
+def test_an_import_that_can_read_nothing_writes_nothing(shell: Shell, output: tuple[str, ...]) -> None:
+    file = shell.write('resource "jetstream_stream" "orders" {}\n', "main.tf")
+    ran = shell("import", file, *output)
+    assert (ran.code, ran.out, (shell.folder / "out.yaml").exists()) == (1, "", False)
+    assert ran.err.endswith("Instead: give what `terraform state pull` prints\n1 error\n")
+
+
 def test_wrong_files_stop_a_plan_before_any_server_is_asked(shell: Shell) -> None:
     file = shell.write("topology: t\nstreams: []\n")
     ran = shell("plan", file, "--server", "127.0.0.1:1")

@@ -82,7 +82,7 @@ def test_nack_says_its_own_defaults_and_what_it_never_sent(tmp_path: Path) -> No
     ):  # fmt: skip
         assert words in found.text
     assert said(found) == [
-        "4 IM105 stream/ORDERS", "9 IM101 stream/ORDERS", "17 IM105 consumer/ORDERS/dispatch",
+        "4 IM105 stream/ORDERS", "9 IM101 stream/ORDERS", "17 IM105 consumer/ORDERS/dispatch", "17 IM105 consumer/ORDERS/dispatch",
         "30 IM101 consumer/ORDERS/pinned", "44 IM101",
     ]  # fmt: skip
     assert "priority_groups" not in found.text
@@ -100,6 +100,10 @@ def test_nack_says_its_own_defaults_and_what_it_never_sent(tmp_path: Path) -> No
         ("apiVersion: jetstream.nats.io/v1beta2\nkind: Stream\nspec: {name: S, maxAge: 1d}\n", "`1d` is not a duration"),
         ("apiVersion: jetstream.nats.io/v1\nkind: Stream\nspec: {name: S}\n", "v1beta2"),
         ("apiVersion: jetstream.nats.io/v1beta2\nkind: Stream\nspec: {name: S, sources: 7}\n", "sources"),
+        (
+            "apiVersion: jetstream.nats.io/v1beta2\nkind: Consumer\nspec: {streamName: S, durableName: c, sampleFreq: 101%}\n",
+            "`101%` is not a number from 0 to 100",
+        ),
         (f"[{foreign.INFO}, {foreign.INFO}]", "described here and at"),
         ("\x00", "UTF"), ('{"config": {"name": "\\ud83d"}}', "half a character"), ('{"config": {"name": "KV_"}}', "no name"),
         ("[" * 100_000, "nested too deep"),
@@ -120,6 +124,54 @@ def test_what_no_file_can_say_is_named(tmp_path: Path, text: str) -> None:
 def test_an_unknown_key_of_a_manifest_is_named_where_it_stands(tmp_path: Path) -> None:
     text = "apiVersion: jetstream.nats.io/v1beta2\nkind: KeyValue\nspec:\n  bucket: B\n  colour: red\n"
     assert said(read(tmp_path, text, ending="yaml")) == ["5 IM101 kv_bucket/B"]
+
+
+@pytest.mark.parametrize("name", ["main.tf", "main.tf.json", "main.tofu"])
+def test_a_configuration_of_terraform_leads_to_its_state(tmp_path: Path, name: str) -> None:
+    body = (
+        '{"resource": {"jetstream_stream": {"o": {"name": "O"}}}}' if name.endswith("json") else 'resource "a" "b" {}\n'
+    )
+    (tmp_path / name).write_text(body)
+    (problem,) = imported([tmp_path / name]).problems
+    assert (problem.code, problem.message) == (
+        "IM103", "this is a Terraform configuration, which only Terraform evaluates"
+    )  # fmt: skip
+    assert problem.fix == "give what `terraform state pull` prints"
+
+
+def manifest(kind: str, spec: str) -> str:
+    return f"apiVersion: jetstream.nats.io/v1beta2\nkind: {kind}\nspec: {{{spec}}}\n"
+
+
+@pytest.mark.parametrize(
+    ("spec", "age", "codes"),
+    [
+        ("", "    max_age: 365d\n", ["IM105"]), (", maxAge: ''", "    max_age: 365d\n", ["IM105"]),
+        (", maxAge: 0s", "", []), (", maxAge: 24h", "    max_age: 1d\n", []),
+    ],
+)  # fmt: skip
+def test_nacks_control_loop_keeps_messages_for_a_year(tmp_path: Path, spec: str, age: str, codes: list[str]) -> None:
+    found = read(tmp_path, manifest("Stream", f"name: S, subjects: [s], storage: file{spec}"), ending="yaml")
+    assert found.text == f"reconciler: 1\ntopology: imported\n\nstreams:\n  S:\n    subjects: [s]\n{age}"
+    assert [problem.code for problem in found.problems] == codes
+    assert all("without `--control-loop`, NACK sets no limit" in problem.message for problem in found.problems)
+
+
+@pytest.mark.parametrize(
+    ("spec", "written"),
+    [
+        ("ackPolicy: none, filterSubjects: [s], sampleFreq: '30'", "filter_subject: s|ack_wait: 1ns|sample_freq: 30%"),
+        ("ackPolicy: none, filterSubjects: [s, t], sampleFreq: 30%", "filter_subjects: [s, t]|ack_wait: 1ns|sample_freq: 30%"),
+        ("ackPolicy: explicit, sampleFreq: '0'", "ack_policy: explicit|ack_wait: 1ns"),
+        ("ackPolicy: explicit, ackWait: ''", "ack_policy: explicit"),
+        ("ackPolicy: explicit, maxDeliver: 2, backoff: [10s]", "ack_policy: explicit|max_deliver: 2|backoff: [10s]"),
+    ],
+)  # fmt: skip
+def test_a_consumer_of_nack_is_written_as_nack_sends_it(tmp_path: Path, spec: str, written: str) -> None:
+    text = manifest("Consumer", f"streamName: S, durableName: c, {spec}")
+    found = read(tmp_path, text, ending="yaml")
+    lines = [line.strip() for line in found.text.partition("      c:\n")[2].splitlines()]
+    assert lines == written.split("|")
 
 
 def test_a_folder_is_read_with_its_backups(tmp_path: Path) -> None:

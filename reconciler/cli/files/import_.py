@@ -11,7 +11,7 @@ import typer
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.screen import emit, paper, tell
 from reconciler.cli.shared.writing import Overwrite, write
-from reconciler.journeys.export.importing import imported
+from reconciler.journeys.export.importing import Imported, imported
 from reconciler.report.words.diagnostics import report
 from reconciler.report.words.values import counted
 
@@ -33,16 +33,22 @@ def import_(
 
     It reads the output of `nats stream info --json` and `nats consumer info --json`, backups (backup.json), a
     terraform.tfstate of version 4, and manifests of jetstream.nats.io/v1beta2. It names what it cannot carry over, with
-    the place.
+    the place. Where it can read nothing, it writes nothing.
     """
     common.refuse_if_any(
         (overwrite and output is None, "--overwrite is about a file; name it with --output, or leave it out."),
     )
     topology_file = imported(sources, topology)
+    has_errors = any(problem.is_error for problem in topology_file.problems)
+    if topology_file.count or not has_errors:
+        _hand_out(topology_file, output, overwrite=overwrite)
+    tell(report(topology_file.problems, paper(sys.stderr)))
+    return exits.FAILED if has_errors else exits.FINE
+
+
+def _hand_out(topology_file: Imported, output: Path | None, *, overwrite: bool) -> None:
     if output is None:
         emit(topology_file.text)
-    else:
-        write({output: topology_file.text}, overwrite=overwrite)
-        tell(f"Wrote {counted(topology_file.count, 'resource')} to {output}. Next: reconciler validate {output}\n")
-    tell(report(topology_file.problems, paper(sys.stderr)))
-    return exits.FAILED if any(problem.is_error for problem in topology_file.problems) else exits.FINE
+        return
+    write({output: topology_file.text}, overwrite=overwrite)
+    tell(f"Wrote {counted(topology_file.count, 'resource')} to {output}. Next: reconciler validate {output}\n")

@@ -1,11 +1,13 @@
-"""NACK's manifests (jetstream.nats.io/v1beta2), with the defaults of its CRDs, which differ from the server's.
+"""NACK's manifests (jetstream.nats.io/v1beta2), with the defaults of NACK, which differ from the server's.
 
-A stream without a storage setting is in memory; a consumer without an ack policy uses none.
+Some are in its CRDs: a stream without a storage setting is in memory; a consumer without an ack policy uses none. Others
+are in the library by which its control loop creates streams (jsm.go): no message lives longer than a year.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 
 from reconciler.documents.foreign.translation import (
     NOTHING,
@@ -16,7 +18,8 @@ from reconciler.documents.foreign.translation import (
     object_store,
     translate,
 )
-from reconciler.model.resource import Json, Where
+from reconciler.model.dataclass import dataclass
+from reconciler.model.resource import Config, Json, Where
 from reconciler.model.units import go_duration
 
 GROUP = "jetstream.nats.io/"
@@ -33,6 +36,15 @@ def _read_duration(value: Json) -> int:
 
 def _read_durations(values: list[Json]) -> list[int]:
     return [_read_duration(value) for value in values]
+
+
+def _read_percentage(value: Json) -> str:
+    """Read a sampling frequency as NACK does: with or without the sign, which it always sends. It sends no 0."""
+    text = str(value)
+    if not re.fullmatch("[+-]?[0-9]+%?", text) or not 0 <= int(text.removesuffix("%")) <= 100:
+        raise ValueError(f"`{value}` is not a number from 0 to 100, so NACK refuses it; write for example 30")
+    number = int(text.removesuffix("%"))
+    return f"{number}%" if number else ""
 
 
 def _same_name(*names: str) -> dict[str, To]:
@@ -95,7 +107,7 @@ CONSUMER = {
     "ackPolicy": To(path="ack_policy"), "ackWait": To(path="ack_wait", read=_read_duration),
     "maxDeliver": To(path="max_deliver"), "backoff": To(path="backoff", read=_read_durations),
     "filterSubject": To(path="filter_subject"), "filterSubjects": To(path="filter_subjects"),
-    "replayPolicy": To(path="replay_policy"), "sampleFreq": To(path="sample_freq", read=str),
+    "replayPolicy": To(path="replay_policy"), "sampleFreq": To(path="sample_freq", read=_read_percentage),
     "maxWaiting": To(path="max_waiting"), "rateLimitBps": To(path="rate_limit_bps"),
     "maxAckPending": To(path="max_ack_pending"), "flowControl": To(path="flow_control"),
     "headersOnly": To(path="headers_only"), "heartbeatInterval": To(path="idle_heartbeat", read=_read_duration),
@@ -114,6 +126,65 @@ KV = {
     "history": To(path="max_msgs_per_subject"), "maxValueSize": To(path="max_msg_size"),
     "limitMarkerTtl": To(path="subject_delete_marker_ttl"),
 }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Default:
+    """What is live where a manifest leaves a key out, although the server has another default."""
+
+    key: str
+    name: str
+    """The server's name of the field."""
+    value: Json
+    message: str
+    fix: str
+    unless: str = ""
+    """The server takes the value of this key instead."""
+    is_for_empty: bool = False
+    """An empty value counts as left out. A CRD fills in none but missing keys."""
+
+    def holds(self, spec: Mapping[str, Json]) -> bool:
+        """Is it live?"""
+        if spec.get(self.unless):
+            return False
+        return not spec.get(self.key) if self.is_for_empty else self.key not in spec
+
+
+STREAM_DEFAULTS = (
+    Default(
+        key="storage", name="storage", value="memory",
+        message="storage is memory, the default of NACK's CRD where a manifest leaves it out",
+        fix="check that memory is what was meant; it cannot be changed later",
+    ),
+    Default(
+        key="maxAge", name="max_age", value=go_duration("8760h"), is_for_empty=True,
+        message="max_age is 365d, which NACK's control loop takes where a manifest leaves maxAge out; "
+        "without `--control-loop`, NACK sets no limit",
+        fix="leave max_age out if NACK ran without `--control-loop`, or if no limit is what was meant",
+    ),
+)  # fmt: skip
+CONSUMER_DEFAULTS = (
+    Default(
+        key="ackPolicy", name="ack_policy", value="none",
+        message="ack_policy is none, the default of NACK's CRD where a manifest leaves it out",
+        fix="check that none is what was meant",
+    ),
+    Default(
+        key="ackWait", name="ack_wait", value=1, unless="backoff",
+        message="ack_wait is 1ns, the default of NACK's CRD where a manifest leaves it out",
+        fix="write what was meant, for example 30s",
+    ),
+)  # fmt: skip
+
+
+def _defaults(
+    defaults: Sequence[Default], spec: Mapping[str, Json], where: Where, findings: Findings, address: str
+) -> Config:  # fmt: skip
+    """Return the defaults that are live, and name each."""
+    live = [default for default in defaults if default.holds(spec)]
+    for default in live:
+        findings.add_tools_default(where, "", default.message, about=address, fix=default.fix)
+    return {default.name: default.value for default in live}
 
 
 def is_nack(document: Json) -> bool:
@@ -157,12 +228,7 @@ def _add_stream(spec: Mapping[str, Json], where: Where, findings: Findings) -> N
     name = str(spec.get("name") or "")
     address = f"stream/{name}"
     config = {**translate(spec, STREAM, where, findings, address), "name": name}
-    if "storage" not in spec:
-        config["storage"] = "memory"
-        message = "storage is memory, the default of NACK's CRD where a manifest leaves it out"
-        findings.add_tools_default(
-            where, "", message, about=address, fix="check that memory is what was meant; it cannot be changed later"
-        )
+    config |= _defaults(STREAM_DEFAULTS, spec, where, findings, address)
     findings.found.append(ForeignObject(on=(name,), config=config, where=where, beside=_protection(spec)))
 
 
@@ -179,16 +245,18 @@ def _add_consumer(spec: Mapping[str, Json], where: Where, findings: Findings) ->
         return
     config = {**translate(spec, CONSUMER, where, findings, address), "durable_name": name, "name": name}
     _drop_unpinned(config, spec, where, findings, address)
-    extra = _protection(spec)
-    if "ackPolicy" not in spec:
-        config["ack_policy"] = extra["ack_policy"] = "none"
-        message = "ack_policy is none, the default of NACK's CRD where a manifest leaves it out"
-        findings.add_tools_default(where, "", message, about=address, fix="check that none is what was meant")
-    if "ackWait" not in spec and config.get("ack_policy") != "none":
-        config["ack_wait"] = 1
-        message = "ack_wait is 1ns, the default of NACK's CRD where a manifest leaves it out"
-        findings.add_tools_default(where, "", message, about=address, fix="write what was meant, for example 30s")
+    _send_one_filter_alone(config)
+    defaults = _defaults(CONSUMER_DEFAULTS, spec, where, findings, address)
+    extra = {**_protection(spec), **{key: value for key, value in defaults.items() if key == "ack_policy"}}
+    config |= defaults
     findings.found.append(ForeignObject(on=(stream, name), config=config, where=where, beside=extra))
+
+
+def _send_one_filter_alone(config: dict[str, Json]) -> None:
+    """NACK sends a list of one filter as `filter_subject`. It refuses both."""
+    filters = config.get("filter_subjects")
+    if isinstance(filters, list) and len(filters) == 1 and "filter_subject" not in config:
+        config["filter_subject"] = config.pop("filter_subjects")[0]
 
 
 def _drop_unpinned(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from reconciler.documents.foreign.nack import is_nack, read_nack
 from reconciler.documents.foreign.nats_json import is_nats, read_nats
-from reconciler.documents.foreign.terraform import is_terraform, read_terraform
+from reconciler.documents.foreign.terraform import STATE, is_terraform, read_terraform
 from reconciler.documents.foreign.translation import Findings
 from reconciler.documents.parse.complain import complain
 from reconciler.documents.parse.files import read_text
@@ -21,7 +21,10 @@ from reconciler.documents.parse.tree import read_tree
 from reconciler.model.diagnostic import SourceSpan
 from reconciler.model.resource import Json, Where
 
+EXPLAINED = "see `reconciler explain IM103`"
 ENDINGS = frozenset({".json", ".tfstate", ".yaml", ".yml"})
+CONFIGURATIONS = (".tf", ".tf.json", ".tofu", ".tofu.json")
+"""How the names of Terraform's configurations end. Only Terraform evaluates them, and its state says what came of it."""
 _BETWEEN = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 
 
@@ -53,6 +56,10 @@ def _read_file(path: Path, findings: Findings) -> None:
     text, problems = read_text(path)
     findings.problems += problems
     if problems:
+        return
+    if path.name.endswith(CONFIGURATIONS):
+        message = "this is a Terraform configuration, which only Terraform evaluates"
+        findings.add_unreadable(_start_of_file(path), "", message, fix=STATE)
         return
     documents = (
         [_read_json(path, text, findings)]
@@ -103,7 +110,9 @@ def _read_yaml_documents(path: Path, text: str, findings: Findings) -> Iterator[
 
 def _read_document(path: Path, root: Mapping | object, findings: Findings) -> Iterator[Document]:
     if not isinstance(root, Mapping):
-        findings.add_unreadable(_start_of_file(path), "", "a document is not a mapping, so no known tool wrote it")
+        findings.add_unreadable(
+            _start_of_file(path), "", "a document is not a mapping, so no known tool wrote it", fix=EXPLAINED
+        )
         return
     plain = Plain()
     value = plain.value(root, ANYTHING)
@@ -123,4 +132,4 @@ def _add_objects(value: Json, where: Where, findings: Findings) -> None:
         message = (
             "this is nothing known: no `nats stream info --json`, no backup, no Terraform state, no manifest of NACK"
         )
-        findings.add_unreadable(where, "", message, fix="see `reconciler explain IM103`")
+        findings.add_unreadable(where, "", message, fix=EXPLAINED)

@@ -20,6 +20,7 @@ from reconciler.documents.foreign.translation import (
 )
 from reconciler.model.resource import Json, Where
 
+STATE = "give what `terraform state pull` prints"
 SECOND = 1_000_000_000
 NANOSECONDS = 10**8
 """The provider writes inactive_threshold of streams in seconds and reads it back in nanoseconds. A number from here on
@@ -114,7 +115,7 @@ def read_terraform(state: Mapping[str, Json], where: Where, findings: Findings) 
     """Add the JetStream resources of a state to `into`. Any version but 4 is a problem."""
     if state.get("version") != 4 or not isinstance(state.get("resources"), list):
         message = "this is not a Terraform state of version 4"
-        findings.add_unreadable(where, "version", message, fix="give what `terraform state pull` prints")
+        findings.add_unreadable(where, "version", message, fix=STATE)
         return
     others = 0
     for number, resource in enumerate(state["resources"]):
