@@ -558,3 +558,37 @@ def test_a_smaller_message_limit_says_which_messages_were_looked_at(tmp_path: Pa
     assert [one.message for one in change.consequences] == [
         f"from then on the server refuses messages above 100 bytes; {said} (ST601)"
     ]
+
+
+@pytest.mark.parametrize(
+    ("live", "desired", "told"),
+    [
+        ("filter_subject: a", "filter_subjects: [a]", ["with filter_subject is refused (10148)"]),
+        ("filter_subjects: [a]", "filter_subject: a", ["with filter_subjects is refused (10148)"]),
+        ("filter_subject: a", "filter_subjects: [a, b]", ["from then on clients get messages on a and b"]),
+        ("filter_subjects: [a, b]", "filter_subjects: [b, a]", []),
+        (
+            "description: x",
+            'deliver_policy: last_per_subject, filter_subject: ">"',
+            ["continues after the ack floor", "No pull"],
+        ),
+        ('sample_freq: "30"', "sample_freq: 30%", ["with sample_freq 30 is refused (10148)"]),
+        ('sample_freq: "0"', "description: x", ["with sample_freq 0 is refused (10148)"]),
+        ("description: x", "sample_freq: 0%", ["without sample_freq is refused (10148)"]),
+        ("sample_freq: 30%", "sample_freq: 31%", []),
+    ],
+)
+def test_another_spelling_of_a_consumer_changes_only_who_may_create_it(
+    tmp_path: Path, live: str, desired: str, told: list[str]
+) -> None:
+    def file(own: str) -> str:
+        return f"streams: {{S: {{subjects: [a, b], consumers: {{c: {{ack_policy: explicit, {own}}}}}}}}}"
+
+    changes = scene(tmp_path, file(desired), file(live)).plan().changes
+    said = [
+        consequence.message
+        for change in changes
+        if change.address == "consumer/S/c"
+        for consequence in change.consequences
+    ]
+    assert [part in message for part, message in zip(told, said, strict=True)] == [True] * len(told)

@@ -88,6 +88,27 @@ FIELDS = (
         seen_by=("tests/cli/test_offline.py::test_an_import_that_can_read_nothing_writes_nothing",),
     ),
     Act(
+        name="a filter that only goes into a list is said to bring other messages",
+        file="reconciler/kinds/consumer/effects.py",
+        before="    if not is_same_filter(moved.change) and filter_change",
+        after="    if filter_change",
+        seen_by=("tests/kinds/test_effects.py::test_another_spelling_of_a_consumer_changes_only_who_may_create_it",),
+    ),
+    Act(
+        name="a plan does not say whom another spelling of a filter shuts out",
+        file="reconciler/kinds/consumer/spelling.py",
+        before="    if is_same_filter(change):",
+        after="    if is_same_filter(change) and not change.live:",
+        seen_by=("tests/kinds/test_effects.py::test_another_spelling_of_a_consumer_changes_only_who_may_create_it",),
+    ),
+    Act(
+        name="a plan does not say that 30 and 30% sample alike",
+        file="reconciler/kinds/consumer/spelling.py",
+        before='int(str(frequency or 0).removesuffix("%"))',
+        after="int(str(frequency or 0))",
+        seen_by=("tests/kinds/test_effects.py::test_another_spelling_of_a_consumer_changes_only_who_may_create_it",),
+    ),
+    Act(
         name="a field is dropped from an export",
         file="reconciler/journeys/export/sections.py",
         before="    said = {name: value for name, value in rendered.items() if name in known}",

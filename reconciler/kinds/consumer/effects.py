@@ -8,6 +8,7 @@ from reconciler.changes.amount import Amount, exactly, total
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.kinds.consumer.clients import ONE_AT_A_TIME, pin_clause_of, pin_rule
 from reconciler.kinds.consumer.filter_changes import filter_change
+from reconciler.kinds.consumer.spelling import is_same_filter
 from reconciler.kinds.consumer_checks.neighbours import is_work_queue, stream_of
 from reconciler.kinds.consumer_checks.priority import ack_waits
 from reconciler.kinds.consumer_checks.pull_push import pushes
@@ -553,7 +554,7 @@ def other_messages(moved: MovedField) -> Iterable[Finding]:
     """Clients get other messages than before, even if the consumer skips and misses none."""
     if moved.field == "filter_subjects" and moved.change.touches("filter_subject"):
         return
-    if filter_change.judge(moved.change, moved.view) is None:
+    if not is_same_filter(moved.change) and filter_change.judge(moved.change, moved.view) is None:
         after = filters_of(moved.change.wanted)
         yield note(f"from then on clients get messages on {listed(after)}")
 

@@ -180,6 +180,9 @@ def filter_change(change: Change, view: View) -> Found:
     stream. No server tells how far it has come. Messages in flight are redelivered until they are acknowledged, whatever
     the new filter is.
 
+    Nothing of this comes with a filter that goes from `filter_subject` into a list of one, or back. Clients get the same
+    messages, and only an application that creates the consumer with the old field is refused (10148).
+
     Where the filter goes, apply writes `>`, which takes everything and counts as none: a server does not wake a consumer
     for new messages that an update left without a filter.
 

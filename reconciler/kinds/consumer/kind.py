@@ -11,6 +11,7 @@ from reconciler.kinds.consumer import deletion, filter_changes, replacement
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.renaming import recipe
 from reconciler.kinds.consumer.rules import RULES
+from reconciler.kinds.consumer.spelling import spelling_consequences
 from reconciler.kinds.consumer.steps import filter_consequences, steps, wait_consequences
 from reconciler.kinds.consumer_config.consumer_config import (
     FIELD_INFOS,
@@ -84,6 +85,7 @@ CONSUMER = Kind(
         *lost_position.consequences(change, view),
         *wait_consequences(change, view),
         *filter_consequences(change, view),
+        *spelling_consequences(change),
         *advisories.consequences(change, view),
         *EFFECTS.consequences(change, view),
     ),

@@ -12,6 +12,7 @@ from reconciler.changes.view import View
 from reconciler.engine.replacement import in_a_row
 from reconciler.kinds.consumer.clients import may_hold_a_pin, removed_groups
 from reconciler.kinds.consumer.handovers import gates_after_taking, gates_before_giving
+from reconciler.kinds.consumer.spelling import REFUSED
 from reconciler.kinds.fields.known import PAUSE_END, V2_14
 from reconciler.kinds.fields.words import few
 from reconciler.kinds.stream_config import calls
@@ -120,7 +121,7 @@ def filter_consequences(change: Change, view: View) -> Iterator[Consequence]:
     if change.action is Action.UPDATE and calls.loses_its_filter(change) and not starts_anew:
         yield Consequence(
             message="The server then shows filter `>`, which counts as none here; an application that creates this consumer at start-up "
-            "without a filter is refused (10148), unless it may update one that exists"
+            f"without a filter {REFUSED}"
         )
 
 

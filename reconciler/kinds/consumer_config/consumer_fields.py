@@ -210,7 +210,8 @@ class ConsumerConfig(Terms):
     ] = None
     """How many bits per second a push consumer may deliver."""
     sample_freq: Annotated[SampleFreq | None, Known(felt=NOT_FELT)] = None
-    """How many of the acknowledgements the server reports as events, in percent: 30 or 30%. Left out: none."""
+    """How many of the acknowledgements the server reports as events, in percent. A server samples alike for 30 and 30%, and
+    keeps what is written. Left out: none."""
     max_waiting: Annotated[
         Count | None,
         _fixed(
