@@ -181,7 +181,7 @@ REVIEW = {
 IMPORT = {
     "IM101": Page("not-carried-over", "Another tool's file holds something that a topology cannot express, or that the tool itself never sent. It was left out.", "check whether it matters; connections, contents and ephemeral consumers never belong in a topology"),
     "IM103": Page("not-readable", "A file, or a part of one, cannot be read as any of these: `nats stream info --json`, `nats consumer info --json`, lists of those, backup.json, a Terraform state of version 4, or manifests of jetstream.nats.io/v1beta2. What it describes was left out.", "correct the file there; for Terraform, give what `terraform state pull` prints"),
-    "IM105": Page("default-of-the-tool", "The manifest leaves this out, and the tool's own default is not what most people expect. The default was written out, because it is what is live.", "check that this is what was meant"),
+    "IM105": Page("default-of-the-tool", "The manifest leaves this out, and the tool's own default is not what most people expect. The default was written out where it is certain to be live.", "check that this is what was meant"),
 }  # fmt: skip
 
 GROUPS = {

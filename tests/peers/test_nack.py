@@ -20,7 +20,7 @@ from tests.support.topologies import read
 from tests.support.versions import on_every_version
 
 YEAR = 24 * 365 * 3600 * 10**9
-STREAM = "kind: Stream\nspec: {name: LST, subjects: [lst, other], storage: file, maxAge: ''}\n"
+STREAM = "kind: Stream\nspec: {name: LST, subjects: [lst, other], storage: file, maxAge: 8760h}\n"
 SENT_STREAM = {"name": "LST", "subjects": ["lst", "other"], "storage": "file", "max_age": YEAR, "num_replicas": 1}
 CONSUMERS: dict[str, tuple[str, dict[str, Any]]] = {
     "nothing acknowledged": (

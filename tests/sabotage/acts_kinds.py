@@ -41,11 +41,11 @@ FIELDS = (
         seen_by=("tests/convergence/test_fake.py",),
     ),
     Act(
-        name="the year after which NACK's streams delete messages is not imported",
+        name="nobody hears of the year after which NACK's control loop has messages deleted",
         file="reconciler/documents/foreign/nack.py",
-        before='value=go_duration("8760h"), is_for_empty=True,',
-        after='value=go_duration("8760h"),',
-        seen_by=("tests/documents/test_foreign.py::test_nacks_control_loop_keeps_messages_for_a_year",),
+        before='key="maxAge", name="max_age", is_for_empty=True,',
+        after='key="maxAge", name="max_age",',
+        seen_by=("tests/documents/test_foreign.py::test_whether_nack_keeps_messages_for_a_year_no_manifest_tells",),
         is_quick=True,
     ),
     Act(

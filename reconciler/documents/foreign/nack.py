@@ -1,7 +1,7 @@
 """NACK's manifests (jetstream.nats.io/v1beta2), with the defaults of NACK, which differ from the server's.
 
-Some are in its CRDs: a stream without a storage setting is in memory; a consumer without an ack policy uses none. Others
-are in the library by which its control loop creates streams (jsm.go): no message lives longer than a year.
+Some are in its CRDs: a stream without a storage setting is in memory; a consumer without an ack policy uses none. Another
+is in the library by which its control loop creates streams (jsm.go): no message lives longer than a year.
 """
 
 from __future__ import annotations
@@ -135,7 +135,8 @@ class Default:
     key: str
     name: str
     """The server's name of the field."""
-    value: Json
+    value: Json = None
+    """None: a manifest does not tell, and the server's default is kept, under which nothing is deleted."""
     message: str
     fix: str
     unless: str = ""
@@ -157,10 +158,9 @@ STREAM_DEFAULTS = (
         fix="check that memory is what was meant; it cannot be changed later",
     ),
     Default(
-        key="maxAge", name="max_age", value=go_duration("8760h"), is_for_empty=True,
-        message="max_age is 365d, which NACK's control loop takes where a manifest leaves maxAge out; "
-        "without `--control-loop`, NACK sets no limit",
-        fix="leave max_age out if NACK ran without `--control-loop`, or if no limit is what was meant",
+        key="maxAge", name="max_age", is_for_empty=True,
+        message="max_age was left out, as maxAge is: messages stay forever, but NACK with `--control-loop` has set 365d",
+        fix="write max_age: 365d if NACK runs with `--control-loop`, and that is what was meant; `plan` shows what is live",
     ),
 )  # fmt: skip
 CONSUMER_DEFAULTS = (
@@ -184,7 +184,7 @@ def _defaults(
     live = [default for default in defaults if default.holds(spec)]
     for default in live:
         findings.add_tools_default(where, "", default.message, about=address, fix=default.fix)
-    return {default.name: default.value for default in live}
+    return {default.name: default.value for default in live if default.value is not None}
 
 
 def is_nack(document: Json) -> bool:
