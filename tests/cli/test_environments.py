@@ -140,7 +140,7 @@ def test_a_review_shows_the_environments_that_change(shell: Shell) -> None:
     said = here("review", "--base", "HEAD").out
     assert ("orders in prod since" in said, "orders in dev since" in said) == (True, False)
     assert "max_msgs  100 → 50" in said
-    assert here("review", "--base", "HEAD", "--environment", "dev").out.startswith("Nothing changed")
+    assert here("review", "--base", "HEAD", "--environment", "dev").out.startswith("No object changes")
     assert "reconciler plan --environment prod t.yaml" in " ".join(said.split())
 
 
