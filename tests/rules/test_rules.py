@@ -168,6 +168,11 @@ TELLS = {"XX235": "a loss that may come one day", "XX236": "they are gone alread
 """What others have to know, and what nobody consents to, with the reason."""
 
 
+def test_advice_begins_and_ends_with_a_word() -> None:
+    untidy = [code for code in CODES if any(one.fix and one.fix != one.fix.strip() for one in verdicts(code))]
+    assert untidy == []
+
+
 def test_what_falls_on_others_takes_consent() -> None:
     for code in (one for one in CODES if one not in TELLS):
         assert [one for one in verdicts(code) if one.others and not one.blocks and one.consented is None] == [], code

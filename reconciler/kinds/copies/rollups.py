@@ -64,14 +64,14 @@ def _finding(copy: Copy, origin: Config, view: View, path: str, to: int | None =
         affects=dependants.everybody(copy.stream, view) + dependants.streams([copy.stream], view),
         message=f"stream {copy.origin} takes messages with `Nats-Rollup`, and {copy.stream} does not: {first}, {copy.stream} stops copying "
         "forever, also after a restart",
-        fix=f"{_way_out(copy, view)} upgrade to nats-server 2.14 first",
+        fix=f"{_advice(copy, view)}upgrade to nats-server 2.14 first",
     )
 
 
-def _way_out(copy: Copy, view: View) -> str:
+def _advice(copy: Copy, view: View) -> str:
     """The queue of a group takes no such setting."""
     is_stream = Address.of("stream", copy.stream) in {*view.live, *view.desired}
-    return f"write allow_rollup_hdrs: true for {copy.stream} too, or" if is_stream else ""
+    return f"write allow_rollup_hdrs: true for {copy.stream} too, or " if is_stream else ""
 
 
 RULES = (copy_stops_at_rollup,)
