@@ -360,9 +360,15 @@ def test_what_several_topologies_include_is_reviewed_for_each(repository: Reposi
         f"{name}.yaml": topology(f"{name.upper()}: {{subjects: [{name}]}}", name, "include: more/both.yaml\n")
         for name in "ab"
     }
-    repository.commit({**files, "more/both.yaml": "kv_buckets: {CONFIG: {history: 2}}\n"})
+    repository.commit(
+        {
+            **files,
+            "more/both.yaml": "include: deep.yaml\n",
+            "more/deep.yaml": "kv_buckets: {CONFIG: {history: 2}}\n",
+        }
+    )
     assert reviewed().reviews == ()
-    repository.write({"more/both.yaml": "kv_buckets: {CONFIG: {history: 5}}\n"})
+    repository.write({"more/deep.yaml": "kv_buckets: {CONFIG: {history: 5}}\n"})
     assert told(reviewed()) == {"a": ["update kv_bucket/CONFIG"], "b": ["update kv_bucket/CONFIG"]}
 
 

@@ -238,6 +238,13 @@ RULES = (
         seen_by=("tests/review/test_revisions.py::test_what_breaks_a_policy_is_reviewed_even_where_no_object_changes",),
     ),
     Act(
+        name="a review overlooks what a shared file includes",
+        file="reconciler/documents/find/discover.py",
+        before="            todo += [*file.includes, *file.policies]\n            yield from (*file.includes, *file.policies)",
+        after="            yield from (*file.includes, *file.policies)[:0]",
+        seen_by=("tests/review/test_revisions.py::test_what_several_topologies_include_is_reviewed_for_each",),
+    ),
+    Act(
         name="a review overlooks policies and shared files that topologies read from elsewhere",
         file="reconciler/journeys/review/revisions.py",
         before="for path in besides for file in tree.find([path])[0])]",

@@ -28,7 +28,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 
 POLICIES = "policies"
-_OURS = re.compile(r"reconciler|topology|parameters|environment")
+_OURS = re.compile(r"reconciler|topology|parameters|environment|^include:", re.MULTILINE)
 """A file without any of these words has none of our keys, so it is not even parsed: big repositories have thousands of
 them."""
 _BEGINS_AS_OURS = re.compile(
@@ -96,7 +96,21 @@ def discover(paths: Sequence[Path], tree: Tree, registry: Registry) -> Discovere
         _add_to_its_topology(
             _read_file(file.path, tree, own_keys, in_full=True) if is_stray else file, headers, discovered
         )
+    by_path = {os.path.realpath(file.path): file for file in files}
+    for besides in discovered.read_besides.values():
+        besides.update(_named_by(besides, by_path))
     return discovered
+
+
+def _named_by(paths: Iterable[Path], files: Table[str, _File]) -> Iterator[Path]:
+    """What files at these paths include and take policies from, and what those do."""
+    todo, seen = [*paths], set[str]()
+    while todo:
+        file = files.get(os.path.realpath(todo.pop()))
+        if file and os.path.realpath(file.path) not in seen:
+            seen.add(os.path.realpath(file.path))
+            todo += [*file.includes, *file.policies]
+            yield from (*file.includes, *file.policies)
 
 
 def _add_to_its_topology(file: _File, headers: Headers, discovered: Discovered) -> None:
