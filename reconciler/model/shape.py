@@ -6,8 +6,13 @@ default is a missing key. `report/codec/shape.py` makes the writer, the reader a
 
 from __future__ import annotations
 
+import ast
+import inspect
+import textwrap
 from collections.abc import Callable, Mapping
 from enum import Enum, auto
+from functools import cache
+from itertools import pairwise
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -60,7 +65,7 @@ NEVER = object()
 
 
 def computed(key: str, after: str = "", default: Any = NEVER) -> Callable[[F], F]:
-    """KeyMark what a property returns as a key, which is not read back: `@property` above `@computed("drift")`."""
+    """Mark what a property returns as a key, which is not read back: `@property` above `@computed("drift")`."""
 
     def marked(function: F) -> F:
         function.__dict__["computed"] = Computed(key, after, default)
@@ -87,3 +92,33 @@ def counts_by(always: Mapping[str, str], sometimes: Mapping[str, str] | None = N
     counted = {name: {"type": "integer", "minimum": 0, "description": text} for name, text in always.items()}
     more = {name: {"type": "integer", "minimum": 0, "description": text} for name, text in (sometimes or {}).items()}
     return Like(properties=counted | more, required=sorted(always), additionalProperties=False)
+
+
+def attribute_docs(owner: type) -> dict[str, str]:
+    """Return the text below each attribute of a class; what a class says counts more than what those above it say.
+
+    Only schemas need it, and reading the source takes a while, so no start does.
+    """
+    return {
+        name: text
+        for base in reversed(owner.__mro__)
+        if base.__module__ != "builtins"
+        for name, text in _own_docs(base)
+    }
+
+
+@cache
+def _own_docs(owner: type) -> tuple[tuple[str, str], ...]:
+    try:
+        (definition,) = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
+    except (OSError, TypeError):  # not written in Python
+        return ()
+    assert isinstance(definition, ast.ClassDef)
+    return tuple(filter(None, (_name_and_text(attribute, below) for attribute, below in pairwise(definition.body))))
+
+
+def _name_and_text(attribute: ast.stmt, below: ast.stmt) -> tuple[str, str] | None:
+    match attribute, below:
+        case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+            return name, " ".join(text.split())
+    return None

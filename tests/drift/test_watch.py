@@ -27,8 +27,8 @@ from reconciler.journeys.drift.watch_text import (
 from reconciler.journeys.permissions.permissions import permissions
 from reconciler.journeys.permissions.text import config_block
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.model.permissions import Purpose
 from reconciler.model.run_options import RunOptions
+from reconciler.model.wire.permissions import Purpose
 from reconciler.server.read.permission_subjects import Api
 from reconciler.server.wire.api import JetStream
 from tests.cli.running import command, environment

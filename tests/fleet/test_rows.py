@@ -7,7 +7,7 @@ from typing import Any
 
 from reconciler.fleet.accounts.rows import rows_of, snapshot_of
 from reconciler.fleet.tables.tables import CONFIGS
-from reconciler.model.permissions import Granted
+from reconciler.model.wire.permissions import Granted
 from reconciler.model.wire.snapshot import Entry, Snapshot, Target
 from reconciler.model.wire.version import Version
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from reconciler.journeys.permissions.permissions import permissions
 from reconciler.journeys.permissions.text import config_block
 from reconciler.kinds import REGISTRY
-from reconciler.model.permissions import Needs, Purpose
 from reconciler.model.topology import Topology
+from reconciler.model.wire.permissions import Needs, Purpose
 from reconciler.server.read.permission_subjects import Api
 from tests.support.servers import NatsServer
 from tests.support.topologies import read

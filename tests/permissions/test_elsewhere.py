@@ -8,8 +8,8 @@ from pathlib import Path
 
 from reconciler.journeys.permissions.text import config_block
 from reconciler.journeys.plan.plan import plan
-from reconciler.model.permissions import Needs
 from reconciler.model.topology import Topology
+from reconciler.model.wire.permissions import Needs
 from reconciler.server.read.permission_subjects import Api
 from reconciler.server.read.snapshot import take_backup
 from tests.permissions.scenes import denied, needs, topologies

@@ -16,10 +16,10 @@ from reconciler.engine.decide import decide, unanswered_questions
 from reconciler.journeys.permissions.permissions import permissions
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
-from reconciler.model.permissions import Granted, Need, Purpose, covers, missing_needs
 from reconciler.model.resource import Address
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import BulkEntry, Moved, Topology
+from reconciler.model.wire.permissions import Granted, Need, Purpose, covers, missing_needs
 from reconciler.model.wire.questions import CopiedUpTo, Largest, MessagesFrom, MessagesSince, Oldest, Peers, QueuedFrom
 from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.model.wire.steps import Call, Step

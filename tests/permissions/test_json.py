@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.model.permissions import Purpose
+from reconciler.model.wire.permissions import Purpose
 from tests.cli.running import Shell
 from tests.permissions.scenes import THEN
 from tests.support.contracts import followed

@@ -12,8 +12,8 @@ from reconciler.journeys.drift.attribute import attributed
 from reconciler.journeys.drift.drift import Drift
 from reconciler.journeys.drift.look import look
 from reconciler.journeys.permissions.permissions import permissions
-from reconciler.model.permissions import Needs, Purpose, covers
 from reconciler.model.topology import Topology
+from reconciler.model.wire.permissions import Needs, Purpose, covers
 from reconciler.server.read.observe import observe
 from reconciler.server.read.permission_subjects import Api
 from reconciler.server.wire.api import JetStream

@@ -18,9 +18,9 @@ from reconciler.journeys.permissions.permissions import permissions, permissions
 from reconciler.journeys.plan.plan import plan
 from reconciler.journeys.plan.preflight import check, memory_warning
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.model.permissions import Needs, Purpose, covers
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
+from reconciler.model.wire.permissions import Needs, Purpose, covers
 from reconciler.server.read.permission_subjects import Api
 from reconciler.server.wire.api import JetStream
 from tests.kinds.test_across_harms import until

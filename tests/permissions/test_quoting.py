@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from reconciler.journeys.permissions.text import nsc_lines
-from reconciler.model.permissions import Needs
+from reconciler.model.wire.permissions import Needs
 from tests.permissions.scenes import needs, users
 from tests.support.accounts import User
 from tests.support.servers import NatsServer

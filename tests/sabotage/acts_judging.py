@@ -695,15 +695,15 @@ RULES = (
     Act(
         name="what others republish into a stream that takes their subjects is not told",
         file="reconciler/kinds/across/stored_again.py",
-        before="near = senders_to(_own_subjects(name, view), view)",
-        after="near = senders_to((), view)",
+        before="near = _senders_to(_own_subjects(name, view), view)",
+        after="near = _senders_to((), view)",
         seen_by=(says("XX244"),),
     ),
     Act(
         name="a stream that has long been republished into is told at every change",
         file="reconciler/kinds/across/stored_again.py",
-        before="    before = list(arriving(sent_now(sender, view), live))",
-        after="    before = list(arriving((), live))",
+        before="    before = list(_arriving(_sent_now(sender, view), live))",
+        after="    before = list(_arriving((), live))",
         seen_by=(says("XX244"),),
     ),
     Act(
@@ -1389,7 +1389,7 @@ RULES = (
     Act(
         name="a new queue is said to hold what its source no longer stores",
         file="reconciler/kinds/elastic_group/recreation_cost.py",
-        before="still_stored.messages_gone(change, view) or 0",
+        before="refilling.messages_gone(change, view) or 0",
         after="0",
         seen_by=(says("EG101"),),
     ),
@@ -2610,7 +2610,7 @@ QUANTITIES = (
     ),
     Act(
         name="what a restart deletes from a copied interest stream is not said",
-        file="reconciler/kinds/losses/read_at_restart.py",
+        file="reconciler/kinds/stream_config/origins.py",
         before="if name > feed and meets(filters, subjects)]",
         after="if name < feed and meets(filters, subjects)]",
         seen_by=(says("XX212"),),

@@ -13,7 +13,7 @@ from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.screen import emit, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.permissions.text import config_block, nsc_lines
-from reconciler.model.permissions import Purpose
+from reconciler.model.wire.permissions import Purpose
 
 if TYPE_CHECKING:
     from reconciler.server.read.permission_subjects import Api

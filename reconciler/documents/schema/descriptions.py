@@ -11,9 +11,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from reconciler.model.docstrings import attribute_docs
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Json, Spec
+from reconciler.model.shape import attribute_docs
 from reconciler.model.units import HOW_TO_WRITE
 from reconciler.model.wire.version import SUPPORTED
 from reconciler.model.written import written

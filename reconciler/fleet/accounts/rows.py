@@ -9,8 +9,8 @@ from typing import Any
 from pydantic_core import from_json, to_json
 
 from reconciler.model.dataclass import dataclass
-from reconciler.model.permissions import Granted
 from reconciler.model.resource import Json
+from reconciler.model.wire.permissions import Granted
 from reconciler.model.wire.snapshot import Entry, Snapshot, Target
 from reconciler.model.wire.version import Version
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated
 
 from reconciler.model.dataclass import dataclass
-from reconciler.model.permissions import Need, Needs, Purpose
 from reconciler.model.shape import ALWAYS, format_of
+from reconciler.model.wire.permissions import Need, Needs, Purpose
 from reconciler.report.codec.json import json_text
 from reconciler.report.codec.schema import published
 from reconciler.report.codec.shape import data_of

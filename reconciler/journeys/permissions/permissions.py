@@ -16,10 +16,10 @@ from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_config.placeholders import placeholder_name
 from reconciler.model.dataclass import dataclass
 from reconciler.model.ledger.records import BUCKET
-from reconciler.model.permissions import Needs, Purpose, minimal_needs
 from reconciler.model.resource import Address, Config, Declared, Json
 from reconciler.model.selection import WILDCARDS, is_label
 from reconciler.model.topology import Topology
+from reconciler.model.wire.permissions import Needs, Purpose, minimal_needs
 from reconciler.model.wire.steps import Call, Step
 from reconciler.server.read.audit_trail import captures
 from reconciler.server.read.permission_subjects import Api

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from reconciler.model.permissions import Need, Needs
+from reconciler.model.wire.permissions import Need, Needs
 from reconciler.report.words.visible import visible
 
 

@@ -11,7 +11,7 @@ from reconciler.memory import journal
 from reconciler.memory.lease import lease_key
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.ledger.records import BUCKET, encode_key
-from reconciler.model.permissions import Need, minimal_needs, missing_needs
+from reconciler.model.wire.permissions import Need, minimal_needs, missing_needs
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.permission_subjects import Api
 from reconciler.server.wire.api import JetStream

@@ -31,8 +31,7 @@ from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.copies import unread_at_restart
 from reconciler.kinds.fields.known import unknown_fields
 from reconciler.kinds.fields.words import in_words
-from reconciler.kinds.losses import refused_at_restart
-from reconciler.kinds.stream_config import stream_config, upgrades
+from reconciler.kinds.stream_config import refused_at_restart, stream_config, upgrades
 from reconciler.kinds.stream_config.stream_config import StreamConfig
 from reconciler.kinds.stream_config.upgrades import OF_ROOM
 from reconciler.memory import remembered

@@ -13,7 +13,7 @@ from reconciler.kinds.afterwards.readers import elastic_groups, owner_of_stream,
 from reconciler.kinds.afterwards.streams import afterwards, copies, live_streams
 from reconciler.kinds.consumer_checks.pull_push import pushes
 from reconciler.kinds.losses.dependants import streams
-from reconciler.kinds.losses.read_at_restart import consents_of_group
+from reconciler.kinds.stream_config.origins import consents_of_group
 from reconciler.model.resource import Address
 
 

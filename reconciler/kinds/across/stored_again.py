@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
+from typing import NamedTuple
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.across.republishing import SHAPES_FLOW, loops
-from reconciler.kinds.across.senders import (
-    Sender,
-    arriving,
-    change_of,
-    former_name,
-    senders_to,
-    sent_afterwards,
-    sent_now,
-)
+from reconciler.kinds.across.republishing import SHAPES_FLOW, loops, republished_subject
 from reconciler.kinds.across.subjects import captured
-from reconciler.kinds.afterwards.readers import consuming, copying
-from reconciler.kinds.afterwards.streams import afterwards, live_streams
+from reconciler.kinds.afterwards.readers import consuming, copying, stored_afterwards, stored_now
+from reconciler.kinds.afterwards.stored import StoredSubjects, narrowed
+from reconciler.kinds.afterwards.streams import GONE, afterwards, live_streams
 from reconciler.kinds.fields.words import few, listed, some, verb, written_size
 from reconciler.kinds.losses.dependants import consumers, everybody, streams
+from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subject_part import SubjectPart
-from reconciler.kinds.subjects.subjects import is_subset, storable
-from reconciler.model.resource import Address
+from reconciler.kinds.subjects.subjects import collide, is_subset, meet, storable
+from reconciler.model.resource import Address, Config
 
 NAMED = 3
 
@@ -55,7 +50,7 @@ def captured_by_another_stream(change: Change, view: View) -> Iterator[Finding]:
 def _captured_from_here(change: Change, view: View) -> Iterator[Finding]:
     """One finding for each stream that captures what this one sends."""
     sender = _sender_of(change, view)
-    if not _changes_sending(change) or not (sent := list(sent_afterwards(sender, view))):
+    if not _changes_sending(change) or not (sent := list(_sent_afterwards(sender, view))):
         return
     path, does, to = _words_of(sender, view)
     for name in dict.fromkeys(name for messages in sent for name, _ in captured(view).near(messages.to)):
@@ -84,7 +79,7 @@ def _captured_here(change: Change, view: View) -> Iterator[Finding]:
     name = view.stream_of(change.address) or ""
     if not (change.action is Action.CREATE or change.touches("subjects")):
         return
-    near = senders_to(_own_subjects(name, view), view)
+    near = _senders_to(_own_subjects(name, view), view)
     senders = [sender for sender in near if not _tells_itself(sender, view) and _is_new(sender, name, view)]
     if not senders:
         return
@@ -106,10 +101,10 @@ def _captured_here(change: Change, view: View) -> Iterator[Finding]:
     )
 
 
-def _sender_of(change: Change, view: View) -> Sender:
+def _sender_of(change: Change, view: View) -> _Sender:
     if change.address.kind == "consumer":
-        return Sender(*change.address.names)
-    return Sender(view.stream_of(change.address) or "")
+        return _Sender(*change.address.names)
+    return _Sender(view.stream_of(change.address) or "")
 
 
 def _changes_sending(change: Change) -> bool:
@@ -118,15 +113,15 @@ def _changes_sending(change: Change) -> bool:
     return change.action is Action.CREATE or (change.action is Action.UPDATE and change.touches(*fields))
 
 
-def _tells_itself(sender: Sender, view: View) -> bool:
-    change = change_of(sender, view)
+def _tells_itself(sender: _Sender, view: View) -> bool:
+    change = _change_of(sender, view)
     return change is not None and _changes_sending(change)
 
 
-def _words_of(sender: Sender, view: View) -> tuple[str, str, str]:
+def _words_of(sender: _Sender, view: View) -> tuple[str, str, str]:
     """The field that says where to, what the sender does, and the value of that field."""
     if sender.consumer:
-        return "deliver_subject", "delivers", next(sent_afterwards(sender, view)).to
+        return "deliver_subject", "delivers", next(_sent_afterwards(sender, view)).to
     return "republish.dest", "republishes", afterwards(view).streams[sender.stream]["republish"]["dest"]
 
 
@@ -134,21 +129,21 @@ def _own_subjects(name: str, view: View) -> Iterable[str]:
     return storable(afterwards(view).streams.get(name, {})).values()
 
 
-def _is_new(sender: Sender, name: str, view: View) -> bool:
+def _is_new(sender: _Sender, name: str, view: View) -> bool:
     """Does this stream store anything of it that it does not store now? A loop is for another rule to tell."""
     if name == sender.stream or afterwards(view).streams[name].get("sealed"):
         return False
     if not sender.consumer and any({name, sender.stream} <= {*way} for way in loops(view)):
         return False
-    live = live_streams(view).get(former_name(name, view), {}).get("subjects") or ()
-    before = list(arriving(sent_now(sender, view), live))
+    live = live_streams(view).get(_former_name(name, view), {}).get("subjects") or ()
+    before = list(_arriving(_sent_now(sender, view), live))
     return any(
         not any(is_subset(sent.stored, old.stored) and is_subset(sent.to, old.to) for old in before)
-        for sent in arriving(sent_afterwards(sender, view), _own_subjects(name, view))
+        for sent in _arriving(_sent_afterwards(sender, view), _own_subjects(name, view))
     )
 
 
-def _effects(sender: Sender, name: str, view: View, of: str = "", own: str = "its own") -> Iterator[str]:
+def _effects(sender: _Sender, name: str, view: View, of: str = "", own: str = "its own") -> Iterator[str]:
     """What the capturing stream then does to its own messages and publishers. `of` and `own` name it, if it is not the one
     that changes."""
     config, sends = afterwards(view).streams[name], afterwards(view).streams.get(sender.stream, {})
@@ -178,17 +173,17 @@ def _limit_text(field: str, name: str, view: View, of: str) -> str:
     return f"{limit}{of}" if of else f"its {limit}"
 
 
-def _met_subjects(sender: Sender, name: str, view: View) -> tuple[str, ...]:
+def _met_subjects(sender: _Sender, name: str, view: View) -> tuple[str, ...]:
     """The subjects on which it captures what is sent."""
-    met = arriving(sent_afterwards(sender, view), _own_subjects(name, view))
+    met = _arriving(_sent_afterwards(sender, view), _own_subjects(name, view))
     return tuple(dict.fromkeys(sent.to for sent in met))
 
 
-def _met_text(sender: Sender, name: str, view: View) -> str:
+def _met_text(sender: _Sender, name: str, view: View) -> str:
     return few([f"`{subject}`" for subject in _met_subjects(sender, name, view)], NAMED)
 
 
-def _readers_text(sender: Sender, name: str, view: View) -> Iterator[str]:
+def _readers_text(sender: _Sender, name: str, view: View) -> Iterator[str]:
     """Who gets these messages now, and did not before."""
     met = _met_subjects(sender, name, view)
     is_renamed = bool((afterwards(view).streams[name].get("subject_transform") or {}).get("dest"))
@@ -205,11 +200,11 @@ def _if_wanted(name: str, view: View) -> str:
     return ", if a consumer wants it" if afterwards(view).streams[name].get("retention") == "interest" else ""
 
 
-def _while_subscribed(sender: Sender) -> str:
+def _while_subscribed(sender: _Sender) -> str:
     return " while a client is subscribed" if sender.consumer else ""
 
 
-def _sending_text(sender: Sender, name: str, view: View) -> str:
+def _sending_text(sender: _Sender, name: str, view: View) -> str:
     """`stream RA (owned by `audit`) republishes to `rb.>``."""
     to, who = _met_text(sender, name, view), _others_text(sender, view)
     if sender.consumer:
@@ -217,7 +212,7 @@ def _sending_text(sender: Sender, name: str, view: View) -> str:
     return f"{_label(sender.stream, _address_of(sender.stream, view))}{who} republishes to {to}"
 
 
-def _others_text(sender: Sender, view: View) -> str:
+def _others_text(sender: _Sender, view: View) -> str:
     """Whose it is, if it does not belong to this topology."""
     if sender.consumer:
         addresses = consumers(sender.stream, [sender.consumer], view) or [Address.of("consumer", *sender)]
@@ -241,6 +236,104 @@ def _label(name: str, address: Address | None) -> str:
 
 def _noun(address: Address) -> str:
     return address.kind.removeprefix("kv_").replace("_", " ")
+
+
+class _Sender(NamedTuple):
+    """A stream that republishes, or one of its push consumers."""
+
+    stream: str
+    consumer: str = ""
+
+
+class _SentMessages(NamedTuple):
+    """Messages that are sent, by the subject they are stored under and the subject they are sent to."""
+
+    stored: str
+    to: str
+
+
+def _change_of(sender: _Sender, view: View) -> Change | None:
+    """What this plan does to the sender; None: it does not belong to this topology."""
+    if sender.consumer:
+        return view.changes.get(Address.of("consumer", *sender))
+    return afterwards(view).made_by.get(sender.stream)
+
+
+def _sent_afterwards(sender: _Sender, view: View) -> Iterator[_SentMessages]:
+    """What is sent once the plan is applied."""
+    if sender.consumer:
+        return _delivered(_consumers_afterwards(view).get(sender))
+    return _republished(sender.stream, afterwards(view).streams, stored_afterwards(view))
+
+
+def _sent_now(sender: _Sender, view: View) -> Iterator[_SentMessages]:
+    """What is sent already, perhaps under an old name."""
+    change = _change_of(sender, view)
+    if not sender.consumer:
+        return _republished(_former_name(sender.stream, view), live_streams(view), stored_now(view))
+    if change is not None:
+        return _delivered(change.live.config if change.live else None)
+    return _sent_afterwards(sender, view)
+
+
+def _former_name(stream: str, view: View) -> str:
+    """The live name of a stream that gets another one, else its own."""
+    change = afterwards(view).made_by.get(stream)
+    return (view.stream_of(change.origin) if change and change.origin else None) or stream
+
+
+def _republished(name: str, all_streams: Mapping[str, Config], stored: StoredSubjects) -> Iterator[_SentMessages]:
+    republish = all_streams.get(name, {}).get("republish")
+    if republish and republish.get("dest"):
+        for subject in narrowed(stored.by(name) or (">",), republish.get("src") or ">"):
+            yield _SentMessages(subject, republished_subject(subject, republish))
+
+
+def _delivered(config: Config | None) -> Iterator[_SentMessages]:
+    if config and config.get("deliver_subject"):
+        yield _SentMessages(">", config["deliver_subject"])
+
+
+@lru_cache(maxsize=4)
+def _consumers_afterwards(view: View) -> Mapping[_Sender, Config]:
+    """Every push consumer as it will be; computed once per view."""
+    configs: dict[_Sender, Config] = {}
+    for stream in afterwards(view).streams:
+        for name, info in view.snapshot.consumers.get(stream, {}).items():
+            configs[_Sender(stream, name)] = info["config"]
+        for change in view.children(stream, "consumer"):
+            sender = _Sender(stream, change.address.name)
+            if change.action in GONE:
+                configs.pop(sender, None)
+            elif change.desired:
+                configs[sender] = change.desired.config
+    return {sender: config for sender, config in configs.items() if config.get("deliver_subject")}
+
+
+def _senders_to(subjects: Iterable[str], view: View) -> list[_Sender]:
+    """Those that send to subjects that may collide with these; some of them do not."""
+    near = (sender for subject in subjects for sender, _ in _all_sent(view).near(subject))
+    return [_Sender(*address.split("/")) for address in dict.fromkeys(near)]
+
+
+@lru_cache(maxsize=4)
+def _all_sent(view: View) -> SubjectIndex:
+    """Every subject that messages will be sent to, by `stream/` or `stream/consumer`; computed once per view."""
+    index = SubjectIndex()
+    republishing = (_Sender(name) for name, config in afterwards(view).streams.items() if config.get("republish"))
+    for sender in (*republishing, *_consumers_afterwards(view)):
+        for sent in _sent_afterwards(sender, view):
+            index.add("/".join(sender), sent.to)
+    return index
+
+
+def _arriving(sent: Iterable[_SentMessages], subjects: Iterable[str]) -> Iterator[_SentMessages]:
+    """The part of it that somebody with these subjects captures."""
+    theirs = list(subjects)
+    for messages in sent:
+        for subject in theirs:
+            if collide(messages.to, subject) and (both := meet(messages.to, subject)):
+                yield _SentMessages(messages.stored, both)
 
 
 RULES = (captured_by_another_stream,)

@@ -16,9 +16,15 @@ from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import few, verb
 from reconciler.kinds.group_records.member_subjects import durable_subjects
 from reconciler.kinds.losses import dependants
-from reconciler.kinds.losses.read_at_restart import CODE, FEEDS_MIRROR, FEEDS_SOURCE, deletes_at_restart, read_after
 from reconciler.kinds.losses.unprocessed import consumers_afterwards
-from reconciler.kinds.stream_config.origins import fed_stream
+from reconciler.kinds.stream_config.origins import (
+    FEEDS_MIRROR,
+    FEEDS_SOURCE,
+    UNREAD_AT_RESTART,
+    deletes_at_restart,
+    fed_stream,
+    read_after,
+)
 from reconciler.kinds.subjects.filters import filters_of
 from reconciler.model.resource import Address, Config
 from reconciler.model.wire.snapshot import Snapshot
@@ -42,7 +48,7 @@ class AtRisk(NamedTuple):
 # Measured on 2.14 and 2.15: of 100 messages that a mirror or a source had copied and a consumer `mail` had not been given, 0
 # were left after a restart or a kill; 100 with `Amail`, on 2.11 and 2.12, and on three nodes.
 @rule(
-    CODE,
+    UNREAD_AT_RESTART,
     "unread-gone-at-restart",
     on=(*MAKES, *STANDS),
     needs=("live", "neighbours"),

@@ -19,7 +19,6 @@ from reconciler.kinds.elastic_group import (
     refilling,
     removal,
     replicas,
-    still_stored,
     unmatched,
 )
 from reconciler.kinds.elastic_group.effects import MADE_ANEW, MEMBERS, OTHER_MESSAGES
@@ -227,7 +226,7 @@ ELASTIC_GROUP = Kind(
     primary=lambda address: Raw("entry", (BUCKET, group_record.key(*address.names))),
     questions=lambda change, view: (
         *movement.questions(change),
-        *still_stored.questions(change),
+        *refilling.questions(change),
         *unmatched.questions(change),
         *recreation_cost.questions(change, view),
         *recreation_steps.questions(change),

@@ -9,7 +9,7 @@ from reconciler.changes.change import Action, Change, FieldChange, FieldClass
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.elastic_group import effects, queue_stream, recreation_cost, recreation_steps, still_stored
+from reconciler.kinds.elastic_group import effects, queue_stream, recreation_cost, recreation_steps, refilling
 from reconciler.kinds.elastic_group.immutable import AS_NEEDED, QUEUE, fixed_fields
 from reconciler.kinds.fields.words import amount, consent_to, some
 from reconciler.kinds.group_records.group_rules import migrating
@@ -128,15 +128,15 @@ def queue_outlives_source(change: Change, view: View) -> Found:
     """
     queue = recreation_steps.queue_info(change, view)
     queued = queue["state"].get("messages", 0) if queue else 0
-    if not queued or not recreation_steps.has_old_queue(change, view) or not any(still_stored.questions(change)):
+    if not queued or not recreation_steps.has_old_queue(change, view) or not any(refilling.questions(change)):
         return None
-    if recreation_cost.recreation_obstacle(change, view) or (lost := still_stored.messages_gone(change, view)) == 0:
+    if recreation_cost.recreation_obstacle(change, view) or (lost := refilling.messages_gone(change, view)) == 0:
         return None  # EG101 refuses it, or nothing is lost
     stream = change.address.stream
     field = next(iter((*fixed_fields(change), *(change.intent.fields if change.intent else ()))), "")
     value = change.becomes(field)
     which = (
-        f"and whether {stream} still stores them could not be determined ({still_stored.why_unknown(change, view)})"
+        f"and whether {stream} still stores them could not be determined ({refilling.why_unknown(change, view)})"
         if lost is None
         else f"and {stream} no longer stores {amount(Amount(0, lost))} of them"
     )

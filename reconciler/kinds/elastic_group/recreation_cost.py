@@ -10,7 +10,7 @@ from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.renaming import Renaming
 from reconciler.changes.view import View
 from reconciler.engine.bindings import source_progress
-from reconciler.kinds.elastic_group import recreation_steps, still_stored
+from reconciler.kinds.elastic_group import recreation_steps, refilling
 from reconciler.kinds.elastic_group.immutable import QUEUE, fixed_fields
 from reconciler.kinds.elastic_group.unmatched import arrival_questions, arrived, takes_more, unmatched_messages
 from reconciler.kinds.fields.times import moment
@@ -19,7 +19,7 @@ from reconciler.kinds.group_records.another_name import redeclaration_recipe
 from reconciler.kinds.group_records.group_record import members
 from reconciler.kinds.group_records.group_rules import is_current
 from reconciler.kinds.group_records.group_start import overflow_clause, stored_messages
-from reconciler.kinds.losses.read_at_restart import consents_of_group
+from reconciler.kinds.stream_config.origins import consents_of_group
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.model.units import show_quantity
@@ -167,7 +167,7 @@ def costs(change: Change, view: View) -> Costs:
     may_fly = state.get("messages", 0) if _are_gone(change, view) else in_flight
     left_out, gone = (
         unmatched_messages(change, state.get("messages", 0), view),
-        still_stored.messages_gone(change, view) or 0,
+        refilling.messages_gone(change, view) or 0,
     )
     staying = state.get("messages", 0) - left_out.least
     config, stream = change.wanted, change.address.stream

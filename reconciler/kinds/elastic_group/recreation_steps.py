@@ -15,8 +15,7 @@ from reconciler.changes.kind import Replacement
 from reconciler.changes.view import View
 from reconciler.kinds.elastic_group import queue_stream
 from reconciler.kinds.elastic_group.members import members_gone_gate
-from reconciler.kinds.elastic_group.refilling import catch_up_gate
-from reconciler.kinds.elastic_group.still_stored import messages_gone
+from reconciler.kinds.elastic_group.refilling import catch_up_gate, messages_gone
 from reconciler.kinds.group_records import group_record, group_steps
 from reconciler.kinds.losses import lost_tail
 from reconciler.kinds.stream_config import calls

@@ -1,15 +1,17 @@
-"""A new queue is filled from its source. If the same plan deletes messages there, that waits until the queue has them."""
+"""A new queue is filled from its source, with what that still stores. If the same plan deletes messages there, that waits
+until the queue has them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.view import View
-from reconciler.kinds.elastic_group.immutable import QUEUE
+from reconciler.kinds.elastic_group.immutable import QUEUE, fixed_fields
 from reconciler.kinds.elastic_group.queue_stream import stream_name, transforms
 from reconciler.kinds.losses import shrinking
 from reconciler.model.resource import Address, Config
+from reconciler.model.wire.questions import QueuedFrom
 from reconciler.model.wire.steps import Call, Step
 
 PATIENCE = 30_000_000_000
@@ -60,3 +62,25 @@ def consequences(change: Change, view: View) -> Iterable[Consequence]:
             message=f"{stream} deletes messages only after the new queue has copied what it takes of them; if {queue} stands still "
             f"for {PATIENCE // 1_000_000_000} s before that, apply fails and leaves {stream} as it is"
         )
+
+
+def questions(change: Change) -> Iterator[QueuedFrom]:
+    """How much of the queue its source has dropped, asked if the group is to be recreated or already is being
+    recreated."""
+    if change.action in (Action.UPDATE, Action.REPLACE) and (change.intent or fixed_fields(change)):
+        yield _question(change)
+
+
+def _question(change: Change) -> QueuedFrom:
+    return QueuedFrom(stream=stream_name(*change.address.names), source=change.address.stream)
+
+
+def messages_gone(change: Change, view: View) -> int | None:
+    """How many of the queued messages the source no longer holds, at most; None: nobody could tell."""
+    answer = view.facts.get(_question(change))
+    return int(answer["gone"]) if isinstance(answer, Mapping) else None
+
+
+def why_unknown(change: Change, view: View) -> str:
+    """Why nobody could tell how much is gone, in words for brackets."""
+    return str(getattr(view.facts.get(_question(change)), "reason", "nobody was asked"))

@@ -20,7 +20,6 @@ from reconciler.kinds.losses.fewer_copies import replicas_lowered
 from reconciler.kinds.losses.lowered_limits import limit_lowered
 from reconciler.kinds.losses.made_again import made_again
 from reconciler.kinds.losses.pushed_out import copies_push_out
-from reconciler.kinds.losses.refused_at_restart import doomed_live
 from reconciler.kinds.losses.sources_changed import copied_again, left_behind
 from reconciler.kinds.losses.uncaptured import subject_removed
 from reconciler.kinds.losses.unprocessed import later_questions, taking_questions
@@ -33,6 +32,7 @@ from reconciler.kinds.stream_config.config_checks import objection, rules_of_fam
 from reconciler.kinds.stream_config.fixed_fields import fixed_field_words, seal_at_creation, updatability_rules
 from reconciler.kinds.stream_config.mirrors_and_sources import CHECKS as COPIES
 from reconciler.kinds.stream_config.ranges import CHECKS as RANGES
+from reconciler.kinds.stream_config.refused_at_restart import doomed_live
 from reconciler.kinds.stream_config.rewriting import CHECKS as REWRITING
 from reconciler.kinds.stream_config.stream_config import FIELDS, StreamConfig
 from reconciler.model.resource import Config, OtherOwner, Resource, owner_in

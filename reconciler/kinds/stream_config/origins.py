@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from reconciler.changes.change import Action
@@ -12,6 +12,7 @@ from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import in_words
 from reconciler.kinds.stream_config.config_checks import is_since
 from reconciler.kinds.stream_config.stream_settle import canonical
+from reconciler.kinds.subjects.filters import filters_of
 from reconciler.kinds.subjects.subjects import is_subset, meets
 from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Address, Config, Json
@@ -203,3 +204,33 @@ def _stream_configs(view: View) -> Iterator[tuple[str, Config]]:
     }
     yield from declared.items()
     yield from ((name, info["config"]) for name, info in view.snapshot.streams.items() if name not in declared)
+
+
+FEEDS_MIRROR, FEEDS_SOURCE = "JS_MIRROR_", "JS_SRC_"
+"""How the names of such consumers begin."""
+UNREAD_AT_RESTART = "XX212"
+"""The rule that asks for consent to it."""
+
+
+def deletes_at_restart(origin: Config) -> bool:
+    """Does a stream delete at a restart what its copies have? One in memory is empty then."""
+    return origin.get("retention") == "interest" and origin.get("storage") != "memory"
+
+
+def read_after(feed: str, subjects: Sequence[str], consumers: Mapping[str, Sequence[str]]) -> list[str]:
+    """Of consumers of an interest stream with these filters, those that a single server from 2.14 on reads, when it starts,
+    after the consumer that feeds a copy: it has deleted by then what they have not processed."""
+    return [name for name, filters in consumers.items() if name > feed and meets(filters, subjects)]
+
+
+def consents_of_group(stream: str, group: Config, view: View) -> tuple[str, ...]:
+    """The codes to which an elastic group of this stream takes consent when it begins to copy it."""
+    if (
+        view.target.version < V2_14
+        or view.target.is_clustered
+        or not deletes_at_restart(view.snapshot.config_of(stream))
+    ):
+        return ()
+    subjects = [filter_["filter"] for filter_ in group.get("partitioning_filters") or ()] or [">"]
+    filters = {name: filters_of(info["config"]) for name, info in view.snapshot.consumers.get(stream, {}).items()}
+    return (UNREAD_AT_RESTART,) if read_after(FEEDS_SOURCE, subjects, filters) else ()

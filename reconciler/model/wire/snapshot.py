@@ -9,9 +9,9 @@ from datetime import date
 from typing import Annotated
 
 from reconciler.model.dataclass import dataclass
-from reconciler.model.permissions import Granted
 from reconciler.model.resource import Json
 from reconciler.model.shape import ALWAYS, UNWRITTEN, Count, Position
+from reconciler.model.wire.permissions import Granted
 from reconciler.model.wire.version import Version
 
 SOME_CLUSTER = "(offline)"

@@ -6,8 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from reconciler.model.docstrings import attribute_docs
-from reconciler.model.shape import NEVER, Like
+from reconciler.model.shape import NEVER, Like, attribute_docs
 from reconciler.report.codec.shape import Data, JsonKey, Sort, inline_type, marked, members, sort_of
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"

@@ -15,10 +15,10 @@ from typing import TypeVar
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.ledger import intents
 from reconciler.model.ledger.records import BUCKET, PREFIX, decode_key
-from reconciler.model.permissions import parse_permissions
 from reconciler.model.resource import Json
 from reconciler.model.waits import waiting
 from reconciler.model.wire.info import is_copier
+from reconciler.model.wire.permissions import parse_permissions
 from reconciler.model.wire.questions import (
     CopiedUpTo,
     Facts,

@@ -11,7 +11,7 @@ from typing import Self
 
 from reconciler.model.dataclass import dataclass
 from reconciler.model.ledger.records import BUCKET
-from reconciler.model.permissions import Need
+from reconciler.model.wire.permissions import Need
 from reconciler.model.wire.steps import Call, Step
 from reconciler.server.read.observe import RESERVED
 from reconciler.server.wire.api import WHO, api_prefix

@@ -23,7 +23,7 @@ from nats.aio.transport import TcpTransport, Transport
 
 from reconciler.model import waits
 from reconciler.model.dataclass import dataclass
-from reconciler.model.permissions import as_checked_in_its_domain
+from reconciler.model.wire.permissions import as_checked_in_its_domain
 from reconciler.server.wire.shared_connection import Line
 
 SWEEP = 0.05
