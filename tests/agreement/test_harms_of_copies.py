@@ -97,7 +97,7 @@ def test_what_becomes_of_a_first_message_that_is_too_large(account: Account) -> 
 @shows("XX214")
 @pytest.mark.parametrize("account", ["2.11", "2.12"], indirect=True)
 def test_a_copy_stops_at_the_first_message_with_a_rollup_that_it_does_not_take(account: Account) -> str:
-    async def work(js: JetStream) -> tuple[dict[str, int], object]:
+    async def work(js: JetStream) -> tuple[dict[str, int], object, list[int]]:
         await make_stream(js, "O", subjects=["o.>"], allow_rollup_hdrs=True)
         await make_stream(js, "SOURCES", sources=[{"name": "O"}])
         await make_stream(js, "MIRRORS", mirror={"name": "O"})
@@ -111,14 +111,16 @@ def test_a_copy_stops_at_the_first_message_with_a_rollup_that_it_does_not_take(a
         await settles(js, "SOURCES", "MIRRORS")
         (source,) = done(await js.request("STREAM.INFO.SOURCES"))["sources"]
         held = {name: await count(js, name) for name in ("SOURCES", "MIRRORS", "TAKES")}
-        return held, source.get("error")
+        for name in ("SOURCES", "MIRRORS"):
+            await change(js, name, allow_rollup_hdrs=True)
+        return held, source.get("error"), [await reaches(7, js, name) for name in ("SOURCES", "MIRRORS")]
 
     mirrored = 7 if account.minor == "2.11" else 2
-    held, error = talk(account, work)
-    assert (held, error) == ({"SOURCES": 2, "MIRRORS": mirrored, "TAKES": 7}, None)
+    held, error, later = talk(account, work)
+    assert (held, error, later) == ({"SOURCES": 2, "MIRRORS": mirrored, "TAKES": 7}, None, [7, 7])
     return (
         f"2 messages, one with Nats-Rollup, and 5 more: a source holds 2 and shows no error, a mirror holds {mirrored}, and a source "
-        "with allow_rollup_hdrs holds all."
+        "with allow_rollup_hdrs holds all. Once they have it too, so do the others."
     )
 
 

@@ -269,6 +269,13 @@ RULES = (
         seen_by=(says("XX214"),),
     ),
     Act(
+        name="a queue that stopped at a rollup is said to continue by a setting that it cannot have",
+        file="reconciler/kinds/copies/rollups.py",
+        before="until {'it takes them too' if takes else 'the server is 2.14'}",
+        after="until {'it takes them too'}",
+        seen_by=(says("XX214"),),
+    ),
+    Act(
         name="a mirror on 2.11 is said to stop at a rollup that it leaves out",
         file="reconciler/kinds/copies/rollups.py",
         before="    leaves_out = copy.is_mirror and view.target.version < V2_12",

@@ -1,4 +1,4 @@
-"""Copies that do not take `Nats-Rollup`, of streams that do: before 2.14 the first such message ends the copying."""
+"""Copies that do not take `Nats-Rollup`, of streams that do: before 2.14 the first such message stops the copying."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ ROLLS_UP, MARKS = "allow_rollup_hdrs", "subject_delete_marker_ttl"
 def copy_stops_at_rollup(change: Change, view: View) -> Iterator[Finding]:
     """The origin of a mirror or source has `allow_rollup_hdrs`, its copy has not, and the server is older than 2.14.
 
-    At the first message with `Nats-Rollup` such a copy stops forever: it stores neither that message nor any after it,
-    also after a restart, and `nats stream info` shows no error and mostly no lag. Every purge of a key in a bucket is such a
-    message, and so is the marker of a subject whose last message expires. On 2.11 a mirror leaves the message out and
-    continues. The queue of an elastic group is a copy as well.
+    At the first message with `Nats-Rollup` such a copy stops: it stores neither that message nor any after it, also after a
+    restart, and `nats stream info` shows no error, at most a lag. Every purge of a key in a bucket is such a message, and so
+    is the marker of a subject whose last message expires. On 2.11 a mirror leaves the message out and continues. The queue
+    of an elastic group is a copy as well.
 
-    Where markers begin at an origin, the copying ends when the first subject expires, so this needs consent.
+    The copying continues within a second once the copy has `allow_rollup_hdrs` too, and with the upgrade to 2.14, with what
+    the origin still stores then. Where markers begin at an origin, the copying stops when the first subject expires, so this
+    needs consent.
 
     Instead: write `allow_rollup_hdrs: true` for the copy too, which then obeys the header; or upgrade to nats-server 2.14
     first.
@@ -57,21 +59,21 @@ def _stops(copy: Copy, origin: Config, config: Config, view: View) -> bool:
 
 def _finding(copy: Copy, origin: Config, view: View, path: str, to: int | None = None) -> Finding:
     first = "when the first subject expires there" if origin.get(MARKS) else "at the first one"
+    takes = _can_take(copy, view)
     return Finding(
         outcome=Outcome.NEEDS_CONSENT if to else Outcome.WARNS,
         path=path,
         to=to,
         affects=dependants.everybody(copy.stream, view) + dependants.streams([copy.stream], view),
-        message=f"stream {copy.origin} takes messages with `Nats-Rollup`, and {copy.stream} does not: {first}, {copy.stream} stops copying "
-        "forever, also after a restart",
-        fix=f"{_advice(copy, view)}upgrade to nats-server 2.14 first",
+        message=f"stream {copy.origin} takes messages with `Nats-Rollup`, and {copy.stream} does not: {first}, {copy.stream} stops "
+        f"copying, also after a restart, until {'it takes them too' if takes else 'the server is 2.14'}",
+        fix=f"{f'write {ROLLS_UP}: true for {copy.stream} too, or ' if takes else ''}upgrade to nats-server 2.14 first",
     )
 
 
-def _advice(copy: Copy, view: View) -> str:
-    """The queue of a group takes no such setting."""
-    is_stream = Address.of("stream", copy.stream) in {*view.live, *view.desired}
-    return f"write allow_rollup_hdrs: true for {copy.stream} too, or " if is_stream else ""
+def _can_take(copy: Copy, view: View) -> bool:
+    """The queue of a group has no such setting."""
+    return Address.of("stream", copy.stream) in {*view.live, *view.desired}
 
 
 RULES = (copy_stops_at_rollup,)
