@@ -1,15 +1,23 @@
-"""What somebody made with the `nats` CLI is exported, and what that CLI says of it imported, to empty plans."""
+"""What somebody made with the `nats` CLI is exported, and what that CLI says of it imported, to empty plans; and what its copies of
+objects lack, as a rename says."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from reconciler.server.wire.api import JetStream
 from tests.cli.running import Shell
 from tests.peers.programs import NATS, program
 from tests.support.accounts import Account
+from tests.support.jetstream import done, talk
 from tests.support.versions import on_every_version
 
 PINNED = "--pinned-groups jobs --pinned-ttl 90s"
@@ -77,3 +85,57 @@ def test_a_backup_of_the_cli_is_imported_without_its_consumers(nats: Nats, accou
     assert (ran.code, "are in the archive" in ran.err) == (0, True), ran
     planned = shell("plan", "imported.yaml", "--exit-code", *login(account))
     assert (planned.code, "1 adopted" in planned.out) == (0, True), planned
+
+
+CONTENT = b"0123456789"
+OBJECT = {
+    "name": "file", "bucket": "FILES", "nuid": "n", "size": len(CONTENT), "chunks": 2, "description": "what it is",
+    "digest": f"SHA-256={base64.urlsafe_b64encode(hashlib.sha256(CONTENT).digest()).decode()}",
+    "headers": {"Type": ["text"]}, "metadata": {"team": "billing"}, "options": {"max_chunk_size": 5},
+}  # fmt: skip
+LINK = {"name": "link", "bucket": "FILES", "nuid": "l", "options": {"link": {"bucket": "FILES", "name": "file"}}}
+
+
+def subject_of(store: str, name: str) -> str:
+    return f"$O.{store}.M.{base64.urlsafe_b64encode(name.encode()).decode()}"
+
+
+async def put_both(js: JetStream) -> None:
+    """An object with all that clients can give it, in two chunks, and a link to it."""
+    for chunk in (CONTENT[:5], CONTENT[5:]):
+        await js.pipeline.nc.request("$O.FILES.C.n", chunk, timeout=20)
+    for entry in (OBJECT, LINK):
+        await js.pipeline.nc.request(subject_of("FILES", str(entry["name"])), json.dumps(entry).encode(), timeout=20)
+
+
+def stored(account: Account, name: str) -> Mapping[str, Any]:
+    """What its store says of a copied object."""
+
+    async def read(js: JetStream) -> Mapping[str, Any]:
+        answer = done(await js.request("STREAM.MSG.GET.OBJ_COPY", {"last_by_subj": subject_of("COPY", name)}))
+        return dict(json.loads(base64.b64decode(answer["message"]["data"])))
+
+    return talk(account, read)
+
+
+def test_a_copied_object_lacks_what_the_steps_of_a_rename_name(nats: Nats, account: Account, shell: Shell) -> None:
+    nats("object", "add", "COPY")
+    talk(account, put_both)
+    for name in ("file", "link"):
+        nats("object", "get", "FILES", name, "--output", f"got-{name}", "--no-progress")
+        nats("object", "put", "COPY", f"got-{name}", "--name", name, "--no-progress")
+    assert (
+        shell("export", "-o", "live.yaml", "--topology", "t", "--only", "object_store/FILES", *login(account)).code == 0
+    )
+    assert shell("apply", "live.yaml", "--yes", *login(account)).code == 0
+    renamed = "moved: [{from: object_store/FILES, to: object_store/NEW, reason: a better name}]\n"
+    shell.write((shell.folder / "live.yaml").read_text().replace("FILES:", "NEW:") + renamed, "renamed.yaml")
+    said = " ".join(shell("plan", "renamed.yaml", *login(account)).out.split())
+    assert (
+        "Its description, headers, metadata and chunk size are not copied, and a link becomes an object of its own."
+        in said
+    ), said
+    for name in ("file", "link"):
+        copied = stored(account, name)
+        assert copied["size"] == len(CONTENT) and not copied.keys() & {"description", "headers", "metadata"}
+        assert "link" not in copied["options"] and copied["options"] != OBJECT["options"]

@@ -51,8 +51,8 @@ def store_recipe(renaming: Renaming) -> list[str]:
     old, new = renaming.old.name, renaming.new.name
     return [
         f"Declare {new} like {old}{_clause_about_consumers(renaming)}, and apply.",
-        f"Copy each object: nats object get {old} NAME --output FILE; nats object put {new} FILE --name NAME. Its description and "
-        "headers are not copied.",
+        f"Copy each object: nats object get {old} NAME --output FILE; nats object put {new} FILE --name NAME. Its description, "
+        "headers, metadata and chunk size are not copied, and a link becomes an object of its own.",
         *_steps_for_copies(renaming, "OBJ_", "object"),
         f"Stop the writers. Copy the objects that were put into {old} meanwhile, and delete in {new} those that were deleted.",
         f"Let writers, and then readers, use {new}.",
