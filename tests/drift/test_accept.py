@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import reconciler
-from reconciler.changes.change import FieldClass
+from reconciler.changes.change import Action, FieldClass
 from reconciler.journeys.drift.accept import Accepted, accept
 from reconciler.journeys.drift.drift import Standing
 from reconciler.journeys.drift.look import look
@@ -347,3 +347,49 @@ def test_what_followed_from_an_accepted_value_is_written_too(owner: Owner) -> No
     assert "mirror_direct: true" in text, text
     assert "stream/M  mirror_direct  true (from allow_direct of O) → true" in lines(made)
     assert made.left.drift.items == ()
+
+
+LIMITED = """streams:
+  S:
+    subjects: [s.*]
+    consumers:
+      west: {ack_policy: explicit}   # the west
+      east: {ack_policy: explicit, unmanaged: [description]}
+      none: {ack_policy: explicit, max_ack_pending: 5, inactive_threshold: 30m}
+"""
+HOUR = 3_600_000_000_000
+
+
+@pytest.mark.parametrize("account", ["2.14", "2.15"], indirect=True)
+def test_consumers_stay_as_they_are_beside_accepted_limits_that_they_do_not_have(owner: Owner) -> None:
+    """Older servers refuse such limits beside these consumers (10069)."""
+    owner.apply(LIMITED)
+    limits = {"inactive_threshold": HOUR, "max_ack_pending": 5000}
+    owner.meddle(("alice", updating("S", consumer_limits=limits)))
+    made, text = accepted(owner, LIMITED)
+    assert text == (
+        LIMITED.replace(
+            "    consumers:\n", "    consumer_limits: {inactive_threshold: 1h, max_ack_pending: 5000}\n    consumers:\n"
+        )
+        .replace(
+            "west: {ack_policy: explicit}",
+            "west: {ack_policy: explicit, max_ack_pending: 1000, unmanaged: [inactive_threshold]}",
+        )
+        .replace(
+            "explicit, unmanaged: [description]",
+            "explicit, unmanaged: [description, inactive_threshold], max_ack_pending: 1000",
+        )
+    ), text
+    assert (made.refused, made.left.drift.items) == ((), ())
+    assert "consumer/S/west  unmanaged  none → [inactive_threshold]" in lines(made)
+    planned = reconciler.plan(owner.topology(text), owner.where).plan
+    assert {(change.action, change.verdicts) for change in planned.changes} == {(Action.ADOPT, ())}, planned.changes
+
+
+@pytest.mark.parametrize("account", ["2.15"], indirect=True)
+def test_what_waits_to_be_inherited_is_not_accepted(owner: Owner) -> None:
+    owner.apply(LIMITED)
+    owner.meddle(("alice", updating("S", max_age=3 * DAY)))
+    now = LIMITED.replace("    consumers:\n", "    consumer_limits: {inactive_threshold: 1h}\n    consumers:\n")
+    _, text = accepted(owner, LIMITED, now)
+    assert text.count("unmanaged") == 1

@@ -19,12 +19,13 @@ from reconciler.documents.read.load import Loaded
 from reconciler.documents.write.atomic import write_whole
 from reconciler.documents.write.edit import edited_bytes
 from reconciler.documents.write.splices import CannotEdit
-from reconciler.journeys.drift.drift import Item, Written
+from reconciler.journeys.drift.drift import Item, Standing, Written
 from reconciler.journeys.drift.live_values import (
     FieldEdit,
     NotExpressed,
     listed_values,
     no_longer_following,
+    no_longer_inherited,
     path_in_file,
 )
 from reconciler.journeys.drift.look import Looked, look
@@ -112,9 +113,24 @@ class _Acceptance:
         for item in self.found.drift.drifted:
             if any(drifting.counts for drifting in item.fields):
                 self._accept_item(item)
+        self._look_again()
+        if self.left and self._keep_heirs(self.left):
+            self._look_again()
+        return self
+
+    def _look_again(self) -> None:
         self.loaded = self._load()
         self.left = self._look(self.loaded)
-        return self
+
+    def _keep_heirs(self, left: Looked) -> bool:
+        """Keep objects as they are live that would inherit what was written of others. False: there are none."""
+        heirs = [change for change in left.view.changes.values() if REGISTRY.of(change.address).inherits]
+        written = len(self.written)
+        for change in heirs:
+            item = Item(address=str(change.address), standing=Standing.PENDING, span=change.where(""))
+            edits = no_longer_inherited(self.found.view.changes[change.address], change)
+            self._note_written(item, self._edit_each(item, edits))
+        return len(self.written) > written
 
     def newly_refused(self) -> set[str]:
         """Return the objects that were written and that the next plan refuses, unless it refused them before."""
@@ -141,9 +157,13 @@ class _Acceptance:
         edits_made = self._edit_each(item, edits)
         values = {edit.name: edit.value for edit in edits_made}
         edits_made += self._edit_each(item, no_longer_following(values, item, self.found))
-        fields = (lost_value for edit in edits_made for lost_value in edit.fields)
+        self._note_written(item, edits_made)
+
+    def _note_written(self, item: Item, edits: Sequence[FieldEdit]) -> None:
         self.written += (
-            Written(address=item.address, field=lost_value, span=lost_value.span or item.span) for lost_value in fields
+            Written(address=item.address, field=written, span=written.span or item.span)
+            for edit in edits
+            for written in edit.fields
         )
 
     def _edit_each(self, item: Item, edits: Sequence[FieldEdit]) -> list[FieldEdit]:

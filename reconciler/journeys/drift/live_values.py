@@ -1,7 +1,7 @@
 """The values that `drift --accept` writes into the declaration of an object: those that drift lists, and no other.
 
 Pure. One more value is written, and said, where it followed from a value that is accepted: a stream that is no mirror
-any more says its `mirror_direct` itself.
+any more says its `mirror_direct` itself, and a consumer what it does not take from accepted `consumer_limits`.
 """
 
 from __future__ import annotations
@@ -94,6 +94,30 @@ def no_longer_following(written: Mapping[str, Json], item: Item, looked: Looked)
         and name not in {*after, *desired.terms.unmanaged}
         and was.config.get(name) != will.config.get(name) != live.config.get(name) == desired.config.get(name)
     ]
+
+
+def no_longer_inherited(before: Change, after: Change) -> list[FieldEdit]:
+    """Return what keeps an object as it is live when its file would inherit other values from an object that was
+    accepted, as consumers do from `consumer_limits`: its live values, and under `unmanaged` what it lacks."""
+    waiting = {differing.top for differing in before.fields}
+    inherited = [differing for differing in after.fields if differing.filled and differing.top not in waiting]
+    lacking = [differing.top for differing in inherited if differing.live is None]
+    edits = [
+        FieldEdit(
+            name=differing.top,
+            value=in_units(differing.live, differing.info),
+            fields=(FieldDrift(change=replace(differing, desired=before.becomes(differing.top)), drifted=False),),
+        )
+        for differing in inherited
+        if differing.top not in lacking
+    ]
+    return [*edits, *([_left_as_found(lacking, before.terms)] if lacking else [])]
+
+
+def _left_as_found(names: Sequence[str], terms: Terms) -> FieldEdit:
+    left = [*terms.unmanaged, *names]
+    change = FieldChange(path="unmanaged", live=left, desired=[*terms.unmanaged] or None)
+    return FieldEdit(name="unmanaged", value=left, fields=(FieldDrift(change=change, drifted=False),))
 
 
 def _change_and_kind(item: Item, looked: Looked) -> tuple[Change, Kind]:

@@ -237,8 +237,11 @@ def vanishes_when_idle(moved: MovedField) -> Iterable[Finding]:
     deletes the messages that no other consumer wants. If a client waits on the consumer now, this is only a warning:
     only an outage of that length deletes the consumer.
 
-    Instead: leave it out, or make it longer than clients are ever away; beside `consumer_limits` write a longer one
-    here.
+    `consumer_limits` with a threshold take neither a longer one here nor none: the server gives their value to each
+    consumer without one, at an update or at its next restart (ST556).
+
+    Instead: leave it out, or make it longer than clients are ever away; beside `consumer_limits` raise or remove it
+    there, or write `unmanaged: [inactive_threshold]` here, which leaves the consumer as it is until that restart.
     """
     threshold, in_flight = value_after(moved.change, moved.path), _count(moved, "num_ack_pending")
     wait = (moved.change.becomes("ack_wait") or ACK_WAIT) if in_flight and _acknowledges(moved) else 0
@@ -254,7 +257,18 @@ def vanishes_when_idle(moved: MovedField) -> Iterable[Finding]:
         to=threshold,
         message=f"the server deletes this consumer with its position {idle}{lose}; "
         + ("a client is there now" if is_used else "no client waits on it now"),
-        fix="write a longer inactive_threshold, or none",
+        fix=_way_to_stay(moved),
+    )
+
+
+def _way_to_stay(moved: MovedField) -> str:
+    """Limits of the stream decide how long a threshold may be, and that there is one."""
+    limits = (stream_of(moved.change, moved.view) or {}).get("consumer_limits") or {}
+    if not limits.get("inactive_threshold"):
+        return "write a longer inactive_threshold, or none"
+    return (
+        f"raise or remove inactive_threshold in the consumer_limits of {moved.change.address.stream}; or leave this consumer as it "
+        "is until the server's next restart: unmanaged: [inactive_threshold]"
     )
 
 
