@@ -1,8 +1,10 @@
-"""What the pages of ST303 and ST310 say of readers in other accounts: no server lists them to the owner of a stream."""
+"""What the pages of ST303, ST310 and XX231 say of readers in other accounts and domains: no server lists them to the owner of a
+stream, unless it is a work queue or an interest stream, and both servers are 2.14 or newer."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -10,10 +12,11 @@ import pytest
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from tests.groups.making import until
-from tests.quantities.losing import planned
-from tests.support.accounts import connect
+from tests.quantities.losing import applied, planned, publish
+from tests.server.test_observe_elsewhere import leaf_and_hub
+from tests.support.accounts import User, connect
 from tests.support.binaries import MINORS
-from tests.support.jetstream import make_stream
+from tests.support.jetstream import done, make_stream
 from tests.support.servers import NatsServer
 
 ACCOUNTS = """
@@ -49,3 +52,69 @@ def test_a_source_in_another_account_is_seen_by_nobody_who_owns_the_stream(minor
 
     with NatsServer(minor, config=ACCOUNTS) as server:
         asyncio.run(story(server.url))
+
+
+HUB = {"api": "$JS.hub.API"}
+
+
+@pytest.mark.parametrize(
+    ("leaf", "hub", "retention"),
+    [
+        ("2.11", "2.11", "workqueue"),
+        ("2.11", "2.15", "workqueue"),
+        ("2.11", "2.15", "limits"),
+        ("2.15", "2.15", "limits"),
+    ],
+)
+def test_a_mirror_in_another_domain_is_in_no_plan_and_continues_with_what_it_has(
+    tmp_path: Path, leaf: str, hub: str, retention: str
+) -> None:
+    async def work(js: JetStream, far: JetStream) -> None:
+        await applied(js, tmp_path, f"streams: {{OTHER: {{}}, S: {{subjects: [s.*], retention: {retention}}}}}")
+        await make_stream(far, "S", subjects=[], mirror={"name": "S", "external": HUB})
+        await publish(js, *["s.old"] * 3)
+        await until(far, lambda info: info["state"]["messages"] == 3, "STREAM.INFO.S")
+        assert "XX231" not in await planned(
+            js, tmp_path, "streams: {OTHER: {}}\nremoved: [{address: stream/S, reason: over}]"
+        )
+        config = done(await js.request("STREAM.INFO.S"))["config"]
+        done(await js.request("STREAM.DELETE.S"))
+        done(await js.request("STREAM.CREATE.S", config))
+        await publish(js, *["s.new"] * 4)
+        await until(far, lambda info: info["state"]["last_seq"] == 4, "STREAM.INFO.S")
+        stored = done(await far.request("STREAM.INFO.S", {"subjects_filter": ">"}))["state"]["subjects"]
+        assert stored == {"s.old": 3, "s.new": 1}
+
+    with leaf_and_hub(leaf, hub) as (near, top):
+        asyncio.run(at_both_ends(top, near, work))
+
+
+@pytest.mark.parametrize("retention", ["workqueue", "interest"])
+@pytest.mark.parametrize("minor", ["2.14", "2.15"])
+def test_newer_servers_say_which_stream_of_another_domain_copies_a_queue(
+    tmp_path: Path, minor: str, retention: str
+) -> None:
+    async def work(js: JetStream, far: JetStream) -> None:
+        await applied(js, tmp_path, f"streams: {{OTHER: {{}}, S: {{subjects: [s.*], retention: {retention}}}}}")
+        await make_stream(js, "HERE", subjects=[], mirror={"name": "S", "filter_subject": "s.here"})
+        await make_stream(far, "S", subjects=[], mirror={"name": "S", "external": HUB, "filter_subject": "s.far"})
+        await until(js, lambda info: info["state"]["consumer_count"] == 2, "STREAM.INFO.S")
+        said = await planned(js, tmp_path, "streams: {OTHER: {}}\nremoved: [{address: stream/S, reason: over}]")
+        assert said["XX231"].message.startswith(
+            "2 readers get nothing more from it: mirror HERE, stream S (domain leaf)"
+        )
+
+    with leaf_and_hub(minor, minor) as (near, top):
+        asyncio.run(at_both_ends(top, near, work))
+
+
+async def at_both_ends(
+    hub: NatsServer, leaf: NatsServer, work: Callable[[JetStream, JetStream], Awaitable[None]]
+) -> None:
+    connections = [await User(server, "u").connect() for server in (hub, leaf)]
+    clients = [await JetStream.open(connection) for connection in connections]
+    await work(*clients)
+    for client in clients:
+        await client.close()
+    for connection in connections:
+        await connection.close()

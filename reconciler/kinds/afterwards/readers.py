@@ -12,6 +12,7 @@ from reconciler.kinds.afterwards.stored import StoredSubjects
 from reconciler.kinds.afterwards.streams import GONE, Copy, afterwards, live_streams
 from reconciler.kinds.group_records.member_subjects import group_subjects
 from reconciler.kinds.losses.dependants import consumers, streams
+from reconciler.kinds.stream_config.origins import fed_elsewhere
 from reconciler.kinds.subjects.filters import EVERYTHING, named_filters
 from reconciler.kinds.subjects.subject_part import SubjectPart
 from reconciler.model.dataclass import dataclass
@@ -52,7 +53,8 @@ class Reader:
 
 
 def copying(stream: str, view: View) -> Iterator[Reader]:
-    """Mirrors, sourcing streams and the queues of elastic groups. A stream that has several sources here is one."""
+    """Mirrors, sourcing streams and the queues of elastic groups. A stream that has several sources here is one. Of other
+    accounts and domains those that the server lists."""
     after = afterwards(view)
     by_stream: dict[str, list[Copy]] = {}
     for copy in after.copiers.get(stream, ()):
@@ -66,6 +68,9 @@ def copying(stream: str, view: View) -> Iterator[Reader]:
             change=after.made_by.get(name), owner=owner_of_stream(name, view),
             is_protected=group is not None and view.protects(group.kind, *group.names),
         )  # fmt: skip
+    for feed in fed_elsewhere(stream, view.snapshot):
+        filters = () if feed.subjects == EVERYTHING else tuple(feed.subjects)
+        yield Reader(label=f"stream {feed.copy}", filters=filters)
 
 
 def downstream(stream: str, view: View) -> Iterator[str]:

@@ -21,8 +21,9 @@ from reconciler.kinds.stream_config.origins import (
     FEEDS_MIRROR,
     FEEDS_SOURCE,
     UNREAD_AT_RESTART,
+    Feed,
     deletes_at_restart,
-    fed_stream,
+    fed_elsewhere,
     read_after,
 )
 from reconciler.kinds.subjects.filters import filters_of
@@ -105,7 +106,7 @@ def at_restart(snapshot: Snapshot) -> Iterator[AtRisk]:
         yield from _losses_in(origin, snapshot.config_of(origin), [*_feeds(theirs)], _live_filters(origin, snapshot))
     for origin in snapshot.copiers:
         yield from _losses_in(
-            origin, snapshot.config_of(origin), [*_feeds_elsewhere(origin, snapshot)], _live_filters(origin, snapshot)
+            origin, snapshot.config_of(origin), [*fed_elsewhere(origin, snapshot)], _live_filters(origin, snapshot)
         )
 
 
@@ -114,31 +115,14 @@ def _live_filters(stream: str, snapshot: Snapshot) -> dict[str, Sequence[str]]:
     return {name: filters_of(info["config"]) for name, info in snapshot.consumers.get(stream, {}).items()}
 
 
-class _Feed(NamedTuple):
-    """The consumer by which the server feeds a copy."""
-
-    copy: str
-    name: str
-    subjects: Sequence[str]
-
-
-def _feeds(copying: Iterable[Copy]) -> Iterator[_Feed]:
+def _feeds(copying: Iterable[Copy]) -> Iterator[Feed]:
     for copier in copying:
         own = (copier.said.get("consumer") or {}).get("name")
-        yield _Feed(
-            copier.stream, own or (FEEDS_MIRROR if copier.is_mirror else FEEDS_SOURCE), copier.filters or (">",)
-        )
-
-
-def _feeds_elsewhere(origin: str, snapshot: Snapshot) -> Iterator[_Feed]:
-    """Those of copies in other accounts."""
-    for name, info in snapshot.copiers.get(origin, {}).items():
-        if (copy := fed_stream(info) or name) not in snapshot.streams:
-            yield _Feed(copy, name, filters_of(info["config"]))
+        yield Feed(copier.stream, own or (FEEDS_MIRROR if copier.is_mirror else FEEDS_SOURCE), copier.filters or (">",))
 
 
 def _losses_in(
-    origin: str, config: Config, feeds: Sequence[_Feed], consumers: Mapping[str, Sequence[str]]
+    origin: str, config: Config, feeds: Sequence[Feed], consumers: Mapping[str, Sequence[str]]
 ) -> Iterator[AtRisk]:
     for feed in feeds if deletes_at_restart(config) else ():
         for name in read_after(feed.name, feed.subjects, consumers):
@@ -167,7 +151,7 @@ def _losses_by_change(view: View) -> Mapping[Address, Mapping[str, Sequence[AtRi
     after, by_address = afterwards(view), dict[Address, dict[str, list[AtRisk]]]()
     for origin in dict.fromkeys((*after.copiers, *view.snapshot.copiers)):
         consumers = _filters_afterwards(origin, view)
-        feeds = [*_feeds(after.copiers.get(origin, ())), *_feeds_elsewhere(origin, view.snapshot)]
+        feeds = [*_feeds(after.copiers.get(origin, ())), *fed_elsewhere(origin, view.snapshot)]
         for risk in _losses_in(origin, after.streams.get(origin, {}), feeds, consumers):
             if address := _change_to_blame(risk, view):
                 by_address.setdefault(address, {}).setdefault(origin, []).append(risk)

@@ -17,7 +17,7 @@ from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import listed_few, some
 from reconciler.kinds.losses import dependants
 from reconciler.kinds.losses.unprocessed import consumers_afterwards, unread_consumers
-from reconciler.kinds.stream_config.origins import copies_afterwards, copies_now, fed_stream, given_subjects
+from reconciler.kinds.stream_config.origins import copies_afterwards, copies_now, fed_elsewhere, given_subjects
 from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
 from reconciler.kinds.subjects.subject_part import SubjectPart, subjects_transformed
 from reconciler.kinds.subjects.subjects import is_covered, meet, meets, widest
@@ -232,10 +232,9 @@ def _goes_with_its_group(stream: str, name: str, view: View) -> bool:
 
 
 def _wanted_elsewhere(stream: str, view: View) -> Iterator[str]:
-    """What streams of other accounts copy, as far as the server lists the consumers that feed them."""
-    for name, info in view.snapshot.copiers.get(stream, {}).items():
-        if (fed_stream(info) or name) not in view.snapshot.streams:
-            yield from filters_of(info["config"])
+    """What streams of other accounts and domains copy, as far as the server lists the consumers that feed them."""
+    for feed in fed_elsewhere(stream, view.snapshot):
+        yield from feed.subjects
 
 
 def _unless_unread(stream: str, view: View) -> str:

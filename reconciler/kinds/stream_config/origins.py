@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from reconciler.changes.change import Action
 from reconciler.changes.kind import Context
@@ -16,6 +17,7 @@ from reconciler.kinds.subjects.filters import filters_of
 from reconciler.kinds.subjects.subjects import is_subset, meets
 from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Address, Config, Json
+from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.version import Version
 
 
@@ -147,16 +149,45 @@ def deleted_streams(view: View) -> frozenset[str]:
 
 
 def fed_now(origin: str, view: View) -> list[str]:
-    """Streams that mirror or source this stream now; in other accounts, as far as the server lists what feeds them."""
-    snapshot = view.snapshot
-    live = (name for name in copiers(origin, view) if snapshot and name in snapshot.streams)
-    listed = snapshot.copiers.get(origin, {})
-    return sorted({*live, *(fed_stream(info) or name for name, info in listed.items())})
+    """Streams that mirror or source this stream now, also elsewhere, as far as the server lists what feeds them."""
+    live = (name for name in copiers(origin, view) if name in view.snapshot.streams)
+    return sorted({*live, *(feed.copy for feed in fed_elsewhere(origin, view.snapshot))})
 
 
 def fed_stream(copier: Mapping[str, Json]) -> str:
     """The stream that the server's own consumer feeds, as it says; empty: it does not say."""
-    return str((copier["config"].get("metadata") or {}).get("_nats.src.stream", ""))
+    return _said_of_copy(copier, "stream")
+
+
+class Feed(NamedTuple):
+    """The consumer by which the server feeds a copy."""
+
+    copy: str
+    name: str
+    subjects: Sequence[str]
+
+
+def fed_elsewhere(origin: str, snapshot: Snapshot) -> Iterator[Feed]:
+    """What feeds copies in other accounts and domains. If both servers are 2.14 or newer, they list these consumers of work
+    queues and interest streams; no server lists any other. Such a copy may have the name of a stream of this account."""
+    for name, info in snapshot.copiers.get(origin, {}).items():
+        if origin not in origin_names(snapshot.config_of(fed_stream(info))):
+            copy = f"{fed_stream(info) or name}{_place_of_copy(info, snapshot)}"
+            yield Feed(copy, name, filters_of(info["config"]))
+
+
+def _place_of_copy(copier: Mapping[str, Json], snapshot: Snapshot) -> str:
+    """` (account BILLING)`, or the domain if it is in this account."""
+    account, domain = _said_of_copy(copier, "acc"), _said_of_copy(copier, "domain")
+    if account and account != snapshot.target.account:
+        return f" (account {account})"
+    return f" (domain {domain})" if domain and domain != snapshot.target.domain else ""
+
+
+def _said_of_copy(copier: Mapping[str, Json], key: str) -> str:
+    """A server says the same of a mirror and of a source, under different names."""
+    metadata = copier["config"].get("metadata") or {}
+    return str(metadata.get(f"_nats.mirror.{key}") or metadata.get(f"_nats.src.{key}") or "")
 
 
 @lru_cache(maxsize=4)
