@@ -19,6 +19,7 @@ from reconciler.kinds.afterwards.streams import afterwards
 from reconciler.kinds.fields.words import few, some, verb
 from reconciler.kinds.group_records.group_record import STATIC_BUCKET
 from reconciler.kinds.losses.dependants import streams
+from reconciler.kinds.losses.ordered_readers import ordered_readers_text
 from reconciler.kinds.losses.over_limit import state_of
 from reconciler.kinds.losses.unprocessed import going_unread
 from reconciler.model.resource import Address
@@ -36,13 +37,22 @@ def reader_labels(readers: Sequence[Reader]) -> str:
 
 @rule("XX231", "dependants-left-behind", on=(Action.DELETE,), needs=("live", "neighbours"), reaction=Reaction.HARMS)
 def dependants_left_behind(change: Change, view: View) -> Iterator[Finding]:
-    """A stream, a bucket or a group's queue is deleted although others still copy it, or although groups divide it
-    among members.
+    """A stream, a bucket or a group's queue is deleted although others still read or copy it, or although groups divide
+    it among members.
 
     The server does not object. Mirrors and sources keep what they have and stop. If a stream of that name comes back,
     most servers continue after the old sequence and skip its first messages. Group records stay, and their members
-    fail. ST310 says what happens to plain consumers of a stream. This rule counts those of a bucket, and those of a
-    queue that are not its members' own.
+    fail. ST310 says what happens to plain consumers of a stream. This rule counts those of a bucket, watchers included,
+    and those of a queue that are not its members' own.
+
+    Watchers see no error, and wait. If a bucket of that name comes back, it begins at revision 1, and their client
+    libraries continue after the last revision that they got. They silently skip as many revisions of the new bucket,
+    until they restart.
+
+    Copies in other accounts and domains, such as a mirror on a leaf node, are in no plan unless the server lists what
+    feeds them. It does so for work queues and interest streams if both servers are 2.14 or newer. Run `nats stream
+    report` there to see what else is copied. Such a mirror continues like any other, and answers direct gets with what
+    it has.
 
     No consent covers a dependant that belongs to another topology, that was applied with `protect: true`, or that could
     not be read. If the group records could not be read, you must know yourself whether there are any.
@@ -53,15 +63,15 @@ def dependants_left_behind(change: Change, view: View) -> Iterator[Finding]:
         return
     if change.address.kind == "stream" and (why := view.snapshot.unknown_bucket(STATIC_BUCKET)):
         yield _groups_unread(why, change)
-    left = [*copying(name, view), *grouped(name, view)]
+    staying, deleted = [*copying(name, view), *grouped(name, view)], list[Reader]()
     if change.address.kind == "elastic_group":
-        left += [reader for reader in consuming(name, view) if reader.address]
+        deleted += [reader for reader in consuming(name, view) if reader.address]
     elif change.address.kind != "stream":
-        left += [reader for reader in consuming(name, view) if not reader.is_ephemeral]
+        deleted += consuming(name, view)
         if unread := going_unread(name, state_of(change), view):
             yield unread
-    if left:
-        yield _left_behind_finding(left, change)
+    if left := [*staying, *deleted]:
+        yield _left_behind_finding(left, f"{_fates_text(staying, deleted)}{ordered_readers_text(name, view)}", change)
     if missing := list(recorded(name, view)):
         yield (_recorded_perhaps_live if view.target.is_imagined else _recorded_not_live)(missing, change)
 
@@ -74,18 +84,18 @@ def _groups_unread(why: str, change: Change) -> Finding:
     )
 
 
-def _left_behind_finding(left: list[Reader], change: Change) -> Finding:
+def _left_behind_finding(left: Sequence[Reader], fates: str, change: Change) -> Finding:
     outcome, fix = Outcome.REFUSED, "let their topologies remove or redirect them first"
     if not any(reader.owner for reader in left):
         fix = "apply the protected ones once with protect: false, in a change of its own; then remove or redirect them"
     if not any(reader.owner or reader.is_protected for reader in left):
         outcome = Outcome.NEEDS_CONSENT
-        fix = f"remove or redirect them first, or allow it for this run: --allow XX231={change.address}"
+        fix = f"stop, remove or redirect them first, or allow it for this run: --allow XX231={change.address}"
     return Finding(
         outcome=outcome,
         quantities={"dependants": len(left)},
         affects=addresses_of(left),
-        message="; ".join(_fate_texts(left)),
+        message=fates,
         fix=fix,
     )
 
@@ -123,14 +133,11 @@ def _kind_noun(change: Change) -> str:
     return change.address.kind.replace("_", " ")
 
 
-def _fate_texts(left: Sequence[Reader]) -> Iterator[str]:
+def _fates_text(staying: Sequence[Reader], deleted: Sequence[Reader]) -> str:
     """Copies and records of groups stay; a consumer is deleted with its stream."""
-    deleted = [reader for reader in left if reader.address and reader.address.kind == "consumer"]
-    staying = [reader for reader in left if reader not in deleted]
-    if staying:
-        yield f"{some(len(staying), 'reader')} {verb(len(staying), 'get')} nothing more from it: {reader_labels(staying)}"
-    if deleted:
-        yield f"{reader_labels(deleted)} {verb(len(deleted), 'are')} deleted with it"
+    get = f"{some(len(staying), 'reader')} {verb(len(staying), 'get')} nothing more from it: {reader_labels(staying)}"
+    are = f"{reader_labels(deleted)} {verb(len(deleted), 'are')} deleted with it"
+    return "; ".join([*([get] if staying else []), *([are] if deleted else [])])
 
 
 def addresses_of(readers: Sequence[Reader]) -> list[Address]:

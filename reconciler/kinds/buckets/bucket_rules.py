@@ -115,7 +115,9 @@ def _rule_about_deletion(family: str, shape: BucketShape) -> Rule:
 
     judge.__doc__ = f"""Apply deletes the {shape.noun} with everything in it.
 
-        `removed:` is the consent to the deletion; this verdict says what it costs.
+        `removed:` is the consent to the deletion; this verdict says what it costs. XX231 says who reads or copies it.
+        Mirrors in other accounts and domains are in no plan: no server lists them. Run `nats stream report` there to see
+        what is copied.
 
         Instead: `forget:` the {shape.noun}, which leaves it as it is, or copy what is in it first.
         """

@@ -46,7 +46,8 @@ def limit_lowered(family: str, own: OwnName = as_named, counts: unprocessed.Coun
 
         Only changes that can delete something are flagged. The plan says how many messages the server deletes, and how many of
         them each consumer has not processed. The numbers come from live state, exact if the server tells them, otherwise as
-        bounds. Consumers, copies and groups of other owners are named with their owners. From its next restart on, the server
+        bounds. Consumers, copies and groups of other owners are named with their owners. Copies in other accounts and domains
+        are in no plan (ST310). From its next restart on, the server
         knows only the message ids of what is still stored. If a publisher repeats another id then, the server stores the message
         again.
 

@@ -197,6 +197,9 @@ def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named)
         their `opt_start_seq` on: take that out when a source has begun. If the new stream is a mirror or has sources itself, they
         also copy again what it copies again from its origins.
 
+        Copies in other accounts and domains do the same, and so do clients that watch it or read it in order. No plan sees them:
+        their consumers are gone with the old one (XX231).
+
         A mirror with `mirror_direct` answers direct gets of its origin. It answers those of the new one, too, with the messages of
         the old one: its readers get values that were deleted with it.
 

@@ -87,7 +87,8 @@ def subject_removed(change: Change, view: View) -> Found:
     a consumer whose filters are all subjects of its stream for one without filters, which wants everything that it has not come
     past. They count against the limits of the stream, so purge them.
 
-    Readers in other accounts, such as sources over an export, are in no plan: no server lists them.
+    Readers in other accounts and domains, such as sources over an export or mirrors on a leaf node, are in no plan: no
+    server lists them. Run `nats stream report` there to see what is copied.
 
     Instead: move the publishers first.
     """

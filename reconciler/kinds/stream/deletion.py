@@ -13,6 +13,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.fields.words import few, size, some
 from reconciler.kinds.group_records.group_record import durables
 from reconciler.kinds.losses import dependants, over_limit
+from reconciler.kinds.losses.ordered_readers import ordered_readers_text
 from reconciler.kinds.losses.schedules_and_counters import deletion_text
 from reconciler.kinds.losses.uncaptured import takeover_text
 from reconciler.kinds.losses.unprocessed import (
@@ -34,7 +35,12 @@ def stream_deletion(change: Change, view: View) -> Iterator[Finding]:
 
     Stored message schedules are never sent, and counters start again at 0 wherever they are counted next.
 
-    Readers in other accounts, such as sources over an export, are in no plan: no server lists them.
+    Clients that read in order keep an ephemeral consumer and see no error. If a stream of that name comes back, they
+    continue after the last message that they got. They silently skip as many messages of the new stream, until they
+    restart.
+
+    Readers in other accounts and domains, such as sources over an export or mirrors on a leaf node, are in no plan: no
+    server lists them, with the exception that XX231 names. Run `nats stream report` there to see what is copied.
 
     If another stream takes over its subjects, no stream stores them for a moment. If apply is interrupted at that
     point, no stream stores them until the next apply.
@@ -82,7 +88,7 @@ def _lost_consumers(change: Change, view: View) -> Iterator[Finding]:
             path="",
             quantities={"consumers": len(losing)},
             affects=dependants.consumers(name, losing, view),
-            message=f"consumers that the files do not remove are deleted with it: {few(losing)}",
+            message=f"consumers that the files do not remove are deleted with it: {few(losing)}{ordered_readers_text(name, view)}",
             fix=f"{_fix_for_lost_consumers(change, losing, view)}, or allow it for this run: --allow ST310={change.address}",
         )
 
