@@ -42,13 +42,13 @@ def first_covering(verdict: Verdict, allows: Iterable[Consent], today: date, spe
 
 def covers(allow: Consent, verdict: Verdict, today: date, spec: type[Terms]) -> bool:
     """Does this consent cover what was found?"""
-    return allow.code == verdict.code and not _shortfall(allow, verdict, today, spec)
+    return allow.code == verdict.code and not _shortfall_text(allow, verdict, today, spec)
 
 
 REFUSED = "the change is refused, and no consent allows it"
 
 
-def _shortfall(allow: Consent, verdict: Verdict, today: date, spec: type[Terms]) -> str:
+def _shortfall_text(allow: Consent, verdict: Verdict, today: date, spec: type[Terms]) -> str:
     """The shortcoming of a consent to the right rule, in words; empty if it lacks nothing."""
     if is_over(allow, today):
         return f"it ended on {allow.until}"
@@ -153,7 +153,7 @@ def leftover_consents(
     spec = type(resource.terms)
     for index, allow in enumerate(resource.terms.allow):
         same_rule = [verdict for verdict in verdicts if verdict.code == allow.code]
-        lacking = [_shortfall(allow, verdict, today, spec) for verdict in same_rule]
+        lacking = [_shortfall_text(allow, verdict, today, spec) for verdict in same_rule]
         where = f"allow[{index}]"
         if is_over(allow, today):
             yield _warning_about_consent(
@@ -181,7 +181,9 @@ def leftover_allowances(
     """The same for consent that is given to many: it must cover something, but need not cover the changes of others."""
     allow, statement = allowed.consent, f"consent to {allowed.consent.code} on {allowed.on}"
     same_rule = [
-        (verdict, _shortfall(allow, verdict, today, spec)) for verdict, spec in verdicts if verdict.code == allow.code
+        (verdict, _shortfall_text(allow, verdict, today, spec))
+        for verdict, spec in verdicts
+        if verdict.code == allow.code
     ]
     short = [(verdict, why) for verdict, why in same_rule if why and verdict.consented is None]
     if is_over(allow, today):

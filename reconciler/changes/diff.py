@@ -131,7 +131,7 @@ def differences(
             live_value, wanted_value = _value_at(current, path), _value_at(wanted, path)
             changes.append(
                 FieldChange(
-                    path=_dotted((name, *path)),
+                    path=_dotted_path((name, *path)),
                     live=live_value,
                     desired=wanted_value,
                     field_class=_classify(name, path, live_value, wanted_value, applied, info),
@@ -216,7 +216,7 @@ def _value_below(value: Json, rest: str) -> Json:
     return _value_below(value[best := max(fits, key=len)], rest[1 + len(best) :]) if fits else None
 
 
-def _dotted(path: tuple[str | int, ...]) -> str:
+def _dotted_path(path: tuple[str | int, ...]) -> str:
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
 
 

@@ -175,7 +175,7 @@ class Kind:
         raws = (self.primary(address), *self.derived(address))
         return next((raw.on[0] for raw in raws if raw.type == "stream"), None)
 
-    def records(self, address: Address) -> str | None:
+    def record_bucket(self, address: Address) -> str | None:
         """The bucket that holds its record, if it has one."""
         raw = self.primary(address)
         return raw.on[0] if raw.type == "entry" else None

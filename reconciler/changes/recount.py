@@ -24,7 +24,7 @@ BY_DEFAULT = 1_000
 """How many messages a consumer has in flight unless configured otherwise."""
 
 
-def losses_beyond_consent(
+def losses_beyond_consent_sentences(
     change: PlannedChange, recounted: PlannedChange, consents: Iterable[Consent]
 ) -> Iterator[str]:
     """Losses that grew beyond what somebody agreed to: the bound that consent names, or else twice what the plan said.
@@ -49,10 +49,10 @@ def losses_beyond_consent(
             was, now = shown.get((code, path, name), "0"), shown_now[code, path, name]
             yield f"the plan said {was} {name} ({code}), and now it is {now}{many}"
     if recounted.action is Action.UPDATE:  # if an object was half deleted before, less of it is left to count
-        yield from _losses_no_longer_counted(change, recounted)
+        yield from _uncounted_losses_sentences(change, recounted)
 
 
-def changed_losses(change: PlannedChange, recounted: PlannedChange) -> Iterator[str]:
+def changed_losses_sentences(change: PlannedChange, recounted: PlannedChange) -> Iterator[str]:
     """Losses that have become more or fewer since the plan was made, as sentences."""
     planned_losses, uncounted = (
         losses(change.verdicts),
@@ -64,14 +64,14 @@ def changed_losses(change: PlannedChange, recounted: PlannedChange) -> Iterator[
         if planned != number and name not in GLIMPSED and (code, path) not in uncounted:
             was, now = shown.get((code, path, name), "0"), shown_now[code, path, name]
             yield f"{change.address}: the plan said {was} {name} ({code}), and now it is {now}."
-    yield from _changed_starts(change, recounted)
+    yield from _changed_starts_sentences(change, recounted)
 
 
 STARTING = {"skipped": "skipped", "delivered_before": "delivered before", "copied": "copied at once"}
 """What the start of a new consumer costs, or that of a source, in words."""
 
 
-def _changed_starts(change: PlannedChange, recounted: PlannedChange) -> Iterator[str]:
+def _changed_starts_sentences(change: PlannedChange, recounted: PlannedChange) -> Iterator[str]:
     """The same of a new consumer, and of a source that says where it starts, whose starts no rule judges: others have gone on
     since."""
     planned, now = _start_quantities(change), _start_quantities(recounted)
@@ -91,7 +91,7 @@ def _start_quantities(change: PlannedChange) -> dict[str, str]:
     return costs
 
 
-def _losses_no_longer_counted(change: PlannedChange, recounted: PlannedChange) -> Iterator[str]:
+def _uncounted_losses_sentences(change: PlannedChange, recounted: PlannedChange) -> Iterator[str]:
     """Messages that the plan counted, if nobody can tell any more how many are lost."""
     counted = {(verdict.code, verdict.path) for verdict in change.verdicts if "messages" in verdict.quantities}
     losing = [verdict for verdict in recounted.verdicts if verdict.is_loss or verdict.consented is not None]

@@ -97,7 +97,7 @@ class Probe:
     @computed("foretold")
     def is_foretold(self) -> bool:
         """True: the plan foretells everything that takes something from clients."""
-        return not self.unforetold
+        return not self.unforetold_differences
 
     @property
     def differences(self) -> Sequence[Experience]:
@@ -105,7 +105,7 @@ class Probe:
         return [experience for experience in self.felt if experience.foresight is not Foresight.FOLLOWS]
 
     @property
-    def unforetold(self) -> Sequence[Experience]:
+    def unforetold_differences(self) -> Sequence[Experience]:
         """Differences that cost clients something, although the plan does not mention them."""
         return [experience for experience in self.felt if experience.foresight is Foresight.UNFORETOLD]
 
@@ -163,7 +163,7 @@ class Rehearsal:
     @property
     def is_foretold(self) -> bool:
         """As far as clients were played, the plan mentions everything that costs them something."""
-        return not (self.probe and self.probe.unforetold)
+        return not (self.probe and self.probe.unforetold_differences)
 
     @property
     def is_fine(self) -> bool:
@@ -172,12 +172,12 @@ class Rehearsal:
         return self.finished.is_success and not self.left and not (after and (after.gone or after.left))
 
     @property
-    def refused(self) -> list[str]:
+    def refused_addresses(self) -> list[str]:
         """Changes that were not even tried."""
         return [planned.address for planned in self.plan.changes if planned.is_blocked]
 
     @property
-    def lacking(self) -> list[str]:
+    def unrehearsed_addresses(self) -> list[str]:
         """Changes whose rehearsal says nothing, since their objects could not be recreated."""
         names = {missing.what.split("/")[1] for missing in self.missing if "/" in missing.what}
         unlimited = any(missing.what == TIERS for missing in self.missing)

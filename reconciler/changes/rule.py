@@ -109,7 +109,7 @@ def _as_findings(findings: Finding | Iterable[Finding]) -> Iterable[Finding]:
     return [findings] if isinstance(findings, Finding) else findings
 
 
-def judged(rules: Iterable[Rule], change: Change, view: View) -> list[Verdict]:
+def verdicts_of(rules: Iterable[Rule], change: Change, view: View) -> list[Verdict]:
     """Every verdict of these rules, which all concern this change, in the rules' order."""
     verdicts: list[Verdict] = []
     for each_rule in rules:

@@ -64,14 +64,14 @@ def split_change(change: Change, opening: Opening, infos: Mapping[str, FieldInfo
     if change.desired is None:
         raise ValueError(f"{change.address} is deleted, and cannot be changed in two stages")
     if change.live is None:
-        config = patched(change.desired.config, opening.fields)
+        config = patched_config(change.desired.config, opening.fields)
         opened = replace(change.desired, config=config)
         existing = replace(opened, state={"config": config})
         return _stage_of_change(change, None, opened, infos), _stage_of_change(
             replace(change, action=Action.UPDATE), existing, change.desired, infos
         )
-    config = patched(change.live.config, opening.fields)
-    raw = patched(change.live.state.get("config", {}), opening.fields)
+    config = patched_config(change.live.config, opening.fields)
+    raw = patched_config(change.live.state.get("config", {}), opening.fields)
     # The rest of what the snapshot said of the object is outdated by then; a replacement reads the position again.
     state = change.live.state if change.action is Action.REPLACE else {}
     between = replace(change.live, config=config, state={**state, "config": raw})
@@ -82,7 +82,7 @@ def split_change(change: Change, opening: Opening, infos: Mapping[str, FieldInfo
     )
 
 
-def patched(config: Config, fields: Mapping[str, Json]) -> dict[str, Json]:
+def patched_config(config: Config, fields: Mapping[str, Json]) -> dict[str, Json]:
     """The configuration with these fields instead of its own; None removes one."""
     return {name: value for name, value in {**config, **fields}.items() if value is not None}
 

@@ -9,8 +9,8 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Registry
 from reconciler.changes.view import View
 from reconciler.engine.pairing import bulk, identity, moves, unfinished
-from reconciler.engine.pairing.canonical import recognised, settle_declared
-from reconciler.engine.pairing.misnamed import KnownNames, misnamed
+from reconciler.engine.pairing.canonical import recognised_resources, settle_declared
+from reconciler.engine.pairing.misnamed import KnownNames, misnamed_entries
 from reconciler.engine.pairing.removals import changes_of_undeclared
 from reconciler.engine.pairing.take_over import names_of_owner, take_over_records, with_new_records
 from reconciler.engine.target_check import version_warnings
@@ -37,7 +37,7 @@ def compare(
     known_as = [*ledger, *(address for address in going if registry.holds(address))]
     external = [resource.address for resource in topology.resources if resource.external]
     declared = [resource.address for resource in topology.resources if not resource.external]
-    live = recognised(snapshot, registry, declared, known_as, external)
+    live = recognised_resources(snapshot, registry, declared, known_as, external)
     desired = settle_declared(topology, snapshot, registry, live)
     begun = {address: intent for address, intent in intents(snapshot).items() if registry.holds(address)}
     changes = {
@@ -81,7 +81,7 @@ def compare(
         diagnostics=(
             *_version_warnings(snapshot.target),
             *memory.problems,
-            *misnamed(topology, names, registry, options.day, unmatched),
+            *misnamed_entries(topology, names, registry, options.day, unmatched),
         ),
         kinds=registry.by_name,
         policies=Policies(topology.policies, registry) if topology.policies else None,

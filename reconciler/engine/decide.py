@@ -13,12 +13,12 @@ from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View
 from reconciler.engine import guards, order, replacement
-from reconciler.engine.judging import Judged, judged_all
+from reconciler.engine.judging import Judged, verdicts_of_all
 from reconciler.engine.pairing.take_over import unused_take_overs
 from reconciler.engine.pairing.unfinished import INTERRUPTED, RESUMED
 from reconciler.model.code_pages import PLANNING
 from reconciler.model.diagnostic import Diagnostic, Severity
-from reconciler.model.ledger.records import Owned, managed
+from reconciler.model.ledger.records import Owned, managed_fields
 from reconciler.model.policy import is_policy
 from reconciler.model.resource import Address, Config, Consent
 from reconciler.model.run_options import RunOptions
@@ -50,7 +50,7 @@ def decide(
     view: View, registry: Registry, options: RunOptions, judged: Judged | None = None, unjudged: Unjudged = NOTHING
 ) -> Plan:
     """Judge every change (unless that was done), blocks what must not be done, and makes the steps of the rest."""
-    findings = judged_all(view, registry) if judged is None else judged
+    findings = verdicts_of_all(view, registry) if judged is None else judged
     view = _with_allowances(view, findings)
     verdicts = {
         address: tuple(
@@ -253,7 +253,7 @@ def record_after(change: Change, view: View, options: RunOptions) -> Owned | Non
         return change.owned
     if change.desired is None or change.desired.external or change.action in (Action.DELETE, Action.FORGET):
         return None
-    fields, filled = managed(change.desired)
+    fields, filled = managed_fields(change.desired)
     return Owned(
         topology=view.topology,
         source=options.came_from.repository or _known_source(change.owned, view),

@@ -26,7 +26,7 @@ class IgnoredDrift:
         self._over = {index for index, entry in enumerate(entries) if entry.until and today > entry.until}
         self._used: set[int] = set()
 
-    def why(self, address: str, path: str | None = None) -> str:
+    def why_ignored(self, address: str, path: str | None = None) -> str:
         """Return the reason of the first entry that covers this field, or (without a path) the whole object; empty:
         none does."""
         for index, entry in enumerate(self._entries):

@@ -9,7 +9,7 @@ from functools import cache
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Registry
-from reconciler.changes.rule import Rule, judged
+from reconciler.changes.rule import Rule, verdicts_of
 from reconciler.changes.verdict import Verdict
 from reconciler.changes.view import View
 from reconciler.engine import replacement
@@ -20,13 +20,13 @@ EVERYTHING = frozenset({"spec", "live", "neighbours", "facts"})
 Judged = Mapping[Address, Sequence[Verdict]]
 
 
-def judged_all(
+def verdicts_of_all(
     view: View,
     registry: Registry,
     *,
     about: Collection[Address] | None = None,
     needing: frozenset[str] = EVERYTHING,
-    judge: Callable[[Sequence[Rule], Change, View], list[Verdict]] = judged,
+    judge: Callable[[Sequence[Rule], Change, View], list[Verdict]] = verdicts_of,
 ) -> dict[Address, list[Verdict]]:
     """Verdicts `about` these addresses (None: all), from the rules that need no more than `needing`."""
     by_address = {}

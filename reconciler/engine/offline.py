@@ -12,7 +12,7 @@ from dataclasses import field, fields, replace
 from typing import Any, NoReturn
 
 from reconciler.changes.change import Change
-from reconciler.changes.rule import Rule, judged, others_in_words
+from reconciler.changes.rule import Rule, others_in_words, verdicts_of
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View
 from reconciler.model.dataclass import dataclass
@@ -52,7 +52,7 @@ NOTHING: Mapping[Any, Any] = PartlyKnown({})
 
 @dataclass(slots=True)
 class Watched:
-    """Judges as `judged` does, and notes which rules wanted to know more."""
+    """Judges as `verdicts_of` does, and notes which rules wanted to know more."""
 
     calm: View
     """The account as if next to nothing had ever happened in it. A rule that objects even there objects anywhere."""
@@ -66,16 +66,16 @@ class Watched:
 
     def _one(self, rule: Rule, change: Change, view: View) -> list[Verdict]:
         try:
-            return judged((rule,), change, view)
+            return verdicts_of((rule,), change, view)
         except Unseen:
-            at_least = judged((rule,), replace(change, live=self.calm.live.get(change.address)), self.calm)
+            at_least = verdicts_of((rule,), replace(change, live=self.calm.live.get(change.address)), self.calm)
             if not any(verdict.outcome.rank > Outcome.WARNS.rank for verdict in at_least):
                 self.left.setdefault(rule.code, set()).add(change.address)
                 return []
             self.uncounted |= {(verdict.code, verdict.address) for verdict in at_least}
             return at_least
 
-    def told(self, verdict: Verdict, page: str) -> Verdict:
+    def reworded_verdict(self, verdict: Verdict, page: str) -> Verdict:
         """The verdict. If its own words may count something nobody has read, the words of its rule's page about the
         pattern, and who else is known to be affected."""
         if (verdict.code, verdict.address) not in self.uncounted:

@@ -51,17 +51,17 @@ class Graph:
             stages_before[address, ChangeStage.DONE][address, ChangeStage.OPENED] = None
         for tie in self.ties:
             if tie.first != tie.then:
-                stages_before[self._taking(tie)].setdefault(self._giving(tie), tie)
+                stages_before[self._taking_node(tie)].setdefault(self._giving_node(tie), tie)
         return stages_before
 
-    def _taking(self, tie: Tie) -> Node:
+    def _taking_node(self, tie: Tie) -> Node:
         """A new object exists from its first stage on, so that already waits for everything but interest in it, and what
         it takes last."""
         opening = self.openings.get(tie.then) if tie.then in self.creating else None
         is_early = opening is not None and tie.gives not in (stages.INTEREST, *opening.fields)
         return (tie.then, ChangeStage.OPENED if is_early else ChangeStage.DONE)
 
-    def _giving(self, tie: Tie) -> Node:
+    def _giving_node(self, tie: Tie) -> Node:
         is_early = tie.first in self.openings and tie.gives not in ("", stages.INTEREST)
         return (tie.first, ChangeStage.OPENED if is_early else ChangeStage.DONE)
 

@@ -15,7 +15,7 @@ from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View
 from reconciler.engine.bindings import SEEN
 from reconciler.engine.pairing.identity import server_identity
-from reconciler.engine.pairing.unfinished import RESUMED, given
+from reconciler.engine.pairing.unfinished import RESUMED, start_and_config_given
 from reconciler.model.ledger.entries import compact_json
 from reconciler.model.ledger.intents import Intent, encode_intent, intent_key
 from reconciler.model.ledger.records import BUCKET, Owned, encode_key, encode_owned
@@ -49,7 +49,7 @@ def new_intent(
         for field_change in change.fields
         if field_change.field_class is FieldClass.UNFINISHED and field_change.info.passing
     }
-    stood, made = given(real, change.intent, change.owned) if change.intent else ({}, {})
+    stood, made = start_and_config_given(real, change.intent, change.owned) if change.intent else ({}, {})
     return Intent(
         topology=record.topology,
         source=record.source,
@@ -107,12 +107,12 @@ def _note_of_new_wish(change: Change, start: Config, view: View) -> Iterator[Ste
     unmanaged = {name: value for name, value in intent.wanted.items() if name in desired.terms.unmanaged}
     anew = replace(intent, start=start or intent.start)
     if (wanted := {**unmanaged, **desired.config}) != intent.wanted:
-        anew = replace(anew, wanted=wanted, fields=_differing(intent.old, wanted))
+        anew = replace(anew, wanted=wanted, fields=_differing_fields(intent.old, wanted))
     if anew != intent:
         yield _note_step(change, anew, view, {}, "anew")
 
 
-def _differing(old: Config, new: Config) -> tuple[str, ...]:
+def _differing_fields(old: Config, new: Config) -> tuple[str, ...]:
     return tuple(sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name)))
 
 

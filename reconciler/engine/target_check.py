@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
 from reconciler.model.topology import Expect, Topology
 from reconciler.model.wire.snapshot import Target
-from reconciler.model.wire.version import SUPPORTED, Version, judged_by_others
+from reconciler.model.wire.version import SUPPORTED, Version, unsupported_version_sentence
 
 ASK = "allow this user to publish to $SYS.REQ.USER.INFO, by which a server tells the account, or correct `expect`"
 
@@ -51,7 +51,7 @@ def unexpected_of_target(expect: Expect, target: Target) -> list[tuple[str, str]
 
 def version_warnings(version: Version, span: SourceSpan | None = None) -> Iterator[Diagnostic]:
     """Warn of a version that no rule was measured on; `span` is where the files name it."""
-    if message := judged_by_others(version):
+    if message := unsupported_version_sentence(version):
         known = ", ".join(supported.short for supported in SUPPORTED)
         yield Diagnostic(
             severity=Severity.WARNING, code="XX114", name="unknown-version", message=message, span=span,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from reconciler.changes.change import Action
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.verdict import Outcome, Verdict
-from reconciler.engine.pairing.canonical import recognised
+from reconciler.engine.pairing.canonical import recognised_resources
 from reconciler.journeys.plan.plan import Planned, PlanPurpose
 from reconciler.kinds import REGISTRY
 from reconciler.model.dataclass import dataclass
@@ -40,7 +40,7 @@ class Adoption:
 def adoption(planned_all: Planned, *, as_is: bool = False) -> Adoption:
     """Reduce a plan to its adoptions. With `as_is`, an object that differs is adopted as it is live; its differences
     from the file are pending from then on."""
-    live = recognised(
+    live = recognised_resources(
         planned_all.snapshot, REGISTRY, [Address.parse(change.address) for change in planned_all.plan.changes]
     )
     adopted: list[PlannedChange] = []

@@ -211,10 +211,10 @@ MAX_CHUNKS_READ = 1_024
 def decode_run_entry(value: bytes) -> dict[str, Json]:
     """A `begun` or `ended` entry, without names that are unknown here and values of the wrong type: a later format, or
     somebody by hand, may have written them."""
-    return _fitting(decode_object(value), _RUN_ENTRY)
+    return _fitting_values(decode_object(value), _RUN_ENTRY)
 
 
-def _fitting(values: Mapping[str, Json], shapes: Mapping[str, Fits]) -> dict[str, Json]:
+def _fitting_values(values: Mapping[str, Json], shapes: Mapping[str, Fits]) -> dict[str, Json]:
     return {name: one for name, one in values.items() if name in shapes and shapes[name](one)}
 
 
@@ -223,7 +223,7 @@ _FAILURE = _FINDING | dict.fromkeys(("step", "call", "on"), is_text)
 
 
 def _readable_failures(values: Json, shapes: Mapping[str, Fits] = _FAILURE) -> Json:
-    return [_fitting(value, shapes) for value in values if isinstance(value, dict)]
+    return [_fitting_values(value, shapes) for value in values if isinstance(value, dict)]
 
 
 def _readable_calls(by_call: Json) -> Json:
@@ -264,7 +264,7 @@ _SIDES: Mapping[str, Fits] = {
 def _decode_change(change: Mapping[str, Json]) -> dict[str, Json]:
     fields = change.get("fields")
     every = fields.items() if isinstance(fields, dict) else ()
-    sides = {path: _fitting(one, _SIDES) for path, one in every if isinstance(one, dict)}
+    sides = {path: _fitting_values(one, _SIDES) for path, one in every if isinstance(one, dict)}
     return {"action": str(change.get("action")), "fields": sides}
 
 

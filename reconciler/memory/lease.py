@@ -32,10 +32,10 @@ class Holder:
     def __str__(self) -> str:
         revision = f", revision {self.git_revision[:12]}" if self.git_revision else ""
         source = f" of {self.source}" if self.source else ""
-        return f"{self.user or 'somebody'} on {self.host or 'an unnamed host'} (process {self.pid}){self._since}{revision}{source}"
+        return f"{self.user or 'somebody'} on {self.host or 'an unnamed host'} (process {self.pid}){self._since_text}{revision}{source}"
 
     @property
-    def _since(self) -> str:
+    def _since_text(self) -> str:
         return f" since {self.since}" if self.since else ""
 
 

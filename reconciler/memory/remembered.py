@@ -34,7 +34,7 @@ UNUSABLE = frozenset({"LE101", "LE104"})
 """Codes of entries that cannot be used: what was applied of their objects is unknown."""
 
 
-def read(snapshot: Snapshot, registry: Registry) -> Memory:
+def read_memory(snapshot: Snapshot, registry: Registry) -> Memory:
     """Every readable record by address; none if the bucket does not exist."""
     records: dict[Address, Owned] = {}
     problems = []
@@ -49,7 +49,7 @@ def read(snapshot: Snapshot, registry: Registry) -> Memory:
     return Memory(
         records=records,
         problems=(*problems, *_unreadable_intents(snapshot, registry)),
-        is_known=snapshot.unknown_bucket(BUCKET) is None,
+        is_known=snapshot.why_bucket_unknown(BUCKET) is None,
     )
 
 
@@ -57,7 +57,7 @@ def unreadable_warning(snapshot: Snapshot) -> Diagnostic | None:
     """A warning or an error that the records could not be read. Without them, a half-made replacement looks like
     something to create, and another owner's resource looks unowned. A user who may not read them has to live with that;
     any other user must try again."""
-    if (why := snapshot.unknown_bucket(BUCKET)) is None:
+    if (why := snapshot.why_bucket_unknown(BUCKET)) is None:
         return None
     if snapshot.denied_bucket(BUCKET):
         return Diagnostic(

@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from itertools import takewhile
 
 from reconciler.model.resource import Address
-from reconciler.model.spelling import likeness, meant
+from reconciler.model.spelling import likeness, meant_choice
 
 Labels = Mapping[str, str]
 WILDCARDS = "*?["
@@ -32,23 +32,25 @@ def selects(pattern: str, address: Address, labels: Labels) -> bool:
 def likely_pattern(pattern: str, addresses: Collection[Address], labels: Iterable[Labels]) -> str | None:
     """The pattern that was probably meant by one that names nothing."""
     if is_label(pattern):
-        return meant(pattern, (f"{name}={value}" for labels_of_one in labels for name, value in labels_of_one.items()))
-    others = dict.fromkeys(one for address in addresses for one in _alike(pattern, address))
+        return meant_choice(
+            pattern, (f"{name}={value}" for labels_of_one in labels for name, value in labels_of_one.items())
+        )
+    others = dict.fromkeys(one for address in addresses for one in _alike_patterns(pattern, address))
     alike = [(how, other) for other in others if (how := likeness(pattern.split("/"), other.split("/")))]
     return max(alike, key=lambda one: one[0])[1] if alike else None
 
 
-def _alike(pattern: str, address: Address) -> Iterator[str]:
+def _alike_patterns(pattern: str, address: Address) -> Iterator[str]:
     """The address itself, and with wildcards where the pattern has some: `stream/TENANT-*` of `stream/TENANT-7`."""
     yield str(address)
     parts, others = pattern.split("/"), str(address).split("/")
     for slip in (0, -1, 1):
-        wild = "/".join(_shaped(part, other, slip) for part, other in zip(parts, others, strict=False))
+        wild = "/".join(_shaped_part(part, other, slip) for part, other in zip(parts, others, strict=False))
         if len(parts) <= len(others) and fnmatchcase(str(address), wild):
             yield wild
 
 
-def _shaped(part: str, other: str, slip: int) -> str:
+def _shaped_part(part: str, other: str, slip: int) -> str:
     """`slip`: letters too few or too many before the wildcard."""
     stem = "".join(takewhile(lambda character: character not in WILDCARDS, part))
     shown = len(stem) + (slip if len(stem) > SHORT else 0)

@@ -9,10 +9,10 @@ CLOSE = 0.6
 """From this likeness on a name passes for a misspelt other one; 1 is the same."""
 
 
-def meant(word: str, choices: Iterable[str]) -> str | None:
+def meant_choice(word: str, choices: Iterable[str]) -> str | None:
     """The choice somebody probably had in mind."""
-    by_folded = {_folded(choice): choice for choice in choices}
-    close = difflib.get_close_matches(_folded(word), by_folded, n=1, cutoff=CLOSE)
+    by_folded = {_folded_word(choice): choice for choice in choices}
+    close = difflib.get_close_matches(_folded_word(word), by_folded, n=1, cutoff=CLOSE)
     return by_folded[close[0]] if close else None
 
 
@@ -20,7 +20,7 @@ def likeness(names: Sequence[str], others: Sequence[str]) -> float:
     """Measure how much alike two lists of names are: as much as the two that differ most. 0: too little for a slip."""
     if len(names) != len(others):
         return 0
-    return min((_ratio(_folded(a), _folded(b)) for a, b in zip(names, others, strict=True)), default=0)
+    return min((_ratio(_folded_word(a), _folded_word(b)) for a, b in zip(names, others, strict=True)), default=0)
 
 
 def _ratio(word: str, other: str) -> float:
@@ -29,5 +29,5 @@ def _ratio(word: str, other: str) -> float:
     return matcher.ratio() if all(measure() >= CLOSE for measure in measures) else 0
 
 
-def _folded(word: str) -> str:
+def _folded_word(word: str) -> str:
     return word.casefold().replace("-", "_")

@@ -66,7 +66,7 @@ def parse_duration(value: Any) -> int:
     parts = _DURATION_PART.findall(value) if isinstance(value, str) and len(value) <= LONGEST else []
     if not parts or "".join(number + unit for number, unit in parts) != value:
         raise _refuse("a duration", value, HOW_TO_WRITE[DURATION_PATTERN])
-    return _within(round(sum(_scaled(number, NANOSECONDS[unit]) for number, unit in parts)), "a duration", value)
+    return _within(round(sum(_scaled_number(number, NANOSECONDS[unit]) for number, unit in parts)), "a duration", value)
 
 
 def written_duration(value: Any, info: ValidationInfo) -> int:
@@ -87,7 +87,7 @@ def go_duration(text: str) -> int:
     parts = _GO_PART.findall(text) if len(text) <= LONGEST else []
     if not parts or "".join(number + unit for number, unit in parts) != text:
         raise ValueError(f"`{text}` is not a duration that Go can read")
-    return sum(round(_scaled(number, NANOSECONDS[unit.replace("μ", "µ")])) for number, unit in parts)
+    return sum(round(_scaled_number(number, NANOSECONDS[unit.replace("μ", "µ")])) for number, unit in parts)
 
 
 def parse_bytes(value: Any) -> int:
@@ -98,7 +98,7 @@ def parse_bytes(value: Any) -> int:
     match = _BYTES.fullmatch(value) if isinstance(value, str) and len(value) <= LONGEST else None
     if not match or match[2] not in BYTES:
         raise _refuse("a size", value, HOW_TO_WRITE[BYTES_PATTERN])
-    return _within(round(_scaled(match[1], BYTES[match[2]])), "a size", value)
+    return _within(round(_scaled_number(match[1], BYTES[match[2]])), "a size", value)
 
 
 def parse_count(value: Any, bound: int = INT64) -> int:
@@ -114,7 +114,7 @@ def parse_sequence(value: Any) -> int:
     return parse_count(value, UINT64)
 
 
-def _scaled(number: str, unit: int) -> float | int:
+def _scaled_number(number: str, unit: int) -> float | int:
     return float(number) * unit if "." in number else int(number) * unit
 
 

@@ -18,13 +18,13 @@ def quoted(text: str) -> str:
     return text if _PLAIN.fullmatch(text) else json.dumps(text, ensure_ascii=False)
 
 
-def written(value: Json, info: FieldInfo) -> str:
+def written_value(value: Json, info: FieldInfo) -> str:
     """A value in one line."""
     if isinstance(value, Mapping):
-        inside = (f"{quoted(key)}: {written(below, info.inside([key]))}" for key, below in value.items())
+        inside = (f"{quoted(key)}: {written_value(below, info.inside([key]))}" for key, below in value.items())
         return f"{{{', '.join(inside)}}}"
     if isinstance(value, list | tuple):
-        return f"[{', '.join(written(item, _of_item(info)) for item in value)}]"
+        return f"[{', '.join(written_value(item, _of_item(info)) for item in value)}]"
     if isinstance(value, str):
         return quoted(value)
     return json.dumps(value) if value is None or isinstance(value, bool) else show_number(value, info.unit)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
-from reconciler.model.spelling import meant
+from reconciler.model.spelling import meant_choice
 
 _ERROR = re.compile(r"ERROR: <input>:(-?\d+):(-?\d+): (.*)")
 _UNDECLARED = re.compile(r"undeclared reference to '([\w.]+)'")
@@ -30,7 +30,7 @@ class Misread(NamedTuple):
     """Inside the condition, from 1; 0: nowhere in particular."""
     column: int = 0
 
-    def with_place(self, condition: str) -> str:
+    def message_with_place(self, condition: str) -> str:
         """The message, with the place in the condition and what stands there."""
         lines = condition.splitlines() or [""]
         if not 0 < self.line <= len(lines):
@@ -91,8 +91,8 @@ def _likely_name(full_name: str, names: Collection[str]) -> str | None:
     beginning, _, rest = full_name.partition(".")
     same = {name.partition(".")[2]: name for name in names if name.startswith(f"{beginning}.")}
     if not same:
-        return meant(full_name, names)
-    near = meant(rest, same) if rest else None
+        return meant_choice(full_name, names)
+    near = meant_choice(rest, same) if rest else None
     return same[near] if near else None
 
 

@@ -20,7 +20,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.policy import PlacedPolicy, Policy
 from reconciler.model.resource import is_over
-from reconciler.model.spelling import meant
+from reconciler.model.spelling import meant_choice
 from reconciler.model.units import show_number
 from reconciler.policies.misread import Misread, explain_compile_error, type_in_words
 from reconciler.policies.variables import (
@@ -133,7 +133,7 @@ def problems(placed: Sequence[PlacedPolicy], registry: Registry) -> Iterator[Dia
             continue
         unknown = next((name for name in policy.kinds if name not in registry.by_name), None)
         if unknown is not None:
-            likely = meant(unknown, registry.by_name)
+            likely = meant_choice(unknown, registry.by_name)
             hint = f"; did you mean `{likely}`?" if likely else f"; write {', '.join(registry.by_name)}"
             yield _problem(entry, "on", f"policy {policy.code} is about `{unknown}`, which is no kind{hint}")
             continue
@@ -143,7 +143,7 @@ def problems(placed: Sequence[PlacedPolicy], registry: Registry) -> Iterator[Dia
                 yield _problem(
                     entry,
                     "forbid",
-                    f"policy {policy.code} cannot be read{on_kind}: {misreading.with_place(policy.forbid)}",
+                    f"policy {policy.code} cannot be read{on_kind}: {misreading.message_with_place(policy.forbid)}",
                 )
                 break
 
@@ -216,12 +216,12 @@ def _verdict_of(program: Program, subject: Subject) -> Verdict | None:
     if not is_known:
         message = f"{CANNOT_TELL} whether {policy.code} is kept ({_reason_in_words(str(result))}): {message}"
     details = _deciding_values(subject, values)
-    path = _path_of(program, subject)
+    path = _mentioned_field(program, subject)
     return Verdict(
         code=policy.code,
         name=policy.name,
         outcome=Outcome.NEEDS_CONSENT if policy.severity == "error" else Outcome.WARNS,
-        message=f"{message}{details}{_ended_waiver(policy.code, subject)}",
+        message=f"{message}{details}{_ended_waiver_text(policy.code, subject)}",
         address=str(change.address),
         span=change.where(path),
         path=path,
@@ -244,7 +244,7 @@ def _fix(policy: Policy, change: Change) -> str | None:
     return f"{policy.help.rstrip('.')}; or {waiver}" if policy.help else waiver
 
 
-def _ended_waiver(code: str, subject: Subject) -> str:
+def _ended_waiver_text(code: str, subject: Subject) -> str:
     """Say when the latest waiver of this ended."""
     change = subject.change
     waivers = (*change.terms.allow, *consent.bulk_consents(change.address, change.labels, subject.view.allow))
@@ -254,7 +254,7 @@ def _ended_waiver(code: str, subject: Subject) -> str:
     return f"; its waiver ended on {max(ended)}" if ended else ""
 
 
-def _path_of(program: Program, subject: Subject) -> str:
+def _mentioned_field(program: Program, subject: Subject) -> str:
     """The first field of the resource that the condition mentions, if the file says something of it."""
     for name in program.mentions:
         top = name.split(".")[1] if name.startswith("resource.") else ""
@@ -270,12 +270,12 @@ def _deciding_values(subject: Subject, values: Mapping[str, Any]) -> str:
     for name, value in values.items():
         if name in _KNOWN or isinstance(value, (dict, Mapping)):
             continue
-        parts.append(f"{name.removeprefix('resource.')} is {_in_words(value, name, kind)}")
+        parts.append(f"{name.removeprefix('resource.')} is {_value_in_words(value, name, kind)}")
     more = f" and {len(parts) - SHOWN} more" if len(parts) > SHOWN else ""
     return f" ({', '.join(parts[:SHOWN])}{more})" if parts else ""
 
 
-def _in_words(value: Any, name: str, kind: Any) -> str:
+def _value_in_words(value: Any, name: str, kind: Any) -> str:
     if hasattr(value, "total_seconds"):
         return show_number(round(value.total_seconds() * 1e9), "duration")
     if isinstance(value, bool):

@@ -11,7 +11,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.verdict import Reaction, Verdict
 from reconciler.changes.view import View
-from reconciler.engine.judging import judged_all
+from reconciler.engine.judging import verdicts_of_all
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.stream_config import stream_config
@@ -135,7 +135,7 @@ def _is_its_own(one: Example, at: Address, view: View, said: Answered) -> bool:
 
 
 def _verdicts(at: Address, view: View) -> Sequence[Verdict]:
-    return judged_all(view, REGISTRY).get(at, ())
+    return verdicts_of_all(view, REGISTRY).get(at, ())
 
 
 def _codes(verdicts: Iterable[Verdict]) -> set[str]:

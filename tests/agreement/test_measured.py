@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from reconciler.changes.verdict import Reaction
-from reconciler.engine.judging import judged_all
+from reconciler.engine.judging import verdicts_of_all
 from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Address
 from reconciler.model.wire.version import Version
@@ -102,6 +102,6 @@ def foretold(code: str, minor: str) -> set[int]:
     target = replace(one.scene.snapshot.target, version=Version.parse(VERSIONS[minor]))
     view = replace(one.scene, snapshot=replace(one.scene.snapshot, target=target)).view()
     at = Address.parse(one.change.address)
-    verdicts = judged_all(view, REGISTRY, about=[at]).get(at, ())
+    verdicts = verdicts_of_all(view, REGISTRY, about=[at]).get(at, ())
     refusing = {found.code for found in verdicts if found.reaction is Reaction.REFUSES}
     return set().union(*(RULES[name].err_codes for name in refusing))

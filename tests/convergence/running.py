@@ -51,7 +51,7 @@ NEIGHBOURS: dict[str, dict[str, Any]] = {
 
 def plan_offline(wanted: Topology, snapshot: Snapshot) -> Plan:
     """What `workflow.plan` does, without a server to ask."""
-    view = compare(wanted, snapshot, remembered.read(snapshot, REGISTRY), REGISTRY)
+    view = compare(wanted, snapshot, remembered.read_memory(snapshot, REGISTRY), REGISTRY)
     return decide(view, REGISTRY, RunOptions(today=TODAY, allow=CONSENTED))
 
 

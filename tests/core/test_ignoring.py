@@ -39,17 +39,17 @@ def rule(address: str = "stream/*", path: str | None = None, until: date | None 
     ],
 )
 def test_a_rule_covers_its_path_and_what_lies_in_it(wanted: str | None, path: str | None, is_covered: bool) -> None:
-    assert bool(IgnoredDrift([rule(path=wanted)], TODAY).why("stream/S", path)) is is_covered
+    assert bool(IgnoredDrift([rule(path=wanted)], TODAY).why_ignored("stream/S", path)) is is_covered
 
 
 def test_a_rule_is_about_its_address_alone() -> None:
     rules = IgnoredDrift([rule("stream/A")], TODAY)
-    assert (rules.why("stream/A", "max_age"), rules.why("stream/B", "max_age")) == ("tuned by hand", "")
+    assert (rules.why_ignored("stream/A", "max_age"), rules.why_ignored("stream/B", "max_age")) == ("tuned by hand", "")
 
 
 @pytest.mark.parametrize(("until", "is_covered"), [(date(2026, 6, 1), True), (date(2026, 5, 31), False)])
 def test_a_rule_counts_on_its_last_day(until: date, is_covered: bool) -> None:
-    assert bool(IgnoredDrift([rule(until=until)], TODAY).why("stream/S", "max_age")) is is_covered
+    assert bool(IgnoredDrift([rule(until=until)], TODAY).why_ignored("stream/S", "max_age")) is is_covered
 
 
 def changed(path: str, since: FieldClass, address: str = "stream/S", action: Action = Action.UPDATE) -> PlannedChange:
@@ -104,7 +104,7 @@ def test_in_part_of_a_topology_nobody_can_tell_what_is_of_no_use() -> None:
 
 def test_a_rule_that_covered_something_is_of_use() -> None:
     rules = IgnoredDrift([rule("stream/A"), rule("stream/B")], TODAY)
-    assert rules.why("stream/B", "max_age")
+    assert rules.why_ignored("stream/B", "max_age")
     assert [one.message for one in rules.leftovers(complete=True)] == [
         "the entry that ignores drift of stream/A covers nothing now"
     ]

@@ -54,7 +54,9 @@ class Left:
 
 def planned(wanted: Topology, snapshot: Snapshot) -> Plan:
     options = RunOptions(today=TODAY)
-    return decide(compare(wanted, snapshot, remembered.read(snapshot, REGISTRY), REGISTRY, options), REGISTRY, options)
+    return decide(
+        compare(wanted, snapshot, remembered.read_memory(snapshot, REGISTRY), REGISTRY, options), REGISTRY, options
+    )
 
 
 def applied(plan: Plan, snapshot: Snapshot, *addresses: str) -> Snapshot:

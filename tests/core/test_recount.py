@@ -6,7 +6,7 @@ import pytest
 
 from reconciler.changes.change import Action
 from reconciler.changes.plan import PlannedChange
-from reconciler.changes.recount import allowed_loss, changed_losses, losses, losses_beyond_consent
+from reconciler.changes.recount import allowed_loss, changed_losses_sentences, losses, losses_beyond_consent_sentences
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.model.resource import Consent
 
@@ -48,7 +48,7 @@ def planned(action: Action, **quantities: int) -> PlannedChange:
 def test_messages_that_were_counted_and_cannot_be_any_more_stop_an_update(
     action: Action, then: dict[str, int], now: dict[str, int], stops: bool
 ) -> None:
-    assert bool(list(losses_beyond_consent(planned(action, **then), planned(action, **now), ()))) is stops
+    assert bool(list(losses_beyond_consent_sentences(planned(action, **then), planned(action, **now), ()))) is stops
 
 
 @pytest.mark.parametrize(
@@ -83,18 +83,20 @@ def test_messages_that_were_counted_and_cannot_be_any_more_stop_an_update(
 def test_what_grew_beyond_what_was_agreed_to_is_said_with_both_numbers(
     then: dict[str, int], now: dict[str, int], said: list[str]
 ) -> None:
-    assert list(losses_beyond_consent(planned(Action.DELETE, **then), planned(Action.DELETE, **now), ())) == said
+    assert (
+        list(losses_beyond_consent_sentences(planned(Action.DELETE, **then), planned(Action.DELETE, **now), ())) == said
+    )
 
 
 @pytest.mark.parametrize(("name", "is_news"), [("queued", True), ("instances", False), ("waiting", False)])
 def test_clients_that_show_only_at_times_are_no_news(name: str, is_news: bool) -> None:
     then, now = planned(Action.REPLACE, **{name: 5}), planned(Action.REPLACE, **{name: 4})
-    assert bool([*changed_losses(then, now)]) is is_news
+    assert bool([*changed_losses_sentences(then, now)]) is is_news
 
 
 def test_what_the_plan_did_not_judge_at_all_was_agreed_to_by_nobody() -> None:
     nothing = PlannedChange(address="stream/M", action=Action.DELETE)
-    assert list(losses_beyond_consent(nothing, planned(Action.DELETE, messages=1), ())) == [
+    assert list(losses_beyond_consent_sentences(nothing, planned(Action.DELETE, messages=1), ())) == [
         "the plan said 0 messages (ST206), and now it is 1"
     ]
 
@@ -102,11 +104,20 @@ def test_what_the_plan_did_not_judge_at_all_was_agreed_to_by_nobody() -> None:
 def test_what_a_consent_bounds_is_for_the_consent_to_judge() -> None:
     allow = Consent(code="ST206", to=None, reason="r", upto={"messages": 100})
     assert (
-        list(losses_beyond_consent(planned(Action.DELETE, messages=5), planned(Action.DELETE, messages=90), [allow]))
+        list(
+            losses_beyond_consent_sentences(
+                planned(Action.DELETE, messages=5), planned(Action.DELETE, messages=90), [allow]
+            )
+        )
         == []
     )
     assert (
-        list(losses_beyond_consent(planned(Action.DELETE, readers=5), planned(Action.DELETE, readers=6), [allow])) != []
+        list(
+            losses_beyond_consent_sentences(
+                planned(Action.DELETE, readers=5), planned(Action.DELETE, readers=6), [allow]
+            )
+        )
+        != []
     )
 
 

@@ -17,7 +17,7 @@ from reconciler.model.fields import FieldInfo, info_at
 from reconciler.model.resource import Json
 from reconciler.model.units import BYTES, parse_bytes, parse_count, parse_duration, show_bytes, show_duration
 from reconciler.model.wire.version import Version
-from reconciler.model.written import in_units, written
+from reconciler.model.written import in_units, written_value
 from reconciler.report.words.values import show
 from tests.convergence.drawing import drawn_fields
 from tests.documents.reading import HEAD, Folder
@@ -125,10 +125,10 @@ def test_nested_numbers_are_the_same_in_a_file(
     assume(max(limits["inactive_threshold"], *waits) < INT64)
     folder = Folder(tmp_path_factory.mktemp("n"))
     stream, consumer = REGISTRY["stream"].fields, REGISTRY["consumer"].fields
-    assert _read(folder, "stream", f"consumer_limits: {written(limits, stream['consumer_limits'])}") == {
+    assert _read(folder, "stream", f"consumer_limits: {written_value(limits, stream['consumer_limits'])}") == {
         "consumer_limits": limits
     }
-    assert _read(folder, "consumer", f"backoff: {written(waits, consumer['backoff'])}") == {"backoff": waits}
+    assert _read(folder, "consumer", f"backoff: {written_value(waits, consumer['backoff'])}") == {"backoff": waits}
 
 
 @given(limits=LIMITS)
@@ -153,5 +153,5 @@ def test_every_unit_lies_where_json_tells_it() -> None:
 
 
 def test_what_is_counted_is_read_back() -> None:
-    assert parse_count(written(1_000_000, FieldInfo(unit="count"))) == 1_000_000
-    assert json.loads(written(True, FieldInfo())) is True
+    assert parse_count(written_value(1_000_000, FieldInfo(unit="count"))) == 1_000_000
+    assert json.loads(written_value(True, FieldInfo())) is True

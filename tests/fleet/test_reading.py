@@ -175,7 +175,7 @@ def test_a_part_that_could_not_list_streams_leaves_open_which_others_there_are()
     second = share(1, unknown={"streams": "no answer"})
     seen = snapshot_of([*first, *second])
     assert not isinstance(seen, str)
-    assert (seen.unknown_stream(OF_FIRST), seen.unknown_stream(OF_SECOND)) == (None, "no answer")
+    assert (seen.why_stream_unknown(OF_FIRST), seen.why_stream_unknown(OF_SECOND)) == (None, "no answer")
     assert snapshot_of([*second, *first, *second]) == seen
 
 
@@ -194,7 +194,7 @@ def test_a_bucket_of_which_the_first_part_saw_nothing_is_not_empty() -> None:
             [*share(0, unknown={"streams": "no answer"}), *share(1, streams=[f"KV_{bucket}"], unknown={})]
         )
         assert not isinstance(seen, str)
-        assert seen.unknown_bucket(bucket) == "no answer"
+        assert seen.why_bucket_unknown(bucket) == "no answer"
 
 
 def test_an_account_of_which_one_part_could_not_be_read_is_not_known(account: Account) -> None:

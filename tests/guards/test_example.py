@@ -35,5 +35,5 @@ async def left(js: JetStream) -> tuple[list[str], list[str], list[str]]:
     """Streams, consumers of SALES, and the owners of anything."""
     names = [name for name in done(await js.request("STREAM.NAMES"))["streams"] if name != "KV_reconciler"]
     consumers = done(await js.request("CONSUMER.NAMES.SALES"))["consumers"]
-    owners = {owned.topology for owned in remembered.read(await observe(js), REGISTRY).records.values()}
+    owners = {owned.topology for owned in remembered.read_memory(await observe(js), REGISTRY).records.values()}
     return sorted(names), consumers, sorted(owners)

@@ -68,7 +68,7 @@ async def consumers(js: JetStream) -> list[str]:
 
 
 async def owned_consumers(js: JetStream) -> list[str]:
-    return sorted(a.name for a in remembered.read(await observe(js), REGISTRY).records if a.kind == "consumer")
+    return sorted(a.name for a in remembered.read_memory(await observe(js), REGISTRY).records if a.kind == "consumer")
 
 
 @pytest.mark.parametrize("retention", RETENTIONS)

@@ -12,7 +12,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.verdict import Reaction, Verdict
 from reconciler.changes.view import View
 from reconciler.engine.compare import compare
-from reconciler.engine.judging import judged_all
+from reconciler.engine.judging import verdicts_of_all
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_config.consumer_config import update_body
 from reconciler.memory.remembered import Memory
@@ -150,7 +150,7 @@ async def _together(requests: Iterable[Any]) -> None:
 
 async def _both(js: JetStream, cases: Mapping[str, Case], snapshot: Snapshot) -> list[Judged]:
     view = viewed(snapshot, [one for name, case in cases.items() for one in _declared(name, case)])
-    verdicts = judged_all(view, REGISTRY)
+    verdicts = verdicts_of_all(view, REGISTRY)
     answers = await asyncio.gather(*(_send(js, name, view, snapshot) for name in cases))
     addresses = [Address.of("consumer", name, "c") for name in cases]
     return [

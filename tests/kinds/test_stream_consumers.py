@@ -6,7 +6,7 @@ import pytest
 
 from reconciler.changes.verdict import Reaction
 from reconciler.engine.compare import compare
-from reconciler.engine.judging import judged_all
+from reconciler.engine.judging import verdicts_of_all
 from reconciler.kinds import REGISTRY
 from reconciler.memory.remembered import Memory
 from reconciler.model.resource import Address
@@ -59,7 +59,7 @@ def reactions(server: Server, wanted: dict[str, Body], code: str) -> dict[str, s
     snapshot = snapshot_of(server)
     desired = topology("streams", {Address.of("stream", name): body for name, body in wanted.items()})
     view = compare(desired, snapshot, Memory(), REGISTRY)
-    found = judged_all(view, REGISTRY)
+    found = verdicts_of_all(view, REGISTRY)
     return {
         address.name: {verdict.reaction for verdict in found.get(address, ()) if verdict.code == code}
         for address in view.changes

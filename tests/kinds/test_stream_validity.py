@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from reconciler.changes.verdict import Outcome, Reaction, Verdict
 from reconciler.engine.compare import compare
-from reconciler.engine.judging import judged_all
+from reconciler.engine.judging import verdicts_of_all
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.fields.known import unknown_fields
 from reconciler.kinds.fields.patch import update_body
@@ -67,7 +67,7 @@ def judged(kind: str, wanted: Mapping[str, Body], made: Mapping[str, Body], targ
     snapshot = Snapshot(target=target, streams=streams)
     desired = topology("cases", {Address.of(kind, name): named(body, name) for name, body in wanted.items()})
     view = compare(desired, snapshot, Memory(), REGISTRY)
-    verdicts, own = judged_all(view, REGISTRY), REGISTRY[kind].family
+    verdicts, own = verdicts_of_all(view, REGISTRY), REGISTRY[kind].family
     found = {}
     for address, change in view.changes.items():
         steps = REGISTRY.of(address).steps(change, view)

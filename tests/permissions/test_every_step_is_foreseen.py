@@ -127,7 +127,7 @@ def done(steps: Iterable[Step]) -> list[Need]:
 
 
 def view_of(wanted: Topology, snapshot: Snapshot) -> View:
-    return compare(wanted, snapshot, remembered.read(snapshot, REGISTRY), REGISTRY)
+    return compare(wanted, snapshot, remembered.read_memory(snapshot, REGISTRY), REGISTRY)
 
 
 def asked(wanted: Topology, snapshot: Snapshot) -> Iterator[Need]:

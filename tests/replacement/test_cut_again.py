@@ -42,7 +42,7 @@ def wanted(retention: str, waiting: int) -> Topology:
 
 
 def planned(file: Topology, snapshot: Snapshot) -> Plan:
-    view = compare(file, snapshot, remembered.read(snapshot, REGISTRY), REGISTRY)
+    view = compare(file, snapshot, remembered.read_memory(snapshot, REGISTRY), REGISTRY)
     return decide(view, REGISTRY, CONSENTED)
 
 

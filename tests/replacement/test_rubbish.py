@@ -193,7 +193,7 @@ def test_kinds_that_a_later_version_has_are_left_alone(
 
 
 def problems(snapshot: Snapshot) -> list[tuple[str, str | None]]:
-    return [(one.code, one.address) for one in remembered.read(snapshot, REGISTRY).problems]
+    return [(one.code, one.address) for one in remembered.read_memory(snapshot, REGISTRY).problems]
 
 
 def test_each_entry_that_cannot_be_used_is_told(applied: Snapshot) -> None:

@@ -88,7 +88,7 @@ def test_what_clients_feel_is_shown_with_the_code_that_foretold_it(account: Acco
         ("stream/ORDERS", "publish large", ("ST601",)),
         ("kv_bucket/CONFIG", "stored at first", ("KV301",)),
     } <= foretold(found)
-    assert not found.unforetold
+    assert not found.unforetold_differences
     assert rehearsal.is_foretold
 
 
@@ -156,7 +156,7 @@ def test_a_pause_is_foretold_by_its_note(account: Account, tmp_path: Path) -> No
     live = filled(account, tmp_path, HELD)
     found, _ = played(live, tmp_path, changed(("dispatch: {", "dispatch: {pause_until: '2099-01-01T00:00:00Z', ")))
     assert ("consumer/ORDERS/dispatch", "read one", ("CO609",)) in foretold(found)
-    assert not found.unforetold
+    assert not found.unforetold_differences
 
 
 def test_what_is_foretold_and_takes_more_than_a_short_play_is_named(account: Account, tmp_path: Path) -> None:
@@ -171,7 +171,7 @@ def test_a_difference_that_no_code_speaks_of_fails_the_rehearsal(
     live = filled(account, tmp_path, HELD)
     monkeypatch.setattr(predicted_effects, "effects_of_kind", lambda _kind: ())
     found, rehearsal = played(live, tmp_path, changed(("dispatch: {", "dispatch: {headers_only: true, ")))
-    assert {one.address for one in found.unforetold} == {"consumer/ORDERS/dispatch"}
+    assert {one.address for one in found.unforetold_differences} == {"consumer/ORDERS/dispatch"}
     assert (rehearsal.is_fine, rehearsal.is_foretold) == (True, False)
     assert {(one.code, one.address) for one in rehearsal_findings(rehearsal)} == {("RV104", "consumer/ORDERS/dispatch")}
 
@@ -215,7 +215,7 @@ def test_replicated_streams_are_played_in_a_cluster(account: Account, tmp_path: 
     live = filled(account, tmp_path, "streams: {ONE: {subjects: [one]}}")
     wanted = "streams: {ONE: {subjects: [one], num_replicas: 3, max_msg_size: 1KiB}}"
     found, rehearsal = played(live, tmp_path, wanted)
-    assert (rehearsal.size, found.unforetold) == (3, [])
+    assert (rehearsal.size, found.unforetold_differences) == (3, [])
     assert ("stream/ONE", "publish large", ("ST601",)) in foretold(found)
 
 

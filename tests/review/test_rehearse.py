@@ -83,7 +83,7 @@ def test_a_change_is_carried_out_and_nothing_is_left(account: Account, tmp_path:
     wanted = HELD.replace("7d", "3d").replace("[a, b]", "[a, b, c]").replace("history: 3", "history: 5")
     found = rehearsed(read(tmp_path / "wanted", wanted), live)
     assert [str(change.action) for change in found.plan.changes] == ["update"] * 3
-    assert (found.is_fine, found.refused, found.lacking) == (True, [], [])
+    assert (found.is_fine, found.refused_addresses, found.unrehearsed_addresses) == (True, [], [])
     assert "holds what was predicted" in rehearsal_text(found)
 
 
@@ -109,7 +109,7 @@ def test_limits_of_the_account_hold_on_the_stage(account: Account, tmp_path: Pat
     few = replace(live, target=replace(live.target, limits={**live.target.limits, "max_streams": 4}))
     wanted = "streams: {ONE: {subjects: [one]}, TWO: {subjects: [two]}}"
     found = rehearsed(read(tmp_path / "wanted", wanted), few)
-    assert found.refused == ["stream/TWO"]
+    assert found.refused_addresses == ["stream/TWO"]
 
 
 def test_limits_by_replicas_cannot_be_copied_so_nothing_new_counts_as_rehearsed(
@@ -119,7 +119,7 @@ def test_limits_by_replicas_cannot_be_copied_so_nothing_new_counts_as_rehearsed(
     tiered = replace(live, target=replace(live.target, usage={**live.target.usage, "tiers": {"R1": {"streams": 1}}}))
     wanted = "streams: {ONE: {subjects: [one], max_age: 1h}, TWO: {subjects: [two]}}"
     found = rehearsed(read(tmp_path / "wanted", wanted), tiered)
-    assert found.lacking == ["stream/TWO"]
+    assert found.unrehearsed_addresses == ["stream/TWO"]
     assert "limits by replicas" in rehearsal_text(found)
 
 
@@ -129,7 +129,7 @@ def test_what_cannot_be_made_again_says_so(account: Account, tmp_path: Path) -> 
     strange = replace(live, streams={**live.streams, "ONE": broken})
     found = rehearsed(read(tmp_path / "wanted", "streams: {ONE: {subjects: [one], max_age: 1h}}"), strange)
     assert [one.what for one in found.missing] == ["stream/ONE"]
-    assert found.lacking == [one.address for one in rehearsal_findings(found)] == ["stream/ONE"]
+    assert found.unrehearsed_addresses == [one.address for one in rehearsal_findings(found)] == ["stream/ONE"]
     assert "Not rehearsed: the objects that the plan needs could not be recreated" in rehearsal_text(found)
 
 

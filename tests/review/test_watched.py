@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.engine.judging import Judged, judged_all
+from reconciler.engine.judging import Judged, verdicts_of_all
 from reconciler.engine.offline import PartlyKnown, Unseen, Watched, without_server_data
 from reconciler.kinds import REGISTRY
 from reconciler.model.wire.snapshot import SOME_CLUSTER
@@ -38,11 +38,11 @@ def offline(case: dict[str, Any], folder: Path) -> tuple[set[tuple[str, str]], W
     """As a review has it: the configurations of the case, and an account in which nothing has happened."""
     calm = prepared({name: one for name, one in case.items() if name not in HAPPENED}, folder / "calm").view()
     watched = Watched(calm)
-    return said(judged_all(without_server_data(prepared(case, folder).view()), REGISTRY, judge=watched)), watched
+    return said(verdicts_of_all(without_server_data(prepared(case, folder).view()), REGISTRY, judge=watched)), watched
 
 
 def online(case: dict[str, Any], folder: Path) -> set[tuple[str, str]]:
-    return said(judged_all(prepared(case, folder).view(), REGISTRY))
+    return said(verdicts_of_all(prepared(case, folder).view(), REGISTRY))
 
 
 @pytest.mark.parametrize("code", FILES)
@@ -87,5 +87,5 @@ def test_whether_servers_form_a_cluster_is_known_or_named(
     wanted = live.replace("S: {subjects: [s.*]}", "S: {subjects: [s.*], num_replicas: 3}")
     view = scene(tmp_path, wanted, live, cluster=cluster).view()
     watched = Watched(view)
-    judged_all(without_server_data(view), REGISTRY, judge=watched)
+    verdicts_of_all(without_server_data(view), REGISTRY, judge=watched)
     assert ("ST511" in watched.left) == is_named

@@ -526,8 +526,8 @@ REMEMBERING = (
     Act(
         name="a bucket that was changed by hand is exported as somebody else's stream",
         file="reconciler/journeys/export/sections.py",
-        before="recognised(snapshot, registry, known_as=known)",
-        after="recognised(snapshot, registry, known_as=())",
+        before="recognised_resources(snapshot, registry, known_as=known)",
+        after="recognised_resources(snapshot, registry, known_as=())",
         seen_by=("tests/e2e/test_left_out_again.py",),
     ),
     Act(
@@ -673,8 +673,8 @@ SAVED = (
     Act(
         name="a saved plan loses more than it said",
         file="reconciler/journeys/saved/comparison.py",
-        before="    if more := next(losses_beyond_consent(change, change_now, both.consents(change)), None):",
-        after='    if (more := next(losses_beyond_consent(change, change_now, both.consents(change)), None)) == "":',
+        before="    if more := next(losses_beyond_consent_sentences(change, change_now, both.consents(change)), None):",
+        after='    if (more := next(losses_beyond_consent_sentences(change, change_now, both.consents(change)), None)) == "":',
         seen_by=("tests/core/test_outlook.py",),
     ),
     Act(

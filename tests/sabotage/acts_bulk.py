@@ -54,7 +54,7 @@ ACTS = (
         name="an entry about many deletes what nobody owns",
         file="reconciler/engine/compare.py",
         before="    matches = bulk.match_entries(topology, memory.records, owners",
-        after="    kept = {a: Owned(topology=topology.name) for a in recognised(snapshot, registry)}\n"
+        after="    kept = {a: Owned(topology=topology.name) for a in recognised_resources(snapshot, registry)}\n"
         "    matches = bulk.match_entries(topology, {**kept, **memory.records}, owners",
         seen_by=("tests/core/test_bulk.py",),
     ),

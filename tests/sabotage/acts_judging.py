@@ -1685,8 +1685,8 @@ CONSENT = (
     Act(
         name="consent is ignored",
         file="reconciler/changes/consent.py",
-        before="return allow.code == verdict.code and not _shortfall(allow, verdict, today, spec)",
-        after="return allow.code == verdict.code and bool(_shortfall(allow, verdict, today, spec))",
+        before="return allow.code == verdict.code and not _shortfall_text(allow, verdict, today, spec)",
+        after="return allow.code == verdict.code and bool(_shortfall_text(allow, verdict, today, spec))",
         seen_by=("tests/core/test_consent.py",),
     ),
     Act(
@@ -1707,8 +1707,8 @@ CONSENT = (
     Act(
         name="consent to one rule covers another",
         file="reconciler/changes/consent.py",
-        before="return allow.code == verdict.code and not _shortfall(",
-        after="return allow.code[:2] == verdict.code[:2] and not _shortfall(",
+        before="return allow.code == verdict.code and not _shortfall_text(",
+        after="return allow.code[:2] == verdict.code[:2] and not _shortfall_text(",
         seen_by=("tests/core/test_consent.py",),
     ),
     Act(

@@ -263,7 +263,7 @@ FORMATS = (
     Act(
         name="an unknown schema is refused without the name that was meant",
         file="reconciler/cli/help/schema.py",
-        before="(likely := meant(name, SCHEMAS))",
+        before="(likely := meant_choice(name, SCHEMAS))",
         after='(likely := "")',
         seen_by=("tests/cli/test_usage.py::test_wrong_usage_says_what_would_be_right",),
     ),

@@ -43,7 +43,7 @@ def test_a_record_written_is_read_back(account: Account) -> None:
     async def work(js: JetStream) -> remembered.Memory:
         await kept(js)
         assert await ledger.write(js, {ORDERS: RECORD}, {}) == []
-        return remembered.read(await observe(js), REGISTRY)
+        return remembered.read_memory(await observe(js), REGISTRY)
 
     found = talk(account, work)
     assert found.records[ORDERS].fields == RECORD.fields
@@ -59,7 +59,7 @@ def test_a_record_dropped_is_gone_and_can_be_written_again(account: Account) -> 
         await ledger.write(js, {ORDERS: None}, ledger.revisions(await observe(js)))
         dropped = await observe(js)
         again = await ledger.write(js, {ORDERS: RECORD}, ledger.revisions(dropped))
-        return remembered.read(dropped, REGISTRY), again, remembered.read(await observe(js), REGISTRY)
+        return remembered.read_memory(dropped, REGISTRY), again, remembered.read_memory(await observe(js), REGISTRY)
 
     dropped, again, final = talk(account, work)
     assert dropped.records == {}
@@ -74,7 +74,7 @@ def test_every_name_the_server_accepts_can_be_remembered(account: Account) -> No
 
     async def work(js: JetStream) -> Any:
         await kept(js)
-        return await ledger.write(js, records, {}), remembered.read(await observe(js), REGISTRY)
+        return await ledger.write(js, records, {}), remembered.read_memory(await observe(js), REGISTRY)
 
     problems, found = talk(account, work)
     assert problems == []
@@ -178,7 +178,7 @@ def test_a_record_somebody_else_wrote_meanwhile_is_left_and_reported(account: Ac
     async def work(js: JetStream) -> tuple[list[Diagnostic], remembered.Memory]:
         await kept(js)
         await ledger.write(js, {ORDERS: theirs}, {})
-        return await ledger.write(js, {ORDERS: RECORD}, {}), remembered.read(await observe(js), REGISTRY)
+        return await ledger.write(js, {ORDERS: RECORD}, {}), remembered.read_memory(await observe(js), REGISTRY)
 
     (problem,), found = talk(account, work)
     assert problem.message == ("applied, but not recorded as owned: expected revision 0, but wrong last sequence: 2")
@@ -229,7 +229,7 @@ def test_what_cannot_be_read_is_reported_and_the_rest_is_used(account: Account) 
         await ledger.write(js, {ORDERS: RECORD}, {})
         await js.put_entry("reconciler", "owned.stream.BROKEN", b"{", expected_revision=0)
         await js.put_entry("reconciler", "something.else", b"\xff", expected_revision=0)
-        return remembered.read(await observe(js), REGISTRY)
+        return remembered.read_memory(await observe(js), REGISTRY)
 
     found = talk(account, work)
     assert set(found.records) == {ORDERS}
@@ -237,7 +237,7 @@ def test_what_cannot_be_read_is_reported_and_the_rest_is_used(account: Account) 
 
 
 def test_a_missing_bucket_is_an_empty_ledger(account: Account) -> None:
-    assert remembered.read(talk(account, observe), REGISTRY).records == {}
+    assert remembered.read_memory(talk(account, observe), REGISTRY).records == {}
 
 
 def test_who_may_not_make_the_bucket_is_told_what_to_allow() -> None:

@@ -304,7 +304,7 @@ def test_a_cluster_is_known_by_its_name(clustered_account: Account) -> None:
     assert snapshot.target.cluster == "C1"
     assert snapshot.target.version == Version.parse(VERSIONS[clustered_account.minor])
     assert set(snapshot.streams) == {"A", "B", "C"}
-    assert snapshot.unknown_stream("A") is None
+    assert snapshot.why_stream_unknown("A") is None
 
 
 def test_a_replica_that_lags_behind_is_not_believed(clustered_account: Account) -> None:
@@ -332,5 +332,5 @@ def test_a_copy_that_its_leader_says_nothing_of_is_not_believed(account: Account
         return snapshot
 
     snapshot = asyncio.run(work())
-    assert "no answer in time" in (snapshot.unknown_bucket(BUCKET) or "")
+    assert "no answer in time" in (snapshot.why_bucket_unknown(BUCKET) or "")
     assert BUCKET not in snapshot.entries

@@ -83,12 +83,12 @@ def test_denied_consumers_are_unknown_with_the_reason(server: NatsServer) -> Non
     snapshot = talk(User(server, "listless"), observe)
     reason = "CONSUMER.LIST: permission denied: may not publish to $JS.API.CONSUMER.LIST.S"
     assert snapshot.unknown == {"consumers/S": reason}
-    assert snapshot.unknown_consumer("S", "c") == reason
+    assert snapshot.why_consumer_unknown("S", "c") == reason
 
 
 def test_denied_streams_make_every_stream_unknown(server: NatsServer) -> None:
     snapshot = talk(User(server, "blind"), observe)
-    assert snapshot.unknown_stream("S") == "STREAM.LIST: permission denied: may not publish to $JS.API.STREAM.LIST"
+    assert snapshot.why_stream_unknown("S") == "STREAM.LIST: permission denied: may not publish to $JS.API.STREAM.LIST"
 
 
 def test_denied_entries_make_only_their_bucket_unknown(server: NatsServer) -> None:
@@ -234,5 +234,5 @@ def test_what_a_suspended_node_holds_is_unknown_not_absent(minor: str) -> None:
             snapshot = talk(near, observe)
     assert held
     assert set(snapshot.streams) == names - held
-    assert all(snapshot.unknown_stream(name) for name in held)
-    assert all(snapshot.unknown_consumer(name, "c") for name in held)
+    assert all(snapshot.why_stream_unknown(name) for name in held)
+    assert all(snapshot.why_consumer_unknown(name, "c") for name in held)

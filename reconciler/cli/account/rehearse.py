@@ -121,5 +121,5 @@ def _program(version: str) -> Path:
 
 
 def _rehearsal_exit_code(rehearsal: Rehearsal) -> int:
-    is_as_planned = rehearsal.is_fine and rehearsal.is_foretold and not rehearsal.lacking
+    is_as_planned = rehearsal.is_fine and rehearsal.is_foretold and not rehearsal.unrehearsed_addresses
     return rehearsal.plan.exit_code if is_as_planned else exits.FAILED

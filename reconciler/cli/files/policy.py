@@ -12,7 +12,7 @@ from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports,
 from reconciler.cli.shared.screen import doing, paper, say
 from reconciler.journeys.policies import Tested, names, tested
 from reconciler.kinds import REGISTRY
-from reconciler.model.spelling import meant
+from reconciler.model.spelling import meant_choice
 from reconciler.report.words.values import counted
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def fields(
 ) -> int:
     """List what a condition about this kind of resource may mention, each with its type in CEL."""
     if kind not in REGISTRY.by_name:
-        near = meant(kind, REGISTRY.by_name)
+        near = meant_choice(kind, REGISTRY.by_name)
         hint = f"did you mean {near}?" if near else f"write one of {', '.join(REGISTRY.by_name)}"
         raise typer.BadParameter(f"`{kind}` is no kind; {hint}")
     types = names(kind)

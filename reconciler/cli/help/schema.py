@@ -11,7 +11,7 @@ from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.schemas import SCHEMAS
 from reconciler.cli.shared.screen import emit, tell
 from reconciler.documents.write.atomic import write_whole
-from reconciler.model.spelling import meant
+from reconciler.model.spelling import meant_choice
 
 app = common.app()
 
@@ -39,7 +39,7 @@ def schema(
 
 def _schema_text(name: str) -> str:
     if name not in SCHEMAS:
-        suggestion = f" Did you mean {likely}?" if (likely := meant(name, SCHEMAS)) else ""
+        suggestion = f" Did you mean {likely}?" if (likely := meant_choice(name, SCHEMAS)) else ""
         raise common.Misused(f"There is no schema {name}.{suggestion} Write one of {', '.join(SCHEMAS)}.")
     return SCHEMAS[name]()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
-from reconciler.model.spelling import meant
+from reconciler.model.spelling import meant_choice
 
 
 def complain(
@@ -18,7 +18,7 @@ def complain(
 
 def did_you_mean(word: str, choices: Iterable[str]) -> str:
     """Return `; did you mean `subjects`?`, or nothing."""
-    guess = meant(word, choices)
+    guess = meant_choice(word, choices)
     return f"; did you mean `{guess}`?" if guess else ""
 
 

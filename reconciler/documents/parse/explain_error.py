@@ -13,7 +13,7 @@ from reconciler.documents.parse.nodes import Sequence as ListNode
 from reconciler.documents.parse.plain_values import NodeProblem, Plain
 from reconciler.documents.parse.shape import ANYTHING, Shape, shape_of_spec
 from reconciler.model.resource import Spec
-from reconciler.model.spelling import meant
+from reconciler.model.spelling import meant_choice
 from reconciler.model.units import WRITTEN
 
 Error = Any
@@ -145,7 +145,7 @@ def _unknown_key(place: _Place, around: _Place, key: str, start: _Start) -> Node
     known_keys = [*around.shape.properties, *(start.known if around.is_root else ())]
     entries = around.node.entries if isinstance(around.node, Mapping) else {}
     keys_of_file = {name for name, (written, _) in entries.items() if place.key and written.file == place.key.file}
-    near = meant(key, known_keys)
+    near = meant_choice(key, known_keys)
     guess = f"; `{near}` is there already" if near in keys_of_file else did_you_mean(key, known_keys)
     return NodeProblem(
         place.key or place.node, "501", "unknown-key", phrase(around.path, f": unknown key `{key}`{guess}")

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from reconciler.documents.parse.complain import complain, listed
 from reconciler.documents.parse.nodes import Mapping, Node, Scalar, Sequence, shape_in_words, span, start_of_block
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
-from reconciler.model.spelling import meant
+from reconciler.model.spelling import meant_choice
 
 NACK = "jetstream.nats.io/"
 OF_STREAMS = frozenset({"subjects", "retention", "storage", "num_replicas"})
@@ -36,7 +36,7 @@ def other_file(file: str, root: Node | None, own_keys: Collection[str]) -> Diagn
     elif document is not root:
         return None
     elif recognised := _recognise_others(document) or (
-        None if any(meant(key, own_keys) for key in keys) else _describe_keys(document)
+        None if any(meant_choice(key, own_keys) for key in keys) else _describe_keys(document)
     ):
         description, command = f"{recognised}, not a topology", ""
     else:

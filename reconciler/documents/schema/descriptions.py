@@ -16,7 +16,7 @@ from reconciler.model.resource import Json, Spec
 from reconciler.model.shape import attribute_docs
 from reconciler.model.units import HOW_TO_WRITE
 from reconciler.model.wire.version import SUPPORTED
-from reconciler.model.written import written
+from reconciler.model.written import written_value
 
 
 class FieldText(NamedTuple):
@@ -123,7 +123,7 @@ def _default_in_words(schema: Schema, info: FieldInfo) -> str:
     if default in ([], {}):
         return "none"
     is_unlimited = default == -1 and info.unit in ("count", "bytes")
-    shown_default = written(default, info)
+    shown_default = written_value(default, info)
     return (
         f"no limit ({shown_default})"
         if is_unlimited

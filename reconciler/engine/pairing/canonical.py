@@ -13,7 +13,7 @@ from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot
 
 
-def recognised(
+def recognised_resources(
     snapshot: Snapshot,
     registry: Registry,
     declared: Collection[Address] = (),

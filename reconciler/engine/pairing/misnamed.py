@@ -18,7 +18,7 @@ from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.ledger.records import BUCKET, Owned, decode_key
 from reconciler.model.resource import Address, is_over
 from reconciler.model.selection import is_label, likely_pattern
-from reconciler.model.spelling import likeness, meant
+from reconciler.model.spelling import likeness, meant_choice
 from reconciler.model.topology import BulkEntry, Topology
 from reconciler.model.wire.snapshot import Snapshot
 
@@ -43,7 +43,7 @@ class KnownNames:
     ledger_known: bool
 
 
-def misnamed(
+def misnamed_entries(
     topology: Topology, names: KnownNames, registry: Registry, today: date, unmatched: Sequence[BulkEntry] = ()
 ) -> Iterator[Diagnostic]:
     """One for each entry that names nothing and resembles something; an error if that is this topology's own.
@@ -160,7 +160,7 @@ def _misspelt_owners(topology: Topology, names: KnownNames, today: date) -> Iter
         if (
             entry.is_of_topology
             and not (is_over(entry, today) or has_moved)
-            and (near := meant(entry.origin.name, owners))
+            and (near := meant_choice(entry.origin.name, owners))
         ):
             yield Diagnostic(
                 severity=Severity.WARNING, code="XX916", name="names-nothing", address=str(entry.origin),

@@ -35,15 +35,15 @@ def compare_unfinished(
 ) -> Change:
     """`compare`, for objects that may have been replaced, may be half replaced, or have moved on from their start."""
     if intent is None:
-        as_stated = _in_words_of_file(live, desired, owned.start, owned.fields) if live and owned else live
+        as_stated = _with_start_of_file(live, desired, owned.start, owned.fields) if live and owned else live
         change = resource_change(desired, as_stated, owned, fields)
         return _accept_moved_on(change, live, owned, fields, begins) if live else change
     owned = owned or Owned(topology=intent.topology, source=intent.source)  # whoever began it owns it
     if live is None:
         change = resource_change(desired, None, owned, fields)
         return replace(change, action=Action.REPLACE, intent=intent, reason=RESUMED)
-    start, made = given(live.config, intent, owned)
-    as_stated = _in_words_of_file(live, desired, start, made or owned.fields)
+    start, made = start_and_config_given(live.config, intent, owned)
+    as_stated = _with_start_of_file(live, desired, start, made or owned.fields)
     change = resource_change(desired, as_stated, owned, fields)
     change = replace(
         change, fields=tuple(_mark_made(field_change, as_stated.config, made) for field_change in change.fields)
@@ -55,7 +55,7 @@ def compare_unfinished(
     return replace(change, action=Action.UPDATE, intent=intent, reason=reason, fields=left, began=start)
 
 
-def given(live: Config, intent: Intent, owned: Owned | None) -> tuple[Config, Config]:
+def start_and_config_given(live: Config, intent: Intent, owned: Owned | None) -> tuple[Config, Config]:
     """What no record says of a live object, since replacements were interrupted: the start that one gave it, and the
     configuration with which one made it; nothing where it is the recorded object."""
     if intent.is_made(live):
@@ -121,7 +121,7 @@ def _accept_moved_on(
     )
 
 
-def _in_words_of_file(live: Resource, desired: Resource, start: Config, words: Config) -> Resource:
+def _with_start_of_file(live: Resource, desired: Resource, start: Config, words: Config) -> Resource:
     """The start that a replacement had to use counts as what the file said then, unless the file now says that very
     start."""
     return live if has_start(desired.config, start) else with_stated_start(live, start, words)

@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from reconciler.engine.pairing.canonical import recognised
+from reconciler.engine.pairing.canonical import recognised_resources
 from reconciler.fleet.accounts.rows import snapshot_of
 from reconciler.fleet.tables.frames import with_columns_of
 from reconciler.fleet.tables.tables import OBJECTS, OUTLIERS
@@ -86,7 +86,7 @@ def objects_of(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     labels = None if first["labels"] is None else dict(first["labels"])
     around = {name: first[name] for name in ("run", "day", "target")} | {"labels": labels, "sure": not snapshot.unknown}
     yield around
-    for address, resource in recognised(snapshot, REGISTRY).items():
+    for address, resource in recognised_resources(snapshot, REGISTRY).items():
         fields = REGISTRY.of(address).fields
         config = dict(_canonical_fields(resource.config, fields))
         yield {**around, "address": str(address), "kind": address.kind, "config": config}

@@ -20,7 +20,7 @@ from reconciler.changes.view import View
 from reconciler.engine.compare import compare, count_objects
 from reconciler.engine.decide import idle_patterns, unanswered_questions
 from reconciler.engine.ignoring import IgnoredDrift
-from reconciler.engine.judging import judged_all
+from reconciler.engine.judging import verdicts_of_all
 from reconciler.engine.target_check import check_place
 from reconciler.journeys.drift.drift import AT_REST, Coverage, Drift, FieldDrift, Item, Standing
 from reconciler.journeys.drift.way_back import missing_streams
@@ -57,7 +57,7 @@ def look(
     this is not the account that the files expect."""
     check_place(topology, snapshot.target)
     options = completed(options, topology, snapshot)
-    view = compare(topology, snapshot, remembered.read(snapshot, registry), registry, options)
+    view = compare(topology, snapshot, remembered.read_memory(snapshot, registry), registry, options)
     drifted = drift(topology, view, options)
     verdicts = _verdicts_on(drifted, view, registry)
     shown = replace(
@@ -73,7 +73,7 @@ def _verdicts_on(drifted: Drift, view: View, registry: Registry) -> dict[Address
     """Judge only what differs from its declaration: there is nothing to judge about the rest."""
     addresses = [Address.parse(item.address) for item in drifted.items]
     open_ = dict.fromkeys(unanswered_questions(view, registry, addresses), Unanswered(NOBODY_ASKED))
-    judged = judged_all(replace(view, facts=open_), registry, about=addresses)
+    judged = verdicts_of_all(replace(view, facts=open_), registry, about=addresses)
     below = {address: above for address in addresses if (above := missing_streams(address, view, registry))}
     refusals = {address: _refusals_of(above, judged) for address, above in below.items()}
     return {**judged, **{address: [*judged.get(address, ()), *more] for address, more in refusals.items()}}
@@ -111,7 +111,7 @@ def drift(topology: Topology, view: View, options: RunOptions) -> Drift:
     ignored = IgnoredDrift(topology.ignore_drift, options.day)
     judged = [_with_ignored(item, ignored) for item in items]
     told = {item.address for item in items}
-    extras = tuple(str(a) for a in view.unmanaged if a not in view.ledger and not ignored.why(str(a)))
+    extras = tuple(str(a) for a in view.unmanaged if a not in view.ledger and not ignored.why_ignored(str(a)))
     elsewhere = sum(a in view.ledger for a in view.unmanaged)
     return Drift(
         topology=view.topology,
@@ -239,7 +239,7 @@ def _with_ignored(item: Item, entries: IgnoredDrift) -> Item:
     if not item.standing.is_drift:
         return item
     fields = tuple(
-        replace(drifting, ignored=entries.why(item.address, drifting.path)) if drifting.drifted else drifting
+        replace(drifting, ignored=entries.why_ignored(item.address, drifting.path)) if drifting.drifted else drifting
         for drifting in item.fields
     )
-    return replace(item, fields=fields, ignored=entries.why(item.address))
+    return replace(item, fields=fields, ignored=entries.why_ignored(item.address))

@@ -130,7 +130,7 @@ def account(
     snapshot: Snapshot, registry: Registry, only: Sequence[str] = (), exclude: Sequence[str] = (), *, unowned: str = ""
 ) -> ExportedAccount:
     """Return what of a snapshot can be exported under these patterns, and what has to be left out."""
-    records = remembered.read(snapshot, REGISTRY).records
+    records = remembered.read_memory(snapshot, REGISTRY).records
     protected = {address: {"protect": True} for address, record in records.items() if record.protected}
     writer = Writer(snapshot, registry, protected, known=[record for record in records if registry.of(record).backing])
     records = {**records, **_by_another_name(writer, records, registry)}

@@ -129,7 +129,7 @@ def _nothing_free(held: ExportedAccount, owners: Mapping[str, int]) -> CannotCon
 
 
 def _unknown_owners(snapshot: Snapshot) -> Iterator[Diagnostic]:
-    if (why := snapshot.unknown_bucket(BUCKET)) is not None:
+    if (why := snapshot.why_bucket_unknown(BUCKET)) is not None:
         yield Diagnostic(
             severity=Severity.WARNING, code="LE105", name="ledger-unreadable",
             message=f"bucket {BUCKET} could not be read ({why}), so what others own may stand in the file",

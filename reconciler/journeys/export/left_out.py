@@ -20,7 +20,7 @@ from reconciler.model.fields import FieldInfo
 from reconciler.model.ledger.intents import intents
 from reconciler.model.resource import Address, Config
 from reconciler.model.wire.snapshot import Snapshot
-from reconciler.model.written import written
+from reconciler.model.written import written_value
 from reconciler.report.words.values import counted
 
 Selected = Callable[[Address], bool]
@@ -132,7 +132,7 @@ def _left_as_found(writer: Writer, registry: Registry, chosen: Sequence[Address]
 def _in_words(values: Config, kind: Kind) -> str:
     """`discard old, no duplicate_window`."""
     return ", ".join(
-        f"no {name}" if value is None else f"{name} {written(value, kind.fields.get(name, FieldInfo()))}"
+        f"no {name}" if value is None else f"{name} {written_value(value, kind.fields.get(name, FieldInfo()))}"
         for name, value in values.items()
     )
 

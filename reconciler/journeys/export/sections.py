@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from reconciler.changes.kind import Context, Kind, Registry
-from reconciler.engine.pairing.canonical import recognised
+from reconciler.engine.pairing.canonical import recognised_resources
 from reconciler.model.resource import Address, Config, Declared, Json, Resource
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.written import in_units
@@ -28,7 +28,7 @@ class Writer:
     ) -> None:
         """Prepare a snapshot. `known` maps objects to the kind they are recorded as: a bucket that was changed by hand
         is still the bucket that its owner declares."""
-        self.live = recognised(snapshot, registry, known_as=known)
+        self.live = recognised_resources(snapshot, registry, known_as=known)
         self._snapshot, self._registry, self._beside = snapshot, registry, beside or {}
         self._entries: dict[Address, dict[str, Any]] = {}
 

@@ -142,7 +142,7 @@ def _with_membership(declared: Declared, wanted: Config) -> Declared:
 
 def _topology_of_the_group_only(address: Address, snapshot: Snapshot) -> Topology:
     """An otherwise empty topology with the name of the group's owner."""
-    owned = remembered.read(snapshot, REGISTRY).records.get(address)
+    owned = remembered.read_memory(snapshot, REGISTRY).records.get(address)
     return Topology(name=owned.topology if owned else "")
 
 

@@ -97,7 +97,7 @@ def compared(
     unread = remembered.unreadable_warning(snapshot) if is_looked_at else None
     if unread and unread.severity is Severity.ERROR:
         raise CannotContinue(unread)
-    view = compare(topology, snapshot, remembered.read(snapshot, registry), registry, options)
+    view = compare(topology, snapshot, remembered.read_memory(snapshot, registry), registry, options)
     diagnostics = (*([unread] if unread else ()), *forgotten_placeholders(snapshot), *consumers_beyond_end(snapshot))
     return replace(view, diagnostics=(*diagnostics, *view.diagnostics))
 

@@ -37,7 +37,7 @@ def memory_warning(plan: Plan, snapshot: Snapshot, js: JetStream) -> Diagnostic 
     """Return the warning that this user cannot record what is applied, if that is so. Everything else continues."""
     if not plan.ledger_known:
         return _memory_diagnostic(
-            snapshot.unknown_bucket(BUCKET) or "it could not be read", [*Api(start=js.prefix).remembering()]
+            snapshot.why_bucket_unknown(BUCKET) or "it could not be read", [*Api(start=js.prefix).remembering()]
         )
     missing = minimal_needs(missing_needs(_needs_of_memory(plan, snapshot, js), snapshot.may)) if snapshot.may else ()
     return _memory_diagnostic("this user may not use it", missing) if missing else None

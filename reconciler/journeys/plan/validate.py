@@ -17,7 +17,7 @@ from reconciler.documents.fill.values import Filled
 from reconciler.documents.parse.files import DISK, Tree
 from reconciler.documents.read.load import Loaded
 from reconciler.engine.compare import compare
-from reconciler.engine.judging import judged_all
+from reconciler.engine.judging import verdicts_of_all
 from reconciler.engine.pairing.moves import is_renamable
 from reconciler.engine.target_check import version_warnings
 from reconciler.journeys.plan.files import in_environments, load, without_repeated_diagnostics
@@ -178,7 +178,7 @@ def _verdicts(
     unknown = {Scope.stream(stream): "another topology declares it" for stream in theirs}
     snapshot = Snapshot(target=nowhere(topology, version), unknown=unknown)
     view = compare(topology, snapshot, Memory(), registry, RunOptions(today=datetime.now(UTC).date()))
-    for address, verdicts in judged_all(view, registry, needing=needing).items():
+    for address, verdicts in verdicts_of_all(view, registry, needing=needing).items():
         yield from (verdict for verdict in verdicts if not _is_waived(verdict, view.changes[address], view))
 
 

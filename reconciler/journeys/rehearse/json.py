@@ -51,7 +51,7 @@ def rehearsal_json(one: Rehearsal, exit_code: int) -> str:
     report = RehearsalReport(
         version=one.version, nodes=one.size, fine=one.is_fine, plan=one.plan,
         outcome=outcome_report(one.finished, topology=one.plan.topology, exit_code=exit_code),
-        left=one.left, missing=one.missing, refused=tuple(one.refused), lacking=tuple(one.lacking),
+        left=one.left, missing=one.missing, refused=tuple(one.refused_addresses), lacking=tuple(one.unrehearsed_addresses),
         restarted=one.restarted, probe=one.probe,
     )  # fmt: skip
     return json_text(data_of(report))

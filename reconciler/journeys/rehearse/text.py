@@ -54,8 +54,8 @@ def _missing(missing: tuple[Missing, ...]) -> Iterator[str]:
 
 def _unrehearsed(rehearsal: Rehearsal) -> Iterator[str]:
     for why, names in (
-        ("the plan refuses them", rehearsal.refused),
-        ("they need what could not be recreated", rehearsal.lacking),
+        ("the plan refuses them", rehearsal.refused_addresses),
+        ("they need what could not be recreated", rehearsal.unrehearsed_addresses),
     ):
         if names:
             yield f"Not rehearsed, because {why}:"
@@ -86,7 +86,7 @@ def rehearsal_findings(rehearsal: Rehearsal) -> Iterator[Diagnostic]:
         yield _failure(address, f"is gone when nats-server {after.version if after else ''} starts on the same stores")
     for change in (*rehearsal.left, *(after.left if after else ())):
         yield _failure(change.address, f"is still to be changed ({change.action}) by a second plan")
-    for address in rehearsal.lacking:
+    for address in rehearsal.unrehearsed_addresses:
         yield _failure(address, "could not be rehearsed, because it needs something that could not be recreated")
     yield from (
         (_unforetold(row) for row in probe_rows(rehearsal.probe, Foresight.UNFORETOLD)) if rehearsal.probe else ()
@@ -108,9 +108,9 @@ def _unforetold(row: ProbeRow) -> Diagnostic:
 def _verdict(rehearsal: Rehearsal) -> str:
     if not rehearsal.is_fine:
         return "The rehearsal failed: the account would have the same trouble."
-    if rehearsal.lacking:
+    if rehearsal.unrehearsed_addresses:
         return "Not rehearsed: the objects that the plan needs could not be recreated, as named above."
-    if rehearsal.refused:
+    if rehearsal.refused_addresses:
         return "Everything that is not refused went well."
     if rehearsal.probe:
         return "The rehearsal went well."

@@ -17,7 +17,7 @@ from reconciler.changes.renaming import moved_section_text
 from reconciler.changes.view import View
 from reconciler.engine.compare import compare
 from reconciler.engine.decide import decide, unanswered_questions
-from reconciler.engine.judging import judged_all
+from reconciler.engine.judging import verdicts_of_all
 from reconciler.engine.offline import Watched, first_paragraph, without_server_data
 from reconciler.journeys.plan.validate import able_to_stand, nowhere, unless_live, versions
 from reconciler.journeys.review.other_topologies import assumed_owners
@@ -151,10 +151,10 @@ def _undeclared_streams(topologies: Iterable[Topology]) -> Iterator[tuple[str, C
 
 def _plan_offline(head: Topology, snapshot: Snapshot, today: date) -> tuple[Plan, dict[str, int]]:
     options = RunOptions(today=today)
-    view = compare(head, snapshot, remembered.read(snapshot, REGISTRY), REGISTRY, options)
+    view = compare(head, snapshot, remembered.read_memory(snapshot, REGISTRY), REGISTRY, options)
     view = replace(view, facts=dict.fromkeys(unanswered_questions(view, REGISTRY), Unanswered(NOBODY_ASKED)))
     watched = Watched(view)
-    verdicts_by_address = judged_all(without_server_data(view), REGISTRY, judge=watched)
+    verdicts_by_address = verdicts_of_all(without_server_data(view), REGISTRY, judge=watched)
     older = able_to_stand(head, snapshot.target.version, REGISTRY)
     for address, verdicts in verdicts_by_address.items():
         if view.changes[address].action is Action.CREATE:
@@ -178,7 +178,7 @@ def _as_far_as_known(change: PlannedChange, watched: Watched, today: date) -> Pl
     silent = [code for code in left if RULES[code].needs & ABOUT_IT]
     more = [*map(_not_judged, silent), *_consents(watched.calm, address, silent, today)]
     verdicts = tuple(
-        watched.told(verdict, RULES[verdict.code].doc) if verdict.code in RULES else verdict
+        watched.reworded_verdict(verdict, RULES[verdict.code].doc) if verdict.code in RULES else verdict
         for verdict in change.verdicts
     )
     return replace(change, consequences=(*consequences, *more), verdicts=verdicts)

@@ -14,7 +14,7 @@ from reconciler.changes.change import Action, FieldChange
 from reconciler.changes.consent import bulk_consents
 from reconciler.changes.events import Failed, Settled, Skipped, Strayed
 from reconciler.changes.plan import Plan, PlannedChange, removes
-from reconciler.changes.recount import changed_losses, losses_beyond_consent
+from reconciler.changes.recount import changed_losses_sentences, losses_beyond_consent_sentences
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.engine.pairing.identity import Seen, recreated_object
 from reconciler.journeys.plan.predict import fields_of
@@ -228,7 +228,7 @@ def _compare(change: PlannedChange, change_now: PlannedChange, both: _BothPlans)
         return replace(
             _stopped(change, "AP103", "changed-since-plan", _what_changed(change, change_now)), strayed=strayed
         )
-    if more := next(losses_beyond_consent(change, change_now, both.consents(change)), None):
+    if more := next(losses_beyond_consent_sentences(change, change_now, both.consents(change)), None):
         return _stopped(change, "AP202", "more-than-consented", more)
     if _needs_other_steps(_without_waiting(mine), _without_waiting(needed), both.steps):
         why = "other steps are needed now than the plan holds; nothing was done to it"
@@ -237,7 +237,7 @@ def _compare(change: PlannedChange, change_now: PlannedChange, both: _BothPlans)
         change=change,
         standing=SavedStanding.TO_DO,
         rest=tuple(needed) if _waiting_ids(mine) != _waiting_ids(needed) else None,
-        counted_again=tuple(changed_losses(change, change_now)),
+        counted_again=tuple(changed_losses_sentences(change, change_now)),
     )
 
 
@@ -294,7 +294,9 @@ def _judge_resumed(change: PlannedChange, change_now: PlannedChange, both: _Both
     raw = [stray for step in left for stray in _strayed_raw_values(step, both.steps[step.id])]
     if strayed := tuple(stray for stray in raw if not (start and stray.now == start.get(stray.path, stray))):
         return replace(_stopped(change, "AP103", "changed-since-plan", _what_changed(change, change)), strayed=strayed)
-    if left == mine and (more := next(losses_beyond_consent(change, change_now, both.consents(change)), None)):
+    if left == mine and (
+        more := next(losses_beyond_consent_sentences(change, change_now, both.consents(change)), None)
+    ):
         return _stopped(change, "AP202", "more-than-consented", more)
     return Judged(change=change, standing=SavedStanding.TO_DO, rest=tuple(both.needed.get(change.address, [])))
 

@@ -14,8 +14,8 @@ from reconciler.changes.verdict import Outcome
 from reconciler.changes.view import View
 from reconciler.documents.parse.files import DISK, Tree
 from reconciler.engine.compare import compare
-from reconciler.engine.judging import judged_all
-from reconciler.engine.pairing.canonical import recognised
+from reconciler.engine.judging import verdicts_of_all
+from reconciler.engine.pairing.canonical import recognised_resources
 from reconciler.journeys.plan.files import load, topology_of
 from reconciler.journeys.plan.validate import OFFLINE, nowhere
 from reconciler.journeys.upgrade.outcomes import (
@@ -155,7 +155,9 @@ def _names(snapshot: Snapshot, registry: Registry) -> dict[str, str]:
     """People know `stream/KV_CONFIG` as `kv_bucket/CONFIG`."""
     return {
         str(Address.of("stream", raw.on[0])): str(address)
-        for address in recognised(snapshot, registry, known_as=remembered.read(snapshot, registry).records)
+        for address in recognised_resources(
+            snapshot, registry, known_as=remembered.read_memory(snapshot, registry).records
+        )
         if (raw := registry.of(address).primary(address)) == Raw("stream", raw.on)
     }
 
@@ -253,7 +255,7 @@ def check_files(paths: Sequence[Path], after: Version, tree: Tree = DISK) -> Che
 
 def _refused(topology: Topology, version: Version) -> list[UpgradeFinding]:
     view = compare(topology, Snapshot(target=nowhere(topology, version)), Memory(), REGISTRY)
-    found = judged_all(view, REGISTRY, needing=OFFLINE).values()
+    found = verdicts_of_all(view, REGISTRY, needing=OFFLINE).values()
     return [
         finding(verdict, Fate.REFUSED)
         for verdicts_ in found

@@ -15,7 +15,7 @@ from enum import StrEnum
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Registry
-from reconciler.changes.rule import Rule, judged
+from reconciler.changes.rule import Rule, verdicts_of
 from reconciler.changes.verdict import Reaction, Verdict
 from reconciler.changes.view import View
 from reconciler.model.dataclass import dataclass
@@ -120,7 +120,9 @@ def _all(action: Action, live: Mapping[Address, Resource], view: View) -> View:
 def _server_objections(rules: Iterable[Rule], address: Address, view: View) -> list[Verdict]:
     """Keep what such a server objects to itself; where only a rule of this tool objects, the server opens its store."""
     change, version = view.changes[address], view.target.version
-    verdicts = judged((rule for rule in rules if rule.concerns(address.kind, change.action, version)), change, view)
+    verdicts = verdicts_of(
+        (rule for rule in rules if rule.concerns(address.kind, change.action, version)), change, view
+    )
     return [verdict for verdict in verdicts if verdict.reaction in (Reaction.REFUSES, Reaction.DOOMS)]
 
 

@@ -35,7 +35,7 @@ def _written_streams(change: Change, view: View) -> Iterator[tuple[str, Config, 
 
 def _stream_names(change: Change, after: Afterwards, view: View) -> list[str]:
     own = view.stream_of(change.address) or ""
-    records = view.kinds[change.address.kind].records(change.address)
+    records = view.kinds[change.address.kind].record_bucket(change.address)
     candidates = [own, f"KV_{records}"] if records else [own]
     ours = [name for name in candidates if name in after.streams and after.made_by.get(name) is change]
     return [name for name in ours if not (records and _is_live_stream(name, view))]

@@ -61,7 +61,7 @@ def dependants_left_behind(change: Change, view: View) -> Iterator[Finding]:
     """
     if (name := view.stream_of(change.address)) is None:
         return
-    if change.address.kind == "stream" and (why := view.snapshot.unknown_bucket(STATIC_BUCKET)):
+    if change.address.kind == "stream" and (why := view.snapshot.why_bucket_unknown(STATIC_BUCKET)):
         yield _groups_unread(why, change)
     staying, deleted = [*copying(name, view), *grouped(name, view)], list[Reader]()
     if change.address.kind == "elastic_group":

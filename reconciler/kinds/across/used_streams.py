@@ -18,7 +18,7 @@ from reconciler.kinds.losses.over_limit import REFUSING, is_lowered, keeps_old
 from reconciler.kinds.losses.over_limit import becomes as limit_afterwards
 from reconciler.model.ledger.records import BUCKET, Owned, encode_key
 from reconciler.model.resource import OWNER, Address, owner_in
-from reconciler.model.spelling import meant
+from reconciler.model.spelling import meant_choice
 
 NAMED = 5
 ANY_OWNER = "write `external: true`, which asks for no owner"
@@ -95,7 +95,7 @@ def _no_owner(change: Change, owner: str, view: View) -> Finding | None:
     if owner in topologies:
         message = "no topology owns this: it is live, and bucket reconciler has no record of it"
         return _owner_refusal(message, f"let `{owner}` declare it and apply, or {ANY_OWNER}")
-    near = meant(owner, topologies - {view.topology})
+    near = meant_choice(owner, topologies - {view.topology})
     guess = f"; did you mean `{near}`?" if near else ""
     message = f"no topology `{owner}` is known to own anything in this account{guess}"
     return _owner_refusal(message, f"correct the name, let `{owner}` declare the stream and apply, or {ANY_OWNER}")

@@ -128,5 +128,5 @@ def _queue_config(group: Resource, view: View) -> Config:
 def _buckets_of_records(view: View) -> Iterator[tuple[str, Change]]:
     """Buckets that are created with the first group of a type."""
     for address, change in view.changes.items():
-        if change.action is Action.CREATE and (bucket := view.kinds[address.kind].records(address)):
+        if change.action is Action.CREATE and (bucket := view.kinds[address.kind].record_bucket(address)):
             yield f"KV_{bucket}", change

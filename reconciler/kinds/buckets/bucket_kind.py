@@ -73,6 +73,6 @@ def bucket_kind(
             *of_new_copies(change, view, family, shape.ours),
             *effects.consequences(change, view),
         ),
-        unknown=lambda address, snapshot: snapshot.unknown_stream(shape.stream(address.name)),
+        unknown=lambda address, snapshot: snapshot.why_stream_unknown(shape.stream(address.name)),
         rules=(*bucket_rules(family, shape), *rules),
     )

@@ -78,7 +78,7 @@ CONSUMER = Kind(
         *removed_consumer.questions(change, view),
         *position.questions(change, view),
     ),
-    unknown=lambda address, snapshot: snapshot.unknown_consumer(*address.names),
+    unknown=lambda address, snapshot: snapshot.why_consumer_unknown(*address.names),
     rules=RULES,
     consequences=lambda change, view: (
         *recreation_offer.consequences(change, view),

@@ -42,7 +42,7 @@ def placeholders(snapshot: Snapshot) -> set[tuple[str, str]]:
 
 def forgotten_placeholders(snapshot: Snapshot) -> Iterator[Diagnostic]:
     """Placeholders of replacements that nobody remembers: bucket reconciler, or the stream, is older than the other."""
-    if snapshot.unknown_bucket(BUCKET):
+    if snapshot.why_bucket_unknown(BUCKET):
         return
     expected = placeholders(snapshot)
     for stream, consumers in snapshot.consumers.items():

@@ -136,7 +136,7 @@ def origin_missing(change: Change, view: View) -> Iterator[Finding]:
             continue  # a stream with an impossible name may be meant, once it has the right one
         if (declared := view.desired.get(Address.of("stream", copy.origin))) and declared.external:
             continue  # ST109 says whether it exists
-        if not view.snapshot.unknown_stream(copy.origin):
+        if not view.snapshot.why_stream_unknown(copy.origin):
             yield Finding(
                 outcome=Outcome.WARNS,
                 path=copy.path,

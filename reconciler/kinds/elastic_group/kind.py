@@ -106,7 +106,7 @@ def _queue_state(group: Resource, snapshot: Snapshot) -> str | None:
         return None  # nobody knows what such a record wants
     name = queue_stream.stream_name(*group.address.names)
     if (info := snapshot.streams.get(name)) is None:
-        return None if snapshot.unknown_stream(name) else "missing"
+        return None if snapshot.why_stream_unknown(name) else "missing"
     if group.state["legacy"]:
         return None  # whoever wrote it gave its queue no start sequence
     return "resumed" if queue_stream.has_resumed(info, group.address.stream, group.config) else None
@@ -244,6 +244,6 @@ ELASTIC_GROUP = Kind(
     replace=recreation_steps.planned_replacement,
     stands=recreation_steps.has_old_queue,
     remains=removal.has_leftover_queue,
-    unknown=lambda _address, snapshot: snapshot.unknown_bucket(BUCKET),
+    unknown=lambda _address, snapshot: snapshot.why_bucket_unknown(BUCKET),
     rules=RULES,
 )

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache, reduce
 
 from reconciler.changes.change import Change
-from reconciler.changes.stages import patched
+from reconciler.changes.stages import patched_config
 from reconciler.changes.view import View
 from reconciler.kinds.elastic_group import recreation_steps
 from reconciler.kinds.elastic_group.members import members_gone_gate
@@ -83,4 +83,4 @@ def _nearby_subjects(view: View) -> tuple[str, ...]:
 
 def _patched_queue(queue: Config, done: Sequence[Step]) -> Config:
     """The queue as these steps leave it."""
-    return reduce(lambda config, step: patched(config, {**step.set, **dict.fromkeys(step.unset)}), done, queue)
+    return reduce(lambda config, step: patched_config(config, {**step.set, **dict.fromkeys(step.unset)}), done, queue)

@@ -11,7 +11,7 @@ from reconciler.changes.consent import allow_entry
 from reconciler.model.fields import FieldInfo, Unit
 from reconciler.model.resource import Json
 from reconciler.model.units import BYTES, NANOSECONDS, show_bytes, show_duration, show_number
-from reconciler.model.written import written
+from reconciler.model.written import written_value
 
 _THOUSANDS = (("G", 10**9, 999_500_000), ("M", 10**6, 999_500), ("k", 10**3, 10_000))
 """Unit, factor, and the least number written with it: a smaller number would be rounded up to 1000 of the smaller
@@ -133,4 +133,4 @@ def side_in_words(change: FieldChange, value: Json) -> str:
 
 def consent_to(code: str, value: Any = None, unit: Unit = "text") -> str:
     """An entry to paste into the file: `allow: [{code: ST301, to: 3d, reason: …}]`."""
-    return allow_entry(code, "" if value is None else written(value, FieldInfo(unit=unit)))
+    return allow_entry(code, "" if value is None else written_value(value, FieldInfo(unit=unit)))

@@ -41,7 +41,7 @@ def account_findings(snapshot: Snapshot, groups: Sequence[Group]) -> Iterator[Di
 
 def _unread_buckets(snapshot: Snapshot) -> Iterator[Diagnostic]:
     for bucket in BUCKETS.values():
-        if why := snapshot.unknown_bucket(bucket):
+        if why := snapshot.why_bucket_unknown(bucket):
             yield error(
                 "GR190", f"kv_bucket/{bucket}", f"the records of its groups could not be read: {why}",
                 "run this again as a user who may read it",
@@ -49,7 +49,7 @@ def _unread_buckets(snapshot: Snapshot) -> Iterator[Diagnostic]:
 
 
 def _without_record(snapshot: Snapshot) -> Iterator[Diagnostic]:
-    if snapshot.unknown_bucket(ELASTIC_BUCKET):
+    if snapshot.why_bucket_unknown(ELASTIC_BUCKET):
         return
     records = snapshot.entries.get(ELASTIC_BUCKET, {})
     for name, info in sorted(snapshot.streams.items()):

@@ -199,7 +199,7 @@ def refreshed(group: Group, snapshot: Snapshot) -> Group:
 def _group(snapshot: Snapshot, type_: Type, names: tuple[str, str], record: Record, text: str) -> Group:
     stream, name = names
     queue = stream_name(stream, name) if type_ == "elastic" else stream
-    unread = snapshot.unknown_stream(stream) or snapshot.unknown_stream(queue)
+    unread = snapshot.why_stream_unknown(stream) or snapshot.why_stream_unknown(queue)
     return Group(
         type=type_, stream=stream, name=name, record=record, text=text,
         source=snapshot.streams.get(stream), queue=snapshot.streams.get(queue),

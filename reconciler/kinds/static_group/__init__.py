@@ -241,7 +241,7 @@ STATIC_GROUP = Kind(
     reads=lambda address, config: (SubjectsRead(address.stream, group_subjects(config)),),
     render=lambda resource: render_mappings(resource.config),
     primary=lambda address: Raw("entry", (BUCKET, group_record.key(*address.names))),
-    unknown=lambda _address, snapshot: snapshot.unknown_bucket(BUCKET),
+    unknown=lambda _address, snapshot: snapshot.why_bucket_unknown(BUCKET),
     rules=(
         static_group_change,
         group_type_change,

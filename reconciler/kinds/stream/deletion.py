@@ -141,5 +141,5 @@ def _names_of_lost_consumers(name: str, view: View) -> Iterator[str]:
     yield from (consumer for consumer in view.snapshot.consumers.get(name, {}) if consumer not in removed)
     recorded = [a for a in view.ledger if a.kind == "consumer" and a.stream == name] if view.snapshot.unknown else ()
     for address in sorted(recorded):
-        if view.snapshot.unknown_consumer(*address.names) and view.owner_of(address.kind, *address.names):
+        if view.snapshot.why_consumer_unknown(*address.names) and view.owner_of(address.kind, *address.names):
             yield address.name

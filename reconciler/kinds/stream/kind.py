@@ -90,6 +90,6 @@ STREAM = Kind(
         *EFFECTS.consequences(change, view),
         *interest.consequences(change, view),
     ),
-    unknown=lambda address, snapshot: snapshot.unknown_stream(address.name),
+    unknown=lambda address, snapshot: snapshot.why_stream_unknown(address.name),
     rules=RULES,
 )

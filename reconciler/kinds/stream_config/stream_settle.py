@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from reconciler.changes.stages import patched
+from reconciler.changes.stages import patched_config
 from reconciler.kinds.fields.canonical_form import (
     MINUTE,
     Canon,
@@ -174,5 +174,5 @@ def _apply_sealing(config: dict[str, Json]) -> None:
 def window_then(config: Config, fields: Config, target: Target) -> dict[str, Json]:
     """The duplicate window that a server fills in as soon as a stream copies nothing, if it is another than now. `config` is
     as the server echoes it; `fields` are its new values, None for absence."""
-    window = settle(patched(config, fields), target, name=str(config["name"])).config.get("duplicate_window")
+    window = settle(patched_config(config, fields), target, name=str(config["name"])).config.get("duplicate_window")
     return {} if window == canonical(config).get("duplicate_window") else {"duplicate_window": window}

@@ -14,7 +14,7 @@ from reconciler.kinds.fields.words import some
 from reconciler.kinds.stream_config.stream_settle import DUPLICATE_WINDOW, LIMITS
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.snapshot import Snapshot, Target
-from reconciler.model.wire.version import Version, judged_by_others
+from reconciler.model.wire.version import Version, unsupported_version_sentence
 
 OF_ROOM = frozenset({10005, 10026, 10027, 10028, 10047, 10113, 10120, 10122})
 """err_codes about room, not about a configuration: a server opens an existing store all the same."""
@@ -118,5 +118,5 @@ def in_memory(snapshot: Snapshot) -> Iterator[str]:
 
 def news(before: Version, after: Version) -> list[str]:
     """Sentences about what changes on the way from one version to a newer one."""
-    beyond = [text for version in dict.fromkeys((before, after)) if (text := judged_by_others(version))]
+    beyond = [text for version in dict.fromkeys((before, after)) if (text := unsupported_version_sentence(version))]
     return [*beyond, *(news.words for news in NEWS if before < news.since <= after)]

@@ -87,7 +87,7 @@ class Owned:
         return name not in self.left and not (since and self.knows and since[:2] > Version.parse(self.knows)[:2])
 
 
-def managed(desired: Resource) -> tuple[Config, Config]:
+def managed_fields(desired: Resource) -> tuple[Config, Config]:
     """The canonical fields that are managed, and those of them the server fills in; of metadata, only the file's keys."""
     left = set(desired.terms.unmanaged)
     fields = {name: value for name, value in desired.config.items() if name not in left}
@@ -114,7 +114,7 @@ def is_stale(owned: Owned, desired: Resource, infos: Mapping[str, FieldInfo]) ->
         return True
     if owned.applied == desired.config and not (owned.left or "metadata" in desired.config):
         return False  # nearly always, and thousands of times in a plan
-    fields, filled = managed(desired)
+    fields, filled = managed_fields(desired)
     if fields == owned.fields and all(owned.filled.get(name) == value for name, value in filled.items()):
         return False
     was, is_ = owned.applied, {**fields, **filled}

@@ -71,7 +71,7 @@ def covers(pattern: str, subject: str) -> bool:
 _IN_DOMAIN = re.compile(r"\$JS\.[^.]+\.API\.", re.IGNORECASE)
 
 
-def as_checked_in_its_domain(subject: str) -> str:
+def subject_in_its_domain(subject: str) -> str:
     """Return what is judged: a server of the domain itself maps `$JS.hub.API.INFO` to `$JS.API.INFO` first, and judges
     only that."""
     found = _IN_DOMAIN.match(subject)
@@ -86,7 +86,7 @@ def missing_needs(needs: Iterable[Need], may: Granted) -> tuple[Need, ...]:
     connected to: either counts."""
     return tuple(
         need for need in needs
-        if not (may.permits(need.subject) or may.permits(as_checked_in_its_domain(need.subject)))
+        if not (may.permits(need.subject) or may.permits(subject_in_its_domain(need.subject)))
     )  # fmt: skip
 
 

@@ -130,25 +130,25 @@ class Snapshot:
         """What the server says of the messages of a live stream; empty if there is none."""
         return (self.streams.get(name) or {}).get("state") or {}
 
-    def unknown_stream(self, name: str) -> str | None:
+    def why_stream_unknown(self, name: str) -> str | None:
         """Say why nobody can tell whether this stream exists; None when the snapshot can."""
         if name in self.streams:
             return None
         return self.unknown.get(Scope.stream(name)) or self.unknown.get(Scope.STREAMS)
 
-    def unknown_consumer(self, stream: str, name: str) -> str | None:
+    def why_consumer_unknown(self, stream: str, name: str) -> str | None:
         """Say why nobody can tell whether this consumer exists; None when the snapshot can."""
         if name in self.consumers.get(stream, {}):
             return None
         return (
             self.unknown.get(Scope.consumer(stream, name))
             or self.unknown.get(Scope.consumers(stream))
-            or self.unknown_stream(stream)
+            or self.why_stream_unknown(stream)
         )
 
-    def unknown_bucket(self, name: str) -> str | None:
+    def why_bucket_unknown(self, name: str) -> str | None:
         """Say why nobody can tell what stands in this KV bucket; None when the snapshot can."""
-        return self.unknown.get(Scope.bucket(name)) or self.unknown_stream(f"KV_{name}")
+        return self.unknown.get(Scope.bucket(name)) or self.why_stream_unknown(f"KV_{name}")
 
     def denied_bucket(self, name: str) -> bool:
         """May this user not read the bucket, so that trying again is no use?"""

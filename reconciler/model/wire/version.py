@@ -35,7 +35,7 @@ SUPPORTED = (Version(2, 11), Version(2, 12), Version(2, 14), Version(2, 15))
 """First patch of each supported minor; older and newer minors are judged by the rules of the nearest."""
 
 
-def judged_by_others(version: Version) -> str:
+def unsupported_version_sentence(version: Version) -> str:
     """Return by which rules a version is judged that is older or newer than those supported; nothing for one of them."""
     oldest, newest = SUPPORTED[0], SUPPORTED[-1]
     if oldest <= version and version[:2] <= newest[:2]:

@@ -108,8 +108,8 @@ def probe_verdict(probe: Probe) -> str:
         return f"No clients ran: {'the reasons are above' if probe.unplayed else 'nothing changes'}."
     if not probe.differences:
         return f"Nothing changes for clients: {operations_played(probe)}."
-    if probe.unforetold:
-        many = len(probe.unforetold)
+    if probe.unforetold_differences:
+        many = len(probe.unforetold_differences)
         return (
             f"The probe failed: {counted(many, 'difference')} that the plan does not foretell. Judge "
             f"{'it' if many == 1 else 'them'} before you apply."

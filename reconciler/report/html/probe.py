@@ -31,7 +31,7 @@ def clients_section(probe: Probe) -> Markup:
     return element(
         "section",
         element("h2", TITLE),
-        element("p", probe_verdict(probe), class_="verdict blocks" if probe.unforetold else "totals"),
+        element("p", probe_verdict(probe), class_="verdict blocks" if probe.unforetold_differences else "totals"),
         element("p", f"{probe_sums(probe)}.") if differing else None,
         _probe_table(differing) if differing else None,
         _folded(f"Follows from these: {differences(following):_}", _probe_table(following)) if following else None,

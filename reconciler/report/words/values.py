@@ -6,13 +6,13 @@ from reconciler.changes.change import FieldChange
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Json
 from reconciler.model.units import show_bytes
-from reconciler.model.written import written
+from reconciler.model.written import written_value
 from reconciler.report.words.visible import visible
 
 
 def show(value: Json, info: FieldInfo) -> str:
     """Return one value on one line, as a file writes it; control characters are made visible."""
-    return visible(written(value, info))
+    return visible(written_value(value, info))
 
 
 _SIZES = (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10))

@@ -10,7 +10,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Json
 from reconciler.model.wire.steps import DEEDS, Call, Step
-from reconciler.model.written import written
+from reconciler.model.written import written_value
 from reconciler.server.wire import advice
 from reconciler.server.wire.advice import PLAN_AGAIN
 from reconciler.server.wire.answers import Refusal
@@ -66,7 +66,7 @@ def strayed(step: Step, changes: Sequence[Strayed]) -> Unsuccessful:
 
 
 def _value_text(value: Json, change: Strayed) -> str:
-    return "absent" if value is None else written(value, change.info)
+    return "absent" if value is None else written_value(value, change.info)
 
 
 def unreadable(step: Step, answer: Refusal | NoAnswer) -> Unsuccessful:

@@ -23,7 +23,7 @@ from nats.aio.transport import TcpTransport, Transport
 
 from reconciler.model import waits
 from reconciler.model.dataclass import dataclass
-from reconciler.model.wire.permissions import as_checked_in_its_domain
+from reconciler.model.wire.permissions import subject_in_its_domain
 from reconciler.server.wire.shared_connection import Line
 
 SWEEP = 0.05
@@ -372,7 +372,7 @@ class Pipeline:
             return self._inbox_denied
         concerned = False
         for waiting in self._waiting.values():
-            for subject_sent in (waiting.subject, as_checked_in_its_domain(waiting.subject)):
+            for subject_sent in (waiting.subject, subject_in_its_domain(waiting.subject)):
                 if subject_sent.lower() == subject:
                     _settle(waiting, NoAnswer(Silence.DENIED, f"may not publish to {subject_sent}"))
                     concerned = True
