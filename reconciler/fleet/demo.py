@@ -31,7 +31,7 @@ LOST = "lab-1"
 VARIABLE, PASSWORD = "SHOP_PASSWORD", "shop"
 
 
-def accounts(names: Sequence[str]) -> str:
+def accounts_config(names: Sequence[str]) -> str:
     """Return a server's own configuration: an account with JetStream for each name; one user is ours, the other is
     Anna's."""
 
@@ -48,7 +48,9 @@ def servers(program: Path) -> dict[str, Node]:
     """Run servers by region; they end with the block."""
     own = {region: [f"{region}-{number}" for number in range(1, SHOPS + 1)] for region in REGIONS}
     own["lab"] = [LOST]
-    return {region: Node(program, accounts(names), name=f"shops-{region}").start() for region, names in own.items()}
+    return {
+        region: Node(program, accounts_config(names), name=f"shops-{region}").start() for region, names in own.items()
+    }
 
 
 def fleet_yaml(nodes: Mapping[str, Node]) -> str:

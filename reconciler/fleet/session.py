@@ -133,11 +133,11 @@ def explain_spark_errors() -> Iterator[None]:
         if isinstance(error, PySparkException) and error.getCondition() == "PYTHON_DATA_SOURCE_ERROR":
             raise
         fix = "Check that --store, --master and the named files are what you meant."
-        message = f"Spark could not do it: {_first_cause(error)}"
+        message = f"Spark could not do it: {_first_cause_text(error)}"
         raise CannotContinue.because("FL105", "spark-error", message, fix=fix) from error
 
 
-def _first_cause(error: Exception) -> str:
+def _first_cause_text(error: Exception) -> str:
     """The first cause, in one line: Java wraps a reason many times over."""
     from py4j.protocol import Py4JJavaError  # noqa: PLC0415
 

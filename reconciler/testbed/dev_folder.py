@@ -55,7 +55,7 @@ class DevFolder:
             lock.touch(exist_ok=True)
 
     @contextlib.contextmanager
-    def alone(self) -> Iterator[None]:
+    def exclusive(self) -> Iterator[None]:
         """Let starts, stops and looks happen one at a time; none takes longer than a start or a stop."""
         with self._starting.open() as file:
             with waiting(f"for another command that starts or stops the embedded server of {self.owner}"):

@@ -54,7 +54,7 @@ def attach(folder: Path, environ: Mapping[str, str] = os.environ) -> Dev:
         if not dev_folder.owner.is_dir():
             raise NotADirectoryError(0, "there is no such folder")
         dev_folder.prepare()
-        with dev_folder.alone():
+        with dev_folder.exclusive():
             if record := _answering(dev_folder):
                 return _dev(dev_folder, record, started=False)
             return _dev(dev_folder, _start(dev_folder, programs.find(environ)), started=True)
@@ -65,7 +65,7 @@ def status(folder: Path) -> Dev | None:
     dev_folder = DevFolder(folder)
     if not dev_folder.was_used:
         return None
-    with dev_folder.explained(), dev_folder.alone():
+    with dev_folder.explained(), dev_folder.exclusive():
         record = _answering(dev_folder)
         return _dev(dev_folder, record, started=False) if record else None
 
@@ -75,7 +75,7 @@ def stop(folder: Path) -> bool:
     dev_folder = DevFolder(folder)
     if not dev_folder.was_used:
         return False
-    with dev_folder.explained(), dev_folder.alone():
+    with dev_folder.explained(), dev_folder.exclusive():
         return _stop(dev_folder)
 
 
@@ -84,7 +84,7 @@ def wipe(folder: Path) -> bool:
     dev_folder = DevFolder(folder)
     if not dev_folder.was_used:
         return False
-    with dev_folder.explained(), dev_folder.alone():
+    with dev_folder.explained(), dev_folder.exclusive():
         _stop(dev_folder)
         # The lock files stay: everybody who waits for one of them must find the same one.
         for file in (dev_folder.record, dev_folder.log, dev_folder.output, dev_folder.config):

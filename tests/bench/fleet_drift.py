@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from reconciler.fleet.drift.comparing import compared
+from reconciler.fleet.drift.comparing import drift_rows
 from reconciler.fleet.drift.drift import ARROW, ROWS, drift, drift_batch, parts_for, without_garbage_collection
 from reconciler.fleet.session import session
 from tests.bench import fleet_accounts
@@ -100,7 +100,7 @@ def plain(folder: Path) -> None:
         drifted: list[Any] = []
         for live, wanted in zip(*(fleet_accounts.tables(folder / f"{name}.parquet") for name in SIDES), strict=True):
             with without_garbage_collection():
-                drifted += compared(_rows(live, LIVE), _rows(wanted, WANTED))
+                drifted += drift_rows(_rows(live, LIVE), _rows(wanted, WANTED))
             if len(drifted) >= ROWS:
                 into.write_batch(drift_batch(drifted))
                 drifted = []

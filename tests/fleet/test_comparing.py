@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reconciler.fleet.accounts.rows import rows_of
-from reconciler.fleet.drift.comparing import compared
+from reconciler.fleet.drift.comparing import drift_rows
 from reconciler.fleet.drift.desired import _rows_for_target
 from reconciler.fleet.drift.rendering import rows_of_topology, topology_of_rows
 from reconciler.fleet.tables.tables import CONFIGS, DESIRED, DRIFT
@@ -59,7 +59,7 @@ def wanted(topology: Topology) -> list[dict[str, Any]]:
 
 
 def rows(found: Scene) -> list[dict[str, Any]]:
-    return [{**dict.fromkeys(DRIFT.names), **row} for row in compared(live(found), wanted(found.desired))]
+    return [{**dict.fromkeys(DRIFT.names), **row} for row in drift_rows(live(found), wanted(found.desired))]
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ def test_where_nobody_knows_what_was_applied_that_is_said_beside_what_differs_fr
         "error": "no answer",
     }
     kept = [row for row in live(found) if not str(row["scope"]).startswith("reconciler")]
-    told = [*compared([*kept, unread], wanted(found.desired))]
+    told = [*drift_rows([*kept, unread], wanted(found.desired))]
     (whole,) = (row for row in told if row["standing"] == "unknown")
     assert "address" not in whole
     assert "compared with the files alone" in whole["reason"]
@@ -153,14 +153,14 @@ def test_where_nobody_knows_what_was_applied_that_is_said_beside_what_differs_fr
 def test_what_a_record_that_cannot_be_used_is_about_is_said_and_leaves_nothing_unread(tmp_path: Path) -> None:
     found = scene(tmp_path, APPLIED, APPLIED, raw=OUTSIDE)
     rubbish = [row | {"value": b"{"} if row["scope"] == "reconciler/owned.stream.GONE" else row for row in live(found)]
-    told = [row for row in compared(rubbish, wanted(found.desired)) if row["standing"] in ("unknown", "unremembered")]
+    told = [row for row in drift_rows(rubbish, wanted(found.desired)) if row["standing"] in ("unknown", "unremembered")]
     assert [(row["address"], row["standing"], row["codes"]) for row in told] == [
         ("stream/GONE", "unremembered", ["LE101"])
     ]
 
 
 def unreachable(live: list[dict[str, Any]], wanted: list[dict[str, Any]], standing: str = "unreachable") -> str:
-    (one,) = compared(live, wanted)
+    (one,) = drift_rows(live, wanted)
     assert (one["standing"], one.get("address")) == (standing, None)
     return str(one["error"])
 
@@ -202,7 +202,9 @@ def test_rows_that_make_no_sense_end_the_look_at_their_target_alone(calm: Scene)
 def test_a_target_that_is_to_hold_nothing_says_so_even_where_it_is_not_read(calm: Scene) -> None:
     (header,) = _rows_for_target({}, "", (), None, ())
     nothing = {**dict.fromkeys(DESIRED.names), **EACH, **header}
-    assert [[row["standing"] for row in compared(rows, [nothing])] for rows in (live(calm), [])] == [["undeclared"]] * 2
+    assert [[row["standing"] for row in drift_rows(rows, [nothing])] for rows in (live(calm), [])] == [
+        ["undeclared"]
+    ] * 2
 
 
 def test_rows_have_no_columns_of_their_own(strayed: list[dict[str, Any]], calm: Scene) -> None:

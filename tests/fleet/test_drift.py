@@ -12,7 +12,7 @@ import pytest
 from reconciler.fleet.accounts.rows import rows_of
 from reconciler.fleet.accounts.source import snapshots
 from reconciler.fleet.accounts.targets import FleetTarget
-from reconciler.fleet.drift.desired import desired, wanted
+from reconciler.fleet.drift.desired import desired_rows, wanted_rows
 from reconciler.fleet.drift.drift import drift
 from reconciler.fleet.tables.frames import frame_of
 from reconciler.fleet.tables.tables import CONFIGS, DESIRED, DRIFT, SNAPSHOTS, WANTED
@@ -50,8 +50,8 @@ def to(file: Path, name: str, **values: str) -> FleetTarget:
 
 
 def wanted_by(spark: SparkSession, *targets: FleetTarget) -> DataFrame:
-    rows, texts = wanted(targets)
-    return desired(frame_of(spark, rows, WANTED), texts, run="r1", day=DAY)
+    rows, texts = wanted_rows(targets)
+    return desired_rows(frame_of(spark, rows, WANTED), texts, run="r1", day=DAY)
 
 
 def found_in(spark: SparkSession, tmp_path: Path, **outside: Mapping[str, Any] | str) -> DataFrame:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from reconciler.fleet.accounts.fleet_file import load_fleet
 from reconciler.fleet.accounts.source import read_live, snapshots
-from reconciler.fleet.drift.desired import desired, wanted
+from reconciler.fleet.drift.desired import desired_rows, wanted_rows
 from reconciler.fleet.drift.drift import drift
 from reconciler.fleet.tables.frames import frame_of
 from reconciler.fleet.tables.tables import WANTED
@@ -189,8 +189,8 @@ def test_the_fleet_says_what_the_command_says(
         },
         wrong={"server": account.url, "user": account.user, "password": "env://NOT_SET_ANYWHERE"},
     )
-    rows, texts = wanted(load_fleet(file).targets)
-    want = desired(frame_of(spark, rows, WANTED), texts, run="r1", day=DAY)
+    rows, texts = wanted_rows(load_fleet(file).targets)
+    want = desired_rows(frame_of(spark, rows, WANTED), texts, run="r1", day=DAY)
     found = drift(snapshots(read_live(spark, file), run="r1", day=DAY), want, parts=2).collect()
 
     ours = [row for row in found if row["target"] == "eu" and row["standing"] != "compared"]

@@ -46,7 +46,7 @@ def test_a_column_is_hashed_as_its_subjects_are_one_by_one(
     wildcards = tuple(data.draw(st.lists(st.integers(-1, stars), max_size=3))) if stars else ()
     matching = [one for one in column if matches(one, pattern)]
     found = Subjects(pa.array(column, pa.string()))
-    assert np.arange(len(column))[found.matching(pattern)].tolist() == [
+    assert np.arange(len(column))[found.matching_rows(pattern)].tolist() == [
         index for index, one in enumerate(column) if matches(one, pattern)
     ]
     assert found.hashes(pattern, wildcards).tolist() == [

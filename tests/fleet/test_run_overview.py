@@ -11,7 +11,7 @@ from reconciler.cli.fleet.running import findings_exit_code
 from reconciler.cli.shared import exits
 from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.fleet.report.findings import FleetFindings
-from reconciler.fleet.report.overview import totals
+from reconciler.fleet.report.overview import totals_line
 from reconciler.fleet.report.run_rows import SeenTarget
 from reconciler.fleet.runs.snapshot_and_drift import LOST, all_selected, strayed_of
 from reconciler.server.connect.settings import Settings
@@ -42,7 +42,7 @@ def found_in(spark: SparkSession, rows: list[Row], **said: int) -> FleetFindings
 
 def test_all_that_strayed_is_counted_however_much_is_listed(crowded: FleetFindings) -> None:
     assert crowded.drifted_by_target == {"eu": 4, "us": 4, "ap": 4}
-    assert totals(crowded).startswith("drift on 3 of 5 targets: 9 missing, 3 changed · 16 unknown")
+    assert totals_line(crowded).startswith("drift on 3 of 5 targets: 9 missing, 3 changed · 16 unknown")
 
 
 def test_what_is_not_listed_ends_as_drift_all_the_same(crowded: FleetFindings) -> None:
@@ -69,13 +69,13 @@ def test_an_object_whose_record_cannot_be_used_is_one_object_and_stands_as_it_do
         "its record is torn",
         ["max_age"],
     )
-    assert totals(found) == "drift on 1 of 1 target: 1 changed · 0 targets as applied"
+    assert totals_line(found) == "drift on 1 of 1 target: 1 changed · 0 targets as applied"
     assert findings_exit_code(found) == exits.DRIFT
 
 
 def test_a_record_of_something_that_does_not_differ_fails_no_night(spark: SparkSession) -> None:
     found = found_in(spark, look("r0", night(0), whole("stream/S", "unremembered"), target="eu"))
-    assert totals(found) == "no drift · 1 unremembered · 1 target as applied"
+    assert totals_line(found) == "no drift · 1 unremembered · 1 target as applied"
     assert findings_exit_code(found) == exits.FINE
 
 
@@ -89,7 +89,7 @@ def test_a_target_whose_ledger_could_not_be_read_was_compared_all_the_same(spark
     torn = look("r0", night(0), unremembered(), field("stream/S", "max_age"), target="eu")
     found = found_in(spark, torn + look("r0", night(0), target="us"))
     assert found.compared == {"eu", "us"}
-    assert totals(found) == "drift on 1 of 2 targets: 1 changed · 1 unknown · 1 target as applied"
+    assert totals_line(found) == "drift on 1 of 2 targets: 1 changed · 1 unknown · 1 target as applied"
 
 
 def test_a_target_of_which_no_row_is_kept_was_not_read() -> None:
@@ -107,8 +107,8 @@ def test_a_target_that_was_read_and_not_compared_is_neither_unread_nor_as_applie
         fileless | {"standing": "uncompared", "error": "shop.yaml does not exist"},
     ]
     found = found_in(spark, rows)
-    assert (found.unread, found.uncompared, [*found.compared]) == ((), ("us",), ["eu"])
-    assert totals(found) == "no drift found · 1 target not compared · 1 target as applied"
+    assert (found.unread_targets, found.uncompared_targets, [*found.compared]) == ((), ("us",), ["eu"])
+    assert totals_line(found) == "no drift found · 1 target not compared · 1 target as applied"
     assert findings_exit_code(found) == exits.FAILED
 
 
@@ -125,7 +125,7 @@ def test_what_is_as_declared_without_a_record_is_not_as_applied(spark: SparkSess
     (whole_again,) = look("r0", night(0), target="us")
     found = found_in(spark, [bare | {"quantities": {"in_sync": 4, "without_record": 3}}, whole_again])
     assert found.unrecorded == {"eu": 3}
-    assert totals(found) == (
+    assert totals_line(found) == (
         "no drift · 1 target as applied · 1 target as declared (3 objects without a record of an apply)"
     )
 

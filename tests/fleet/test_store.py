@@ -249,12 +249,12 @@ def test_what_kind_of_folder_it_is_shows_before_anything_is_read(spark: SparkSes
 def test_one_command_at_a_time_writes(spark: SparkSession, tmp_path: Path) -> None:
     one, another = (store(spark, str(tmp_path / "fleet")) for _ in range(2))
     with (
-        one.alone(),
+        one.exclusive(),
         pytest.raises(CannotContinue, match=f"Another command writes .* process {os.getpid()}, since"),
-        another.alone(),
+        another.exclusive(),
     ):
         pass
-    with another.alone():
+    with another.exclusive():
         assert (tmp_path / "fleet" / ".lock").exists()
     assert [*(tmp_path / "fleet").iterdir()] == []
 
@@ -271,10 +271,10 @@ def test_one_that_was_killed_keeps_nobody_waiting(spark: SparkSession, tmp_path:
         lock.write_text(json.dumps({"host": socket.gethostname(), "pid": pid}), encoding="utf-8")
     else:
         lock.write_text(json.dumps({"host": "another", "pid": 1}), encoding="utf-8")
-        with pytest.raises(CannotContinue, match="somebody on another"), store(spark, str(tmp_path)).alone():
+        with pytest.raises(CannotContinue, match="somebody on another"), store(spark, str(tmp_path)).exclusive():
             pass
         os.utime(lock, (time.time() - 13 * 3600,) * 2)
-    with store(spark, str(tmp_path)).alone():
+    with store(spark, str(tmp_path)).exclusive():
         assert json.loads(lock.read_text(encoding="utf-8"))["pid"] == os.getpid()
 
 
@@ -285,7 +285,7 @@ def test_a_clock_of_ours_that_is_ahead_ends_nobody_else(
     lock.write_text(json.dumps({"host": "another", "pid": 1}), encoding="utf-8")
     monkeypatch.setattr("reconciler.fleet.tables.lock.datetime", Ahead)
     monkeypatch.setattr(time, "time", lambda: Ahead.now(UTC).timestamp())
-    with pytest.raises(CannotContinue, match="somebody on another"), store(spark, str(tmp_path)).alone():
+    with pytest.raises(CannotContinue, match="somebody on another"), store(spark, str(tmp_path)).exclusive():
         pass
     assert [one.name for one in tmp_path.iterdir()] == [".lock"]
 
@@ -303,11 +303,11 @@ def test_what_a_killed_one_left_is_taken_over_by_one_at_a_time(spark: SparkSessi
     lock, turn = tmp_path / ".lock", tmp_path / ".lock.turn"
     lock.write_text(json.dumps({"host": socket.gethostname(), "pid": os.getpid()}), encoding="utf-8")
     turn.write_text(json.dumps({"host": "another", "pid": 1, "user": "ann", "since": "now"}), encoding="utf-8")
-    with pytest.raises(CannotContinue, match=": ann on another, process 1"), store(spark, str(tmp_path)).alone():
+    with pytest.raises(CannotContinue, match=": ann on another, process 1"), store(spark, str(tmp_path)).exclusive():
         pass
     assert lock.exists()
     turn.unlink()
-    with store(spark, str(tmp_path)).alone():
+    with store(spark, str(tmp_path)).exclusive():
         assert [one.name for one in tmp_path.iterdir()] == [".lock"]
 
 
@@ -319,7 +319,7 @@ def test_whoever_was_killed_while_taking_over_keeps_nobody_waiting(
     gone.wait()
     for name in (".lock", *left):
         (tmp_path / name).write_text(json.dumps({"host": socket.gethostname(), "pid": gone.pid}), encoding="utf-8")
-    with store(spark, str(tmp_path)).alone():
+    with store(spark, str(tmp_path)).exclusive():
         assert [one.name for one in tmp_path.iterdir()] == [".lock"]
 
 
@@ -352,10 +352,10 @@ def test_a_lock_that_found_no_room_keeps_nobody_waiting(spark: SparkSession, tmp
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
     try:
-        with pytest.raises(CannotContinue) as full, folder.alone():
+        with pytest.raises(CannotContinue) as full, folder.exclusive():
             pass
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert (full.value.diagnostics[0].fix or "").startswith("Make room there, or name with --store")
-    with folder.alone():
+    with folder.exclusive():
         assert [path.name for path in (tmp_path / "fleet").iterdir() if path.suffix != ".crc"] == [".lock"]

@@ -89,7 +89,7 @@ def test_of_each_target_the_run_that_compared_it_last_counts(whole: FleetFinding
     """The newest run may have looked at some, taken a snapshot only, or have been killed in the middle; and what is to hold
     nothing any more strays from nothing."""
     assert whole.run == C
-    assert {(one.target, one.address) for one in whole.drifted} == {("us", "stream/S")}
+    assert {(one.target, one.address) for one in whole.drifted_objects} == {("us", "stream/S")}
     assert {one.name for one in whole.targets or ()} == {"eu", "us"}
 
 
@@ -113,7 +113,7 @@ def test_what_is_shown_is_of_the_targets_asked_for_and_what_is_kept_of_all(shops
     shown = [one.name for one in found.targets or ()] + [one.target for one in found.strayed or ()]
     shown += [one["target"] for rows in (found.history, found.outliers, found.capacity) for one in rows or ()]
     assert {*shown} == {"eu"}
-    assert (found.drifted, found.earlier) == ((), ())
+    assert (found.drifted_objects, found.earlier) == ((), ())
     assert [one["objects"] for one in found.trend or ()] == [1, 0]
     assert found.by_target == {A: {"eu": 1}, C: {"eu": 0}}
     assert [one["episodes"] for one in found.repairs or () if one["dimension"] == "all"] == [1]

@@ -16,7 +16,7 @@ from reconciler.fleet.report.drift import equal_drift
 from reconciler.fleet.report.drift_trend import trend_part
 from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.json_schema import COMMANDS, fleet_schema
-from reconciler.fleet.report.overview import overview, totals
+from reconciler.fleet.report.overview import overview, totals_line
 from reconciler.fleet.report.report import report_of
 from reconciler.fleet.report.run_rows import Count, SeenTarget, StrayedObject
 from reconciler.report.words.paper import Paper
@@ -94,7 +94,7 @@ def test_who_sees_that_something_strayed_is_not_told_that_all_is_well() -> None:
 def test_what_nobody_could_tell_is_neither_drift_nor_as_it_was_applied() -> None:
     found = with_counts(*(Count(target=f"eu-{n}", standing="unknown", objects=1) for n in range(1_000)))
     said = shown(found)
-    assert totals(found) == "no drift found · 1_000 unknown · 0 targets as applied"
+    assert totals_line(found) == "no drift found · 1_000 unknown · 0 targets as applied"
     assert "Not everything could be read on eu-0, eu-1, eu-10 and 997 more: 1_000 unknown." in said
     (tile,) = [one for one in tiles(found) if one.label == "Targets with drift"]
     assert (tile.value, tile.note, tile.tone) == ("0 of 1_000", "1_000 unknown", "odd")
@@ -110,13 +110,15 @@ def test_an_object_whose_record_cannot_be_used_wants_attention_and_is_no_drift()
 def test_a_target_that_could_not_be_read_and_is_to_hold_nothing_is_not_as_applied() -> None:
     found = FleetFindings(command="drift", fleet="f", strayed=(), compared=frozenset({"eu"}),
                   targets=(fleets.target("eu"), fleets.target("bare", error="no answer within 5s")))  # fmt: skip
-    assert totals(found) == "no drift found · 1 target not read · 1 target as applied"
+    assert totals_line(found) == "no drift found · 1 target not read · 1 target as applied"
 
 
 def test_what_was_looked_at_and_is_well_is_no_difference() -> None:
     watched = tuple(one for one in fleets.history() if one["state"] == "watched")
-    assert totals(FleetFindings(command="history", fleet="f", history=watched, repairs=())) == "0 differences so far"
-    assert totals(fleets.past_only()).startswith("13 differences so far")
+    assert (
+        totals_line(FleetFindings(command="history", fleet="f", history=watched, repairs=())) == "0 differences so far"
+    )
+    assert totals_line(fleets.past_only()).startswith("13 differences so far")
 
 
 @pytest.mark.parametrize(

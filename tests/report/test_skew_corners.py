@@ -67,4 +67,4 @@ def test_what_nobody_could_be_asked_is_a_failure() -> None:
 def test_what_an_earlier_look_could_not_read_is_no_failure_of_a_report() -> None:
     failed = {"target": "eu", "stream": "ORDERS", "error": "timeout"}
     told_again = replace(fleets.well(), command="report", skew=(failed,))
-    assert (told_again.unread, findings_exit_code(told_again)) == (fleets.well().unread, exits.FINE)
+    assert (told_again.unread_targets, findings_exit_code(told_again)) == (fleets.well().unread_targets, exits.FINE)

@@ -45,7 +45,7 @@ class SparkCommand:
         from reconciler.fleet.session import explain_spark_errors  # noqa: PLC0415 - pyspark is for fleet commands alone
 
         try:
-            with explain_spark_errors(), fleet_run.store.alone():
+            with explain_spark_errors(), fleet_run.store.exclusive():
                 findings = work(fleet_run)
         finally:
             fleet_run.say.clear()
@@ -82,10 +82,10 @@ def next_steps(findings: FleetFindings, which: Which, on: On) -> Iterator[str]:
 def findings_exit_code(findings: FleetFindings) -> int:
     """Return the exit code: drift never hides errors, nor targets that could not be read or compared. A snapshot has
     succeeded when it reports those, unless they are all."""
-    shut = (*findings.unread, *findings.uncompared)
+    shut = (*findings.unread_targets, *findings.uncompared_targets)
     asks_all = findings.command in ("drift", "skew")
     has_error = any(finding.severity is Severity.ERROR for finding in findings.diagnostics)
-    is_partial = bool(shut or findings.unknown or has_error)
+    is_partial = bool(shut or findings.unknown_counts or has_error)
     has_failed = is_partial if asks_all else 0 < len(shut) == len(findings.targets or ())
     has_drifted = bool(findings.drifted_by_target)
     return exits.worst(code for code, holds in ((exits.FAILED, has_failed), (exits.DRIFT, has_drifted)) if holds)

@@ -185,7 +185,7 @@ class _Reading:
             self._complain(NodeProblem(key, "506", "bad-name", complaint))
         if isinstance(node, Mapping):
             self._refuse_secrets(f"targets.{name}", spec, node)
-        settings = _merged(spec, defaults)
+        settings = _merged_settings(spec, defaults)
         topology = tuple(self.path.parent / part for part in _as_tuple(settings.get("topology")))
         if settings.get("environment"):
             own = node.entries.get("environment") if isinstance(node, Mapping) else None
@@ -274,7 +274,7 @@ def _why_bad_name(key: Scalar) -> str | None:
     return None
 
 
-def _merged(spec: TargetSpec, defaults: TargetSpec) -> dict[str, Any]:
+def _merged_settings(spec: TargetSpec, defaults: TargetSpec) -> dict[str, Any]:
     """Merge defaults: a target that names its context, its server or its login does not get those of the defaults as
     well."""
     own, lower = spec.model_dump(exclude_unset=True), defaults.model_dump(exclude_unset=True)
@@ -289,23 +289,23 @@ def _merged(spec: TargetSpec, defaults: TargetSpec) -> dict[str, Any]:
 
 
 def _connection_settings(settings: dict[str, Any], folder: Path) -> Settings:
-    def resolved(name: str) -> str | None:
+    def resolved_setting(name: str) -> str | None:
         text: str | None = settings.get(name)
         is_name = name == "context" and not (text or "").endswith(".json")
-        return _from_folder(folder, text) if text and not is_name else text
+        return _path_from_folder(folder, text) if text and not is_name else text
 
     timeout = settings.get("timeout")
     return Settings(
-        url=settings.get("server"), context=resolved("context"), no_context="context" not in settings or None,
-        user=settings.get("user"), password=resolved("password"), token=resolved("token"),
-        creds=resolved("creds"), nkey=resolved("nkey"),
-        cert=resolved("tlscert"), key=resolved("tlskey"), ca=resolved("tlsca"), tls_first=settings.get("tlsfirst"),
+        url=settings.get("server"), context=resolved_setting("context"), no_context="context" not in settings or None,
+        user=settings.get("user"), password=resolved_setting("password"), token=resolved_setting("token"),
+        creds=resolved_setting("creds"), nkey=resolved_setting("nkey"),
+        cert=resolved_setting("tlscert"), key=resolved_setting("tlskey"), ca=resolved_setting("tlsca"), tls_first=settings.get("tlsfirst"),
         js_domain=settings.get("js_domain"), js_api_prefix=settings.get("js_api_prefix"), inbox_prefix=settings.get("inbox_prefix"),
         timeout=f"{timeout / 1e9:.9f}s" if timeout else None,
     )  # fmt: skip
 
 
-def _from_folder(folder: Path, text: str) -> str:
+def _path_from_folder(folder: Path, text: str) -> str:
     """Resolve a path of fleet.yaml from the folder of fleet.yaml."""
     scheme, path = ("file://", text[7:]) if text.lower().startswith("file://") else ("", text)
     return text if _FOUND_THERE.match(path) else f"{scheme}{folder.resolve() / path}"

@@ -85,7 +85,7 @@ class Lookout:
         self._targets, self._wanted, self._is_patient = tuple(targets), wanted, patient
         self._lines: dict[str, _TargetConnection] = {}
         self._room = asyncio.Semaphore(AT_ONCE)
-        self._began = _now()
+        self._began = _now_text()
 
     async def ends(self) -> Ends:
         """Return where every stream ends now."""
@@ -199,7 +199,7 @@ class Lookout:
         """Keep the first reason while there is any: one outage is noticed once by each who looks, however it shows."""
         if "error" in was and str(was["at"]) >= self._began:
             return was
-        return {**was, "error": why, "at": _now()}
+        return {**was, "error": why, "at": _now_text()}
 
 
 async def _capturing_streams(js: JetStream) -> tuple[str, ...]:
@@ -222,5 +222,5 @@ def _entry_of_step(step: Onward, last: int | None) -> Entry:
     return {**piece, "restarted": True} if step.is_anew else piece
 
 
-def _now() -> str:
+def _now_text() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds")

@@ -105,7 +105,7 @@ class SharedWindow:
         self._total.release()
         self._own.release()
 
-    def waited(self) -> float:
+    def seconds_waited(self) -> float:
         """Return the seconds that others cost this target: all of the time in which others kept every request of it
         waiting, and half of the time in which they kept half of its requests waiting."""
         self._note()
@@ -144,7 +144,7 @@ class Stopwatch:
     def seconds(self) -> float:
         """Return the seconds that the target itself took in all attempts; never below 0."""
         running = 0.0 if self.since is None else asyncio.get_running_loop().time() - self.since
-        return max(0.0, self.before + running - self.window.waited())
+        return max(0.0, self.before + running - self.window.seconds_waited())
 
     @asynccontextmanager
     async def within(self, deadline: float) -> AsyncGenerator[None, None]:

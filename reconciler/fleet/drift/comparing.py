@@ -37,7 +37,7 @@ COMPARED, UNDECLARED = "compared", "undeclared"
 ALL_UNREMEMBERED = f"bucket {BUCKET} could not be read, so everything was compared with the files alone"
 
 
-def compared(live: Sequence[Row], wanted: Sequence[Row], registry: Registry = REGISTRY) -> Iterator[Drifted]:
+def drift_rows(live: Sequence[Row], wanted: Sequence[Row], registry: Registry = REGISTRY) -> Iterator[Drifted]:
     """Compare one target. `live` are rows of SNAPSHOTS, `wanted` rows of DESIRED, all of one target in one run, in any
     order."""
     if not wanted:
@@ -97,10 +97,10 @@ def _team_by_address(header: Row, topology: Topology) -> Callable[[str], str | N
     otherwise = dict(header["labels"] or {}).get(TEAM)
 
     @cache
-    def own() -> dict[str, str | None]:
+    def own_teams() -> dict[str, str | None]:
         return {str(resource.address): resource.spec.labels.get(TEAM, otherwise) for resource in topology.resources}
 
-    return lambda address: own().get(address, otherwise)
+    return lambda address: own_teams().get(address, otherwise)
 
 
 def _rows_of_drift(drift: Drift, team: Callable[[str], str | None], of_files: Sequence[Row]) -> Iterator[Drifted]:
@@ -139,12 +139,13 @@ def _rows_of_item(item: Item) -> Iterator[Drifted]:
         more = item.verdicts if index == 0 and not item.standing.is_whole else ()
         yield {
             "path": field.path, "class": field.change.field_class.value, "drifted": field.drifted,
-            "live": _json_text(field.change.live), "desired": _json_text(field.change.desired), "applied": _json_text(_recorded(field)),
-            "ignored": field.ignored or None, **_verdict_columns((*field.verdicts, *more)), **_place_columns(field),
+            "live": _json_text(field.change.live), "desired": _json_text(field.change.desired),
+            "applied": _json_text(_recorded_value(field)), "ignored": field.ignored or None,
+            **_verdict_columns((*field.verdicts, *more)), **_place_columns(field),
         }  # fmt: skip
 
 
-def _recorded(field: FieldDrift) -> Json:
+def _recorded_value(field: FieldDrift) -> Json:
     """The value that was applied, as far as a record tells."""
     return None if field.change.field_class is FieldClass.PLAIN else field.applied
 

@@ -91,7 +91,7 @@ class _KeepingTree:
         return self.texts[path]
 
 
-def wanted(targets: Iterable[FleetTarget]) -> tuple[list[Row], dict[str, Texts]]:
+def wanted_rows(targets: Iterable[FleetTarget]) -> tuple[list[Row], dict[str, Texts]]:
     """Return rows of WANTED, and the texts they refer to. A target without a topology has no files."""
     rows: list[Row] = []
     texts: dict[str, Texts] = {}
@@ -106,13 +106,13 @@ def wanted(targets: Iterable[FleetTarget]) -> tuple[list[Row], dict[str, Texts]]
     return rows, texts
 
 
-def desired(wanted: DataFrame, texts: Mapping[str, Texts], *, run: str, day: date) -> DataFrame:
+def desired_rows(wanted: DataFrame, texts: Mapping[str, Texts], *, run: str, day: date) -> DataFrame:
     """WANTED → DESIRED: a row per resource of every target, or one that says why there is none; for a target that
     should hold nothing, a row without a topology."""
-    return wanted.select(*WANTED.names).mapInArrow(rendering(texts, run=run, day=day), DESIRED)
+    return wanted.select(*WANTED.names).mapInArrow(renderer(texts, run=run, day=day), DESIRED)
 
 
-def rendering(
+def renderer(
     texts: Mapping[str, Texts], *, run: str, day: date
 ) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """Return a function for `mapInArrow`, from batches of WANTED to batches of DESIRED; it takes `texts` along to the

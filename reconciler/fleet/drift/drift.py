@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from reconciler.fleet.drift.comparing import compared
+from reconciler.fleet.drift.comparing import drift_rows
 from reconciler.fleet.drift.merged_rows import HOME, merged_rows, rows_by_target
 from reconciler.fleet.tables.tables import DRIFT
 
@@ -48,7 +48,7 @@ def by_target(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for table in _tables_by_target(batches):
         with without_garbage_collection():
             for live, wanted in rows_by_target(table):
-                drifted += compared(live, wanted)
+                drifted += drift_rows(live, wanted)
         if len(drifted) >= ROWS:
             yield drift_batch(drifted)
             drifted = []

@@ -76,13 +76,13 @@ def topology_of_rows(rows: Iterable[Mapping[str, Any]], registry: Registry) -> T
         if row["address"] is None:
             header = row
         else:
-            resources.append(_declared(row, registry))
+            resources.append(_declared_resource(row, registry))
     # Parents first, as in a file: a shuffle keeps no order.
     resources.sort(key=lambda resource: (len(resource.address.names), resource.address))
     return read_as(TopologyHeader, from_json(header["json"])).topology(header["topology"], tuple(resources))
 
 
-def _declared(row: Mapping[str, Any], registry: Registry) -> Declared:
+def _declared_resource(row: Mapping[str, Any], registry: Registry) -> Declared:
     address = Address.parse(row["address"])
     spec = registry.of(address).spec.model_validate_json(row["json"])
     where = StoredPlace(row["file"], row["line"]) if row["file"] else None

@@ -21,7 +21,9 @@ _TELLING = ("create", "update", "delete", "restore")
 def actors(events: DataFrame) -> DataFrame:
     """EVENTS → ACTORS."""
     done = events.where((F.col("type") == "api_audit") & F.col("deed").isNotNull() & F.col("refused").isNull())
-    seen = _with_state_before(done.withColumn("address", _address_column()).withColumn("fields", _fields_column()))
+    seen = _with_state_before(
+        done.withColumn("address", _address_column()).withColumn("fields", _config_by_path_column())
+    )
     deed = F.when((F.col("deed") == "create") & F.col("was_there") & ~_is_stream(), "update").otherwise(F.col("deed"))
     return seen.select(
         "target", "at", "day", "client", "user", "account", "host", "request", deed.alias("deed"), "address",
@@ -43,7 +45,7 @@ def _address_column() -> Column:
     return F.when(_is_stream(), held).otherwise(F.concat_ws("/", F.lit("consumer"), "stream", "consumer"))
 
 
-def _fields_column() -> Column:
+def _config_by_path_column() -> Column:
     """The configuration as texts by path, without the server's own notes. A pause has its own requests."""
     top = F.from_json("config", _TEXTS)
     own = F.map_filter(top, lambda name, _: ~name.isin("metadata", "pause_until"))

@@ -32,7 +32,7 @@ DAY = 86_400.0
 def capacity(snapshots: DataFrame, *, days: int = 30) -> DataFrame:
     """SNAPSHOTS of several runs → CAPACITY as of the newest look that could list the streams of a target, from what the
     `days` before it show."""
-    streams = _existing(_with_growth(_stream_rows(snapshots), ("target", "stream"), days), snapshots)
+    streams = _existing_streams(_with_growth(_stream_rows(snapshots), ("target", "stream"), days), snapshots)
     accounts = _with_growth(_account_rows(snapshots), ("target", "tier", "storage"), days)
     limited = _with_account_limits(_with_record_bytes(streams), accounts).select(
         "*",
@@ -46,7 +46,7 @@ def capacity(snapshots: DataFrame, *, days: int = 30) -> DataFrame:
     return with_columns_of(limited.withColumn("days", first), CAPACITY)
 
 
-def _existing(streams: DataFrame, snapshots: DataFrame) -> DataFrame:
+def _existing_streams(streams: DataFrame, snapshots: DataFrame) -> DataFrame:
     """What that look saw or could not read, and what was seen since. Where part of an account could not be read, its
     other contents are unknown."""
     looks = snapshots.where("row in ('target', 'unknown', 'error')").groupBy("target", "run").agg(

@@ -72,12 +72,12 @@ def _row(texts: Iterator[str] | Sequence[str]) -> str:
 
 
 def _cell(cell: elements.Cell) -> str:
-    wave = f"{text.spark(cell.trend)} " if len(cell.trend) > 1 else ""
+    wave = f"{text.sparkline(cell.trend)} " if len(cell.trend) > 1 else ""
     return wave + (code(cell.text) if cell.is_code and cell.text else prose(cell.text))
 
 
-def _drawn(piece: elements.ColumnChart | elements.HeatMap | elements.BarChart) -> list[str]:
-    return fenced(text.blocks([piece], _NARROW, 0))
+def _fenced_chart(piece: elements.ColumnChart | elements.HeatMap | elements.BarChart) -> list[str]:
+    return fenced(text.piece_lines([piece], _NARROW, 0))
 
 
 def _folds(piece: elements.Folds) -> list[str]:
@@ -92,5 +92,5 @@ def _fold(fold: elements.Fold) -> list[str]:
 
 _SHOWN: Mapping[type[Any], Callable[[Any], list[str]]] = {
     elements.Prose: _prose, elements.Tiles: _tiles, elements.Grid: _grid,
-    elements.HeatMap: _drawn, elements.ColumnChart: _drawn, elements.BarChart: _drawn, elements.Folds: _folds,
+    elements.HeatMap: _fenced_chart, elements.ColumnChart: _fenced_chart, elements.BarChart: _fenced_chart, elements.Folds: _folds,
 }  # fmt: skip

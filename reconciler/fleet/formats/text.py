@@ -26,7 +26,7 @@ def render(report: elements.Report, paper: Paper) -> str:
     parts = [_part(part, paper) for part in report.parts]
     ends = [
         *paper.wrapped(report.totals),
-        *(line for following in report.following for line in paper.wrapped(_plain(following))),
+        *(line for following in report.following for line in paper.wrapped(_without_backticks(following))),
     ]
     return "\n\n".join("\n".join(lines) for lines in (_head(report, paper), *filter(None, parts), ends)) + "\n"
 
@@ -37,14 +37,14 @@ def _head(report: elements.Report, paper: Paper) -> list[str]:
 
 def _part(part: elements.ReportPart, paper: Paper) -> list[str]:
     lines = [paper.paint(visible(part.title), "head")] if part.title else []
-    lines += paper.wrapped(_plain(part.lead)) if part.lead else []
-    lines += blocks(part.pieces, paper, 2 if part.title else 0)
+    lines += paper.wrapped(_without_backticks(part.lead)) if part.lead else []
+    lines += piece_lines(part.pieces, paper, 2 if part.title else 0)
     while lines and not lines[-1]:
         lines.pop()
     return lines
 
 
-def blocks(pieces: Sequence[elements.Piece], paper: Paper, indent: int) -> list[str]:
+def piece_lines(pieces: Sequence[elements.Piece], paper: Paper, indent: int) -> list[str]:
     """Join blocks with an empty line between them."""
     narrow = replace(paper, width=max(40, paper.width - indent))
     lines: list[str] = []
@@ -54,13 +54,13 @@ def blocks(pieces: Sequence[elements.Piece], paper: Paper, indent: int) -> list[
     return lines
 
 
-def _plain(text: str) -> str:
+def _without_backticks(text: str) -> str:
     return text.replace("`", "")
 
 
 def _prose(piece: elements.Prose, paper: Paper) -> list[str]:
     sign = "! " if piece.is_list else ""
-    lines = [line for text in piece.lines for line in paper.wrapped(sign + _plain(text))]
+    lines = [line for text in piece.lines for line in paper.wrapped(sign + _without_backticks(text))]
     return [paper.paint(line, _ROLES[piece.tone]) for line in lines] if piece.tone else lines
 
 
@@ -71,18 +71,18 @@ def _tiles(piece: elements.Tiles, _paper: Paper) -> list[str]:
 def _grid(piece: elements.Grid, paper: Paper) -> list[str]:
     rows = [[_cell_text(cell) for cell in row] for row in piece.rows]
     head, *lines = table([piece.head, *rows], right=piece.right)
-    shown = [_painted(line, row, paper) for line, row in zip(lines, piece.rows, strict=True)]
+    shown = [_painted_row(line, row, paper) for line, row in zip(lines, piece.rows, strict=True)]
     more = [f"and {piece.left_out:_} more"] if piece.left_out else []
     return [paper.paint(head, "quiet"), *shown, *more]
 
 
 def _cell_text(cell: elements.Cell) -> str:
     bar = f"{bar_of(cell.share, 10)} " if cell.share is not None else ""
-    wave = f"{spark(cell.trend)} " if len(cell.trend) > 1 else ""
-    return bar + wave + _plain(cell.text)
+    wave = f"{sparkline(cell.trend)} " if len(cell.trend) > 1 else ""
+    return bar + wave + _without_backticks(cell.text)
 
 
-def _painted(line: str, row: Sequence[elements.Cell], paper: Paper) -> str:
+def _painted_row(line: str, row: Sequence[elements.Cell], paper: Paper) -> str:
     """Paint a line in one colour: that of what matters most in it."""
     tones = [cell.tone for cell in row]
     worst = next((tone for tone in ("bad", "warn", "odd") if tone in tones), "")
@@ -93,7 +93,7 @@ _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _PARTS = " ▏▎▍▌▋▊▉█"
 
 
-def spark(values: Sequence[float]) -> str:
+def sparkline(values: Sequence[float]) -> str:
     """Draw values over time in as many characters."""
     low, high = min(values), max(values)
     span = (high - low) or 1.0
@@ -140,7 +140,7 @@ def _bar_chart(piece: elements.BarChart, paper: Paper) -> list[str]:
         [label, f"{value:_}", bar_of(value / most, min(_LONG, paper.width // 2)).rstrip()]
         for label, value in zip(piece.labels, piece.values, strict=True)
     ]
-    return [visible(_plain(piece.title)), *table(rows, right=frozenset({0, 1}), indent=2)]
+    return [visible(_without_backticks(piece.title)), *table(rows, right=frozenset({0, 1}), indent=2)]
 
 
 def _folds(piece: elements.Folds, paper: Paper) -> list[str]:
@@ -153,7 +153,7 @@ def _fold(fold: elements.Fold, paper: Paper) -> Iterator[str]:
     left = visible(f"{fold.mark} {fold.name}  {fold.word}{suffix}{''.join(f' {code}' for code in fold.codes)}")
     line = paper.with_right(left, visible(fold.place))
     yield paper.paint(left, _STYLES.get(fold.style, "quiet")) + paper.paint(line[len(left) :], "quiet")
-    yield from blocks(fold.pieces, paper, 4)
+    yield from piece_lines(fold.pieces, paper, 4)
     yield ""
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from reconciler.fleet.formats.elements import Prose, ReportPart
-from reconciler.fleet.report.drift import MOST, on_targets
+from reconciler.fleet.report.drift import MOST, on_targets_text
 from reconciler.fleet.report.run_rows import TargetFinding
 from reconciler.model.diagnostic import Severity
 
@@ -30,4 +30,4 @@ def _line(finding: TargetFinding, targets: Sequence[str]) -> str:
     """`shop.yaml:7 warning DR102 stream/ORDERS on eu-1, eu-2: what is wrong. Instead: what to do`"""
     head = " ".join(filter(None, (finding.place, finding.severity, finding.code, finding.address)))
     fix = f" Instead: {finding.fix}" if finding.fix else ""
-    return f"{head} {on_targets(targets)}: {finding.message.removesuffix('.')}.{fix}"
+    return f"{head} {on_targets_text(targets)}: {finding.message.removesuffix('.')}.{fix}"

@@ -49,10 +49,10 @@ def drift_part(
 def _none_sentence(unrecorded: int) -> str:
     if not unrecorded:
         return "None: everything that is declared is live as it was applied."
-    return f"None: everything that is declared is live, {unrecorded_objects(unrecorded)}."
+    return f"None: everything that is declared is live, {unrecorded_objects_text(unrecorded)}."
 
 
-def unrecorded_objects(number: int) -> str:
+def unrecorded_objects_text(number: int) -> str:
     """Return `3 objects without a record of an apply`."""
     return f"{counted(number, 'object')} without a record of an apply"
 
@@ -69,12 +69,12 @@ def _drift_entry(same: Sequence[StrayedObject]) -> Fold:
     first, targets = same[0], [*dict.fromkeys(stray.target for stray in same)]
     return Fold(
         mark=MARKS[first.standing], word=first.standing, style=STYLES[first.standing],
-        name=first.address or few_names(targets), about=on_targets(targets) if first.address else "", place=first.place,
+        name=first.address or few_names(targets), about=on_targets_text(targets) if first.address else "", place=first.place,
         codes=tuple(dict.fromkeys(code for code, _ in first.verdicts)), pieces=tuple(_details(first, targets)),
     )  # fmt: skip
 
 
-def on_targets(targets: Sequence[str]) -> str:
+def on_targets_text(targets: Sequence[str]) -> str:
     """Return `on eu-1, eu-2, eu-3 and 2 more`: three targets by name, then a count."""
     return f"on {few_names(targets)}"
 
@@ -86,7 +86,7 @@ def few_names(names: Sequence[str]) -> str:
 
 
 def all_names(targets: Sequence[str]) -> Iterator[Prose]:
-    """Yield all targets by name, where `on_targets` leaves some out."""
+    """Yield all targets by name, where `on_targets_text` leaves some out."""
     if len(targets) > 3:
         yield Prose(lines=(f"{counted(len(targets), 'target')}: {' '.join(targets)}",))
 
@@ -125,7 +125,7 @@ def _cause_cell(field: Field) -> Cell:
     return Cell(text=f"{field.cause}{also}", tone="warn" if field.counts else "quiet")
 
 
-def drift_totals(
+def drift_totals_line(
     counts: Sequence[Count],
     compared: Collection[str],
     unread: Collection[str],
@@ -147,22 +147,22 @@ def drift_totals(
     parts = [
         f"drift on {len(strayed):_} of {counted(len(targets), 'target')}: {by_standing}"
         if strayed
-        else _no_drift(unsure)
+        else _no_drift_text(unsure)
     ]
     parts += [f"{counted(len(unread), 'target')} not read"] if unread else []
     parts += [f"{counted(len(uncompared), 'target')} not compared"] if uncompared else []
     parts += [f"{objects[name]:_} {name}" for name in (*_UNTOLD, Standing.PENDING) if objects[name]]
-    return " · ".join([*parts, *_calm_targets(calm, unrecorded)])
+    return " · ".join([*parts, *_undrifted_targets_texts(calm, unrecorded)])
 
 
-def _calm_targets(calm: Collection[str], unrecorded: Mapping[str, int]) -> Iterator[str]:
+def _undrifted_targets_texts(calm: Collection[str], unrecorded: Mapping[str, int]) -> Iterator[str]:
     """`8 targets as applied`; a target where no record tells that of some objects is `as declared`."""
     declared = [unrecorded[target] for target in calm if unrecorded.get(target)]
     if len(declared) < len(calm) or not declared:
         yield f"{counted(len(calm) - len(declared), 'target')} as applied"
     if declared:
-        yield f"{counted(len(declared), 'target')} as declared ({unrecorded_objects(sum(declared))})"
+        yield f"{counted(len(declared), 'target')} as declared ({unrecorded_objects_text(sum(declared))})"
 
 
-def _no_drift(unsure: Collection[str]) -> str:
+def _no_drift_text(unsure: Collection[str]) -> str:
     return "no drift found" if unsure else "no drift"

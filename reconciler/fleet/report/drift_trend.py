@@ -25,7 +25,7 @@ def trend_part(trend: Sequence[Row], by_target: ByTarget) -> ReportPart:
     if strayed := _worst_targets(labels, by_target):
         values = tuple(tuple(by_target.get(run, {}).get(name) for run in labels) for name in strayed)
         pieces.append(HeatMap(rows=strayed, columns=labels, values=values, what="drifted objects by target and run"))
-    return ReportPart(title="Drift over time", lead=_lead(shown), pieces=tuple(pieces))
+    return ReportPart(title="Drift over time", lead=_lead_text(shown), pieces=tuple(pieces))
 
 
 def _series(trend: Sequence[Row]) -> tuple[Series, ...]:
@@ -48,7 +48,7 @@ def _worst_targets(runs: Iterable[str], by_target: ByTarget) -> tuple[str, ...]:
     return tuple(sorted(sums, key=lambda name: (-sums[name], name))[:TARGETS])
 
 
-def _lead(trend: Sequence[Row]) -> str:
+def _lead_text(trend: Sequence[Row]) -> str:
     if not trend:
         return "No run is stored yet."
     last = trend[-1]
@@ -65,7 +65,7 @@ def repairs_part(repairs: Sequence[Row], episodes: Sequence[Row]) -> ReportPart:
     totals = next((row for row in repairs if row["dimension"] == "all"), None)
     return ReportPart(
         title="Open, and for how long",
-        lead=_repairs_lead(totals) if totals else "",
+        lead=_repairs_lead_text(totals) if totals else "",
         pieces=tuple(
             filter(
                 None, (_open_episodes(episodes), *(_repairs_by(repairs, name) for name in ("target", "field", "team")))
@@ -74,7 +74,7 @@ def repairs_part(repairs: Sequence[Row], episodes: Sequence[Row]) -> ReportPart:
     )
 
 
-def _repairs_lead(totals: Row) -> str:
+def _repairs_lead_text(totals: Row) -> str:
     came_back = (
         f" {counted(totals['came_back'], 'difference')} came back after a repair." if totals["came_back"] else ""
     )

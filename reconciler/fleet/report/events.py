@@ -99,7 +99,7 @@ def actors_part(actors: Sequence[Row]) -> ReportPart:
         return ReportPart(title=title, pieces=(Prose(lines=(lead,)),))
     people: dict[str, list[Row]] = {}
     for act in actors:
-        people.setdefault(_person(act), []).append(act)
+        people.setdefault(_person_text(act), []).append(act)
     by_person = tuple(_person_row(name, rows) for name, rows in sorted(people.items(), key=lambda item: -len(item[1])))
     latest = sorted(actors, key=lambda act: str(act["at"]), reverse=True)
     listed = tuple(map(_act_row, latest[:_LATEST]))
@@ -109,7 +109,7 @@ def actors_part(actors: Sequence[Row]) -> ReportPart:
     return ReportPart(title=title, lead=lead, pieces=(summed, each))
 
 
-def _person(act: Row) -> str:
+def _person_text(act: Row) -> str:
     if not any(act.get(name) for name in ("client", "user", "host")):
         return "the server itself"
     who = act.get("client") or "a client without a name"
@@ -136,7 +136,7 @@ def _act_row(act: Row) -> tuple[Cell, ...]:
     paths = "?" if changed is None and act["deed"] == "update" else " ".join((changed or ())[:6])
     address = Cell(text=act.get("address") or "", is_code=True)
     return cells(
-        show_time(act["at"]), act["target"], _person(act), act["deed"], address, Cell(text=paths, is_code=True)
+        show_time(act["at"]), act["target"], _person_text(act), act["deed"], address, Cell(text=paths, is_code=True)
     )
 
 

@@ -65,12 +65,12 @@ class FleetFindings:
     """What to do now, a sentence each."""
 
     @property
-    def drifted(self) -> tuple[StrayedObject, ...]:
+    def drifted_objects(self) -> tuple[StrayedObject, ...]:
         """Return the listed objects that drifted."""
         return tuple(stray for stray in self.strayed or () if stray.is_drift)
 
     @property
-    def unread(self) -> tuple[str, ...]:
+    def unread_targets(self) -> tuple[str, ...]:
         """Return the targets that could not be read, or not completely."""
         unread = {item.name for item in self.targets or () if item.error} | {*self.silent}
         if self.command == "skew":  # in a report, that was another look
@@ -78,17 +78,19 @@ class FleetFindings:
         return tuple(sorted(unread | {item.target for item in self.counts if item.standing == UNREACHABLE}))
 
     @property
-    def uncompared(self) -> tuple[str, ...]:
+    def uncompared_targets(self) -> tuple[str, ...]:
         """Return the targets that could be read, but not compared with what is declared for them."""
-        return tuple(sorted({item.target for item in self.counts if item.standing == UNCOMPARED} - {*self.unread}))
+        return tuple(
+            sorted({item.target for item in self.counts if item.standing == UNCOMPARED} - {*self.unread_targets})
+        )
 
     @property
-    def unknown(self) -> tuple[Count, ...]:
+    def unknown_counts(self) -> tuple[Count, ...]:
         """Return counts of objects whose state is unknown, one for each target that has any."""
         return tuple(count for count in self.counts if count.standing == Standing.UNKNOWN)
 
     @property
-    def unremembered(self) -> tuple[Count, ...]:
+    def unremembered_counts(self) -> tuple[Count, ...]:
         """Return counts of objects whose record cannot be used, one for each target that has any."""
         return tuple(count for count in self.counts if count.standing == UNREMEMBERED)
 

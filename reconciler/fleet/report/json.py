@@ -35,7 +35,7 @@ def findings_data(findings: FleetFindings) -> dict[str, Any]:
     """Return the findings as plain data; a table that the command did not make is a missing key."""
     around = {
         "run": findings.run, "left_out": dict(findings.left_out), "silent": dict(findings.silent),
-        "earlier": [_row_data(row, ()) for row in findings.earlier], "uncompared": list(findings.uncompared),
+        "earlier": [_row_data(row, ()) for row in findings.earlier], "uncompared": list(findings.uncompared_targets),
         "without_record": dict(findings.unrecorded), "diagnostics": [*map(data_of, findings.diagnostics)],
     }  # fmt: skip
     looked = {
@@ -48,7 +48,7 @@ def findings_data(findings: FleetFindings) -> dict[str, Any]:
         "format": FORMAT,
         "command": findings.command,
         "fleet": findings.fleet,
-        "unread": list(findings.unread),
+        "unread": list(findings.unread_targets),
         **{name: value for name, value in around.items() if value},
         **{name: value for name, value in (looked | tables).items() if value is not None},
     }

@@ -180,13 +180,13 @@ COMMANDS: dict[str, type[FleetLook]] = {
 
 def fleet_schema(command: str) -> str:
     """Return the schema of `fleet COMMAND --format json`. Raises KeyError for a command that is not in COMMANDS."""
-    return _of(command, COMMANDS[command])
+    return _command_schema(command, COMMANDS[command])
 
 
 def fleet_plan_schema() -> str:
     """Return the schema of `fleet plan`; a plan in it is what `plan --format json` prints."""
-    return _of("plan", FleetPlanDocument)
+    return _command_schema("plan", FleetPlanDocument)
 
 
-def _of(command: str, document: type[FleetHead]) -> str:
+def _command_schema(command: str, document: type[FleetHead]) -> str:
     return published(f"reconciler fleet {command}", document.__doc__ or "", document, command={"const": command})

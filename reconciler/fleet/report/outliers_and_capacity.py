@@ -33,8 +33,8 @@ def outliers_part(outliers: Sequence[Row], infos: Infos, with_peers: int) -> Rep
     rows = tuple(
         cells(
             row["target"], Cell(text=row["address"], is_code=True), Cell(text=row.get("path") or "", is_code=True),
-            Cell(text=_value_here(row, infos), is_code=row["what"] == "differs", tone="" if row["what"] == "differs" else "warn"),
-            Cell(text=_usual_value(row, infos), is_code=row["what"] == "differs"),
+            Cell(text=_show_value_here(row, infos), is_code=row["what"] == "differs", tone="" if row["what"] == "differs" else "warn"),
+            Cell(text=_show_usual_value(row, infos), is_code=row["what"] == "differs"),
             Cell(text=f"{row['holders']:_} of {row['among']:_}", share=row["holders"] / max(1, row["among"])),
             Cell(text=row["peers"], tone="quiet"),
         )
@@ -53,11 +53,11 @@ def _no_outliers(with_peers: int) -> Prose:
     return Prose(lines=(sentence,), tone="good")
 
 
-def _value_here(outlier: Row, infos: Infos) -> str:
+def _show_value_here(outlier: Row, infos: Infos) -> str:
     return {"missing": "missing", "extra": "only here"}.get(outlier["what"]) or _show_value(outlier, "value", infos)
 
 
-def _usual_value(outlier: Row, infos: Infos) -> str:
+def _show_usual_value(outlier: Row, infos: Infos) -> str:
     return {"missing": "there", "extra": "none"}.get(outlier["what"]) or _show_value(outlier, "usual", infos)
 
 
@@ -78,7 +78,9 @@ def capacity_part(capacity: Sequence[Row]) -> ReportPart:
     rows = tuple(map(_stream_row, shown[:_STREAMS]))
     head = ("target", "stream", "full in", "by", "stored", "a day", "messages a day", "beside the payload")
     quiet = len(order) - len(shown)
-    lead = _capacity_lead(order) + (f" Not shown, because near no limit: {counted(quiet, 'stream')}." if quiet else "")
+    lead = _capacity_lead_text(order) + (
+        f" Not shown, because near no limit: {counted(quiet, 'stream')}." if quiet else ""
+    )
     grid = Grid(head=head, rows=rows, right=frozenset({2, 4, 5, 6, 7}), left_out=max(0, len(shown) - _STREAMS))
     return ReportPart(title=title, lead=lead, pieces=(grid,))
 
@@ -96,7 +98,7 @@ def _urgency(stream: Row) -> tuple[object, ...]:
     return (refuses is None, refuses or 0.0, days is None, days or 0.0, growth, stream["target"], stream["stream"])
 
 
-def _capacity_lead(order: Sequence[Row]) -> str:
+def _capacity_lead_text(order: Sequence[Row]) -> str:
     soon = [stream for stream in order if (days := refuses_in(stream)) is not None and days <= _SOON]
     drop = sum(
         stream.get("days") is not None and stream["days"] <= _SOON for stream in order if refuses_in(stream) is None

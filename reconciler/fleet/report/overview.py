@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from reconciler.fleet.formats.elements import Prose, ReportPart, Tile, Tiles, Tone
-from reconciler.fleet.report.drift import drift_totals
+from reconciler.fleet.report.drift import drift_totals_line
 from reconciler.fleet.report.drift_trend import show_span, show_time
 from reconciler.fleet.report.findings import FleetFindings, Row
 from reconciler.fleet.report.outliers_and_capacity import refuses_in, show_days
@@ -49,7 +49,7 @@ def overview(findings: FleetFindings) -> ReportPart:
 
 
 def _tiles(findings: FleetFindings) -> Iterator[Tile]:
-    targets, unread = findings.targets or (), findings.unread
+    targets, unread = findings.targets or (), findings.unread_targets
     if targets:
         read = len(targets) - len(unread)
         note = f"not: {', '.join(unread[:3])}{' …' if len(unread) > 3 else ''}" if unread else "all of them"
@@ -92,10 +92,10 @@ def _repair_totals(findings: FleetFindings) -> Row | None:
 
 def _drift_tile(findings: FleetFindings) -> Tile:
     strayed = findings.drifted_by_target or {}
-    untold = {"unknown": findings.unknown, "unremembered": findings.unremembered}
+    untold = {"unknown": findings.unknown_counts, "unremembered": findings.unremembered_counts}
     notes = [counted(sum(strayed.values()), "object")] if strayed else []
     notes += [f"{sum(count.objects for count in these):_} {name}" for name, these in untold.items() if these]
-    notes += [f"{len(findings.uncompared):_} not compared"] if findings.uncompared else []
+    notes += [f"{len(findings.uncompared_targets):_} not compared"] if findings.uncompared_targets else []
     notes += [f"{number:_} without a record"] if (number := sum(findings.unrecorded.values())) else []
     return Tile(
         label="Targets with drift", value=f"{len(strayed):_} of {len(findings.compared):_}",
@@ -127,27 +127,27 @@ def _drift_sentences(findings: FleetFindings) -> Iterator[str]:
         number = sum(of.values())
         alike = (
             f"`{item.address}`"
-            for item in findings.drifted
+            for item in findings.drifted_objects
             if item.standing == standing and item.is_recorded is is_recorded
         )
         name = next(alike, "") if number == 1 else ""
         if number:
-            yield f"{name or counted(number, 'object')} {how[number > 1]} on {code_names(_most_first(of))}."
-    unknown = {item.target: item.objects for item in findings.unknown}
+            yield f"{name or counted(number, 'object')} {how[number > 1]} on {code_names(_names_most_first(of))}."
+    unknown = {item.target: item.objects for item in findings.unknown_counts}
     if unknown:
-        yield f"Not everything could be read on {code_names(_most_first(unknown))}: {sum(unknown.values()):_} unknown."
+        yield f"Not everything could be read on {code_names(_names_most_first(unknown))}: {sum(unknown.values()):_} unknown."
     yield from _unremembered_sentences(findings)
 
 
 def _unremembered_sentences(findings: FleetFindings) -> Iterator[str]:
-    lost = {item.target: item.objects for item in findings.unremembered}
+    lost = {item.target: item.objects for item in findings.unremembered_counts}
     if number := sum(lost.values()):
         names = [f"`{item.address}`" for item in findings.strayed or () if item.standing == UNREMEMBERED]
         objects = names[0] if number == len(names) == 1 else counted(number, "object")
-        yield f"Records cannot be used: nobody knows what was applied of {objects} on {code_names(_most_first(lost))}."
+        yield f"Records cannot be used: nobody knows what was applied of {objects} on {code_names(_names_most_first(lost))}."
 
 
-def _most_first(numbers: Mapping[str, int]) -> list[str]:
+def _names_most_first(numbers: Mapping[str, int]) -> list[str]:
     return sorted(numbers, key=lambda name: (-numbers[name], name))
 
 
@@ -185,34 +185,42 @@ def _capacity_sentences(capacity: Sequence[Row]) -> Iterator[str]:
         yield f"{counted(more, 'more stream')} will refuse messages within {_SOON} days."
 
 
-def totals(findings: FleetFindings) -> str:
+def totals_line(findings: FleetFindings) -> str:
     """Return one line of sums."""
-    if findings.strayed is not None and (findings.compared or findings.unread or findings.uncompared):
-        return drift_totals(
-            findings.counts, findings.compared, findings.unread, findings.uncompared, findings.unrecorded
+    if findings.strayed is not None and (findings.compared or findings.unread_targets or findings.uncompared_targets):
+        return drift_totals_line(
+            findings.counts,
+            findings.compared,
+            findings.unread_targets,
+            findings.uncompared_targets,
+            findings.unrecorded,
         )
     if findings.targets is not None:
-        unread = f", {len(findings.unread):_} not read" if findings.unread else ""
+        unread = f", {len(findings.unread_targets):_} not read" if findings.unread_targets else ""
         streams, consumers = (
             sum(target.streams for target in findings.targets),
             sum(target.consumers for target in findings.targets),
         )
         return f"{counted(len(findings.targets), 'target')}{unread} · {counted(streams, 'stream')}, {counted(consumers, 'consumer')}"
-    return _totals_of_other_commands(findings)
+    return _totals_line_of_other_commands(findings)
 
 
-def _totals_of_other_commands(findings: FleetFindings) -> str:
+def _totals_line_of_other_commands(findings: FleetFindings) -> str:
     if findings.skew is not None:
         candidates = {(row["choice"], row["partitions"]) for row in findings.skew if row.get("choice")}
         streams = {(row["target"], row["stream"]) for row in findings.skew}
-        unread = f" · {counted(len(findings.unread), 'target')} not read completely" if findings.unread else ""
+        unread = (
+            f" · {counted(len(findings.unread_targets), 'target')} not read completely"
+            if findings.unread_targets
+            else ""
+        )
         return f"{counted(len(candidates), 'candidate')} for {counted(len(streams), 'stream')}{unread}"
-    so_far = [] if findings.repairs is None else [_plural(_difference_count(findings), "difference so far")]
+    so_far = [] if findings.repairs is None else [_counted_text(_difference_count(findings), "difference so far")]
     tables = (
         (findings.outliers, "outlier"), (findings.capacity, "stream"), (findings.pins, "pinned group"),
         (findings.acks, "day of samples"), (findings.actors, "change"),
     )  # fmt: skip
-    return " · ".join([*so_far, *(_plural(len(rows), words) for rows, words in tables if rows is not None)])
+    return " · ".join([*so_far, *(_counted_text(len(rows), words) for rows, words in tables if rows is not None)])
 
 
 def _difference_count(findings: FleetFindings) -> int:
@@ -221,7 +229,7 @@ def _difference_count(findings: FleetFindings) -> int:
     return totals_of_repairs["episodes"] if totals_of_repairs else 0
 
 
-def _plural(number: int, words: str) -> str:
+def _counted_text(number: int, words: str) -> str:
     """Put the first word that counts into the plural: `3 days of samples`, `4 pinned groups`."""
     noun, of, rest = words.partition(" of ")
     noun, so_far, more = noun.partition(" so far")

@@ -11,7 +11,7 @@ from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.fleet.formats.elements import Cell, Fold, Folds, Grid, Piece, Prose, Report, ReportPart, Tone, cells
 from reconciler.fleet.report.diagnostics import findings_part
-from reconciler.fleet.report.drift import all_names, few_names, on_targets
+from reconciler.fleet.report.drift import all_names, few_names, on_targets_text
 from reconciler.fleet.report.run_rows import TargetFinding
 from reconciler.fleet.report.targets import sentences_with_reasons
 from reconciler.fleet.tables.rows import TargetLabels, TargetName
@@ -82,12 +82,12 @@ def plans_report(fleet: str, plans: Sequence[TargetPlan], seconds: float, follow
             ReportPart(title="Changes", lead=lead, pieces=(Folds(folds=folds, left_out=max(0, len(changes) - _MOST)),))
         )
     return Report(
-        command="fleet plan", heading=f"{fleet}: {counted(len(plans), 'target')}", totals=_totals(plans),
+        command="fleet plan", heading=f"{fleet}: {counted(len(plans), 'target')}", totals=_totals_line(plans),
         about=f"in {show_seconds(seconds)}", parts=tuple(parts), following=tuple(following),
     )  # fmt: skip
 
 
-def _totals(plans: Sequence[TargetPlan]) -> str:
+def _totals_line(plans: Sequence[TargetPlan]) -> str:
     made_plans = [section.plan for section in plans if section.plan]
     counts = Counter(section_of(change) for plan in made_plans for change in plan.changes)
     counts_in_words = [
@@ -172,7 +172,7 @@ def _sameness(section: Section, change: PlannedChange) -> object:
 def _fold(section: Section, targets: Targets) -> Fold:
     change, differing = _first(targets), _differing_values(targets)
     what = first_paths(change.fields) or removal_reason(change).strip() or ("differently" if differing else "")
-    summary = " ".join(filter(None, (what, on_targets([*targets]))))
+    summary = " ".join(filter(None, (what, on_targets_text([*targets]))))
     return Fold(
         mark=MARKS.get(section, "·"), word=WORDS[section], style=section.name.lower(), name=change.address, about=summary,
         place=str(change.span) if change.span else "", pieces=tuple(_details(change, [*targets], differing)),

@@ -11,7 +11,7 @@ from reconciler.fleet.report.drift_trend import repairs_part, trend_part
 from reconciler.fleet.report.events import acks_part, actors_part, pins_part
 from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.outliers_and_capacity import capacity_part, outliers_part
-from reconciler.fleet.report.overview import NOT_COMPARED, earlier_runs_sentences, overview, totals
+from reconciler.fleet.report.overview import NOT_COMPARED, earlier_runs_sentences, overview, totals_line
 from reconciler.fleet.report.skew import skew_parts
 from reconciler.fleet.report.targets import targets_part
 from reconciler.report.words.values import counted, show_seconds
@@ -20,7 +20,7 @@ from reconciler.report.words.values import counted, show_seconds
 def report_of(findings: FleetFindings) -> Report:
     """Return the report of a fleet command, with a part for everything it looked for."""
     return Report(
-        command=f"fleet {findings.command}", heading=_heading(findings), totals=totals(findings), about=_about(findings),
+        command=f"fleet {findings.command}", heading=_heading(findings), totals=totals_line(findings), about=_about_text(findings),
         parts=tuple(_parts(findings)), following=findings.following,
     )  # fmt: skip
 
@@ -30,7 +30,7 @@ def _heading(findings: FleetFindings) -> str:
     return f"{findings.fleet}{count}"
 
 
-def _about(findings: FleetFindings) -> str:
+def _about_text(findings: FleetFindings) -> str:
     took = f"in {show_seconds(findings.seconds)}" if findings.seconds is not None else ""
     return ", ".join(filter(None, (f"run {findings.run}" if findings.run else "", took)))
 
@@ -64,10 +64,10 @@ def _parts(findings: FleetFindings) -> Iterator[ReportPart]:
     if findings.actors is not None:
         yield actors_part(findings.actors)
     if findings.targets is not None:
-        yield targets_part(findings.targets, findings.drifted_by_target, findings.uncompared)
-    if more := [_more(name, count) for name, count in findings.left_out.items() if name != "drift"]:
+        yield targets_part(findings.targets, findings.drifted_by_target, findings.uncompared_targets)
+    if more := [_more_rows_text(name, count) for name, count in findings.left_out.items() if name != "drift"]:
         yield ReportPart(title="Left out", pieces=(Prose(lines=tuple(more)),))
 
 
-def _more(table: str, count: int) -> str:
+def _more_rows_text(table: str, count: int) -> str:
     return f"{counted(count, 'row')} of `{table}` beyond those that this report is made of; the table has them all."

@@ -52,7 +52,7 @@ def _stream_part(
         _members_grid(among),
         _moves_grid([row for row in moves if row.get("choice")]),
     )
-    return ReportPart(title=title, lead=_lead(by_subject), pieces=tuple(row for row in pieces if row))
+    return ReportPart(title=title, lead=_lead_text(by_subject), pieces=tuple(row for row in pieces if row))
 
 
 def _caveat(errors: tuple[str, ...]) -> Prose | None:
@@ -75,7 +75,7 @@ def _evenness_key(candidate: Row) -> tuple[object, ...]:
     )
 
 
-def _lead(order: Sequence[Row]) -> str:
+def _lead_text(order: Sequence[Row]) -> str:
     best, worst = order[0], ([row for row in order if not row.get("missed")] or order)[-1]
     sentence = f"{counted(best['total'], 'subject')}; {counted(len(order), 'candidate')}, the most even first."
     on_partitions = f"`{best['choice']}` on {counted(best['partitions'], 'partition')}"

@@ -65,8 +65,8 @@ def _strayed_object(rows: Sequence[Row], registry: Registry) -> StrayedObject:
 
 def _field(row: Row, registry: Registry) -> Field:
     return Field(
-        path=row["path"], field_class=row["class"], live=_parsed(row["live"]), desired=_parsed(row["desired"]),
-        applied=_parsed(row["applied"]), drifted=bool(row["drifted"]), ignored=row["ignored"] or "",
+        path=row["path"], field_class=row["class"], live=_parsed_value(row["live"]), desired=_parsed_value(row["desired"]),
+        applied=_parsed_value(row["applied"]), drifted=bool(row["drifted"]), ignored=row["ignored"] or "",
         info=_field_info(row["kind"], row["path"], registry),
     )  # fmt: skip
 
@@ -83,7 +83,7 @@ def field_infos(rows: Iterable[Row], registry: Registry = REGISTRY) -> dict[tupl
     return {(kind, path): _field_info(kind, path, registry) for kind, path in named}
 
 
-def _parsed(text: str | None) -> Json:
+def _parsed_value(text: str | None) -> Json:
     return None if text is None else json.loads(text)
 
 

@@ -30,10 +30,10 @@ def read_events(fleet_run: FleetRun, stream: str | None = None) -> FleetFindings
     shown = fleet_run.report_rows(
         **{name: fleet_run.of_selected(fleet_run.store_whole(name, rows)) for name, rows in parts.items()}
     )
-    return fleet_run.conclude("events", shown, **_unread(fleet_run, silent))
+    return fleet_run.conclude("events", shown, **_silent_targets_findings(fleet_run, silent))
 
 
-def _unread(fleet_run: FleetRun, silent: Mapping[str, str]) -> dict[str, Any]:
+def _silent_targets_findings(fleet_run: FleetRun, silent: Mapping[str, str]) -> dict[str, Any]:
     """Report targets without news: no report does not mean that nothing happened. Where no target reported anything,
     say that."""
     if len(silent) == len(fleet_run.fleet.targets):

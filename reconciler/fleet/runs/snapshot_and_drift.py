@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from reconciler.fleet.accounts.source import heavy_targets, snapshots
 from reconciler.fleet.drift import summary
-from reconciler.fleet.drift.desired import desired, wanted
+from reconciler.fleet.drift.desired import desired_rows, wanted_rows
 from reconciler.fleet.drift.drift import drift, parts_for
 from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.run_rows import SeenTarget
@@ -37,9 +37,9 @@ def compare(fleet_run: FleetRun) -> FleetFindings:
     """Compare each target with what was applied; keep live state, declarations and differences."""
     seen = _read_snapshots(fleet_run)
     fleet_run.say("Comparing with what was applied …")
-    rows, texts = wanted(fleet_run.fleet.targets)
+    rows, texts = wanted_rows(fleet_run.fleet.targets)
     named = frame_of(fleet_run.spark, rows, WANTED)
-    meant = fleet_run.store_look("desired", desired(named, texts, run=fleet_run.run, day=fleet_run.day))
+    meant = fleet_run.store_look("desired", desired_rows(named, texts, run=fleet_run.run, day=fleet_run.day))
     strayed = fleet_run.store_look("drift", drift(seen, meant, parts=parts_for(len(rows))))
     return fleet_run.conclude(
         "drift", targets=all_selected(fleet_run.fleet.targets, targets(seen)), **strayed_of(strayed)

@@ -73,7 +73,7 @@ class Subjects:
     def __len__(self) -> int:
         return len(self._starts)
 
-    def matching(self, pattern: str) -> Rows:
+    def matching_rows(self, pattern: str) -> Rows:
         """Return the rows whose subjects match this filter."""
         if pattern not in self._matching:
             matches = self._matches(pattern)
@@ -84,14 +84,14 @@ class Subjects:
         """Return the hashes by which servers partition the matching rows: see `hash_key`."""
         stars = [index for index, token in enumerate(pattern.split(".")) if token == "*"]
         if not wildcards or not stars:  # a filter without any `*`: servers ignore the numbers
-            rows = self.matching(pattern)
+            rows = self.matching_rows(pattern)
             return self._hash_once(pattern, (), self._starts[rows], self._ends[rows])
         tokens = tuple(stars[number - 1] if number > 0 else 0 for number in wildcards)
         return self._hashes_of_tokens(pattern, tokens)
 
     def _hashes_of_tokens(self, pattern: str, tokens: tuple[int, ...]) -> Hashes:
         before = self._hashes_of_tokens(pattern, tokens[:-1]) if len(tokens) > 1 else None
-        return self._hash_once(pattern, tokens, *self._token_bounds(tokens[-1], self.matching(pattern)), before)
+        return self._hash_once(pattern, tokens, *self._token_bounds(tokens[-1], self.matching_rows(pattern)), before)
 
     def _hash_once(
         self, pattern: str, tokens: tuple[int, ...], starts: Numbers, ends: Numbers, before: Hashes | None = None
@@ -248,7 +248,7 @@ def hashes_of(subjects: Subjects, choice: Choice) -> tuple[Hashes, Numbers]:
     """Return the hash of every subject, and the rows that no filter matches, which have none."""
     hashes, missed = np.zeros(len(subjects), np.uint32), np.ones(len(subjects), np.bool_)
     for partitioning in choice.filters:
-        rows = subjects.matching(partitioning.filter)
+        rows = subjects.matching_rows(partitioning.filter)
         hashes[rows] = subjects.hashes(partitioning.filter, partitioning.wildcards)
         missed[rows] = False
     return hashes, np.flatnonzero(missed)

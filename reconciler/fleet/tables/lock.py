@@ -102,7 +102,9 @@ class Lock:
 
     def _create(self) -> bool:
         """Make the file; False: there is one. On this machine's disk Java looks first and makes it then."""
-        holder = json.dumps({"host": socket.gethostname(), "pid": os.getpid(), "user": _user(), "since": _now()})
+        holder = json.dumps(
+            {"host": socket.gethostname(), "pid": os.getpid(), "user": _user_name(), "since": _now_text()}
+        )
         if path := self._local_path():
             try:
                 with path.open("x", encoding="utf-8") as file:
@@ -175,12 +177,12 @@ def _is_running(pid: object) -> bool:
     return True
 
 
-def _user() -> str:
+def _user_name() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # a container's user may have no name
         return str(os.getuid())
 
 
-def _now() -> str:
+def _now_text() -> str:
     return f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC"

@@ -51,7 +51,7 @@ class Store(Protocol):
         """Read with the columns of today, whoever wrote them; empty where nothing was written yet."""
         ...
 
-    def alone(self) -> AbstractContextManager[None]:
+    def exclusive(self) -> AbstractContextManager[None]:
         """Keep other commands from writing meanwhile. In a catalog, that is up to its owner."""
         ...
 
@@ -122,7 +122,7 @@ class Folder:
 
     def write(self, name: str, rows: DataFrame, run: str | None = None, targets: Sequence[str] | None = None) -> None:
         """Write the rows beside their place and move them there when whole. Raises CannotContinue for a bad `run`."""
-        folder, leaf = (self.path, name) if run is None else (self._table(name), f"run={run}")
+        folder, leaf = (self.path, name) if run is None else (self._table_path(name), f"run={run}")
         self._finish_moves(name)
         kept = _rows_of_run(rows, name, run)
         if targets is not None:
@@ -135,11 +135,11 @@ class Folder:
         read them."""
         schema = columns(name)
         self._finish_moves(name)
-        if not self._visible_names_in(self._table(name)):
+        if not self._visible_names_in(self._table_path(name)):
             return frame_of(self.spark, (), schema)
-        return with_columns_of(self.spark.read.schema(schema).parquet(self._table(name)), schema)
+        return with_columns_of(self.spark.read.schema(schema).parquet(self._table_path(name)), schema)
 
-    def alone(self) -> AbstractContextManager[None]:
+    def exclusive(self) -> AbstractContextManager[None]:
         """Hold the folder's lock during the `with`. Raises CannotContinue where another command holds it."""
         return self._lock().held()
 
@@ -156,7 +156,7 @@ class Folder:
         usual = jvm.org.apache.hadoop.fs.FileSystem.getDefaultUri(configuration)
         return str(uri.getScheme() or usual.getScheme() or "file").lower()
 
-    def _table(self, name: str) -> str:
+    def _table_path(self, name: str) -> str:
         return f"{self.path}/{name}"
 
     def _move_in(self, folder: str, leaf: str) -> None:
@@ -173,7 +173,7 @@ class Folder:
         writing does this itself."""
         aside = [
             (folder, child.removeprefix(_ASIDE))
-            for folder in (self.path, self._table(name))
+            for folder in (self.path, self._table_path(name))
             for child in self._names_in(folder)
             if child.startswith(_ASIDE) and (folder != self.path or child == f"{_ASIDE}{name}")
         ]
@@ -225,7 +225,7 @@ class Tables:
         wanted = _rows_of_run(rows, name, run)
         self._finish_moves(name)
         if not self._exists(name):
-            writer = wanted.limit(0).writeTo(self._table(name))
+            writer = wanted.limit(0).writeTo(self._table_name(name))
             (writer if run is None else writer.partitionedBy(F.col("run"))).create()
         self._add_missing_columns(name)
         partition = "" if run is None else f"PARTITION (run = '{run}')"
@@ -234,10 +234,10 @@ class Tables:
             wanted = _with_others(wanted, self.read(name), run, targets)
         settled = wanted if run is not None and targets is None else wanted.localCheckpoint()
         settled = settled if run is None else settled.drop("run")
-        if run is None and self._format(name) not in AT_ONCE:
+        if run is None and self._table_format(name) not in AT_ONCE:
             self._replace_by_renaming(name, settled)
         else:
-            self._insert("OVERWRITE TABLE", f"{self._table(name)} {partition}", settled)
+            self._insert("OVERWRITE TABLE", f"{self._table_name(name)} {partition}", settled)
 
     def read(self, name: str) -> DataFrame:
         """Finish what an interrupted writer began; a column that the table lacks is null."""
@@ -245,16 +245,16 @@ class Tables:
         self._finish_moves(name)
         if not self._exists(name):
             return frame_of(self.spark, (), schema)
-        return with_columns_of(self.spark.table(self._table(name)), schema)
+        return with_columns_of(self.spark.table(self._table_name(name)), schema)
 
-    def alone(self) -> AbstractContextManager[None]:
+    def exclusive(self) -> AbstractContextManager[None]:
         """Hold nothing: the catalog's owner sees to concurrent writers."""
         return nullcontext()
 
     def _replace_by_renaming(self, name: str, rows: DataFrame) -> None:
         """Rewrite and rename: formats that are only files delete a table before they rewrite it. So the rows are
         written to another table, completely, which then takes the name."""
-        table, new, was = map(self._table, (name, name + NEW, name + WAS))
+        table, new, was = map(self._table_name, (name, name + NEW, name + WAS))
         self.spark.sql(f"DROP TABLE IF EXISTS {new}")
         self.spark.sql(f"CREATE TABLE {new} LIKE {table}")
         self._insert("INTO", new, rows)
@@ -268,27 +268,29 @@ class Tables:
             return
         if not self._exists(name):
             self._rename_table(name + NEW if self._exists(name + NEW) else name + WAS, name)
-        self.spark.sql(f"DROP TABLE IF EXISTS {self._table(name + WAS)}")
+        self.spark.sql(f"DROP TABLE IF EXISTS {self._table_name(name + WAS)}")
 
     def _rename_table(self, old: str, new: str) -> None:
-        self.spark.sql(f"ALTER TABLE {self._table(old)} RENAME TO {self._table(new)}")
+        self.spark.sql(f"ALTER TABLE {self._table_name(old)} RENAME TO {self._table_name(new)}")
 
     def _insert(self, how: str, where: str, rows: DataFrame) -> None:
         self.spark.sql(f"INSERT {how} {where} BY NAME SELECT * FROM {{rows}}", rows=rows)
 
-    def _format(self, name: str) -> str:
-        provider = self.spark.sql(f"DESCRIBE TABLE EXTENDED {self._table(name)}").where("col_name = 'Provider'").first()
+    def _table_format(self, name: str) -> str:
+        provider = (
+            self.spark.sql(f"DESCRIBE TABLE EXTENDED {self._table_name(name)}").where("col_name = 'Provider'").first()
+        )
         return str(provider["data_type"]).lower() if provider else ""
 
-    def _table(self, name: str) -> str:
+    def _table_name(self, name: str) -> str:
         return ".".join(f"`{part}`" for part in (*self.schema.split("."), name))
 
     def _exists(self, name: str) -> bool:
-        return bool(self.spark.catalog.tableExists(self._table(name)))
+        return bool(self.spark.catalog.tableExists(self._table_name(name)))
 
     def _add_missing_columns(self, name: str) -> None:
-        existing = set(self.spark.table(self._table(name)).columns)
+        existing = set(self.spark.table(self._table_name(name)).columns)
         added = [column for column in columns(name) if column.name not in existing]
         if added:
             new = ", ".join(f"`{column.name}` {column.dataType.simpleString()}" for column in added)
-            self.spark.sql(f"ALTER TABLE {self._table(name)} ADD COLUMNS ({new})")
+            self.spark.sql(f"ALTER TABLE {self._table_name(name)} ADD COLUMNS ({new})")
