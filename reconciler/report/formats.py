@@ -29,7 +29,7 @@ class Format:
         render = document.own.get(self.name) or getattr(self._module, "render", None)
         return self.made_safe(render(document) if render else self._module.render_all([document]))
 
-    def several(self, documents: Sequence[Document]) -> str:
+    def render_several(self, documents: Sequence[Document]) -> str:
         """Join the reports of one command about several topologies into one text."""
         if len(documents) == 1:
             return self(documents[0])

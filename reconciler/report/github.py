@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from reconciler.model.diagnostic import Severity, SourceSpan
 from reconciler.report.document.document import Document, ReportedFinding, findings
-from reconciler.report.document.headline import heading, totals
+from reconciler.report.document.headline import heading, totals_line
 from reconciler.report.document.judgements import sentence, way_out_lines
 from reconciler.report.words.visible import inert, visible
 
@@ -20,7 +20,10 @@ MOST = 4_000
 
 def render(document: Document) -> str:
     """Render the worst findings first, because GitHub shows only the first ten of each severity of a step."""
-    return "\n".join([*map(_annotation, findings(document)), inert(f"{heading(document)}: {totals(document)}")]) + "\n"
+    return (
+        "\n".join([*map(_annotation, findings(document)), inert(f"{heading(document)}: {totals_line(document)}")])
+        + "\n"
+    )
 
 
 def render_all(documents: Sequence[Document]) -> str:

@@ -16,10 +16,10 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from reconciler.changes.plan import PlannedChange
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Severity, SourceSpan
-from reconciler.report.document.blocks import block
+from reconciler.report.document.blocks import entry_lines
 from reconciler.report.document.document import Document, ReportedCase, ReportedFinding, findings
 from reconciler.report.document.entries import ChangeEntry, Section, section_of
-from reconciler.report.document.headline import heading, totals
+from reconciler.report.document.headline import heading, totals_line
 from reconciler.report.document.judgements import sentence, way_out_lines
 from reconciler.report.markdown.gfm import shortened
 from reconciler.report.words.paper import Paper
@@ -58,7 +58,7 @@ def render_all(documents: Sequence[Document]) -> str:
 def _write_suite(document: Document, cases: Sequence[Case], root: Element) -> None:
     suite = SubElement(root, "testsuite", {"name": _one_line(document.name or "files"), **_counts(cases)})
     properties = SubElement(suite, "properties")
-    for name, value in (("target", heading(document)), ("summary", totals(document))):
+    for name, value in (("target", heading(document)), ("summary", totals_line(document))):
         SubElement(properties, "property", {"name": name, "value": _one_line(value)})
     for case in cases:
         _write_case(case, suite)
@@ -152,7 +152,7 @@ def _judged_case(name: str, group: str, place: SourceSpan | None, about_it: Sequ
 
 def _change_case(change: PlannedChange, about_it: Sequence[ReportedFinding], document: Document) -> Case:
     section = section_of(change)
-    body = "\n".join(block(ChangeEntry(section=section, changes=(change,)), _WIDE)) + "\n"
+    body = "\n".join(entry_lines(ChangeEntry(section=section, changes=(change,)), _WIDE)) + "\n"
     errors = [finding for finding in about_it if finding.severity is Severity.ERROR]
     verdict, message = "", ""
     if section is Section.UNKNOWN:

@@ -15,7 +15,7 @@ from reconciler.report.words import diagnostics
 from reconciler.report.words.commands import CommandLines, plan_commands
 from reconciler.report.words.names import name_lines
 from reconciler.report.words.paper import Paper, table
-from reconciler.report.words.status import cut
+from reconciler.report.words.status import cut_line
 from reconciler.report.words.values import counted, show_seconds, show_side
 from reconciler.report.words.visible import inert, visible
 
@@ -58,32 +58,36 @@ def outcome_text(
             applied = f"{deed_done}{took}: {written}, and no object was touched. {then}"
         else:
             more = f" {written}." if written else ""
-            applied = f"{paper.paint('Applied', 'good')} {_steps_done(finished, took)}.{more} {then}"
+            applied = f"{paper.paint('Applied', 'good')} {_steps_done_text(finished, took)}.{more} {then}"
         return inert("\n".join([*warned, applied]) + "\n")
     lines = [*warned, *_trouble_lines(finished, paper)]
-    lines += paper.wrapped(f"{_opening_words(finished)}{took}. {_open_counts(finished)}")
+    lines += paper.wrapped(f"{_opening_words(finished)}{took}. {_open_counts_text(finished)}")
     lines += _half_made_lines(finished, paper)
-    lines += paper.wrapped(_next_command(finished, commands or plan_commands(arguments), backup))
+    lines += paper.wrapped(_next_command_line(finished, commands or plan_commands(arguments), backup))
     return inert("\n".join(lines) + "\n")
 
 
 def progress_line(done: int, total: int, step: Step, width: int) -> str:
     """Return one line for a terminal, never wider than it. A gate says itself what it waits for."""
-    return so_far(done, total) if step.call.waits else cut(f"{so_far(done, total)}  {deed(step)}", width)
+    return (
+        steps_so_far_text(done, total)
+        if step.call.waits
+        else cut_line(f"{steps_so_far_text(done, total)}  {deed_text(step)}", width)
+    )
 
 
 def start_line(total: int) -> str:
     """Return the line before the first step, while leases and the bucket are prepared; a plan of records alone has no
     steps."""
-    return so_far(0, total) if total else "recording what this topology owns …"
+    return steps_so_far_text(0, total) if total else "recording what this topology owns …"
 
 
-def so_far(done: int, total: int) -> str:
+def steps_so_far_text(done: int, total: int) -> str:
     """Return `3 of 10 steps`."""
     return f"{done:_} of {total:_} steps"
 
 
-def deed(step: Step) -> str:
+def deed_text(step: Step) -> str:
     """Return `create consumer ORDERS/dispatch`."""
     if step.effect:
         return visible(step.effect)
@@ -107,7 +111,7 @@ def _word_for_records(finished: Finished) -> str:
     return "Recorded" if finished.recorded else "Forgotten"
 
 
-def _steps_done(finished: Finished, took: str) -> str:
+def _steps_done_text(finished: Finished, took: str) -> str:
     """Return `7 steps (4 creates, 2 updates, 1 record)`."""
     counts = Counter(_NOUNS.get(done.step.call, done.step.call.value.split(".")[1]) for done in finished.done)
     parts = ", ".join(counted(count, deed) for deed, count in counts.items())
@@ -118,13 +122,13 @@ def _steps_done(finished: Finished, took: str) -> str:
 
 def _trouble_lines(finished: Finished, paper: Paper) -> list[str]:
     lines: list[str] = []
-    for failures in _alike(finished.failed, lambda failed: (_told(failed.reason), failed.strayed)):
+    for failures in _alike(finished.failed, lambda failed: (_reason_parts(failed.reason), failed.strayed)):
         failed = failures[0]
         how = "not done:" if failed.reason.code in REFUSALS else "failed to"
         told = strayed_lines(failed.strayed)
-        lines += _trouble_entry("!", failures, f"{how} {deed(failed.step)}", failed.reason, paper, told)
-    for doubts in _alike(finished.in_doubt, lambda doubt: _told(doubt.reason)):
-        lines += _trouble_entry("?", doubts, f"in doubt: {deed(doubts[0].step)}", doubts[0].reason, paper)
+        lines += _trouble_entry("!", failures, f"{how} {deed_text(failed.step)}", failed.reason, paper, told)
+    for doubts in _alike(finished.in_doubt, lambda doubt: _reason_parts(doubt.reason)):
+        lines += _trouble_entry("?", doubts, f"in doubt: {deed_text(doubts[0].step)}", doubts[0].reason, paper)
     for skipped in _alike(finished.skipped, lambda skipped: skipped.because):
         others = " (and the like)" if len({step.because for step in skipped}) > 1 else ""
         head = f"{counted(len(skipped), 'step')} not tried, because {skipped[0].because}{others}:"
@@ -147,7 +151,7 @@ def _alike(outcomes: Iterable[_Outcome], why: Callable[[_Outcome], object]) -> l
     return list(groups.values())
 
 
-def _told(reason: Diagnostic) -> tuple[str | None, ...]:
+def _reason_parts(reason: Diagnostic) -> tuple[str | None, ...]:
     return reason.code, reason.message, reason.fix
 
 
@@ -229,7 +233,7 @@ def _opening_words(finished: Finished) -> str:
     )
 
 
-def _open_counts(finished: Finished) -> str:
+def _open_counts_text(finished: Finished) -> str:
     counts = {"failed": finished.failed, "not tried": finished.skipped, "not started": finished.not_started}
     numbers = [f"{len(settled):_} {word}" for word, settled in counts.items() if settled]
     open_text = ", ".join(
@@ -255,15 +259,15 @@ def _half_made_lines(finished: Finished, paper: Paper) -> list[str]:
             open_.setdefault(step.address, []).append(step)
     if not open_:
         return ["Nothing is half-made."] if not finished.in_doubt else []
-    open_text = "; ".join(f"{address} (still to do: {_deed_list(steps)})" for address, steps in open_.items())
+    open_text = "; ".join(f"{address} (still to do: {_deeds_text(steps)})" for address, steps in open_.items())
     return paper.wrapped(f"Nothing is half-made except {open_text}; the next apply completes it.")
 
 
-def _deed_list(steps: Sequence[Step]) -> str:
-    return ", ".join(map(deed, steps))
+def _deeds_text(steps: Sequence[Step]) -> str:
+    return ", ".join(map(deed_text, steps))
 
 
-def _next_command(finished: Finished, commands: CommandLines, backup: str | None) -> str:
+def _next_command_line(finished: Finished, commands: CommandLines, backup: str | None) -> str:
     if finished.failed or finished.left_alone:
         return f"Next: see what is left with  {commands.look}"
     first_kept = f" --backup {shlex.quote(backup)}" if backup else ""

@@ -63,8 +63,8 @@ def _rule(finding: ReportedFinding, document: Document) -> Data:
     where = {} if is_policy(finding.code) else {"helpUri": rule_url(finding.code)}
     return {
         "id": finding.code,
-        "name": _pascal(finding.name),
-        "shortDescription": {"text": _cut(paragraphs[0])},
+        "name": _pascal_case(finding.name),
+        "shortDescription": {"text": _cut_sentence(paragraphs[0])},
         "fullDescription": {"text": paragraphs[0]},
         **where,
         "help": {"text": page, "markdown": page},
@@ -73,12 +73,12 @@ def _rule(finding: ReportedFinding, document: Document) -> Data:
     }
 
 
-def _pascal(name: str) -> str:
+def _pascal_case(name: str) -> str:
     """Turn `limit-lowered` into `LimitLowered`, as SARIF wants names."""
     return "".join(word.capitalize() for word in name.split("-"))
 
 
-def _cut(text: str) -> str:
+def _cut_sentence(text: str) -> str:
     return text if len(text) <= _FIRST_SENTENCE else text[: _FIRST_SENTENCE - 1] + "…"
 
 

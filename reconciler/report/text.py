@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from reconciler.changes.plan import Plan
-from reconciler.report.document.blocks import block
+from reconciler.report.document.blocks import entry_lines
 from reconciler.report.document.document import Document
 from reconciler.report.document.entries import ChangeEntry, entries
-from reconciler.report.document.headline import heading, headline, moment_note, sums, what_next
-from reconciler.report.document.long import reminders, shortened_entries
+from reconciler.report.document.headline import heading, headline, moment_note, sums_line, what_next
+from reconciler.report.document.long import reminder_lines, shortened_entries
 from reconciler.report.words import diagnostics
 from reconciler.report.words.names import name_lines
 from reconciler.report.words.paper import Paper
@@ -43,7 +43,7 @@ def _probe_report(document: Document) -> str:
 
 def render_all(documents: Sequence[Document]) -> str:
     """Join all reports with an empty line between them; a report with its own form keeps it."""
-    texts = [document.told("text", render) for document in documents]
+    texts = [document.render_as("text", render) for document in documents]
     paper = documents[-1].paper if documents else Paper()
     is_long = len(texts) > 1 and paper.height and paper.rows(texts) >= paper.height
     return "\n".join([*texts, *(_reminders_of_previous_reports(documents[:-1]) if is_long else ())])
@@ -53,7 +53,7 @@ def _reminders_of_previous_reports(documents: Sequence[Document]) -> Iterator[st
     """What to remember of each report above the last one, which alone is still on the screen."""
     for document in documents:
         if document.plan and (
-            lines := reminders(document.plan, entries(document.plan.changes), document.paper, goes_on=False)
+            lines := reminder_lines(document.plan, entries(document.plan.changes), document.paper, goes_on=False)
         ):
             yield inert("\n".join([heading(document), *lines]))
 
@@ -61,34 +61,34 @@ def _reminders_of_previous_reports(documents: Sequence[Document]) -> Iterator[st
 def _plan_report(document: Document, plan: Plan) -> str:
     paper, then = document.paper, what_next(document)
     if not (plan.changes or plan.diagnostics or plan.hidden or paper.verbose):
-        return f"{_nothing_to_do(document, plan)}\n"
+        return f"{_nothing_to_do_line(document, plan)}\n"
     head, last, every = [*headline(document), ""], _closing_lines(plan, paper, then), entries(plan.changes)
     if plan.diagnostics:
         head += [*diagnostics.lines(plan.diagnostics, paper), ""]
-    lines = [*head, *_with_gaps(block(entry, paper) for entry in every)]
+    lines = [*head, *_lines_with_gaps(entry_lines(entry, paper) for entry in every)]
     if paper.height and paper.rows([*lines, *last]) >= paper.height:
-        lines = [*head, *_entries_on_screen(document, plan, every, paper.height - paper.rows([*head, *last]))]
+        lines = [*head, *_entry_lines_on_screen(document, plan, every, paper.height - paper.rows([*head, *last]))]
     return inert("\n".join([*lines, *last]) + "\n")
 
 
-def _entries_on_screen(document: Document, plan: Plan, every: list[ChangeEntry], room: int) -> list[str]:
+def _entry_lines_on_screen(document: Document, plan: Plan, every: list[ChangeEntry], room: int) -> list[str]:
     """Show the entries of a plan that is longer than the screen, which has `room` rows for them."""
     paper, rest = document.paper, list[str]()
     if document.is_asked_about and not paper.verbose:
         room -= QUESTION
         part = shortened_entries(every, paper, room)
         every, rest = part.shown, part.rest
-    lines = [*_with_gaps(block(entry, paper) for entry in every), *rest]
-    again = reminders(plan, every, paper, goes_on=document.goes_on) if paper.rows(lines) > room else []
+    lines = [*_lines_with_gaps(entry_lines(entry, paper) for entry in every), *rest]
+    again = reminder_lines(plan, every, paper, goes_on=document.goes_on) if paper.rows(lines) > room else []
     return [*lines, *again]
 
 
-def _nothing_to_do(document: Document, plan: Plan) -> str:
+def _nothing_to_do_line(document: Document, plan: Plan) -> str:
     unmanaged = f", {len(plan.unmanaged):_} not managed here" if plan.unmanaged else ""
     return f"{heading(document)}: nothing to do, {counted(plan.kept, 'resource')} as declared{unmanaged}"
 
 
-def _with_gaps(blocks: Iterable[list[str]]) -> list[str]:
+def _lines_with_gaps(blocks: Iterable[list[str]]) -> list[str]:
     """Keep one-liners together, and put an empty line after an entry with details."""
     lines: list[str] = []
     was_long = False
@@ -112,6 +112,6 @@ def _closing_lines(plan: Plan, paper: Paper, then: str) -> list[str]:
     return [
         *lines,
         *(line for note in moment_note(plan) for line in paper.wrapped(note)),
-        sums(plan, paper),
+        sums_line(plan, paper),
         *([then] if then else []),
     ]

@@ -209,7 +209,7 @@ def test_of_several_plans_the_last_screen_says_what_stops_any_of_them(refusals: 
     harmless = replace(refusals.plan, topology="other", changes=(), diagnostics=())
     last = Document(plan=harmless, topology="other")
     on_screen = [replace(one, paper=Paper(height=20)) for one in (refusals, last)]
-    (said,) = FORMATS["text"].several(on_screen).rpartition("nothing to do")[2:]
+    (said,) = FORMATS["text"].render_several(on_screen).rpartition("nothing to do")[2:]
     assert said.count("\n! ") > 2
     assert refusals.topology in said
-    assert "once more" not in FORMATS["text"].several([refusals, last])
+    assert "once more" not in FORMATS["text"].render_several([refusals, last])

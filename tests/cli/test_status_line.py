@@ -17,8 +17,8 @@ from reconciler.cli.shared.status_line import OFTEN
 from reconciler.model import waits
 from reconciler.model.waits import Wait, waiting
 from reconciler.model.wire.steps import Call, Step
-from reconciler.report.outcome import progress_line, so_far, start_line
-from reconciler.report.words.status import duration, status
+from reconciler.report.outcome import progress_line, start_line, steps_so_far_text
+from reconciler.report.words.status import duration_text, status_text
 from reconciler.report.words.visible import columns
 from reconciler.server.remember.lease import LeaseTerms, leased
 from reconciler.server.run.execute import execute
@@ -55,41 +55,41 @@ def now() -> Wait | None:
 
 def test_a_wait_says_for_what_how_long_already_and_how_long_at_most() -> None:
     wait = Wait("for the replicas of ORDERS: n2 not current", since=100, until=700)
-    said = status("3 of 10 steps  create stream X", wait, 134, 200)
+    said = status_text("3 of 10 steps  create stream X", wait, 134, 200)
     assert said == (
         "3 of 10 steps  create stream X; waiting for the replicas of ORDERS: n2 not current (34 s of at most 10 min)"
     )
 
 
 def test_a_wait_without_an_end_says_how_long_it_has_been() -> None:
-    assert status("", Wait("for another command", since=0), 65, 200) == "waiting for another command (1 min 5 s)"
+    assert status_text("", Wait("for another command", since=0), 65, 200) == "waiting for another command (1 min 5 s)"
 
 
 def test_nothing_is_said_of_waiting_where_nothing_is_waited_for() -> None:
-    assert status("reading files and account …", None, 0, 200) == "reading files and account …"
+    assert status_text("reading files and account …", None, 0, 200) == "reading files and account …"
 
 
 def test_the_time_is_said_on_the_narrowest_terminal_and_nothing_is_wider_than_it() -> None:
     for width in (40, 60, 100):
-        line = status("reading …", Wait(f"for {'宽' * 100}", since=0, until=20), 3, width)
+        line = status_text("reading …", Wait(f"for {'宽' * 100}", since=0, until=20), 3, width)
         assert columns(line) < width
         assert line.endswith("… (3 s of at most 20 s)")
 
 
 def test_whatever_a_server_calls_itself_commands_no_terminal() -> None:
-    assert "\x1b" not in status("", Wait("for nats-server \x1b[2J to answer", since=0), 3, 100)
+    assert "\x1b" not in status_text("", Wait("for nats-server \x1b[2J to answer", since=0), 3, 100)
 
 
 @pytest.mark.parametrize(
     ("seconds", "said"), [(0.2, "0 s"), (34.4, "34 s"), (60, "1 min"), (125, "2 min 5 s"), (600, "10 min")]
 )
 def test_times_are_said_as_people_say_them(seconds: float, said: str) -> None:
-    assert duration(seconds) == said
+    assert duration_text(seconds) == said
 
 
 def test_what_a_gate_waits_for_is_said_once() -> None:
     step = Step(id="g", call=Call.GATE_REPLICAS_CURRENT, on=("S",), address="stream/S", body={})
-    assert progress_line(3, 10, step, 100) == so_far(3, 10) == "3 of 10 steps"
+    assert progress_line(3, 10, step, 100) == steps_so_far_text(3, 10) == "3 of 10 steps"
     assert (start_line(2), start_line(0)) == ("0 of 2 steps", "recording what this topology owns …")
 
 
@@ -122,7 +122,7 @@ def test_a_gate_says_what_it_waits_for_and_until_when(account: Account) -> None:
 
     (shown,) = talk(account, work)
     assert shown is not None
-    assert status("", shown, shown.since + 4, 200) == "waiting for m1 to leave (4 s of at most 10 s)"
+    assert status_text("", shown, shown.since + 4, 200) == "waiting for m1 to leave (4 s of at most 10 s)"
     assert now() is None
 
 
@@ -144,7 +144,7 @@ def test_whoever_waits_for_a_lease_says_for_whom_and_until_when(account: Account
     shown = talk(account, work)
     assert shown is not None
     assert shown.what.startswith("for topology t, which is being applied by ")
-    assert status("", shown, shown.since + 2, 200).endswith("(2 s of at most 7 s)")
+    assert status_text("", shown, shown.since + 2, 200).endswith("(2 s of at most 7 s)")
 
 
 def test_whoever_asks_again_says_what_was_answered(account: Account) -> None:
@@ -177,7 +177,7 @@ def test_an_answer_that_does_not_come_is_waited_for_by_the_name_of_its_server(ac
     assert not isinstance(said, Refusal)
     assert shown is not None
     assert shown.what == f"for nats-server {account.server.name} to answer $JS.API.INFO"
-    assert status("", shown, shown.since + 0.6, 100).endswith("(1 s of at most 1 s)")
+    assert status_text("", shown, shown.since + 0.6, 100).endswith("(1 s of at most 1 s)")
 
 
 # -- in front of a terminal

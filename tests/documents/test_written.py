@@ -18,7 +18,7 @@ from reconciler.model.resource import Json
 from reconciler.model.units import BYTES, parse_bytes, parse_count, parse_duration, show_bytes, show_duration
 from reconciler.model.wire.version import Version
 from reconciler.model.written import in_units, written_value
-from reconciler.report.words.values import show
+from reconciler.report.words.values import show_value
 from tests.convergence.drawing import drawn_fields
 from tests.documents.reading import HEAD, Folder
 from tests.primitives.bodies import named
@@ -82,7 +82,7 @@ def test_a_printed_value_of_any_field_is_the_same_in_a_file(
     drawn = data.draw(drawn_fields(kind, Version(2, 15, 0))[field])
     raw = _raw(REGISTRY[kind], named({field: drawn}, "X"))
     info = info_at(REGISTRY[kind].fields, field)
-    assert _read(folder, kind, f"{field}: {show(raw[field], info)}") == raw
+    assert _read(folder, kind, f"{field}: {show_value(raw[field], info)}") == raw
 
 
 def _raw(kind: Kind, body: dict[str, Any]) -> dict[str, Json]:
@@ -112,7 +112,7 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 @given(texts=st.dictionaries(TEXTS, TEXTS, min_size=1, max_size=3))
 def test_a_printed_text_is_the_same_in_a_file(texts: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = Folder(tmp_path_factory.mktemp("t"))
-    assert _read(folder, "stream", f"metadata: {show(texts, FieldInfo())}") == {"metadata": texts}
+    assert _read(folder, "stream", f"metadata: {show_value(texts, FieldInfo())}") == {"metadata": texts}
 
 
 LIMITS = st.fixed_dictionaries({"inactive_threshold": NUMBERS, "max_ack_pending": st.integers(0, 1 << 40)})

@@ -17,7 +17,7 @@ from reconciler.changes.effect import Side
 from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET, PRIORITY_GROUP
 from reconciler.kinds.subjects.partitions import assign
 from reconciler.model.resource import Address, Json
-from reconciler.report.document.partitions import ranges
+from reconciler.report.document.partitions import ranges_text
 from reconciler.testbed.probes.client import Client
 from reconciler.testbed.probes.record import Notes, Record
 from reconciler.testbed.probes.scene import wait_until_settled
@@ -192,7 +192,7 @@ class AtWork:
         notes, crew = Notes(), self.crew
         queued, (_, last) = await self._queued(), await self._range(crew.group.stream)
         lost = [number for number in range(1, last + 1) if number not in crew.done | queued]
-        notes.add("look for what is lost", Side.STORED, f"neither done nor queued: {ranges(lost)}", "publish ")
+        notes.add("look for what is lost", Side.STORED, f"neither done nor queued: {ranges_text(lost)}", "publish ")
         for name in self.members:
             answers = [crew.client.answer(one, b"+ACK") for member, one in crew.held if member == name]
             taken = (await asyncio.gather(*answers)).count("taken")
@@ -202,7 +202,7 @@ class AtWork:
             notes.add(f"stay at work as member {name}", Side.READERS, "ended" if name in self.ended else "stayed")
             for number in range(self.partitions):
                 given, again = (sorted(of.get((name, number), ())) for of in (crew.given, crew.again))
-                words = f"{len(given) + len(again)} messages, {ranges(given)}, again {ranges(again)}"
+                words = f"{len(given) + len(again)} messages, {ranges_text(given)}, again {ranges_text(again)}"
                 notes.add(f"read partition {number} as member {name}", Side.READERS, words, "publish ")
         words = f"{len(queued)} messages"
         notes.add("see what stays in the queue", Side.COPIES, words, "publish ", "read partition", "acknowledge late")

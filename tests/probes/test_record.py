@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reconciler.changes.effect import Side
-from reconciler.report.document.partitions import ranges
+from reconciler.report.document.partitions import ranges_text
 from reconciler.testbed.probes.record import Difference, Record, RecordLine, differences, sides
 
 
@@ -54,5 +54,5 @@ def test_an_operation_that_one_record_lacks_is_a_difference(missing_before: bool
 
 
 def test_sequences_read_as_ranges_in_the_order_of_delivery() -> None:
-    assert ranges([1, 2, 3, 7, 9, 10, 4]) == "1-3 7 9-10 4"
-    assert ranges([]) == ""
+    assert ranges_text([1, 2, 3, 7, 9, 10, 4]) == "1-3 7 9-10 4"
+    assert ranges_text([]) == ""

@@ -45,7 +45,7 @@ def test_no_line_is_a_workflow_command_that_others_wrote(name: str, trick: str) 
 @every_trick
 def test_a_report_without_a_plan_obeys_nobody_either(name: str, trick: str) -> None:
     found = Document(topology=trick, summary=f"{trick}: 1 resource\n")
-    for text in (FORMATS[name](found), FORMATS[name].several([found, found])):
+    for text in (FORMATS[name](found), FORMATS[name].render_several([found, found])):
         assert [c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs") and c != "\n"] == []
         assert [line for line in text.splitlines() if line.lstrip().startswith("::")] == []
 
@@ -98,7 +98,7 @@ def test_a_report_ends_in_one_newline(name: str) -> None:
 @every_format
 @every_trick
 def test_reports_of_several_topologies_are_one_text(name: str, trick: str) -> None:
-    text = FORMATS[name].several([hostile(trick), Document(topology="second", plan=everything()), Document()])
+    text = FORMATS[name].render_several([hostile(trick), Document(topology="second", plan=everything()), Document()])
     assert "ORDERS/dispatch" in text
     assert [c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs") and c != "\n"] == []
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from reconciler.journeys.groups.text import active_text, age, group_text, groups_text, place_text, spread_text
-from reconciler.report.document.partitions import ranges
+from reconciler.report.document.partitions import ranges_text
 from reconciler.report.words.paper import Paper
 
 SECOND = 1_000_000_000
@@ -30,7 +30,7 @@ def test_an_age_has_two_units_at_most(seconds: int, said: str) -> None:
 
 @pytest.mark.parametrize(("numbers", "said"), [([], ""), ([3], "3"), ([0, 1, 2, 7, 9, 10], "0-2 7 9-10")])
 def test_numbers_in_a_row_are_one_range(numbers: list[int], said: str) -> None:
-    assert ranges(numbers) == said
+    assert ranges_text(numbers) == said
 
 
 def test_a_broken_record_stands_in_the_list_with_its_reason() -> None:

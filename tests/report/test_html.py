@@ -104,7 +104,7 @@ def test_every_code_is_a_link_to_its_page() -> None:
 
 def test_several_reports_share_a_page_and_no_name() -> None:
     page = Parsed()
-    page.feed(FORMATS["html"].several(DOCUMENTS[:3]))
+    page.feed(FORMATS["html"].render_several(DOCUMENTS[:3]))
     page.close()
     assert (page.errors, page.open) == ([], [])
     assert len(page.all("id")) == len(set(page.all("id")))

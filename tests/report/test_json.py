@@ -25,7 +25,7 @@ from reconciler.model.ledger.records import Owned
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.steps import Call, Step
 from reconciler.model.wire.version import Version
-from reconciler.report.codec.json import _escaped, json_text, plan_json
+from reconciler.report.codec.json import _with_escapes, json_text, plan_json
 from tests.report.golden import same_as_golden
 from tests.report.plans import everything, members_moved, plan
 from tests.support.plans import plan_from_json
@@ -175,7 +175,7 @@ PLAIN = st.recursive(
 
 @given(data=st.dictionaries(st.text(), PLAIN))
 def test_text_that_is_written_fast_is_the_text_that_python_writes(data: dict[str, Any]) -> None:
-    assert json_text(data) == _escaped(json.dumps(data, indent=2, ensure_ascii=False)) + "\n"
+    assert json_text(data) == _with_escapes(json.dumps(data, indent=2, ensure_ascii=False)) + "\n"
 
 
 def test_a_number_that_json_lacks_is_written_by_nobody() -> None:

@@ -115,7 +115,7 @@ def test_what_is_cut_out_of_a_list_is_counted_by_the_resource() -> None:
 
 @pytest.mark.parametrize("count", [2, 20, 200])
 def test_several_reports_share_one_comment(count: int) -> None:
-    text = FORMATS["markdown"].several([Document(topology=f"t{n}", plan=many(500)) for n in range(count)])
+    text = FORMATS["markdown"].render_several([Document(topology=f"t{n}", plan=many(500)) for n in range(count)])
     assert len(text.encode()) + text.count("\n") < LIMIT
     assert "### Plan: orders" in text
     assert text.count("<details") == text.count("</details>")
@@ -146,7 +146,7 @@ def test_another_topology_has_another_marker_whatever_its_name() -> None:
 
 def test_reviews_of_any_number_of_topologies_keep_one_comment() -> None:
     several = [Document(command="review", topology=name, plan=everything()) for name in "ab"]
-    texts = [FORMATS["markdown"].several(few) for few in (several, several[:1], [Document(command="review")])]
+    texts = [FORMATS["markdown"].render_several(few) for few in (several, several[:1], [Document(command="review")])]
     assert {text.splitlines()[0] for text in texts} == {"<!-- reconciler:review -->"}
     assert [text.count("<!--") for text in texts] == [1, 1, 1]
 

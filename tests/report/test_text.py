@@ -10,8 +10,8 @@ from reconciler.changes.plan import Plan
 from reconciler.changes.verdict import Outcome
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.fields import FieldInfo
-from reconciler.report.document.judgements import total
-from reconciler.report.words.paper import Paper, coloured
+from reconciler.report.document.judgements import total_sentence
+from reconciler.report.words.paper import Paper, colour_paint
 from tests.report.golden import same_as_golden
 from tests.report.plans import (
     AGE,
@@ -210,7 +210,7 @@ def test_names_cannot_drive_the_terminal() -> None:
 def test_colours_change_nothing_but_colours() -> None:
     import re
 
-    painted = plan_text(everything(), Paper(paint=coloured()))
+    painted = plan_text(everything(), Paper(paint=colour_paint()))
     assert "\x1b[" in painted
     assert re.sub(r"\x1b\[[\d;]*m", "", painted) == plan_text(everything())
 
@@ -241,7 +241,7 @@ def test_ten_times_as_many_creates_take_ten_times_as_long() -> None:
 
 def test_quantities_together_are_words() -> None:
     both = [Consequence(message="", quantities={"messages": 1, "redelivered": 2, "bytes": 1 << 20})] * 2
-    assert total(both) == "Together: 2 messages, 4 redelivered, 2MiB."
+    assert total_sentence(both) == "Together: 2 messages, 4 redelivered, 2MiB."
 
 
 def test_what_one_entry_of_a_file_creates_many_times_is_one_entry() -> None:

@@ -20,7 +20,7 @@ from reconciler.changes.verdict import Verdict
 from reconciler.cli.app import app
 from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Address
-from reconciler.report.document.judgements import way_out
+from reconciler.report.document.judgements import verdict_way_out_lines
 from reconciler.report.words.paper import Paper
 from tests.rules.test_rules import FILES, cases, prepared
 
@@ -34,7 +34,7 @@ COMMANDS = ("nats ", "reconciler ")
 
 
 def advice(verdict: Verdict, change: PlannedChange) -> str:
-    return "\n".join(way_out(verdict, change, Paper(width=100_000), 0, verdict.address))
+    return "\n".join(verdict_way_out_lines(verdict, change, Paper(width=100_000), 0, verdict.address))
 
 
 def judged(code: str, folder: Path) -> Iterator[tuple[dict[str, Any], PlannedChange, Verdict]]:

@@ -38,8 +38,8 @@ FORMATS = (
     Act(
         name="a log is told what only a terminal forgets",
         file="reconciler/cli/shared/status_line.py",
-        before='line = status(self._doing, longest_wait(now), now, width) if self.is_watched else ""',
-        after="line = status(self._doing, longest_wait(now), now, width)",
+        before='line = status_text(self._doing, longest_wait(now), now, width) if self.is_watched else ""',
+        after="line = status_text(self._doing, longest_wait(now), now, width)",
         seen_by=("tests/cli/test_status_line.py::test_where_nobody_watches_nothing_is_said",),
     ),
     Act(
@@ -101,7 +101,7 @@ FORMATS = (
     Act(
         name="an escape is removed: control characters reach the terminal",
         file="reconciler/report/words/visible.py",
-        before="return text if text.isascii() and text.isprintable() else _OBEYED.sub(_written_out, text)",
+        before="return text if text.isascii() and text.isprintable() else _OBEYED.sub(_escape_sequence, text)",
         after="return text",
         seen_by=("tests/report/test_formats.py",),
     ),

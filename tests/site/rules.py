@@ -14,7 +14,7 @@ from reconciler.kinds import REGISTRY
 from reconciler.model.code_pages import CHAPTERS, Page
 from reconciler.report.document.judgements import consent_entry, lacks_consent, sentence
 from reconciler.report.words.paper import Paper
-from reconciler.report.words.reference import judged_on, reaction
+from reconciler.report.words.reference import judged_on_line, reaction_text
 from tests.agreement.data import measured, of_code
 from tests.rules.examples import FILE, Example, consented_example, example
 from tests.site.beside import beside
@@ -89,7 +89,7 @@ def rule_page(rule: Rule) -> str:
     parts = [
         f"# {rule.code} {rule.name}",
         *map(_paragraph, about),
-        f"{judged_on(rule)} The server itself {reaction(rule)}.",
+        f"{judged_on_line(rule)} The server itself {reaction_text(rule)}.",
         "## Example",
         *_example(one),
         "## What to do",

@@ -28,10 +28,10 @@ from reconciler.journeys.stages.stage_checks import check_as_shown
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.codec.outcome_json import outcome_json
-from reconciler.report.document.document import Document, in_environment
-from reconciler.report.document.headline import where
+from reconciler.report.document.document import Document, name_in_environment
+from reconciler.report.document.headline import topology_and_account
 from reconciler.report.formats import FORMATS
-from reconciler.report.outcome import outcome_text, progress_line, so_far, start_line
+from reconciler.report.outcome import outcome_text, progress_line, start_line, steps_so_far_text
 from reconciler.report.words.commands import plan_commands
 from reconciler.report.words.diagnostics import report
 from reconciler.report.words.paper import Paper
@@ -125,7 +125,7 @@ class Manner:
 
     def label(self, plan: Plan) -> str:
         """Return what a line about an outcome begins with, where it does not stand below its plan."""
-        return visible(self.member or in_environment(plan.topology, plan.environment))
+        return visible(self.member or name_in_environment(plan.topology, plan.environment))
 
 
 class ApplyRun:
@@ -234,7 +234,7 @@ def apply_exit_code(finished: Finished, plan: Plan) -> int:
 def confirm_plan(plan: Plan) -> bool:
     """Ask on the terminal whether to apply the plan; only an explicit yes makes it True."""
     steps = counted(len(plan.steps), "step") if plan.steps else "no step, only records of ownership"
-    return confirm(f"\nApply this ({steps}) to {where(plan.topology, plan.target)}?")
+    return confirm(f"\nApply this ({steps}) to {topology_and_account(plan.topology, plan.target)}?")
 
 
 async def apply_with_progress(planned: Planned | SavedReview, js: JetStream, *, backup: Path | None = None) -> Finished:
@@ -280,7 +280,7 @@ class _ProgressLine:
     def _wait(self, event: Waiting) -> None:
         """Say once for each step what a run waits for, because readers of a log want to know what took so long."""
         if LINE.is_watched:
-            LINE.show(so_far(self._settled, self._total))
+            LINE.show(steps_so_far_text(self._settled, self._total))
         elif event.step.id not in self._told:
             self._told.add(event.step.id)
             tell(f"{visible(event.text)} …\n")

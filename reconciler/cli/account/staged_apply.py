@@ -133,7 +133,7 @@ class Staged:
             if self.overview is not None:
                 self._together.print_text(self.overview(plans))
             elif documents:
-                self._together.print_text(FORMATS["text"].several(documents))
+                self._together.print_text(FORMATS["text"].render_several(documents))
             if self.stages is not None:
                 self._together.print_text(f"\n{division_text(stages, self.word)}\n")
         except NobodyReads:

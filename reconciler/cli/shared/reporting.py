@@ -117,7 +117,7 @@ class Reports:
             self.write(*documents)
         except CannotContinue as error:
             problem = error
-        text = FORMATS[format_].several(documents)
+        text = FORMATS[format_].render_several(documents)
         if ending and format_ is ReportFormat.TEXT:
             text += f"\n{inert(ending)}"
         if not (self.is_paged and format_ is ReportFormat.TEXT and read_in_pager(text, documents[-1].paper)):
@@ -146,7 +146,7 @@ def _write_report(name: str, path: Path, documents: Sequence[Document], so: str)
 
     plain = [replace(report, paper=Paper(verbose=report.paper.verbose)) for report in documents]
     try:
-        write_whole({path: FORMATS[name].several(plain).encode(errors="backslashreplace")})
+        write_whole({path: FORMATS[name].render_several(plain).encode(errors="backslashreplace")})
     except OSError as error:
         return common.cannot_write(path, error, so)
     return None

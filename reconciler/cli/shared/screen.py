@@ -20,7 +20,7 @@ from reconciler.cli.shared.signals import ended_at_once
 from reconciler.cli.shared.status_line import LINE
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.report.words.paper import WIDTH, Paper, coloured, plain
+from reconciler.report.words.paper import WIDTH, Paper, colour_paint, plain
 from reconciler.report.words.visible import inert
 
 
@@ -83,7 +83,7 @@ def paper(stream: TextIO | None = None, *, verbose: bool = False, no_color: bool
     stream = stream or sys.stdout
     colours = not no_color and wants_colours(stream)
     high = shutil.get_terminal_size().lines if stream.isatty() else None
-    return Paper(width=width(stream), height=high, paint=coloured() if colours else plain, verbose=verbose)
+    return Paper(width=width(stream), height=high, paint=colour_paint() if colours else plain, verbose=verbose)
 
 
 def width(stream: TextIO) -> int:

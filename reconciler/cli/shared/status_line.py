@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from reconciler.model.waits import longest_wait
-from reconciler.report.words.status import status
+from reconciler.report.words.status import status_text
 from reconciler.report.words.visible import inert
 
 OFTEN = 0.5
@@ -43,7 +43,7 @@ class StatusLine:
         with self._lock:
             now = time.monotonic()
             width = max(40, shutil.get_terminal_size().columns)
-            line = status(self._doing, longest_wait(now), now, width) if self.is_watched else ""
+            line = status_text(self._doing, longest_wait(now), now, width) if self.is_watched else ""
             if line != self._shown:
                 self._write(f"\r\x1b[K{line}")
                 self._shown = line

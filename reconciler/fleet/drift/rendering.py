@@ -13,7 +13,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.resource import Address, Declared
 from reconciler.model.topology import Topology
-from reconciler.report.codec.json import compact
+from reconciler.report.codec.json import compact_json
 from reconciler.report.codec.reading import read_as
 from reconciler.report.codec.shape import data_of
 
@@ -52,7 +52,7 @@ def rows_of_topology(
     findings = [*map(finding_columns, diagnostics)]
     yield {
         "topology": topology.name,
-        "json": compact(data_of(TopologyHeader.of(topology))),
+        "json": compact_json(data_of(TopologyHeader.of(topology))),
         "diagnostics": findings or None,
     }
     for resource in topology.resources:
@@ -62,7 +62,7 @@ def rows_of_topology(
             "address": str(resource.address),
             "kind": resource.address.kind,
             "team": resource.spec.labels.get(TEAM, labels.get(TEAM)),
-            "json": compact(ResourceSpec.of(resource).spec),
+            "json": compact_json(ResourceSpec.of(resource).spec),
             **({"file": span.file, "line": span.line} if span else {}),
         }
 

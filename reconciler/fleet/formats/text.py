@@ -32,7 +32,7 @@ def render(report: elements.Report, paper: Paper) -> str:
 
 
 def _head(report: elements.Report, paper: Paper) -> list[str]:
-    return paper.titled(visible(report.heading), visible(report.about))
+    return paper.heading_lines(visible(report.heading), visible(report.about))
 
 
 def _part(part: elements.ReportPart, paper: Paper) -> list[str]:

@@ -23,7 +23,7 @@ from reconciler.fleet.tables.rows import (
 )
 from reconciler.model.dataclass import dataclass
 from reconciler.model.shape import ALWAYS, Count, Like, format_of
-from reconciler.report.codec.schema import published
+from reconciler.report.codec.schema import published_schema
 
 FORMAT = 1
 
@@ -189,4 +189,4 @@ def fleet_plan_schema() -> str:
 
 
 def _command_schema(command: str, document: type[FleetHead]) -> str:
-    return published(f"reconciler fleet {command}", document.__doc__ or "", document, command={"const": command})
+    return published_schema(f"reconciler fleet {command}", document.__doc__ or "", document, command={"const": command})

@@ -39,7 +39,7 @@ from reconciler.fleet.tables.rows import (
     TrendRow,
 )
 from reconciler.model.shape import Like
-from reconciler.report.codec.shape import Sort, marked, members, sort_of
+from reconciler.report.codec.shape import Sort, members, sort_of, type_and_marks
 
 TEXT, COUNT, NUMBER, YES = StringType(), LongType(), DoubleType(), BooleanType()
 WORDS, LABELS = ArrayType(TEXT), MapType(TEXT, TEXT)
@@ -58,7 +58,7 @@ def _table_of(row_type: type) -> StructType:
 
 def _spark_type(hint: Any) -> DataType:
     sort, inner = sort_of(hint)
-    bare, marks = marked(hint)
+    bare, marks = type_and_marks(hint)
     if sort is Sort.OPTIONAL:
         return _spark_type(*inner)
     if any(isinstance(mark, Like) and mark.keywords.get("format") == "int32" for mark in marks):

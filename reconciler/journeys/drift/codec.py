@@ -8,7 +8,7 @@ from reconciler.journeys.drift.drift import Drift, Written
 from reconciler.model.dataclass import dataclass
 from reconciler.model.shape import INLINE
 from reconciler.report.codec.json import json_text
-from reconciler.report.codec.schema import published
+from reconciler.report.codec.schema import published_schema
 from reconciler.report.codec.shape import data_of
 
 
@@ -32,4 +32,4 @@ def drift_schema() -> str:
         "Fields and objects that differ from what was last applied, who changed them, and how much of the account is "
         "declared."
     )
-    return published("reconciler drift", description, DriftDocument)
+    return published_schema("reconciler drift", description, DriftDocument)

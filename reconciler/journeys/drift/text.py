@@ -11,8 +11,8 @@ from reconciler.journeys.drift.codec import drift_json
 from reconciler.journeys.drift.drift import UNREMEMBERED, Drift, FieldDrift, Item, Standing, Written
 from reconciler.journeys.drift.way_back import restorable
 from reconciler.kinds.fields.words import listed
-from reconciler.report.document.document import in_environment
-from reconciler.report.document.headline import what_was_read, where
+from reconciler.report.document.document import name_in_environment
+from reconciler.report.document.headline import topology_and_account, what_was_read_text
 from reconciler.report.words import diagnostics
 from reconciler.report.words.names import kind_noun, name_lines
 from reconciler.report.words.paper import Paper, Role
@@ -86,11 +86,11 @@ def drift_text(
 
 def place_of(drift: Drift) -> str:
     """`orders → account ORDERS at prod-eu (nats-server 2.12.8, 3 nodes)`"""
-    return where(in_environment(drift.topology, drift.environment), drift.target)
+    return topology_and_account(name_in_environment(drift.topology, drift.environment), drift.target)
 
 
 def _head_lines(drift: Drift, paper: Paper, seconds: float | None) -> list[str]:
-    return paper.titled(place_of(drift), what_was_read(drift.read, seconds) if drift.read else "")
+    return paper.heading_lines(place_of(drift), what_was_read_text(drift.read, seconds) if drift.read else "")
 
 
 def _equal_items(items: Sequence[Item]) -> list[list[Item]]:

@@ -14,7 +14,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.shape import ALWAYS, INLINE, AddressText, Like, counts_by, format_of
 from reconciler.report.codec.json import json_line
-from reconciler.report.codec.schema import published_any
+from reconciler.report.codec.schema import published_schema_of_any
 from reconciler.report.codec.shape import data_of
 from reconciler.report.words.values import counted
 from reconciler.report.words.visible import visible
@@ -185,7 +185,7 @@ def watch_schema() -> str:
         "One line that `drift --watch --format json` prints, a JSON object for each event; #/$defs/NAME describes one "
         "kind of them."
     )
-    return published_any("reconciler drift --watch", description, EVENTS)
+    return published_schema_of_any("reconciler drift --watch", description, EVENTS)
 
 
 def _clock_text(seconds: float) -> str:

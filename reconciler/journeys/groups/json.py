@@ -10,7 +10,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.resource import Address, Config
 from reconciler.model.shape import ALWAYS, Count, Like, format_of
-from reconciler.report.codec.schema import published_any
+from reconciler.report.codec.schema import published_schema_of_any
 
 FORMAT = 1
 
@@ -127,4 +127,4 @@ COMMANDS: dict[str, type[GroupsHead]] = {
 def groups_schema() -> str:
     """Return the JSON schema of what every `groups` command prints as JSON, as text."""
     description = "What `reconciler groups COMMAND --format json` prints; #/$defs/COMMAND describes one command."
-    return published_any("reconciler groups", description, COMMANDS)
+    return published_schema_of_any("reconciler groups", description, COMMANDS)

@@ -11,9 +11,9 @@ from reconciler.changes.plan import PlannedChange
 from reconciler.journeys.groups.json import RecordMigration
 from reconciler.model.resource import Json
 from reconciler.model.units import show_duration
-from reconciler.report.document.blocks import block
+from reconciler.report.document.blocks import entry_lines
 from reconciler.report.document.entries import ChangeEntry, section_of
-from reconciler.report.document.partitions import ranges
+from reconciler.report.document.partitions import ranges_text
 from reconciler.report.words.paper import Paper, table
 from reconciler.report.words.values import counted, noun
 from reconciler.report.words.visible import columns, visible
@@ -34,7 +34,7 @@ def members_text(
     """Return the change as a plan shows it, then every member's partitions before and after."""
     if change is None:
         return f"{visible(address)}: nothing would change\n"
-    lines = block(ChangeEntry(section=section_of(change), changes=(change,)), paper)
+    lines = entry_lines(ChangeEntry(section=section_of(change), changes=(change,)), paper)
     lines += paper.wrapped(OFFLINE, 4) if offline else []
     lines += _partitions_before_and_after(change)
     if least is not None and least < moved and "members" in membership and not change.is_blocked:
@@ -50,7 +50,9 @@ def _partitions_before_and_after(change: PlannedChange) -> list[str]:
     sides: Mapping[str, Mapping[str, list[int]]] = next(
         (consequence.detail["members"] for consequence in change.consequences if "members" in consequence.detail), {}
     )
-    rows = [[member, ranges(own["now"]) or "none", ranges(own["then"]) or "none"] for member, own in sides.items()]
+    rows = [
+        [member, ranges_text(own["now"]) or "none", ranges_text(own["then"]) or "none"] for member, own in sides.items()
+    ]
     return ["", *table([["member", "now", "then"], *rows], indent=4)] if rows else []
 
 
@@ -173,7 +175,7 @@ def _member_table(members: Sequence[Data]) -> list[str]:
     head = ["member", "partitions", "queued", "in flight", "pulls", "client"]
     rows = [
         [
-            member["member"], ranges(member["partitions"]) or "none", _number(_unacknowledged_count(member)),
+            member["member"], ranges_text(member["partitions"]) or "none", _number(_unacknowledged_count(member)),
             _number(member.get("in_flight")), _number(member.get("waiting")), client_text(member),
         ]
         for member in members
@@ -225,9 +227,9 @@ def partition_map(group: Data, paper: Paper) -> list[str]:
         rows.append(["queued", *(f"{number:_}" for number in group["queued"])])
     lines = in_blocks(rows, paper)
     if "unassigned" in group:
-        lines += paper.wrapped(f"unassigned: {ranges(group['unassigned'])}", 2)
+        lines += paper.wrapped(f"unassigned: {ranges_text(group['unassigned'])}", 2)
     if "stalled" in group:
-        lines += paper.wrapped(f"stalled, with messages but without a client: {ranges(group['stalled'])}", 2)
+        lines += paper.wrapped(f"stalled, with messages but without a client: {ranges_text(group['stalled'])}", 2)
     if "outside" in group:
         outside = ", ".join(f"{token} ({number:_})" for token, number in group["outside"].items())
         lines += paper.wrapped(f"beyond its partitions: {outside}", 2)

@@ -11,7 +11,7 @@ from reconciler.memory.run_changes import ChangesBetween
 from reconciler.model.dataclass import dataclass
 from reconciler.model.shape import ALWAYS, INLINE, Count, Like, format_of
 from reconciler.report.codec.json import json_text
-from reconciler.report.codec.schema import published_any
+from reconciler.report.codec.schema import published_schema_of_any
 from reconciler.report.codec.shape import data_of
 
 FORMAT = 1
@@ -172,4 +172,4 @@ def history_schema() -> str:
         "What `history --format json` prints: every run (#/$defs/runs), one run (`history RUN`, #/$defs/run), or what "
         "changed between two (`history diff`, #/$defs/diff)."
     )
-    return published_any("reconciler history", description, DOCUMENTS)
+    return published_schema_of_any("reconciler history", description, DOCUMENTS)

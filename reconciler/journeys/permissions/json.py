@@ -9,7 +9,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.shape import ALWAYS, format_of
 from reconciler.model.wire.permissions import Need, Needs, Purpose
 from reconciler.report.codec.json import json_text
-from reconciler.report.codec.schema import published
+from reconciler.report.codec.schema import published_schema
 from reconciler.report.codec.shape import data_of
 
 FORMAT = 1
@@ -61,4 +61,4 @@ def permissions_json(needs: Needs, names: Sequence[str], purpose: Purpose) -> st
 
 def permissions_schema() -> str:
     """Return the JSON schema of what `permissions --format json` prints, as text."""
-    return published("reconciler permissions", PermissionsReport.__doc__ or "", PermissionsReport)
+    return published_schema("reconciler permissions", PermissionsReport.__doc__ or "", PermissionsReport)

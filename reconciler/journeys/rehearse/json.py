@@ -10,7 +10,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.shape import ALWAYS, AddressText, Count, VersionText, format_of
 from reconciler.report.codec.json import json_text
 from reconciler.report.codec.outcome_json import OutcomeReport, outcome_report
-from reconciler.report.codec.schema import published
+from reconciler.report.codec.schema import published_schema
 from reconciler.report.codec.shape import data_of
 
 FORMAT = 1
@@ -60,4 +60,4 @@ def rehearsal_json(one: Rehearsal, exit_code: int) -> str:
 def rehearsal_schema() -> str:
     """Return the JSON schema of what `rehearse --format json` prints, as text."""
     description = "What happened when the plan was carried out on throw-away servers."
-    return published("reconciler rehearse", description, RehearsalReport)
+    return published_schema("reconciler rehearse", description, RehearsalReport)

@@ -10,7 +10,7 @@ from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.report.document.probe import ProbeRow, probe_rows
 from reconciler.report.outcome import outcome_text
 from reconciler.report.words.paper import Paper, table
-from reconciler.report.words.values import counted, show
+from reconciler.report.words.values import counted, show_value
 from reconciler.report.words.visible import inert, visible
 
 
@@ -75,7 +75,9 @@ def _restarted(after: Restarted) -> Iterator[str]:
 
 
 def _live_and_desired(field: FieldChange) -> str:
-    return " → ".join("absent" if value is None else show(value, field.info) for value in (field.live, field.desired))
+    return " → ".join(
+        "absent" if value is None else show_value(value, field.info) for value in (field.live, field.desired)
+    )
 
 
 def rehearsal_findings(rehearsal: Rehearsal) -> Iterator[Diagnostic]:

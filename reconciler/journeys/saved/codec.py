@@ -30,7 +30,7 @@ from reconciler.model.run_options import Origin, RunOptions
 from reconciler.model.shape import INLINE, Count, Like
 from reconciler.report.codec.json import json_text
 from reconciler.report.codec.reading import Damaged, read_as
-from reconciler.report.codec.schema import published
+from reconciler.report.codec.schema import published_schema
 from reconciler.report.codec.shape import data_of
 
 Data = Mapping[str, Any]
@@ -139,7 +139,7 @@ class SavedDocument(PlanDocument):
 def plan_schema() -> str:
     """Return the text of `plan.schema.json`, which also describes plans saved with `--out`."""
     description = "The changes to make in one account, how they were judged, and the steps that would run."
-    return published("reconciler plan", description, PlanDocument)
+    return published_schema("reconciler plan", description, PlanDocument)
 
 
 def saved_json(saved: Saved) -> str:

@@ -8,7 +8,7 @@ from reconciler.journeys.upgrade.check import Checked
 from reconciler.model.dataclass import dataclass
 from reconciler.model.shape import ALWAYS, INLINE, format_of
 from reconciler.report.codec.json import json_text
-from reconciler.report.codec.schema import published
+from reconciler.report.codec.schema import published_schema
 from reconciler.report.codec.shape import data_of
 
 FORMAT = 1
@@ -30,4 +30,4 @@ def upgrade_json(checked: Checked) -> str:
 
 def upgrade_schema() -> str:
     """Return the JSON schema of what `upgrade-check --format json` prints, as text."""
-    return published("reconciler upgrade-check", UpgradeReport.__doc__ or "", UpgradeReport)
+    return published_schema("reconciler upgrade-check", UpgradeReport.__doc__ or "", UpgradeReport)

@@ -14,7 +14,7 @@ from reconciler.changes.plan import FORMAT, Plan
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.shape import ALWAYS, Like, format_of
-from reconciler.report.codec.schema import bundled, published
+from reconciler.report.codec.schema import bundled_schema, published_schema
 from reconciler.report.codec.shape import data_of
 from reconciler.report.document.document import Document
 
@@ -66,7 +66,7 @@ def render(document: Document) -> str:
 
 def render_all(documents: Sequence[Document]) -> str:
     """Join reports, each by its own contract, in a list."""
-    return json_list([document.told("json", render) for document in documents])
+    return json_list([document.render_as("json", render) for document in documents])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,10 +99,10 @@ def plan_data(plan: Plan) -> dict[str, Any]:
 
 def json_text(data: Data) -> str:
     """Write raw values as text, without anything that a terminal or a runner would obey."""
-    return _escaped(_indented(data)) + "\n"
+    return _with_escapes(_indented_json(data)) + "\n"
 
 
-def _indented(data: Data) -> str:
+def _indented_json(data: Data) -> str:
     """Python's own encoder takes eight times as long where it indents, so it has only what needs it: numbers that JSON lacks,
     which it refuses, and half a surrogate pair, which is no UTF-8."""
     try:
@@ -119,22 +119,22 @@ _LACKING = (b"NaN", b"Infinity")
 
 def json_line(data: Data) -> str:
     """Write the same on one line, for streams of reports."""
-    return _escaped(json.dumps(data, ensure_ascii=False, allow_nan=False)) + "\n"
+    return _with_escapes(json.dumps(data, ensure_ascii=False, allow_nan=False)) + "\n"
 
 
-def compact(data: Data) -> str:
+def compact_json(data: Data) -> str:
     """Write data for ourselves to read."""
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
-def _escaped(text: str) -> str:
+def _with_escapes(text: str) -> str:
     return _ESCAPED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def findings_schema() -> str:
     """Return the text of `findings.schema.json`."""
     description = "What `validate` found, or why another command could not work; the exit code is then 1, 64 or 130."
-    return published("reconciler findings", description, FindingsReport)
+    return published_schema("reconciler findings", description, FindingsReport)
 
 
 def reports_schema(schemas: Mapping[str, Callable[[], str]]) -> str:
@@ -142,5 +142,5 @@ def reports_schema(schemas: Mapping[str, Callable[[], str]]) -> str:
     description = (
         "The report of a command about several topologies: a document for each, by the contract that it has alone."
     )
-    whole = published("reconciler reports", description, SeveralReports)
-    return bundled(whole, {name: schemas[name]() for name in CONTRACTS})
+    whole = published_schema("reconciler reports", description, SeveralReports)
+    return bundled_schema(whole, {name: schemas[name]() for name in CONTRACTS})

@@ -11,7 +11,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.shape import ALWAYS, AddressText, Count, Name, format_of
 from reconciler.report.codec.json import json_text
-from reconciler.report.codec.schema import published
+from reconciler.report.codec.schema import published_schema
 from reconciler.report.codec.shape import data_of
 
 FORMAT = 1
@@ -75,4 +75,4 @@ def outcome_report(
 def outcome_schema() -> str:
     """Return the text of `apply.schema.json`."""
     description = "What one apply did, what it could not do and why, and what it did not begin."
-    return published("reconciler apply", description, OutcomeReport)
+    return published_schema("reconciler apply", description, OutcomeReport)

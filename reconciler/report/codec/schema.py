@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from reconciler.model.shape import NEVER, Like, attribute_docs
-from reconciler.report.codec.shape import Data, JsonKey, Sort, inline_type, marked, members, sort_of
+from reconciler.report.codec.shape import Data, JsonKey, Sort, inline_type, members, sort_of, type_and_marks
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
-def published(title: str, description: str, owner: type, **more: Data) -> str:
+def published_schema(title: str, description: str, owner: type, **more: Data) -> str:
     """Return the schema of a whole document as it is published; `more` are keywords for single keys of it."""
     parts: Data = {}
     body = object_schema(owner, parts)
@@ -21,14 +21,14 @@ def published(title: str, description: str, owner: type, **more: Data) -> str:
     return _schema_text(title, description, body, parts)
 
 
-def published_any(title: str, description: str, documents: Mapping[str, type]) -> str:
+def published_schema_of_any(title: str, description: str, documents: Mapping[str, type]) -> str:
     """Return the schema of a command that prints one of several documents; `#/$defs/NAME` describes one of them."""
     parts: Data = {}
     described = {name: object_schema(document, parts) for name, document in documents.items()}
     return _schema_text(title, description, {"anyOf": [_ref(name) for name in documents]}, parts, described)
 
 
-def bundled(schema: str, others: Mapping[str, str]) -> str:
+def bundled_schema(schema: str, others: Mapping[str, str]) -> str:
     """Return the text of a schema that holds the schemas it refers to by the names of their files, so that it is enough
     alone."""
     whole = json.loads(schema)
@@ -69,7 +69,10 @@ def value_schema(hint: Any, parts: Data) -> Data:
     """Return what a value of this type is like."""
     sort, inner = sort_of(hint)
     keywords = {
-        name: value for mark in marked(hint)[1] if isinstance(mark, Like) for name, value in mark.keywords.items()
+        name: value
+        for mark in type_and_marks(hint)[1]
+        if isinstance(mark, Like)
+        for name, value in mark.keywords.items()
     }
     return {**_SORTS[sort](parts, *inner), **keywords}
 

@@ -71,7 +71,7 @@ def _attributes(owner: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _json_key(name: str, hint: Any, default: Any) -> JsonKey | None:
-    marks = marked(hint)[1]
+    marks = type_and_marks(hint)[1]
     if KeyMark.UNWRITTEN in marks:
         return None
     key = next((mark.key for mark in marks if isinstance(mark, Name)), name.removesuffix("_"))
@@ -114,7 +114,7 @@ AS_TEXT: Mapping[Any, As] = {
 
 def sort_of(hint: Any) -> tuple[Sort, tuple[Any, ...]]:
     """Return the sort of a type, and what it is made of."""
-    bare, marks = marked(hint)
+    bare, marks = type_and_marks(hint)
     origin, inner = get_origin(bare), get_args(bare)
     if other := next((mark for mark in marks if isinstance(mark, As)), AS_TEXT.get(bare)):
         sort: tuple[Sort, tuple[Any, ...]] = Sort.OTHER, (other,)
@@ -135,7 +135,7 @@ def sort_of(hint: Any) -> tuple[Sort, tuple[Any, ...]]:
     return sort
 
 
-def marked(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+def type_and_marks(hint: Any) -> tuple[Any, tuple[Any, ...]]:
     """Return a type and its marks."""
     if get_origin(hint) is not Annotated:
         return hint, ()
@@ -194,7 +194,7 @@ def _writer(hint: Any) -> Convert | None:
 
 
 _WRITERS: Mapping[Sort, Callable[..., Convert | None]] = {
-    Sort.OTHER: lambda other: _composed(other.write, _writer(other.type)),
+    Sort.OTHER: lambda other: _composed_conversion(other.write, _writer(other.type)),
     Sort.OPTIONAL: lambda some: _unless_none(_writer(some)),
     Sort.UNION: lambda *_: data_of,
     Sort.CHOICE: lambda *_: None,
@@ -206,7 +206,7 @@ _WRITERS: Mapping[Sort, Callable[..., Convert | None]] = {
 }
 
 
-def _composed(first: Convert, second: Convert | None) -> Convert:
+def _composed_conversion(first: Convert, second: Convert | None) -> Convert:
     return first if second is None else lambda value: second(first(value))
 
 

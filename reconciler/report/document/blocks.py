@@ -16,9 +16,9 @@ from reconciler.report.document.judgements import (
     verdict_lines,
     worst_first,
 )
-from reconciler.report.words.names import children_by_kind, kind_noun, name_lines, without_kind
+from reconciler.report.words.names import children_by_kind, kind_noun, name_lines, name_without_kind
 from reconciler.report.words.paper import Paper, Role
-from reconciler.report.words.values import counted, show, show_live, show_wanted
+from reconciler.report.words.values import counted, show_live, show_value, show_wanted
 from reconciler.report.words.visible import columns, padded, visible
 
 _SINCE = {
@@ -55,22 +55,25 @@ def _field_lines(head: str, change: FieldChange, paper: Paper) -> list[str]:
         return [line]
     margin = " " * columns(head)
     if isinstance(change.live, list) and isinstance(change.desired, list):
-        first, *rest = _list_difference(change, paper, columns(head))
+        first, *rest = _list_difference_lines(change, paper, columns(head))
         return [head + first.lstrip(), *rest, *([margin + since.strip()] if since else [])]
     return [head + live, f"{margin}→ {desired}{since}"]
 
 
-def _list_difference(change: FieldChange, paper: Paper, indent: int) -> list[str]:
+def _list_difference_lines(change: FieldChange, paper: Paper, indent: int) -> list[str]:
     live, desired, info = change.live, change.desired, change.info
     gone = [item for item in live if item not in desired]
     new = [item for item in desired if item not in live]
     if not gone and not new:
-        return [*paper.wrapped(show(live, info), indent), *paper.wrapped("→ " + show(desired, info), indent)]
+        return [
+            *paper.wrapped(show_value(live, info), indent),
+            *paper.wrapped("→ " + show_value(desired, info), indent),
+        ]
     lines: list[str] = []
     if gone:
-        lines += paper.wrapped("without " + show(gone, info), indent)
+        lines += paper.wrapped("without " + show_value(gone, info), indent)
     if new:
-        lines += paper.wrapped("with " + show(new, info), indent)
+        lines += paper.wrapped("with " + show_value(new, info), indent)
     return [*lines, *paper.wrapped(f"({counted(len(desired) - len(new), 'item')} unchanged)", indent)]
 
 
@@ -91,7 +94,7 @@ AT_REST = {
 AS_IT_IS = "adopted as it is live and left untouched; its differences from the file wait for an apply"
 
 
-def block(entry: ChangeEntry, paper: Paper) -> list[str]:
+def entry_lines(entry: ChangeEntry, paper: Paper) -> list[str]:
     """Return the lines of one entry in a text report; equal changes share a title and are named below it."""
     return _lines_of_many(entry, paper) if len(entry.changes) > 1 else _lines_of_one(entry, paper)
 
@@ -109,7 +112,7 @@ def _lines_of_one(entry: ChangeEntry, paper: Paper) -> list[str]:
         lines += verdict_lines(verdict, change, paper)
     for consequence in change.consequences:
         lines += consequence_lines(consequence, paper)
-    return [*lines, *asides(change, paper), *children]
+    return [*lines, *aside_lines(change, paper), *children]
 
 
 def _lines_of_many(entry: ChangeEntry, paper: Paper) -> list[str]:
@@ -121,10 +124,10 @@ def _lines_of_many(entry: ChangeEntry, paper: Paper) -> list[str]:
     lines += [*_untouched_lines(entry, paper), *field_lines(changes[0].fields, paper)]
     lines += many_verdict_lines(changes, paper)
     lines += many_consequence_lines(changes, paper)
-    lines += asides(changes[0], paper)
+    lines += aside_lines(changes[0], paper)
     return [
         *lines,
-        *name_lines("namely", [*map(without_kind, changes)], paper, 4, entry.section is Section.DELETE),
+        *name_lines("namely", [*map(name_without_kind, changes)], paper, 4, entry.section is Section.DELETE),
         *children,
     ]
 
@@ -193,7 +196,7 @@ def untouched_note(entry: ChangeEntry) -> str:
     return AT_REST.get(entry.section, "").format(until=until)
 
 
-def asides(change: PlannedChange, paper: Paper) -> list[str]:
+def aside_lines(change: PlannedChange, paper: Paper) -> list[str]:
     """Return what is neither field, verdict nor consequence."""
     lines: list[str] = []
     if change.action is Action.UNKNOWN and change.reason:

@@ -16,7 +16,7 @@ from reconciler.changes.view import AboutKind
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.topology import Topology
-from reconciler.report.document.judgements import standing, worst_first
+from reconciler.report.document.judgements import standing_word, worst_first
 from reconciler.report.words.commands import CommandLines
 from reconciler.report.words.paper import Paper
 
@@ -27,17 +27,17 @@ UNKNOWN = ("XX908", "unknown-scope")
 """The standing of a change whose live state is unknown."""
 
 
-def as_named(file: str) -> str:
+def path_as_named(file: str) -> str:
     """Return the path unchanged, for a document without a repository."""
     return file
 
 
-def in_environment(topology: str, environment: str) -> str:
+def name_in_environment(topology: str, environment: str) -> str:
     """Return `orders in prod-eu`, where the files have environments."""
     return f"{topology} in {environment}" if environment else topology
 
 
-def unexplained(_code: str) -> str:
+def no_page(_code: str) -> str:
     """Return an empty page for every code, for a document made without the pages of codes."""
     return ""
 
@@ -92,9 +92,9 @@ class Document:
     seconds: float | None = None
     paper: Paper = field(default_factory=Paper)
     """The width and colours for text."""
-    from_root: Callable[[str], str] = as_named
+    from_root: Callable[[str], str] = path_as_named
     """Maps the name of a file to its path from the root of its repository."""
-    explain: Callable[[str], str] = unexplained
+    explain: Callable[[str], str] = no_page
     """Returns the page of a code."""
     version: str = "0.0.0"
     """The version of this tool."""
@@ -111,14 +111,14 @@ class Document:
     def name(self) -> str:
         """Return what tells this report from those of other topologies and environments."""
         topology = self.plan.topology if self.plan else self.topology
-        return in_environment(topology, self.environment)
+        return name_in_environment(topology, self.environment)
 
     @property
     def changes(self) -> tuple[PlannedChange, ...]:
         """The plan's changes; empty where only files were checked."""
         return self.plan.changes if self.plan else ()
 
-    def told(self, format_: str, render: Callable[[Document], str]) -> str:
+    def render_as(self, format_: str, render: Callable[[Document], str]) -> str:
         """Render the report in its own form, where it has one."""
         return self.own.get(format_, render)(self)
 
@@ -162,7 +162,7 @@ def findings(document: Document) -> list[ReportedFinding]:
     return sorted(dict.fromkeys(every), key=_rank)
 
 
-def apart(document: Document) -> list[ReportedFinding]:
+def findings_apart(document: Document) -> list[ReportedFinding]:
     """Return the findings that no change shows itself: diagnostics, and verdicts on what does not change."""
     diagnosed = set(_diagnostic_findings(document))
     own = {change.address for change in document.changes}
@@ -201,7 +201,7 @@ def _verdict_findings(change: PlannedChange, document: Document) -> Iterator[Rep
         yield ReportedFinding(
             severity=_severity(verdict), code=verdict.code, name=verdict.name, message=verdict.message,
             address=verdict.address, path=verdict.path, place=document.place(verdict.span or change.span),
-            fix=verdict.fix or "", consented=verdict.consented, standing=standing(verdict), rank=-verdict.outcome.rank,
+            fix=verdict.fix or "", consented=verdict.consented, standing=standing_word(verdict), rank=-verdict.outcome.rank,
         )  # fmt: skip
 
 

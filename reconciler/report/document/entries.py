@@ -64,16 +64,18 @@ def section_of(change: PlannedChange) -> Section:
 
 def entries(changes: Sequence[PlannedChange]) -> list[ChangeEntry]:
     """Return all entries in reading order."""
-    children = _children(changes)
+    children = _children_by_parent(changes)
     folded = {child.address for bare in children.values() for child in bare}
     by_section: dict[Section, list[PlannedChange]] = {}
     for change in changes:
         if change.address not in folded:
             by_section.setdefault(section_of(change), []).append(change)
-    return [entry for section in sorted(by_section) for entry in _grouped(section, by_section[section], children)]
+    return [
+        entry for section in sorted(by_section) for entry in _grouped_entries(section, by_section[section], children)
+    ]
 
 
-def _children(changes: Sequence[PlannedChange]) -> dict[str, tuple[PlannedChange, ...]]:
+def _children_by_parent(changes: Sequence[PlannedChange]) -> dict[str, tuple[PlannedChange, ...]]:
     """Plain creates and deletes that go with the stream they belong to, by its address."""
     streams = {change.address: change for change in changes if change.address.startswith("stream/")}
     by_parent: dict[str, list[PlannedChange]] = {}
@@ -98,7 +100,7 @@ def is_bare(change: PlannedChange) -> bool:
     return not change.consequences and all(verdict.outcome is Outcome.ALLOWED for verdict in change.verdicts)
 
 
-def _grouped(
+def _grouped_entries(
     section: Section, changes: Iterable[PlannedChange], children: dict[str, tuple[PlannedChange, ...]]
 ) -> list[ChangeEntry]:
     """Group equal changes at the place of the first; the changes with most to say come first."""

@@ -38,7 +38,7 @@ _KEPT = (
 _APPLICABLE = {Section.CREATE, Section.UPDATE, Section.REPLACE, Section.DELETE}
 
 
-def where(topology: str, target: Target) -> str:
+def topology_and_account(topology: str, target: Target) -> str:
     """Return `orders → account ORDERS at prod-eu (nats-server 2.12.8, 3 nodes)`."""
     account = f"account {visible(target.account)}" if target.account else "its account"
     cluster = f" at {visible(target.cluster)}" if target.cluster else ""
@@ -47,7 +47,7 @@ def where(topology: str, target: Target) -> str:
     return f"{visible(topology)} → {account}{cluster}{domain} (nats-server {target.version}{nodes})"
 
 
-def what_was_read(read: Mapping[str, int], seconds: float | None, after: str | None = None) -> str:
+def what_was_read_text(read: Mapping[str, int], seconds: float | None, after: str | None = None) -> str:
     """Return `42 streams, 118 consumers, 7 groups read in 0.4 s`; similar kinds (`static_group`) are counted together.
     What is there only `after` another topology was applied nobody has read."""
     sorts: Counter[str] = Counter()
@@ -62,33 +62,33 @@ def what_was_read(read: Mapping[str, int], seconds: float | None, after: str | N
 def headline(document: Document) -> list[str]:
     """Return the account of a plan and, at the right edge, what was read; two lines where both do not fit on one."""
     plan = document.plan
-    right = what_was_read(plan.read, document.seconds, plan.after) if plan and plan.read else ""
-    return document.paper.titled(heading(document), right)
+    right = what_was_read_text(plan.read, document.seconds, plan.after) if plan and plan.read else ""
+    return document.paper.heading_lines(heading(document), right)
 
 
-def sums(plan: Plan, paper: Paper) -> str:
+def sums_line(plan: Plan, paper: Paper) -> str:
     """Return `1 refused, 1 needs consent · 1 create, 1 change · 163 unchanged`."""
     counts = Counter(section_of(change) for change in plan.changes)
     stops = [f"{counts[section]:_} {word}" for word, section in _STOPS if counts[section]]
-    untouched = [*_record_counts(counts), f"{plan.summary['keep']:_} unchanged"]
+    untouched = [*_record_count_texts(counts), f"{plan.summary['keep']:_} unchanged"]
     parts = (
         paper.paint(", ".join(stops), "refused") if stops else "",
-        ", ".join(_change_counts(counts)),
+        ", ".join(_change_count_texts(counts)),
         ", ".join(untouched),
     )
     return " · ".join(filter(None, parts))
 
 
-def tallied(counts: Mapping[Section, int]) -> list[str]:
+def count_texts(counts: Mapping[Section, int]) -> list[str]:
     """Return `3 creates`, `1 change`, `12 adopted`: what is neither stopped nor as declared already."""
-    return [*_change_counts(counts), *_record_counts(counts)]
+    return [*_change_count_texts(counts), *_record_count_texts(counts)]
 
 
-def _change_counts(counts: Mapping[Section, int]) -> list[str]:
+def _change_count_texts(counts: Mapping[Section, int]) -> list[str]:
     return [counted(counts[section], word) for word, section in _CHANGES if counts[section]]
 
 
-def _record_counts(counts: Mapping[Section, int]) -> list[str]:
+def _record_count_texts(counts: Mapping[Section, int]) -> list[str]:
     return [f"{counts[section]:_} {word}" for word, section in _KEPT if counts[section]]
 
 
@@ -157,18 +157,18 @@ def heading(document: Document) -> str:
     if document.title:
         return visible(document.title)
     if document.plan:
-        return where(document.name, document.plan.target)
+        return topology_and_account(document.name, document.plan.target)
     if document.topology or not document.diagnostics:
         return visible(document.name) or "files"
     in_files = any(diagnostic.span for diagnostic in document.diagnostics)
     return "the files cannot be read" if in_files else "stopped before it began"
 
 
-def totals(document: Document) -> str:
+def totals_line(document: Document) -> str:
     """Return one line of sums."""
     if document.plan:
         hidden = f" · {counted(document.plan.hidden, 'change')} left out of this run" if document.plan.hidden else ""
-        return sums(document.plan, Paper()) + hidden
+        return sums_line(document.plan, Paper()) + hidden
     counts = count_line(document.diagnostics)
     return " · ".join(filter(None, (counts, visible(document.summary.strip())))) or "nothing found"
 

@@ -22,7 +22,7 @@ from reconciler.report.document.entries import ChangeEntry
 from reconciler.report.document.partitions import partition_lines
 from reconciler.report.words.names import kind_noun
 from reconciler.report.words.paper import Paper, Role
-from reconciler.report.words.values import counted, show, show_volume
+from reconciler.report.words.values import counted, show_value, show_volume
 from reconciler.report.words.visible import visible
 
 MOST = 20
@@ -42,7 +42,7 @@ def effects(entry: ChangeEntry) -> Iterator[tuple[str, str]]:
             continue
         yield from ((address, sentence(text)) for address, text, _ in same[:MOST])
         if len(same) > MOST:
-            sums = total(source for _, _, source in same)
+            sums = total_sentence(source for _, _, source in same)
             yield f"and {len(same) - MOST:_} more", sums or "similar effects."
 
 
@@ -114,7 +114,7 @@ def verdict_lines(verdict: Verdict, change: PlannedChange, paper: Paper, indent:
     consent."""
     lines = _headed_lines(verdict, visible(sentence(verdict.message, verdict.path)), paper, indent)
     if verdict.blocks or verdict.outcome is Outcome.WARNS:
-        lines += way_out(verdict, change, paper, indent, where or verdict.address)
+        lines += verdict_way_out_lines(verdict, change, paper, indent, where or verdict.address)
     return lines
 
 
@@ -135,7 +135,7 @@ def _headed_lines(verdict: Verdict, message: str, paper: Paper, indent: int) -> 
     return [first, *rest]
 
 
-def standing(verdict: Verdict) -> str:
+def standing_word(verdict: Verdict) -> str:
     """Say what a verdict means for the change: `refused`, `needs consent`, `consented` …"""
     if is_policy(verdict.code):
         return "waived" if verdict.consented is not None else _OF_POLICIES[verdict.outcome]
@@ -146,8 +146,8 @@ def verdict_head(verdict: Verdict) -> str:
     """Return `ST101 storage-change, refused.`, or `consented` and the reason that somebody gave."""
     if verdict.consented is not None:
         reason = visible(verdict.consented).rstrip(".")
-        return f"{verdict.code} {verdict.name}, {standing(verdict)} ({reason})."
-    return f"{verdict.code} {verdict.name}, {standing(verdict)}."
+        return f"{verdict.code} {verdict.name}, {standing_word(verdict)} ({reason})."
+    return f"{verdict.code} {verdict.name}, {standing_word(verdict)}."
 
 
 def way_out_lines(fix: str) -> list[str]:
@@ -180,7 +180,7 @@ def _line_with_form(line: str) -> tuple[Literal["words", "steps", "copy"], str]:
     return "copy" if line.startswith("  ") else "words", line.strip()
 
 
-def way_out(verdict: Verdict, change: PlannedChange, paper: Paper, indent: int, where: str) -> list[str]:
+def verdict_way_out_lines(verdict: Verdict, change: PlannedChange, paper: Paper, indent: int, where: str) -> list[str]:
     """Return what to do instead, and how to consent where that is possible."""
     lines: list[str] = []
     if verdict.fix:
@@ -219,7 +219,7 @@ def consent_entry(verdict: Verdict, change: PlannedChange) -> str:
 
 def _consent_value(verdict: Verdict, change: PlannedChange) -> str:
     """The value that a consent must name, as a file holds it."""
-    return "" if verdict.to is None else show(verdict.to, _info_of(verdict.path, change))
+    return "" if verdict.to is None else show_value(verdict.to, _info_of(verdict.path, change))
 
 
 def shared_consents(changes: Iterable[PlannedChange]) -> Iterator[tuple[str, str, str]]:
@@ -271,9 +271,9 @@ def many_verdict_lines(changes: Sequence[PlannedChange], paper: Paper, indent: i
         if len({other.message for other in same}) == 1:
             lines += verdict_lines(verdict, changes[0], paper, indent, _EACH)
             continue
-        lines += _headed_lines(verdict, total(same), paper, indent)
+        lines += _headed_lines(verdict, total_sentence(same), paper, indent)
         lines += _lines_by_address([(other.address, other.message) for other in same], paper, indent + 2)
-        lines += way_out(verdict, changes[0], paper, indent, _EACH)
+        lines += verdict_way_out_lines(verdict, changes[0], paper, indent, _EACH)
     return lines
 
 
@@ -286,7 +286,7 @@ def many_consequence_lines(changes: Sequence[PlannedChange], paper: Paper, inden
         if len({other.message for _, other in same}) == 1:
             lines += consequence_lines(consequence, paper, indent)
             continue
-        lines += paper.wrapped(total([other for _, other in same]), indent)
+        lines += paper.wrapped(total_sentence([other for _, other in same]), indent)
         lines += _lines_by_address([(address, other.message) for address, other in same], paper, indent)
     return lines
 
@@ -299,18 +299,18 @@ def _lines_by_address(messages: Sequence[tuple[str, str]], paper: Paper, indent:
     return lines
 
 
-def total(same: Iterable[Verdict | Consequence]) -> str:
+def total_sentence(same: Iterable[Verdict | Consequence]) -> str:
     """Return `Together: up to 1_200_000 messages, 40GiB.`"""
     total: Counter[str] = Counter()
     inexact: set[str] = set()
     for source in same:
         total.update(source.quantities)
         inexact.update(source.bounds)
-    amounts = (("up to " if of in inexact else "") + _amount(of, number) for of, number in total.items())
+    amounts = (("up to " if of in inexact else "") + _amount_text(of, number) for of, number in total.items())
     return f"Together: {', '.join(amounts)}." if total else ""
 
 
-def _amount(of: str, number: int) -> str:
+def _amount_text(of: str, number: int) -> str:
     """Return `3 messages`, `1 message`, `2 redelivered`: the name of a quantity is a plural noun, or no noun."""
     words = visible(of).replace("_", " ")
     if of.startswith("bytes"):

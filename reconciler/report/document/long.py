@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 
 from reconciler.changes.plan import Plan
 from reconciler.model.dataclass import dataclass
-from reconciler.report.document.blocks import block, title_and_place, title_line
+from reconciler.report.document.blocks import entry_lines, title_and_place, title_line
 from reconciler.report.document.entries import ChangeEntry, Section, is_bare
-from reconciler.report.document.headline import tallied
+from reconciler.report.document.headline import count_texts
 from reconciler.report.document.judgements import verdict_head, worst_first
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.visible import visible
@@ -33,7 +33,7 @@ class Shortened:
 
 def shortened_entries(every: Sequence[ChangeEntry], paper: Paper, room: int) -> Shortened:
     """Choose everything that stops, destroys or has something said about it, and of the rest what fits into `room` rows."""
-    rows = [paper.rows(lines) + (len(lines) > 1) for lines in (block(entry, paper) for entry in every)]
+    rows = [paper.rows(lines) + (len(lines) > 1) for lines in (entry_lines(entry, paper) for entry in every)]
     left = room - LAST - sum(height for height, entry in zip(rows, every, strict=True) if not _needs_no_reading(entry))
     shown: list[ChangeEntry] = []
     more: list[ChangeEntry] = []
@@ -52,10 +52,10 @@ def _needs_no_reading(entry: ChangeEntry) -> bool:
 def _rest_line(more: Sequence[ChangeEntry]) -> str:
     counts = Counter(entry.section for entry in more for _ in (*entry.changes, *entry.children))
     number = sum(counts.values())
-    return f"… {number:_} more without consequences: {', '.join(tallied(counts))}; -v shows them"
+    return f"… {number:_} more without consequences: {', '.join(count_texts(counts))}; -v shows them"
 
 
-def reminders(plan: Plan, every: Sequence[ChangeEntry], paper: Paper, *, goes_on: bool) -> list[str]:
+def reminder_lines(plan: Plan, every: Sequence[ChangeEntry], paper: Paper, *, goes_on: bool) -> list[str]:
     """Return what stops the plan, or else what it destroys, each in a line, so that the last screen tells it by itself."""
     stops = [entry for entry in every if entry.section in STOPS]
     hurts = [entry for entry in every if goes_on and entry.section not in STOPS and _destroys(entry)]

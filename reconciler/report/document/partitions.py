@@ -86,17 +86,17 @@ def _move_lines(drawn: Mapping[str, Json], paper: Paper, indent: int) -> list[st
             moves.setdefault((_member_name(before), _member_name(after)), []).append(number)
     lines: list[str] = []
     for (before, after), numbers in moves.items():
-        waiting = f", {_queued_sum(queued, numbers)} queued" if queued else ""
-        lines += paper.wrapped(f"{before} → {after}: partitions {ranges(numbers)}{waiting}", indent)
+        waiting = f", {_queued_sum_text(queued, numbers)} queued" if queued else ""
+        lines += paper.wrapped(f"{before} → {after}: partitions {ranges_text(numbers)}{waiting}", indent)
     return lines
 
 
-def _queued_sum(queued: Sequence[Json], numbers: Sequence[int]) -> str:
+def _queued_sum_text(queued: Sequence[Json], numbers: Sequence[int]) -> str:
     counts = [queued[number] for number in numbers]
     return UNCOUNTED if None in counts else f"{sum(counts):_}"
 
 
-def ranges(numbers: Iterable[int]) -> str:
+def ranges_text(numbers: Iterable[int]) -> str:
     """Return `0-3 7 9-11`, in the order in which they came."""
     runs: list[list[int]] = []
     for number in numbers:

@@ -144,7 +144,9 @@ def _arrows(specs: Mapping[str, Any], changes: Iterable[PlannedChange], origins:
             ("source", getattr(spec, "sources", None)),
         ):
             for origin_spec in copied or ():
-                origin = origins.named(str(origin_spec.name), is_far=getattr(origin_spec, "external", None) is not None)
+                origin = origins.address_of(
+                    str(origin_spec.name), is_far=getattr(origin_spec, "external", None) is not None
+                )
                 by_ends[origin, address] = Arrow(origin=origin, copy=address, word=word)
     for change in changes:
         for arrow in _changed_arrows(change, origins):
@@ -161,7 +163,7 @@ def _changed_arrows(change: PlannedChange, origins: _Origins) -> Iterator[Arrow]
         live, desired = _origin_names(changed.live), _origin_names(changed.desired)
         for standing, which in (("gone", live - desired), ("new", desired - live)):
             for name in sorted(which):
-                yield Arrow(origin=origins.named(name), copy=change.address, word=word, standing=standing)
+                yield Arrow(origin=origins.address_of(name), copy=change.address, word=word, standing=standing)
 
 
 def _origin_names(value: Any) -> set[str]:
@@ -179,7 +181,7 @@ class _Origins:
     addresses: Collection[str]
     kinds: Mapping[str, AboutKind]
 
-    def named(self, name: str, *, is_far: bool = False) -> str:
+    def address_of(self, name: str, *, is_far: bool = False) -> str:
         """Return the address of an origin. It may be named as a bucket or by its stream; another account's stream is
         never ours."""
         if is_far:
@@ -223,10 +225,10 @@ def _layers(names: Sequence[str], arrows: Sequence[Arrow]) -> list[list[str]]:
     for name in names:
         if name in connected:
             layers.setdefault(depth.of(name), []).append(name)
-    return _untangled([layers[number] for number in sorted(layers)], origins)
+    return _untangled_layers([layers[number] for number in sorted(layers)], origins)
 
 
-def _untangled(layers: list[list[str]], origins: Mapping[str, Sequence[str]]) -> list[list[str]]:
+def _untangled_layers(layers: list[list[str]], origins: Mapping[str, Sequence[str]]) -> list[list[str]]:
     """Put each card near its origins, as far as possible."""
     heights: dict[str, float] = {}
     for layer in layers:

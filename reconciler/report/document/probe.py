@@ -97,17 +97,17 @@ _MANY = re.compile(r"\b(\d+(?:-\d+)?)(?: \d+(?:-\d+)?){3,} (\d+(?:-\d+)?)\b")
 """Longer lists of message numbers are shortened."""
 
 
-def operations_played(probe: Probe) -> str:
+def operations_played_text(probe: Probe) -> str:
     """Return `216 operations on 8 objects`."""
     return f"{counted(probe.operations, 'operation')} on {counted(len(probe.objects), 'object')}"
 
 
-def probe_verdict(probe: Probe) -> str:
+def probe_verdict_sentence(probe: Probe) -> str:
     """Return the last sentence."""
     if not probe.objects:
         return f"No clients ran: {'the reasons are above' if probe.unplayed else 'nothing changes'}."
     if not probe.differences:
-        return f"Nothing changes for clients: {operations_played(probe)}."
+        return f"Nothing changes for clients: {operations_played_text(probe)}."
     if probe.unforetold_differences:
         many = len(probe.unforetold_differences)
         return (
@@ -117,11 +117,11 @@ def probe_verdict(probe: Probe) -> str:
     return "The plan foretells every difference that takes something from a client."
 
 
-def probe_sums(probe: Probe) -> str:
+def probe_sums_line(probe: Probe) -> str:
     """Return `19 differences among 216 operations on 8 objects; 8 more only follow from these`."""
     many, following = len(probe.differences), len(probe.felt) - len(probe.differences)
     follows = f"; {following:_} more only {'follows' if following == 1 else 'follow'} from these" if following else ""
-    return f"{counted(many, 'difference')} among {operations_played(probe)}{follows}"
+    return f"{counted(many, 'difference')} among {operations_played_text(probe)}{follows}"
 
 
 def unaffected_objects(probe: Probe) -> list[str]:
@@ -162,7 +162,7 @@ def probe_lines(probe: Probe, paper: Paper) -> Iterator[str]:
     """Return the result of a probe for people at a terminal."""
     differing = probe_rows(probe)
     if differing:
-        yield from paper.wrapped(f"{TITLE}: {probe_sums(probe)}.")
+        yield from paper.wrapped(f"{TITLE}: {probe_sums_line(probe)}.")
         yield from _difference_lines(differing, paper)
         if quiet := unaffected_objects(probe):
             yield from name_lines("Nothing differs on", quiet, paper, 0)
@@ -173,7 +173,7 @@ def probe_lines(probe: Probe, paper: Paper) -> Iterator[str]:
         yield from _pair_lines(pairs, paper)
     if probe.objects:
         yield from paper.wrapped(caveat(probe))
-    yield from paper.wrapped(probe_verdict(probe))
+    yield from paper.wrapped(probe_verdict_sentence(probe))
 
 
 def _difference_lines(differing: Sequence[ProbeRow], paper: Paper) -> list[str]:

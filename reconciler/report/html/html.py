@@ -18,7 +18,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.report.document.blocks import MARKS
 from reconciler.report.document.document import Document
 from reconciler.report.document.entries import ChangeEntry, Section, entries
-from reconciler.report.document.headline import totals
+from reconciler.report.document.headline import totals_line
 from reconciler.report.html.markup import Markup, element, together
 from reconciler.report.html.sections import WORDS, Shown, report
 
@@ -33,7 +33,7 @@ def render_all(documents: Sequence[Document]) -> str:
     filter_ = controls(_chips(every)) if every else None
     above, inside = (None, filter_) if len(shown) == 1 else (element("div", filter_, class_="above"), None)
     skip = element("a", "Skip to the changes", href="#changes", class_="skip") if shown[0].document.plan else None
-    title = "; ".join(f"{document.command} {document.name}: {totals(document)}" for document in documents)
+    title = "; ".join(f"{document.command} {document.name}: {totals_line(document)}" for document in documents)
     return page(title, together(skip, above, *(report(item, inside) for item in shown)))
 
 

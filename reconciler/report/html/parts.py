@@ -8,7 +8,7 @@ from reconciler.changes.change import Consequence, FieldChange, FieldClass
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.verdict import Verdict
 from reconciler.model.resource import Json
-from reconciler.report.document.blocks import asides, first_paths, mark, removal_reason, untouched_note
+from reconciler.report.document.blocks import aside_lines, first_paths, mark, removal_reason, untouched_note
 from reconciler.report.document.document import Document, ReportedFinding
 from reconciler.report.document.entries import ChangeEntry, Section, is_bare
 from reconciler.report.document.judgements import (
@@ -18,13 +18,13 @@ from reconciler.report.document.judgements import (
     lacks_consent,
     parts_of_way_out,
     sentence,
-    standing,
-    total,
+    standing_word,
+    total_sentence,
     worst_first,
 )
 from reconciler.report.document.partitions import SAME, columns_of, partition_lines
 from reconciler.report.html.markup import Markup, element, escaped, page_link, prose, together
-from reconciler.report.words.names import children_by_kind, without_kind
+from reconciler.report.words.names import children_by_kind, name_without_kind
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import show_live, show_wanted
 
@@ -75,11 +75,11 @@ def _details(entry: ChangeEntry) -> Iterator[Markup]:
         )
     if note := untouched_note(entry):
         yield element("p", prose(sentence(note)), class_="quiet")
-    yield from (element("p", prose(sentence(line.strip()))) for line in asides(first, Paper(width=10_000)))
+    yield from (element("p", prose(sentence(line.strip()))) for line in aside_lines(first, Paper(width=10_000)))
     if removal_reason(first):
         yield element("p", removal_reason(first).strip())
     if len(entry.changes) > 1:
-        yield _names_paragraph("namely", [*map(without_kind, entry.changes)])
+        yield _names_paragraph("namely", [*map(name_without_kind, entry.changes)])
     yield from (_names_paragraph(word, names) for word, names in children_by_kind(entry.children, len(entry.changes)))
     if entry.section is Section.CREATE and is_bare(first):
         those = "this name" if len(entry.changes) == 1 else "one of these names"
@@ -121,8 +121,8 @@ def _verdict_block(verdict: Verdict, same: Sequence[Verdict], change: PlannedCha
             element("li", element("code", other.address), ": ", prose(sentence(other.message)))
             for other in same[:_NAMES]
         )
-        paragraphs = [element("p", total(same)), element("ul", *each)]
-    word = standing(verdict)
+        paragraphs = [element("p", total_sentence(same)), element("ul", *each)]
+    word = standing_word(verdict)
     title = element("b", page_link(verdict.code), f" {verdict.name}")
     head = element("p", title, " ", element("span", word, class_="word"))
     style = "blocks" if verdict.refuses else "consented" if verdict.consented is not None else "warns"
@@ -158,7 +158,7 @@ def _consequence_blocks(consequence: Consequence, same: Sequence[tuple[str, Cons
     if len({other.message for _, other in same}) == 1:
         yield element("p", prose(sentence(consequence.message)), class_="consequence")
         return
-    yield element("p", total(other for _, other in same), class_="consequence")
+    yield element("p", total_sentence(other for _, other in same), class_="consequence")
     yield element(
         "ul", *(element("li", element("code", name), ": ", prose(other.message)) for name, other in same[:_NAMES])
     )
@@ -194,7 +194,7 @@ def _cell(text: str, column: object, label: str, members: Sequence[str]) -> Mark
     return element(name, text, class_=" ".join(filter(None, (style, "moved" if moved else ""))) or None)
 
 
-def finding(reported: ReportedFinding, anchor: str) -> Markup:
+def finding_item(reported: ReportedFinding, anchor: str) -> Markup:
     """Render a finding as an item of a list, with its place and its way out; `anchor` is the id that links lead to."""
     place = element("span", str(reported.place), class_="place") if reported.place else None
     address = together(" ", element("code", reported.address)) if reported.address else None

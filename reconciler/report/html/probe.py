@@ -13,8 +13,8 @@ from reconciler.report.document.probe import (
     caveat,
     consent_note,
     probe_rows,
-    probe_sums,
-    probe_verdict,
+    probe_sums_line,
+    probe_verdict_sentence,
     unaffected_objects,
     unshown_and_unplayed,
 )
@@ -31,8 +31,8 @@ def clients_section(probe: Probe) -> Markup:
     return element(
         "section",
         element("h2", TITLE),
-        element("p", probe_verdict(probe), class_="verdict blocks" if probe.unforetold_differences else "totals"),
-        element("p", f"{probe_sums(probe)}.") if differing else None,
+        element("p", probe_verdict_sentence(probe), class_="verdict blocks" if probe.unforetold_differences else "totals"),
+        element("p", f"{probe_sums_line(probe)}.") if differing else None,
         _probe_table(differing) if differing else None,
         _folded(f"Follows from these: {differences(following):_}", _probe_table(following)) if following else None,
         element("p", "Nothing differs on ", *_code_elements(quiet), ".", class_="names") if differing and quiet else None,
@@ -64,16 +64,16 @@ def _row(row: ProbeRow) -> Markup:
         element("td", first, rest if more else None),
         element("td", row.before),
         element("td", row.after),
-        element("td", *(_spaced(map(page_link, row.codes)) if row.codes else [row.foretold])),
+        element("td", *(_spaced_words(map(page_link, row.codes)) if row.codes else [row.foretold])),
         class_=STYLES.get(row.foresight),
     )
 
 
 def _code_elements(names: Sequence[str]) -> list[str]:
-    return _spaced(element("code", name) for name in names)
+    return _spaced_words(element("code", name) for name in names)
 
 
-def _spaced(words: Iterable[str]) -> list[str]:
+def _spaced_words(words: Iterable[str]) -> list[str]:
     return [piece for word in words for piece in (word, " ")][:-1]
 
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Severity
-from reconciler.report.document.document import Document, ReportedFinding, apart
+from reconciler.report.document.document import Document, ReportedFinding, findings_apart
 from reconciler.report.document.entries import ChangeEntry, Section
-from reconciler.report.document.headline import heading, moment_note, split_command, totals, what_next
-from reconciler.report.document.judgements import effects, entry_name, standing, worst_first
+from reconciler.report.document.headline import heading, moment_note, split_command, totals_line, what_next
+from reconciler.report.document.judgements import effects, entry_name, standing_word, worst_first
 from reconciler.report.document.picture import picture
 from reconciler.report.html.drawing import topology_drawing
 from reconciler.report.html.markup import Markup, element, escaped, page_link, prose, together
-from reconciler.report.html.parts import change, finding
+from reconciler.report.html.parts import change, finding_item
 from reconciler.report.html.probe import clients_section
 from reconciler.report.words.visible import inert
 
@@ -45,7 +45,7 @@ class Shown:
     @property
     def beside(self) -> list[ReportedFinding]:
         """Return findings that no change shows: wrong files, unused consents, problems of the run itself."""
-        return apart(self.document)
+        return findings_apart(self.document)
 
 
 def report(shown: Shown, controls: Markup | None) -> Markup:
@@ -71,7 +71,7 @@ def _header(document: Document) -> Markup:
         "header",
         element("p", f"reconciler {document.command}", class_="kicker"),
         element("h1", heading(document)),
-        element("p", totals(document), class_="totals"),
+        element("p", totals_line(document), class_="totals"),
         *(element("p", line, class_="quiet") for line in moment_note(document.plan)),
         *steps,
     )
@@ -85,7 +85,7 @@ def _next_step_line(line: str) -> Markup:
 def _findings_section(shown: Shown, title: str, *severities: Severity) -> Markup | None:
     numbered = enumerate(shown.beside)
     items = [
-        finding(reported, f"{shown.prefix}f{number}")
+        finding_item(reported, f"{shown.prefix}f{number}")
         for number, reported in numbered
         if reported.severity in severities
     ]
@@ -106,7 +106,7 @@ def _stops_section(all_entries: Sequence[ChangeEntry], anchors: Mapping[str, str
     items = [
         element(
             "li", element("a", element("code", entry_name(entry)), href=f"#{anchors[entry.first.address]}"), " ",
-            element("b", page_link(verdict.code), f" {verdict.name}"), f", {standing(verdict)}",
+            element("b", page_link(verdict.code), f" {verdict.name}"), f", {standing_word(verdict)}",
         )
         for entry in all_entries
         for verdict in worst_first(entry.first.verdicts)

@@ -103,7 +103,7 @@ def fenced(lines: list[str], language: str = "") -> list[str]:
     return [fence + language, *lines, fence]
 
 
-def markup(text: str) -> str:
+def escaped_html(text: str) -> str:
     """Escape text for the inside of HTML, where Markdown is not looked for."""
     return html.escape(shortened(visible(text)))
 
@@ -117,6 +117,6 @@ def folded(title: str, lines: list[str], *, is_open: bool = False, is_markup: bo
     """Fold text away until somebody opens it. The empty lines end the markup, so that Markdown begins again."""
     if not lines:
         return []
-    summary = title if is_markup else markup(title)
+    summary = title if is_markup else escaped_html(title)
     lines = lines[1:] if lines[0] == "" else lines
     return [f"<details{' open' if is_open else ''}><summary>{summary}</summary>", "", *lines, "", "</details>"]

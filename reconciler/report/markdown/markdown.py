@@ -14,14 +14,14 @@ from urllib.parse import quote
 
 from reconciler.changes.plan import PlannedChange
 from reconciler.report.document.blocks import first_paths, mark, removal_reason, untouched_note
-from reconciler.report.document.document import Document, ReportedFinding, apart
+from reconciler.report.document.document import Document, ReportedFinding, findings_apart
 from reconciler.report.document.entries import ChangeEntry, Section, entries
-from reconciler.report.document.headline import heading, moment_note, split_command, totals, what_next
+from reconciler.report.document.headline import heading, moment_note, split_command, totals_line, what_next
 from reconciler.report.document.judgements import entry_name, sentence, worst_first
-from reconciler.report.markdown.gfm import code, fenced, folded, markup, page_link, prose
+from reconciler.report.markdown.gfm import code, escaped_html, fenced, folded, page_link, prose
 from reconciler.report.markdown.parts import (
     children_text,
-    details,
+    detail_lines,
     effect_items,
     entry_names,
     verdict_paragraphs,
@@ -77,7 +77,7 @@ def render_all(documents: Sequence[Document]) -> str:
 
 def _report_text(document: Document, limit: int) -> str:
     head = "\n".join(_head(document))
-    return _as_much_as_fits(head, [*_sections(document)], _foot(document), limit)
+    return _comment_that_fits(head, [*_sections(document)], _foot(document), limit)
 
 
 def marker(document: Document) -> str:
@@ -87,12 +87,16 @@ def marker(document: Document) -> str:
 
 
 def _head(document: Document) -> list[str]:
-    return [f"### {document.command.capitalize()}: {prose(heading(document))}", "", f"**{prose(totals(document))}**"]
+    return [
+        f"### {document.command.capitalize()}: {prose(heading(document))}",
+        "",
+        f"**{prose(totals_line(document))}**",
+    ]
 
 
 def _foot(document: Document) -> str:
     done = fenced(_last_lines(document.outcome)) if document.outcome else []
-    commands = [*moment_note(document.plan), *(_command(line) for line in what_next(document).splitlines())]
+    commands = [*moment_note(document.plan), *(_command_as_code(line) for line in what_next(document).splitlines())]
     return "\n".join([*folded("What was done", done, is_open=True), "", "\\\n".join(commands)]).strip()
 
 
@@ -102,13 +106,13 @@ def _last_lines(outcome: str) -> list[str]:
     return lines[len(lines) - sum(size < _OUTCOME for size in sizes) :]
 
 
-def _command(line: str) -> str:
+def _command_as_code(line: str) -> str:
     """Turn a command to type into code: `Next: reconciler apply …`."""
     words, command = split_command(line)
     return prose(words) + (code(command) if command else "")
 
 
-def _as_much_as_fits(head: str, sections: Sequence[Section_], foot: str, limit: int) -> str:
+def _comment_that_fits(head: str, sections: Sequence[Section_], foot: str, limit: int) -> str:
     """Take pieces in the order that a reviewer needs, as many as fit, and count the rest."""
     room = limit - _RESERVE - _bytes_of(head) - _bytes_of(foot)
     shown, left = [head], 0
@@ -141,7 +145,7 @@ def _bytes_of(text: str) -> int:
 
 def _sections(document: Document) -> Iterator[Section_]:
     changes = entries(document.changes)
-    apart_findings = apart(document)
+    apart_findings = findings_apart(document)
     wrong = [finding for finding in apart_findings if finding.standing == "error"]
     stopped = [entry for entry in changes if entry.section in _STOPPED]
     yield (
@@ -180,7 +184,7 @@ def _stopped_block(entry: ChangeEntry, document: Document) -> WholeBlock:
         return WholeBlock(
             f"- **unknown**: {_name_and_place(entry, document)}: {prose(sentence(entry.first.reason))}", count
         )
-    lines = [f"**{mark(entry)}** {_name_and_place(entry, document)}", *details(entry)]
+    lines = [f"**{mark(entry)}** {_name_and_place(entry, document)}", *detail_lines(entry)]
     effects = ["", *effect_items(entry)]
     return WholeBlock("\n".join([*lines, *verdict_paragraphs(entry), *(effects if effects[1:] else [])]), count)
 
@@ -216,9 +220,9 @@ def _change_line(entry: ChangeEntry, document: Document) -> str:
 
 
 def _folded_change(entry: ChangeEntry, document: Document) -> str:
-    field_names = markup(first_paths(entry.first.fields))
-    title = f"{markup(mark(entry))} <code>{markup(entry_name(entry))}</code> {field_names}".rstrip()
-    lines = [*details(entry), *verdict_paragraphs(entry, is_told=True), *_aside_lines(entry.first)]
+    field_names = escaped_html(first_paths(entry.first.fields))
+    title = f"{escaped_html(mark(entry))} <code>{escaped_html(entry_name(entry))}</code> {field_names}".rstrip()
+    lines = [*detail_lines(entry), *verdict_paragraphs(entry, is_told=True), *_aside_lines(entry.first)]
     place = document.place(entry.first.span)
     lines += ["", f"namely {entry_names(entry)}"] if len(entry.changes) > 1 else ["", code(str(place))] if place else []
     return "\n".join(

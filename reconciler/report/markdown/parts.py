@@ -17,13 +17,13 @@ from reconciler.report.document.judgements import (
     parts_of_way_out,
     sentence,
     shows_quantities,
-    total,
+    total_sentence,
     verdict_head,
     worst_first,
 )
 from reconciler.report.document.partitions import partition_lines
 from reconciler.report.markdown.gfm import code, fenced, page_link, prose
-from reconciler.report.words.names import children_by_kind, without_kind
+from reconciler.report.words.names import children_by_kind, name_without_kind
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import show_live, show_wanted
 
@@ -34,7 +34,7 @@ _EACH = 3
 """How many messages of equal changes are shown."""
 
 
-def details(entry: ChangeEntry) -> list[str]:
+def detail_lines(entry: ChangeEntry) -> list[str]:
     """Render the diff, and the partitions that move."""
     lines = ["", *fenced(_diff_lines(entry.first.fields), "diff")] if entry.first.fields else []
     for consequence in entry.first.consequences:
@@ -60,7 +60,7 @@ def verdict_paragraphs(entry: ChangeEntry, *, is_told: bool = False) -> Iterator
         same = [worst_first(change.verdicts)[number] for change in entry.changes]
         message = "" if is_told and (shows_quantities(verdict) or _is_worth_knowing(verdict)) else _messages_of(same)
         yield from ("", f"**{_verdict_heading(verdict)}** {message}".rstrip())
-        yield from _way_out(verdict, entry)
+        yield from _way_out_lines(verdict, entry)
 
 
 def _verdict_heading(verdict: Verdict) -> str:
@@ -72,10 +72,10 @@ def _messages_of(same: Sequence[Verdict]) -> str:
     if len({verdict.message for verdict in same}) == 1:
         return prose(sentence(same[0].message, same[0].path))
     each = (f"{code(verdict.address)}: {prose(sentence(verdict.message))}" for verdict in same[:_EACH])
-    return "\\\n".join([prose(total(same)), *each])
+    return "\\\n".join([prose(total_sentence(same)), *each])
 
 
-def _way_out(verdict: Verdict, entry: ChangeEntry) -> Iterator[str]:
+def _way_out_lines(verdict: Verdict, entry: ChangeEntry) -> Iterator[str]:
     if verdict.consented is not None:
         return
     yield from way_out_blocks(verdict.fix or "")
@@ -119,7 +119,7 @@ def _is_worth_knowing(verdict: Verdict) -> bool:
 
 def entry_names(entry: ChangeEntry) -> str:
     """Return the names of equal changes as code, without their kind: the first ones, and how many more there are."""
-    shown = " ".join(code(without_kind(change)) for change in entry.changes[:_NAMES])
+    shown = " ".join(code(name_without_kind(change)) for change in entry.changes[:_NAMES])
     more = len(entry.changes) - _NAMES
     return f"{shown} and {more:_} more" if more > 0 else shown
 

@@ -12,8 +12,8 @@ from reconciler.report.document.probe import (
     caveat,
     consent_note,
     probe_rows,
-    probe_sums,
-    probe_verdict,
+    probe_sums_line,
+    probe_verdict_sentence,
     unaffected_objects,
     unshown_and_unplayed,
 )
@@ -25,15 +25,15 @@ ROWS = 25
 
 def client_pieces(probe: Probe) -> Iterator[tuple[str, int]]:
     """Return the pieces, each with the number of differences in it."""
-    yield f"**{prose(probe_verdict(probe))}**", 1
+    yield f"**{prose(probe_verdict_sentence(probe))}**", 1
     differing = probe_rows(probe)
     if differing:
-        yield f"{prose(probe_sums(probe))}.", 1
+        yield f"{prose(probe_sums_line(probe))}.", 1
     for start in range(0, len(differing), ROWS):
         part = differing[start : start + ROWS]
         yield "\n".join(_probe_table(part)), len(part)
     if differing and (quiet := unaffected_objects(probe)):
-        yield f"Nothing differs on {', '.join(map(code, quiet[:MOST]))}{_more(quiet)}.", 1
+        yield f"Nothing differs on {', '.join(map(code, quiet[:MOST]))}{_more_text(quiet)}.", 1
     if probe.consented:
         yield prose(consent_note(probe)), 1
     for title, number, pairs in unshown_and_unplayed(probe):
@@ -58,5 +58,5 @@ def _pair_item(pair: tuple[str, str]) -> str:
     return f"- {code(name)}: {prose(why)}" if why else f"- {prose(name)}"
 
 
-def _more(names: Sequence[str]) -> str:
+def _more_text(names: Sequence[str]) -> str:
     return f" and {len(names) - MOST:_} more" if len(names) > MOST else ""

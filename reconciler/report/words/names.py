@@ -46,6 +46,6 @@ def kind_noun(kind: str, count: int) -> str:
     return noun(count, visible(kind).replace("_", " "))
 
 
-def without_kind(change: PlannedChange) -> str:
+def name_without_kind(change: PlannedChange) -> str:
     """Return the address of a change after its kind: `ORDERS/dispatch` of `consumer/ORDERS/dispatch`."""
     return change.address.split("/", 1)[1]

@@ -50,7 +50,7 @@ def plain(text: str, _role: Role) -> str:
     return text
 
 
-def coloured() -> Paint:
+def colour_paint() -> Paint:
     """Paint with the sixteen colours that every terminal has, so that its own theme applies."""
     from rich.color import ColorSystem  # noqa: PLC0415 - only terminals pay for it
     from rich.style import Style  # noqa: PLC0415
@@ -98,7 +98,7 @@ class Paper:
         gap = max(2, self.width - columns(left) - columns(right))
         return f"{left}{' ' * gap}{right}"
 
-    def titled(self, left: str, right: str) -> list[str]:
+    def heading_lines(self, left: str, right: str) -> list[str]:
         """Return a heading with `right`, quiet, at the right edge; two lines where both do not fit on one."""
         if right and columns(left) + columns(right) + 2 > self.width:
             return [self.paint(left, "head"), self.paint(f"  {right}", "quiet")]

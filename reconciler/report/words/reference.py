@@ -10,8 +10,8 @@ from reconciler.report.words.paper import Paper
 
 def page_text(rule: Rule, paper: Paper) -> str:
     """Return a rule's page for a terminal, with the actions and versions it judges and what the server itself does."""
-    lines = [f"{rule.code} {rule.name}", "", *_wrapped_page(rule.doc, paper), "", *paper.wrapped(judged_on(rule))]
-    lines += paper.wrapped(f"The server itself {reaction(rule)}.")
+    lines = [f"{rule.code} {rule.name}", "", *_wrapped_page(rule.doc, paper), "", *paper.wrapped(judged_on_line(rule))]
+    lines += paper.wrapped(f"The server itself {reaction_text(rule)}.")
     return "\n".join([*lines, "", _read_more_line(rule.code)]) + "\n"
 
 
@@ -27,22 +27,22 @@ def _read_more_line(code: str) -> str:
     return f"Read more: {rule_url(code.replace('?', 'XX'))}"
 
 
-def judged_on(rule: Rule) -> str:
+def judged_on_line(rule: Rule) -> str:
     """Say which actions and server versions a rule judges: `Judged on: create, update; nats-server from 2.12.`"""
-    return f"Judged on: {_actions(rule)}; nats-server {versions(rule)}."
+    return f"Judged on: {_action_names(rule)}; nats-server {versions_text(rule)}."
 
 
-def _actions(rule: Rule) -> str:
+def _action_names(rule: Rule) -> str:
     return ", ".join(sorted(action.value for action in rule.on))
 
 
-def reaction(rule: Rule) -> str:
+def reaction_text(rule: Rule) -> str:
     """Say what the server does with what the rule flags, with the `err_code`s of its answer, if any."""
     codes = f" (err_code {', '.join(map(str, rule.err_codes))})" if rule.err_codes else ""
     return f"{rule.reaction}{codes}"
 
 
-def versions(rule: Rule) -> str:
+def versions_text(rule: Rule) -> str:
     """Say which server versions a rule judges: `from 2.12 before 2.14`, either half alone, or `of any supported
     version`."""
     since = f"from {rule.since.short}" if rule.since > SUPPORTED[0] else ""

@@ -10,7 +10,7 @@ from reconciler.model.written import written_value
 from reconciler.report.words.visible import visible
 
 
-def show(value: Json, info: FieldInfo) -> str:
+def show_value(value: Json, info: FieldInfo) -> str:
     """Return one value on one line, as a file writes it; control characters are made visible."""
     return visible(written_value(value, info))
 
@@ -31,7 +31,7 @@ def show_absent(info: FieldInfo) -> str:
     """Return what a left-out field means; `none` where it means nothing."""
     if info.left_out or info.default is None or info.default in ("", [], {}):
         return info.left_out or "none"
-    return "no limit" if _is_unlimited(info.default, info) else show(info.default, info)
+    return "no limit" if _is_unlimited(info.default, info) else show_value(info.default, info)
 
 
 def _is_unlimited(value: Json, info: FieldInfo) -> bool:
@@ -41,7 +41,7 @@ def _is_unlimited(value: Json, info: FieldInfo) -> bool:
 def show_side(value: Json, info: FieldInfo, source: str = "default") -> str:
     """Return a value, or what an absent one means and where that comes from."""
     if value is not None:
-        return f"{show(value, info)} (no limit)" if _is_unlimited(value, info) else show(value, info)
+        return f"{show_value(value, info)} (no limit)" if _is_unlimited(value, info) else show_value(value, info)
     absent = show_absent(info)
     return absent if absent == "none" else f"{absent} ({source})"
 
@@ -56,7 +56,7 @@ def show_wanted(change: FieldChange) -> str:
     consumer_limits)`."""
     if change.desired is None or not change.filled:
         return show_side(change.desired, change.info, change.filled or "default")
-    return f"{show(change.desired, change.info)} ({change.filled})"
+    return f"{show_value(change.desired, change.info)} ({change.filled})"
 
 
 def show_seconds(seconds: float) -> str:

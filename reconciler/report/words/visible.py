@@ -17,10 +17,10 @@ _OBEYED = re.compile(
 
 def visible(text: str) -> str:
     """Write out every control character of a text (`\\x1b`), on one line."""
-    return text if text.isascii() and text.isprintable() else _OBEYED.sub(_written_out, text)
+    return text if text.isascii() and text.isprintable() else _OBEYED.sub(_escape_sequence, text)
 
 
-def _written_out(match: re.Match[str]) -> str:
+def _escape_sequence(match: re.Match[str]) -> str:
     code = ord(match[0])
     named = {0x0A: "\\n", 0x0D: "\\r", 0x09: "\\t"}.get(code)
     if named:

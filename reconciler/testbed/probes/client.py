@@ -16,7 +16,7 @@ from pydantic_core import from_json
 
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
-from reconciler.report.document.partitions import ranges
+from reconciler.report.document.partitions import ranges_text
 
 PATIENCE = 1.5
 """Seconds that an answer may take."""
@@ -77,7 +77,7 @@ class Delivery:
         again = [message for message in self.messages if message.metadata.num_delivered > 1]
         parts = [f"{len(self.messages)} messages"]
         parts += [text for messages, text in ((self.messages, ""), (again, "again "), (self.bare, "headers only ")) for text in
-                  ([f"{text}{ranges(map(sequence, messages))}"] if messages else [])]  # fmt: skip
+                  ([f"{text}{ranges_text(map(sequence, messages))}"] if messages else [])]  # fmt: skip
         return ", ".join([*parts, *([self.status] if self.status else [])])
 
 
