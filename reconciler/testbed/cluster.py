@@ -53,9 +53,9 @@ class Cluster:
     def _text(self, i: int) -> str:
         tags = [tag.replace("{i}", str(i)) for tag in self._tags]
         tagged = f"server_tags: {json.dumps(tags)}\n" if tags else ""
-        return self._common + "\n" + tagged + self._routes(i)
+        return self._common + "\n" + tagged + self._cluster_config(i)
 
-    def _routes(self, i: int) -> str:
+    def _cluster_config(self, i: int) -> str:
         ports = [node.reserve("cluster") for node in self.nodes]
         routes = ", ".join(f'"nats://127.0.0.1:{port}"' for j, port in enumerate(ports) if j != i)
         listen = f"127.0.0.1:{ports[i]}"
@@ -96,7 +96,7 @@ class Cluster:
         return result
 
     async def _is_ready(self) -> bool:
-        return _agrees(await self._asked(), len(self.nodes)) and await self._knows_all_peers()
+        return _agrees(await self._ask_nodes(), len(self.nodes)) and await self._knows_all_peers()
 
     async def _knows_all_peers(self) -> bool:
         """Does the leader know the room of all nodes? The leader of 2.11 places nothing on a node that has not reported
@@ -105,7 +105,7 @@ class Cluster:
         if self._user is None:
             return True
         wanted = {"num_replicas": len(self.nodes), "max_bytes": 1, "placement": {"tags": [UNKNOWN]}}
-        nc = await self._connected(self._user)
+        nc = await self._connect(self._user)
         try:
             body = json.dumps({"name": UNKNOWN, **wanted}).encode()
             answer = await nc.request(f"$JS.API.STREAM.CREATE.{UNKNOWN}", body, timeout=2)
@@ -113,14 +113,14 @@ class Cluster:
             await nc.close()
         return b"peer offline" not in answer.data
 
-    async def _asked(self) -> dict[str, dict[str, Any]]:
-        nc = await self._connected(self._system)
+    async def _ask_nodes(self) -> dict[str, dict[str, Any]]:
+        nc = await self._connect(self._system)
         try:
             return await self._meta_views(nc)
         finally:
             await nc.close()
 
-    async def _connected(self, login: tuple[str, str]) -> Client:
+    async def _connect(self, login: tuple[str, str]) -> Client:
         user, password = login
         return await nats.connect(self.url, user=user, password=password, allow_reconnect=False, connect_timeout=2)
 

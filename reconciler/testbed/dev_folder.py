@@ -79,7 +79,7 @@ class DevFolder:
         with self.free() as lock:
             return lock is None
 
-    def recorded(self) -> DevServer | None:
+    def recorded_server(self) -> DevServer | None:
         """Return what the last server wrote about itself; None where there is no readable record."""
         try:
             return DevServer(**json.loads(self.record.read_text()))
@@ -106,7 +106,7 @@ class DevFolder:
         return ""
 
     @contextlib.contextmanager
-    def explained(self) -> Iterator[None]:
+    def explain_failures(self) -> Iterator[None]:
         """Say in one sentence why the folder cannot be used."""
         try:
             yield

@@ -50,12 +50,12 @@ class Dev:
 def attach(folder: Path, environ: Mapping[str, str] = os.environ) -> Dev:
     """Attach to the folder's server, and start it if it does not run; it survives this process."""
     dev_folder = DevFolder(folder)
-    with dev_folder.explained():
+    with dev_folder.explain_failures():
         if not dev_folder.owner.is_dir():
             raise NotADirectoryError(0, "there is no such folder")
         dev_folder.prepare()
         with dev_folder.exclusive():
-            if record := _answering(dev_folder):
+            if record := _wait_for_answer(dev_folder):
                 return _dev(dev_folder, record, started=False)
             return _dev(dev_folder, _start(dev_folder, programs.find(environ)), started=True)
 
@@ -65,8 +65,8 @@ def status(folder: Path) -> Dev | None:
     dev_folder = DevFolder(folder)
     if not dev_folder.was_used:
         return None
-    with dev_folder.explained(), dev_folder.exclusive():
-        record = _answering(dev_folder)
+    with dev_folder.explain_failures(), dev_folder.exclusive():
+        record = _wait_for_answer(dev_folder)
         return _dev(dev_folder, record, started=False) if record else None
 
 
@@ -75,7 +75,7 @@ def stop(folder: Path) -> bool:
     dev_folder = DevFolder(folder)
     if not dev_folder.was_used:
         return False
-    with dev_folder.explained(), dev_folder.exclusive():
+    with dev_folder.explain_failures(), dev_folder.exclusive():
         return _stop(dev_folder)
 
 
@@ -84,7 +84,7 @@ def wipe(folder: Path) -> bool:
     dev_folder = DevFolder(folder)
     if not dev_folder.was_used:
         return False
-    with dev_folder.explained(), dev_folder.exclusive():
+    with dev_folder.explain_failures(), dev_folder.exclusive():
         _stop(dev_folder)
         # The lock files stay: everybody who waits for one of them must find the same one.
         for file in (dev_folder.record, dev_folder.log, dev_folder.output, dev_folder.config):
@@ -101,10 +101,10 @@ def _dev(dev_folder: DevFolder, record: DevServer, *, started: bool) -> Dev:
 
 def _start(dev_folder: DevFolder, program: Path) -> DevServer:
     """Start on the port of the last time if it is free, so that noted addresses stay right."""
-    last = dev_folder.recorded()
+    last = dev_folder.recorded_server()
     for port in (_free_port(last.port if last else 0), _free_port(0)):
         _launch(dev_folder, program, port)
-        if record := _answering(dev_folder):
+        if record := _wait_for_answer(dev_folder):
             return record
         if "address already in use" not in dev_folder.last_words():
             break
@@ -145,12 +145,12 @@ def _free_port(port: int) -> int:
         return chosen
 
 
-def _answering(dev_folder: DevFolder) -> DevServer | None:
+def _wait_for_answer(dev_folder: DevFolder) -> DevServer | None:
     """Wait until the running server greets, for it may just be starting; None when none runs, or when it gave up."""
     with waiting(f"for the embedded server of {dev_folder.owner} to answer", START_TIMEOUT):
         deadline = time.monotonic() + START_TIMEOUT
         while dev_folder.is_running:
-            record = dev_folder.recorded()
+            record = dev_folder.recorded_server()
             if record and _greets(record):
                 return record
             if time.monotonic() > deadline:
@@ -175,7 +175,7 @@ def _greets(record: DevServer) -> bool:
 def _stop(dev_folder: DevFolder) -> bool:
     if not dev_folder.is_running:
         return False
-    record = dev_folder.recorded()
+    record = dev_folder.recorded_server()
     if record is None or not dev_folder.is_held_by(record.pid):
         message = f"A process holds the store of {dev_folder.owner}, but it is not the server that was recorded there."
         fix = f"Find out which process has {dev_folder.root / 'running.lock'} open, and end it."

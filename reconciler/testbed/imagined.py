@@ -213,7 +213,7 @@ def _delete_entry(held: HeldObjects, step: Step) -> None:
     held.entry(step.on[0], step.on[1], b"", deleted=True)
 
 
-def _nothing(_held: HeldObjects, _step: Step) -> None:
+def _change_nothing(_held: HeldObjects, _step: Step) -> None:
     """Gates and pins leave no trace in a snapshot."""
 
 
@@ -225,14 +225,14 @@ _DO: Mapping[Call, Callable[[HeldObjects, Step], None]] = {
     Call.CONSUMER_UPDATE: _update_consumer,
     Call.CONSUMER_DELETE: _delete_consumer,
     Call.CONSUMER_PAUSE: _pause_consumer,
-    Call.CONSUMER_UNPIN: _nothing,
+    Call.CONSUMER_UNPIN: _change_nothing,
     Call.CONSUMER_READ: _read_consumer,
-    Call.CONSUMER_RESET: _nothing,
+    Call.CONSUMER_RESET: _change_nothing,
     Call.QUEUE_READ: _bind_first,
     Call.QUEUE_SETTLE: _settle_queue,
     Call.ENTRY_PUT: _put_entry,
     Call.ENTRY_DELETE: _delete_entry,
-    **dict.fromkeys((call for call in Call if call.waits), _nothing),
+    **dict.fromkeys((call for call in Call if call.waits), _change_nothing),
 }
 
 
@@ -245,7 +245,7 @@ def remember(snapshot: Snapshot, records: Mapping[Address, Record]) -> Snapshot:
     return held.snapshot()
 
 
-def applied(snapshot: Snapshot, plan: Plan) -> Snapshot:
+def snapshot_after(snapshot: Snapshot, plan: Plan) -> Snapshot:
     """Return the snapshot as it will be once this plan, which was made from it, is applied."""
     return remember(carry_out(snapshot, plan.steps), plan.records) if plan.steps or plan.records else snapshot
 
@@ -263,7 +263,7 @@ def account(topologies: Iterable[Topology], target: Target, outside: Mapping[str
     snapshot = held.snapshot()
     for topology in topologies:
         plan = _plan_without_rules(topology, snapshot)
-        snapshot = applied(snapshot, plan)
+        snapshot = snapshot_after(snapshot, plan)
         done = {*addresses_let_go(topology), *_bulk_examples(topology)}
         snapshot = remember(snapshot, dict.fromkeys(done - revisions(snapshot).keys()))
     return snapshot

@@ -30,23 +30,23 @@ def find(environ: Mapping[str, str]) -> Path:
     if chosen:
         if _is_program(Path(chosen)):
             return Path(chosen).absolute()
-        raise _missing(f"{VARIABLE} names {chosen}, which is not a program", f"Correct {VARIABLE}.")
+        raise _missing_program(f"{VARIABLE} names {chosen}, which is not a program", f"Correct {VARIABLE}.")
     for candidate in _candidates(environ):
         if _is_program(candidate):
             return candidate.absolute()
     fix = f"Install `nats-reconciler[dev]`, or name a nats-server with {VARIABLE}."
-    raise _missing("No nats-server was found in this Python environment or on the PATH", fix)
+    raise _missing_program("No nats-server was found in this Python environment or on the PATH", fix)
 
 
 def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
-    yield from _packaged()
+    yield from _packaged_programs()
     yield from (Path(sys.executable).parent / name for name in _NAMES)
     on_path = shutil.which(_NAMES[0], path=environ.get("PATH", ""))
     if on_path:
         yield Path(on_path)
 
 
-def _packaged() -> Iterator[Path]:
+def _packaged_programs() -> Iterator[Path]:
     """Find the program among the scripts of the package, wherever this environment keeps those."""
     try:
         files = importlib.metadata.files(_PACKAGE) or []
@@ -59,7 +59,7 @@ def _is_program(path: Path) -> bool:
     return path.is_file() and os.access(path, os.X_OK)
 
 
-def _missing(problem: str, fix: str) -> CannotContinue:
+def _missing_program(problem: str, fix: str) -> CannotContinue:
     message = f"The embedded server cannot start. {problem}. Nothing was changed."
     return CannotContinue.because("NA121", "server-program-missing", message, fix=fix)
 
@@ -79,12 +79,12 @@ def cache(environ: Mapping[str, str]) -> Path:
 
 def installed_or_cached(version: str, environ: Mapping[str, str], tell: Callable[[str], None] = lambda _: None) -> Path:
     """Return the installed one where it is of this version, otherwise one from the cache."""
-    if installed(environ) == Version.parse(version):
+    if installed_version(environ) == Version.parse(version):
         return find(environ)
     return program(version, cache(environ), tell)
 
 
-def installed(environ: Mapping[str, str]) -> Version | None:
+def installed_version(environ: Mapping[str, str]) -> Version | None:
     """Return the version of the installed nats-server. Raises CannotContinue where the named one is none."""
     try:
         binary = find(environ)
@@ -116,7 +116,7 @@ def _install_into_cache(version: str, home: Path) -> None:
         home.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         problem = f"The cache {home.parent} cannot be written: {(error.strerror or str(error)).lower()}"
-        raise _missing(
+        raise _missing_program(
             problem, f"let {FOLDER} name a folder that can be written, or put nats-server {home.name} on the PATH"
         ) from None
     with _locked(home.with_name(f".{version}.lock")):

@@ -82,7 +82,7 @@ class Stage:
         try:
             self.servers.start()
         except (RuntimeError, OSError) as error:
-            raise CannotContinue(_failed(program, error)) from error
+            raise CannotContinue(_stage_failure(program, error)) from error
 
     def restart(self, program: Path) -> None:
         """Restart on the same stores, as another version."""
@@ -91,7 +91,7 @@ class Stage:
         self.start(program)
 
 
-def _failed(program: Path, error: Exception) -> Diagnostic:
+def _stage_failure(program: Path, error: Exception) -> Diagnostic:
     lines = [line for line in str(error).splitlines() if line.strip()]
     return Diagnostic(
         severity=Severity.ERROR, code="NA125", name="stage-failed",
@@ -125,7 +125,7 @@ def _build_stage(cast: Cast, program: Path, folder: Path) -> Stage:
     settings: Settings = {"max_memory_store": ROOM, "max_file_store": ROOM}
     if target.domain:
         settings = {**settings, "domain": target.domain}
-    account, config = target.account or "STAGE", _config(cast, password)
+    account, config = target.account or "STAGE", _server_config(cast, password)
     if cast.size == 1:
         node = Node(program, config, jetstream=settings, home=folder / "1")
         return Stage(node, account, password, target.domain)
@@ -140,7 +140,7 @@ def _build_stage(cast: Cast, program: Path, folder: Path) -> Stage:
     return Stage(cluster, account, password, target.domain)
 
 
-def _config(cast: Cast, password: str) -> str:
+def _server_config(cast: Cast, password: str) -> str:
     system = {f"{_SYSTEM}-system": {"users": [{"user": _SYSTEM, "password": password}]}}
     users = [{"user": f"{_SYSTEM}-user", "password": password}]
     limits = _limits(cast.target.limits)

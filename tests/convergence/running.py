@@ -57,7 +57,7 @@ def plan_offline(wanted: Topology, snapshot: Snapshot) -> Plan:
 
 def apply_offline(plan: Plan, snapshot: Snapshot) -> Snapshot:
     """What `workflow.apply` does, on the imagined."""
-    return imagined.applied(snapshot, plan)
+    return imagined.snapshot_after(snapshot, plan)
 
 
 def remaining(plan: Plan, excused: Iterable[str]) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.documents.fill.values import Filled
 from reconciler.documents.read.load import Loaded, load
-from reconciler.documents.write.render import rendered
+from reconciler.documents.write.render import rendered_file
 from reconciler.journeys.plan.validate import checked_each
 from reconciler.kinds import REGISTRY
 from tests.documents.reading import Folder
@@ -44,7 +44,7 @@ def loaded(folder: Folder, environment: str | None, *overlays: str, base: str = 
 
 def without_comments(found: Loaded) -> str:
     assert found.topology is not None, found.diagnostics
-    return rendered(found.tops, None)
+    return rendered_file(found.tops, None)
 
 
 def told(found: Loaded, folder: Folder) -> list[tuple[str, str, str]]:
@@ -217,7 +217,7 @@ def test_a_check_without_a_name_is_one_of_every_environment(folder: Folder) -> N
 def test_what_is_rendered_is_read_as_the_same_files(folder: Folder, environment: str, is_commented: bool) -> None:
     odd = "    description: 'yes: \"#no\"'\n    metadata: {x: '7', \"y z\": 'null', e: ''}\n"
     found = loaded(folder, environment, PROD + "    append: {subjects: [c]}\n" + odd)
-    path = folder.write("rendered/t.yaml", rendered(found.tops, found.origins if is_commented else None))
+    path = folder.write("rendered/t.yaml", rendered_file(found.tops, found.origins if is_commented else None))
     again = load([path], REGISTRY).topology
     assert found.topology is not None
     assert again is not None
@@ -229,7 +229,7 @@ def test_what_is_rendered_is_read_as_the_same_files(folder: Folder, environment:
 
 def test_every_rendered_value_says_where_it_is_from(folder: Folder) -> None:
     found = loaded(folder, "prod", PROD + "    max_msgs: 5\n")
-    lines = rendered(found.tops, found.origins).replace(f"{folder.path}/", "").splitlines()
+    lines = rendered_file(found.tops, found.origins).replace(f"{folder.path}/", "").splitlines()
     assert [line for line in lines if line and "  # " not in line] == []
     assert "    max_msgs: 5  # u0.yaml:4:15" in lines
     assert "    max_age: 30d  # t.yaml:10:14; `${keep}` is `30d`, from environment `prod` at t.yaml:6:25" in lines

@@ -9,7 +9,7 @@ import pytest
 from reconciler.documents.fill.for_each import MOST
 from reconciler.documents.fill.values import Filled
 from reconciler.documents.read.load import Loaded, load
-from reconciler.documents.write.render import rendered
+from reconciler.documents.write.render import rendered_file
 from reconciler.kinds import REGISTRY
 from tests.documents.reading import Folder
 
@@ -46,7 +46,7 @@ def test_an_entry_becomes_one_for_each_key_with_its_values(folder: Folder) -> No
     assert addresses(found) == [
         "stream/ORDERS_acme", "consumer/ORDERS_acme/billing", "stream/ORDERS_beta", "consumer/ORDERS_beta/billing",
     ]  # fmt: skip
-    text = rendered(found.tops, None)
+    text = rendered_file(found.tops, None)
     assert "max_age: 3d" in text and "max_age: 5d" in text
     assert "subjects: [orders.beta.>]" in text
     assert "for_each" not in text
@@ -54,7 +54,7 @@ def test_an_entry_becomes_one_for_each_key_with_its_values(folder: Folder) -> No
 
 def test_what_is_rendered_says_which_key_each_value_is_from(folder: Folder) -> None:
     found = loaded(folder, TENANTS)
-    [line] = [line for line in rendered(found.tops, found.origins).splitlines() if "max_age: 5d" in line]
+    [line] = [line for line in rendered_file(found.tops, found.origins).splitlines() if "max_age: 5d" in line]
     assert line.replace(f"{folder.path}/", "").endswith("# t.yaml:9:14; key `beta` at t.yaml:4:56")
 
 
@@ -83,7 +83,7 @@ kv_buckets:
     assert [one for one in addresses(found) if one.startswith("consumer")] == [
         f"consumer/S_{stream}/c_{name}" for stream in "ab" for name in "xy"
     ]
-    assert "filter_subject: b.x" in rendered(found.tops, None)
+    assert "filter_subject: b.x" in rendered_file(found.tops, None)
 
 
 def test_an_anchor_may_hold_what_every_stamped_entry_says(folder: Folder) -> None:
@@ -91,7 +91,7 @@ def test_an_anchor_may_hold_what_every_stamped_entry_says(folder: Folder) -> Non
 streams:
   A_${each.key}: {for_each: [a, b], <<: *alike}
 """)  # fmt: skip
-    assert "subjects: [s.b.>]" in rendered(found.tops, None)
+    assert "subjects: [s.b.>]" in rendered_file(found.tops, None)
 
 
 def test_a_whole_tenant_is_removed_by_its_keys(folder: Folder) -> None:
@@ -194,7 +194,7 @@ def test_an_overlay_changes_one_of_many_by_its_name_or_all_by_their_keys(folder:
     folder.write(
         "all.yaml", 'environment: prod\nstreams: {"ORDERS_${each.key}": {for_each: ${tenants}, num_replicas: 3}}\n'
     )
-    text = rendered(load([folder.path], REGISTRY, Filled(environment="prod")).tops, None)
+    text = rendered_file(load([folder.path], REGISTRY, Filled(environment="prod")).tops, None)
     assert ("max_age: 9d" in text, "max_age: 5d" in text, text.count("num_replicas: 3")) == (True, True, 2)
 
 
@@ -204,7 +204,7 @@ def test_what_an_overlay_changes_in_all_of_many_is_noted_once_for_each(folder: F
         "all.yaml", 'environment: prod\nstreams: {"ORDERS_${each.key}": {for_each: ${tenants}, max_age: 9d}}\n'
     )
     found = load([folder.path], REGISTRY, Filled(environment="prod"))
-    lines = [line for line in rendered(found.tops, found.origins).splitlines() if "max_age: 9d" in line]
+    lines = [line for line in rendered_file(found.tops, found.origins).splitlines() if "max_age: 9d" in line]
     assert [line.count("in place of") for line in lines] == [1, 1]
     assert "in place of what is said at" in lines[0]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.documents.find.revision import identity, origin
+from reconciler.documents.find.revision import origin, repository_identity
 from reconciler.model.run_options import Origin
 
 
@@ -37,12 +37,12 @@ def repository(tmp_path: Path) -> Path:
     ],
 )
 def test_a_repository_is_the_same_however_it_is_cloned(url: str) -> None:
-    assert identity(url) == "github.com/org/repo"
+    assert repository_identity(url) == "github.com/org/repo"
 
 
 @pytest.mark.parametrize("url", ["/srv/git/repo.git", "file:///srv/git/repo.git"])
 def test_a_repository_on_disk_is_its_path(url: str) -> None:
-    assert identity(url) == "/srv/git/repo.git"
+    assert repository_identity(url) == "/srv/git/repo.git"
 
 
 @pytest.mark.parametrize(
@@ -66,12 +66,12 @@ def test_a_repository_on_disk_is_its_path(url: str) -> None:
     ],
 )
 def test_of_a_remote_nobody_is_told_what_stands_before_the_at_sign(url: str, told: str) -> None:
-    assert identity(url) == told
+    assert repository_identity(url) == told
 
 
 @pytest.mark.parametrize("url", ["https://host/@scope/repo", "git@host:@scope/repo"])
 def test_an_at_sign_that_begins_a_name_is_part_of_it(url: str) -> None:
-    assert identity(url) == "host/@scope/repo"
+    assert repository_identity(url) == "host/@scope/repo"
 
 
 def test_a_repository_with_a_remote_is_known_by_it(repository: Path) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, TypeVar
 
-from reconciler.documents.write.dump import double_quoted, scalar
+from reconciler.documents.write.dump import double_quoted, scalar_text
 
 WORDS = ("# c{0} what for", "#c{0}", "# c{0}: [a, b] # more", "# - c{0} 'x", '# "c{0}', "# ü \U0001f600 c{0}\tx")
 TEXTS = ("ü \U0001f600 = ", "one\ntwo\n", "one\n\n  two # no comment\nthree", "  deep\n", "end\n\n", "a: b\n- c\n")
@@ -95,7 +95,7 @@ class Untidy:
 
     def scalar(self, value: Any, head: str, column: int) -> None:
         if not isinstance(value, str):
-            self.end(f"{head} {scalar(value)}")
+            self.end(f"{head} {scalar_text(value)}")
         elif "\n" in value:
             self.block(value, head, column)
         elif self.some(6):
@@ -153,20 +153,20 @@ class Untidy:
                 + space
                 + "}"
             )
-        return self.word(value, in_flow=True) if isinstance(value, str) else scalar(value, in_flow=True)
+        return self.word(value, in_flow=True) if isinstance(value, str) else scalar_text(value, in_flow=True)
 
     def word(self, value: str, *, in_flow: bool = False) -> str:
         """A text on one line, in any quotes that can hold it."""
-        styles = [scalar(value, in_flow=in_flow), double_quoted(value)]
+        styles = [scalar_text(value, in_flow=in_flow), double_quoted(value)]
         if "\n" not in value:
             styles.append("'" + value.replace("'", "''") + "'")
         return self.one(*styles)
 
     def key(self, key: str) -> str:
-        return self.one(scalar(key), scalar(key), double_quoted(key))
+        return self.one(scalar_text(key), scalar_text(key), double_quoted(key))
 
     def flow_key(self, key: str) -> str:
-        return self.one(scalar(key, in_flow=True), double_quoted(key))
+        return self.one(scalar_text(key, in_flow=True), double_quoted(key))
 
     def end(self, line: str) -> None:
         self.lines.append(line + self.note())

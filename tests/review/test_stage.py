@@ -18,7 +18,7 @@ from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.model.wire.version import Version
 from reconciler.server.connect.connection import session
 from reconciler.server.read.observe import observe
-from reconciler.testbed.programs import installed, program
+from reconciler.testbed.programs import installed_version, program
 from reconciler.testbed.stage import Cast, Stage, stage
 from tests.support.binaries import binary
 
@@ -58,7 +58,7 @@ def test_a_program_that_does_not_start_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["/bin/true", "/bin/false", "/no/such/program"])
 def test_a_program_that_was_named_is_never_passed_over(name: str) -> None:
     with pytest.raises(CannotContinue, match="NATS_SERVER_BIN names"):
-        installed({"NATS_SERVER_BIN": name})
+        installed_version({"NATS_SERVER_BIN": name})
 
 
 @pytest.mark.parametrize(("cluster", "account"), [("a-(b)", "ORDERS"), ("prod", "$G")])

@@ -26,15 +26,15 @@ ACTS = (
     Act(
         name="a plan starts from the account as it is, whatever the topologies before it make of that",
         file="reconciler/cli/account/planning.py",
-        before="        return imagined.applied(self.planned.snapshot, self.planned.plan) if can_be_applied else self.planned.snapshot",
-        after="        return self.planned.snapshot",
+        before="imagined.snapshot_after(self.planned.snapshot, self.planned.plan)",
+        after="self.planned.snapshot",
         seen_by=("tests/cli/test_many_topologies.py",),
     ),
     Act(
         name="the plans of later topologies start from what a refused one would leave",
         file="reconciler/cli/account/planning.py",
-        before="        return imagined.applied(self.planned.snapshot, self.planned.plan) if can_be_applied else self.planned.snapshot",
-        after="        return imagined.applied(self.planned.snapshot, self.planned.plan)",
+        before="if self.planned.plan.exit_code != exits.FINE:",
+        after="if False:",
         seen_by=("tests/cli/test_many_topologies.py",),
     ),
     Act(

@@ -30,7 +30,7 @@ class Cluster(AnyCluster):
         return self._wait_for(self._leader)
 
     async def _leader(self) -> str | None:
-        return next((str(view["leader"]) for view in (await self._asked()).values() if view.get("leader")), None)
+        return next((str(view["leader"]) for view in (await self._ask_nodes()).values() if view.get("leader")), None)
 
 
 @contextlib.contextmanager

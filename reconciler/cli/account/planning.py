@@ -133,8 +133,9 @@ class Made:
 
     def account_left(self) -> Snapshot:
         """Return the account as this plan leaves it: untouched where nobody can carry it out yet."""
-        can_be_applied = self.planned.plan.exit_code == exits.FINE
-        return imagined.applied(self.planned.snapshot, self.planned.plan) if can_be_applied else self.planned.snapshot
+        if self.planned.plan.exit_code != exits.FINE:
+            return self.planned.snapshot
+        return imagined.snapshot_after(self.planned.snapshot, self.planned.plan)
 
     @property
     def topologies_stopped(self) -> tuple[str, ...]:

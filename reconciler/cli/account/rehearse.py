@@ -77,7 +77,7 @@ def rehearse(
     with about_topology(topology.name):
         if base:
             tree = selection.values.tree(GitTree.at(base, paths[0]), are_all_needed=False)
-            live = before(topology, paths, tree, version or programs.installed(os.environ))
+            live = before(topology, paths, tree, version or programs.installed_version(os.environ))
         else:
             own_connection = connection.in_environment(selection.values, paths)
             live = _with_version(own_connection.ask(observe), version)

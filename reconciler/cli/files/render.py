@@ -15,7 +15,7 @@ from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.screen import doing, emit, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.documents.read.load import Loaded
-from reconciler.documents.write.render import rendered
+from reconciler.documents.write.render import rendered_file
 from reconciler.journeys.plan.files import load, topology_of
 from reconciler.report.words.diagnostics import report as problems
 
@@ -35,11 +35,11 @@ def render(
     """Print what the files say for an environment: one file, with a comment where each value is from."""
     if diff is None:
         loaded = _load_files(paths, values)
-        emit(rendered(loaded.tops, loaded.origins))
+        emit(rendered_file(loaded.tops, loaded.origins))
         return exits.FINE
     if values.environment is not None:
         raise common.Misused("--diff names the environments itself; leave out --environment.")
-    texts = [rendered(_load_files(paths, replace(values, environment=left)).tops, None) for left in diff]
+    texts = [rendered_file(_load_files(paths, replace(values, environment=left)).tops, None) for left in diff]
     left, right = (text.splitlines(keepends=True) for text in texts)
     lines = unified_diff(left, right, *diff)
     emit("".join(lines) or f"{diff[0]} and {diff[1]} say the same.\n")

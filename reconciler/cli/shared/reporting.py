@@ -177,12 +177,12 @@ def parse_report(text: str) -> tuple[str, Path]:
 
 def document(**parts: Any) -> Document:
     """Return a document that knows the repository of its files, and the meaning of codes."""
-    from reconciler.documents.find.revision import from_root  # noqa: PLC0415 - text needs none of it
+    from reconciler.documents.find.revision import path_from_root  # noqa: PLC0415 - text needs none of it
     from reconciler.kinds import REGISTRY  # noqa: PLC0415
     from reconciler.report.document.document import Document  # noqa: PLC0415
 
     defaults: dict[str, Any] = {
-        "from_root": from_root,
+        "from_root": path_from_root,
         "explain": _explanation,
         "version": __version__,
         "kinds": REGISTRY.by_name,

@@ -47,13 +47,13 @@ class Values:
 
     def each(self, paths: Sequence[Path]) -> Iterator[Values]:
         """Yield the values for each environment that is meant."""
-        from reconciler.documents.fill.environments import environments_in, matching  # noqa: PLC0415
+        from reconciler.documents.fill.environments import environments_in, matching_names  # noqa: PLC0415
         from reconciler.documents.fill.values import Filled  # noqa: PLC0415 - only for who reads files
 
         names = [self.environment]
         if self.environment and self.is_pattern:
             declared = environments_in(paths, Filled(files=self.files_of_values))
-            names = [*matching(declared, self.environment)] or names
+            names = [*matching_names(declared, self.environment)] or names
         for name in names:
             yield replace(self, environment=name)
 

@@ -102,7 +102,7 @@ class Environments:
     names: dict[str, SourceSpan] = field(default_factory=dict)
     """Every name that is declared, even one that cannot be read."""
 
-    def read(self, key: Scalar, node: Node, mask: Mask | None) -> None:
+    def read_section(self, key: Scalar, node: Node, mask: Mask | None) -> None:
         """Read the section of one file. No parameter stands for any of it but what is in overlays."""
         if is_null(node):
             return
@@ -156,7 +156,7 @@ class Environments:
             message = f"topology {topology} has no environments, and none `{wanted}`"
             self._add_problem(message, start, f"leave --environment out, or declare {wanted} under `{SECTION}`")
         elif is_pattern(wanted):
-            matches = matching(self.names, wanted)
+            matches = matching_names(self.names, wanted)
             message = f"`{wanted}` can mean several environments, and this command or one of its options works on one"
             message = message if matches else f"no environment of topology {topology} matches `{wanted}`"
             self._add_problem(
@@ -224,7 +224,7 @@ def environments_in(paths: Sequence[Path], tree: Tree) -> Mapping[str, Environme
         mask = Mask.for_text(text)
         root, _ = read_tree(str(path), mask.put_on(text))
         if isinstance(root, Table) and (entry := root.entries.get(SECTION)):
-            environments.read(*entry, mask)
+            environments.read_section(*entry, mask)
     return {name: in_file.says for name, in_file in environments.declared.items()}
 
 
@@ -233,6 +233,6 @@ def is_pattern(wanted: str) -> bool:
     return not _NO_PATTERN.isdisjoint(wanted)
 
 
-def matching(names: Iterable[str], wanted: str) -> list[str]:
+def matching_names(names: Iterable[str], wanted: str) -> list[str]:
     """Return the names that a pattern such as `prod-*` matches."""
     return [name for name in names if fnmatchcase(name, wanted)]

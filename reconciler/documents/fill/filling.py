@@ -135,7 +135,7 @@ class _FileFilling:
 
     def _each_element(self, key: Scalar, node: Node) -> Iterator[_FileFilling]:
         """Yield the same file for each element."""
-        if isinstance(node, Scalar) and (name := self._parameter_alone(node)):
+        if isinstance(node, Scalar) and (name := self._lone_parameter(node)):
             value = self._value_of(name, node)
             container = value.node if value else None
         else:
@@ -190,17 +190,17 @@ class _FileFilling:
         first = node.entries.setdefault(key.text, (key, value))[0]
         if first is not key:
             place = f"{first.line + 1}:{first.column + 1}"
-            message = f"`{key.text}` is written here{_for_element(key)} and at {place}{_for_element(first)}; keep one"
+            message = f"`{key.text}` is written here{_for_element_text(key)} and at {place}{_for_element_text(first)}; keep one"
             self._complain("XX505", "duplicate", message, key)
 
-    def _parameter_alone(self, node: Scalar) -> str | None:
+    def _lone_parameter(self, node: Scalar) -> str | None:
         """The parameter that stands there alone."""
         text = self.mask.take_off(node.text)
         match = MENTIONED.fullmatch(text) if text != node.text else None
         return match["name"] if match and not match["own"] else None
 
     def _fill_scalar(self, node: Scalar) -> Node:
-        name = self._parameter_alone(node)
+        name = self._lone_parameter(node)
         if name is None:
             return self._fill_text(node)
         value = self._value_of(name, node)
@@ -315,7 +315,7 @@ def _original_if_same(node: Table, filled: Table) -> Table:
     return node if [*filled.entries.values()] == [*node.entries.values()] else filled
 
 
-def _for_element(key: Scalar) -> str:
+def _for_element_text(key: Scalar) -> str:
     return f" for {key.note}" if isinstance(key, Stamped) else ""
 
 

@@ -151,7 +151,7 @@ class Overlaying:
         before = base.entries.get(key.text)
         base.entries[key.text] = (key, node)
         if before:
-            value = "what is said" if isinstance(before[1], Stamped) else _in_words(before[1])
+            value = "what is said" if isinstance(before[1], Stamped) else _node_in_words(before[1])
             self.note(node_to_show(key, node), f"in place of {value} at {span(node_to_show(*before))}")
 
     def _unset_key(self, base: Table, item: Scalar, path: str) -> None:
@@ -180,7 +180,11 @@ class Overlaying:
 
     def _change_item(self, items: Items, word: str, item: Node, where: str) -> None:
         same = next(
-            (other for other in items.items if _identity(other) is not None and _identity(other) == _identity(item)),
+            (
+                other
+                for other in items.items
+                if _item_identity(other) is not None and _item_identity(other) == _item_identity(item)
+            ),
             None,
         )
         if word == APPEND and same is None:
@@ -189,7 +193,7 @@ class Overlaying:
             items.items.remove(same)
         else:
             complaint = f"has it already: {span(same)}" if same is not None else "does not have it"
-            message = f"`{word}` names {_in_words(item)}, but {where} {complaint}"
+            message = f"`{word}` names {_node_in_words(item)}, but {where} {complaint}"
             self._complain("XX519", "overlay", message, item)
 
     def _change_keys(self, base: Table, word: str, key: Scalar, node: Node, where: str) -> None:
@@ -270,12 +274,12 @@ class Overlaying:
         self.problems.append(complain(code, name, message, span(node), fix=fix))
 
 
-def _identity(item: Node) -> str | None:
+def _item_identity(item: Node) -> str | None:
     """Return what distinguishes an item of a list: its text, or of a mapping its first value."""
     if isinstance(item, Table):
         item = next((value for _key, value in item.entries.values()), item)
     return item.text if isinstance(item, Scalar) else None
 
 
-def _in_words(node: Node) -> str:
+def _node_in_words(node: Node) -> str:
     return f"`{node.text}`" if isinstance(node, Scalar) else shape_in_words(node)

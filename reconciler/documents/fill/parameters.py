@@ -101,7 +101,7 @@ class Parameters:
     wrong: set[str] = field(default_factory=set)
     """Those that were given a wrong value."""
 
-    def read(self, key: Scalar, node: Node) -> None:
+    def read_section(self, key: Scalar, node: Node) -> None:
         """Read the section of one file."""
         if is_null(node):
             return
@@ -293,7 +293,7 @@ def _wrong_parameter(complaint: str, given: Given, declared: Declaration) -> Dia
     return complain("XX517", "wrong-parameter", message, given.span or declared.place)
 
 
-def unmentioned(declared: Iterable[Declaration], mentioned: set[str]) -> Iterator[Diagnostic]:
+def unmentioned_parameters(declared: Iterable[Declaration], mentioned: set[str]) -> Iterator[Diagnostic]:
     """Report parameters that no file mentions: whoever gives one a value would believe that it changes something."""
     for declaration in declared:
         if declaration.name not in mentioned:

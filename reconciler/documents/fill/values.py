@@ -83,7 +83,7 @@ class Filled:
         """Return the text of a file as it is written."""
         return self.tree.read(path)
 
-    def given(self) -> tuple[dict[str, Given], list[Diagnostic]]:
+    def given_values(self) -> tuple[dict[str, Given], list[Diagnostic]]:
         """Return the value that counts for each name, and what is wrong with the files of values."""
         given, problems = dict[str, Given](), list[Diagnostic]()
         for path in self.files:

@@ -61,10 +61,10 @@ class GitTree:
     def where_it_left(self, other: str) -> GitTree:
         """Return the tree of the last common commit, as a pull request is compared; where there is none, return this
         one."""
-        shared = self._try_git("merge-base", self.commit, _resolve_commit(self.root, other))
+        shared = self._ask_git_or_empty("merge-base", self.commit, _resolve_commit(self.root, other))
         return GitTree.at(shared, self.root) if shared and shared != self.commit else self
 
-    def _try_git(self, *question: str) -> str:
+    def _ask_git_or_empty(self, *question: str) -> str:
         try:
             return _git(self.root, *question).decode().strip()
         except CannotContinue:
@@ -86,7 +86,7 @@ class GitTree:
 
     def holds(self, path: Path) -> bool:
         """Return whether a path of the working tree belongs to this repository, and to no submodule."""
-        return ".." not in PurePosixPath(self._path_from_root(path)).parts and not self.module_of(path)
+        return ".." not in PurePosixPath(self._path_from_root(path)).parts and not self.submodule_of(path)
 
     def _refuse_outside(self, path: Path) -> None:
         """Refuse paths outside the repository, which would all look new."""
@@ -95,12 +95,12 @@ class GitTree:
             raise _git_fails(
                 f"`{path}` lies outside the repository {self.root}", "compare each repository in a run of its own"
             )
-        if module := self.module_of(path):
+        if module := self.submodule_of(path):
             raise _git_fails(
                 f"`{path}` lies in the submodule {module}, which has its own revisions", f"run this inside {module}"
             )
 
-    def module_of(self, path: Path) -> str | None:
+    def submodule_of(self, path: Path) -> str | None:
         """Return the submodule that holds a file of the working tree."""
         name = PurePosixPath(self._path_from_root(path))
         ancestors = (str(ancestor) for ancestor in (name, *name.parents))

@@ -109,7 +109,7 @@ def _policies_in_file(path: Path, registry: Registry, tree: Tree) -> Iterator[Pl
     yield from (*unreadable, *misread)
     if isinstance(root, Mapping) and POLICIES in root.entries:
         header = Header(registry)
-        header.read(*root.entries[POLICIES])
+        header.read_key(*root.entries[POLICIES])
         yield from (*header.policies, *header.problems)
     elif not (unreadable or misread):
         message = f"this file has no `{POLICIES}`; leave it out of what is named for policies"

@@ -14,7 +14,7 @@ from reconciler.documents.find.git import ask_git
 from reconciler.model.run_options import Origin
 
 
-def from_root(file: str) -> str:
+def path_from_root(file: str) -> str:
     """Return the path from the root of the file's repository; outside a repository, from here, or absolute. Symbolic
     links stay."""
     path = Path(os.path.abspath(file))  # noqa: PTH100 - resolving would follow links out of the repository
@@ -51,7 +51,7 @@ def origin(path: Path) -> Origin:
         return Origin()
     revision = _ask_git_or_none(folder, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
     remote = _remote_url(folder)
-    return Origin(repository=identity(remote) if remote else _root_commit(folder), revision=revision)
+    return Origin(repository=repository_identity(remote) if remote else _root_commit(folder), revision=revision)
 
 
 def _may_be_in_a_repository(folder: Path) -> bool:
@@ -64,7 +64,7 @@ def _may_be_in_a_repository(folder: Path) -> bool:
         return True
 
 
-def identity(url: str) -> str:
+def repository_identity(url: str) -> str:
     """Return one spelling for `https://token@host/org/repo.git` and `git@host:org/repo`; a local path stays a path. For
     anything else, leave out all that stands before an `@`, because it may be a password."""
     url = _HELPER.sub("", url) if "://" in url else url

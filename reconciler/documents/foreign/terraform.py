@@ -122,12 +122,12 @@ def read_terraform(state: Mapping[str, Json], where: Where, findings: Findings) 
         if not isinstance(resource, Mapping) or not str(resource.get("type")).startswith("jetstream_"):
             others += 1
         elif resource.get("mode", "managed") == "managed":
-            _read_resource(resource, where, findings, f"resources[{number}]")
+            _add_resource(resource, where, findings, f"resources[{number}]")
     if others:
         findings.add_left_out(where, "resources", f"resources of other providers were left out: {others}")
 
 
-def _read_resource(resource: Mapping[str, Json], where: Where, findings: Findings, path: str) -> None:
+def _add_resource(resource: Mapping[str, Json], where: Where, findings: Findings, path: str) -> None:
     name = f"{resource['type']}.{resource.get('name')}"
     read = READERS.get(resource["type"])
     instances = resource.get("instances")

@@ -84,13 +84,13 @@ class Plain:
                 )
             return node.text  # otherwise the field's own message says what it takes
         if type(value) is Trap:
-            self._add_finding(node, "502", "wrong-value", _way_out(value, node, shape), path)
+            self._add_finding(node, "502", "wrong-value", _complaint_about_trap(value, node, shape), path)
             return node.text
         if value is None:
             return self._check_missing(node, shape, path, key)
         if not shape.takes_scalar:
             self._wrong_shape(node, shape, path, key)
-        elif shape.types and (complaint := _wrong_type(node, value, shape)):
+        elif shape.types and (complaint := _complaint_about_type(node, value, shape)):
             self._add_finding(node, "502", "wrong-value", complaint, path)
             return "" if len(node.text) > LONGEST_NUMBER else value  # validators must not try to read a value this long
         return value
@@ -109,17 +109,20 @@ class Plain:
     def _wrong_shape(self, node: Node, shape: Shape, path: str, key: Scalar | None) -> None:
         written = f"`{node.text}`" if isinstance(node, Scalar) and node.text else shape_in_words(node)
         self._add_finding(
-            node_to_show(key, node), "504", "wrong-shape", f"is {written}; write {_wanted_shapes(shape)}", path
+            node_to_show(key, node), "504", "wrong-shape", f"is {written}; write {_wanted_shapes_text(shape)}", path
         )
 
     def _add_finding(self, node: Node, number: str, name: str, message: str, path: str) -> None:
         self.findings.append(NodeProblem(node, number, name, phrase(path, message)))
 
 
-def _way_out(trap: Trap, node: Scalar, shape: Shape) -> str:
+def _complaint_about_trap(trap: Trap, node: Scalar, shape: Shape) -> str:
     """Return the way out of a trap, which depends on the type of the field."""
     if shape.choices and not _fits(trap, shape):
-        return _wrong_choice(node, node.text, shape) or f'`{node.text}` {trap.why}; put it in quotes: "{node.text}"'
+        return (
+            _complaint_about_choice(node, node.text, shape)
+            or f'`{node.text}` {trap.why}; put it in quotes: "{node.text}"'
+        )
     instead = f"write {trap.instead}" if _fits(trap, shape) else ""
     is_text = shape.is_anything or not shape.types & _NUMBERS
     quote = f'put it in quotes: "{node.text}"' if is_text and shape.takes(node.text) else ""
@@ -157,22 +160,24 @@ _NUMBERS = {"integer", "number"}
 _CONTAINERS = {"object": "a mapping (`key: value`)", "array": "a list (`[a, b]` or lines of `- a`)"}
 
 
-def _wanted_shapes(shape: Shape) -> str:
+def _wanted_shapes_text(shape: Shape) -> str:
     wanted = [words for kind, words in _CONTAINERS.items() if kind in shape.types]
     if shape.takes_scalar:
         wanted.append("a single value")
     return " or ".join(wanted)
 
 
-def _wrong_type(node: Scalar, value: Json, shape: Shape) -> str | None:
+def _complaint_about_type(node: Scalar, value: Json, shape: Shape) -> str | None:
     """Report a wrong type of a scalar, where validation would accept it or explain it badly."""
     types = shape.types
     if shape.choices:
-        return _wrong_choice(node, value, shape) if not types & _NUMBERS or not isinstance(value, int) else None
+        return (
+            _complaint_about_choice(node, value, shape) if not types & _NUMBERS or not isinstance(value, int) else None
+        )
     if type(value) is bool:
         return None if "boolean" in types else f"`{node.text}` is a boolean; {_advice(shape, node)}"
     if type(value) is str:
-        return _wrong_text(node, value, shape)
+        return _complaint_about_text(node, value, shape)
     if types & _NUMBERS:
         fits = type(value) is int or "number" in types or "string" in types
         return None if fits else f"`{node.text}` is not a whole number; {_advice(shape)}"
@@ -181,7 +186,7 @@ def _wrong_type(node: Scalar, value: Json, shape: Shape) -> str | None:
     return f"`{node.text}` is a number; {_advice(shape, node)}"
 
 
-def _wrong_text(node: Scalar, value: str, shape: Shape) -> str | None:
+def _complaint_about_text(node: Scalar, value: str, shape: Shape) -> str | None:
     if shape.types & _NUMBERS and len(value) > LONGEST_NUMBER:
         return f"`{value[:20]}…` is too long for a number"
     if "string" in shape.types:
@@ -190,7 +195,7 @@ def _wrong_text(node: Scalar, value: str, shape: Shape) -> str | None:
     return f"`{written}` is text; {_advice(shape)}"
 
 
-def _wrong_choice(node: Scalar, value: Json, shape: Shape) -> str | None:
+def _complaint_about_choice(node: Scalar, value: Json, shape: Shape) -> str | None:
     if any(choice == value and type(choice) is type(value) for choice in shape.choices):
         return None
     if "string" in shape.types and len(shape.types - {"null"}) > 1 and isinstance(value, str):
@@ -214,5 +219,5 @@ def _advice(shape: Shape, node: Scalar | None = None) -> str:
     if "date-time" in shape.formats:
         return "write a time such as 2026-03-01T08:00:00Z"
     if not shape.takes_scalar:
-        return f"write {_wanted_shapes(shape)}"
+        return f"write {_wanted_shapes_text(shape)}"
     return f'put it in quotes: "{node.text}"' if node else "put it in quotes"

@@ -88,7 +88,7 @@ def shape_of_spec(spec: type[BaseModel]) -> Shape:
     """Return what the schema of a spec expects; it is read once for each spec."""
     with _BUILDING:
         schema = spec.model_json_schema(mode="validation", schema_generator=_Expectations)
-    return _Reader(schema.get("$defs", {})).read(schema)
+    return _Reader(schema.get("$defs", {})).read_schema(schema)
 
 
 class _Expectations(GenerateJsonSchema):
@@ -112,7 +112,7 @@ class _Reader:
         self.definitions = definitions
         self.known: dict[str, Shape] = {}
 
-    def read(self, schema: Any) -> Shape:
+    def read_schema(self, schema: Any) -> Shape:
         shape = Shape()
         if isinstance(schema, Mapping):
             self._fill(shape, schema)
@@ -122,7 +122,7 @@ class _Reader:
         if "$ref" in schema:
             self._follow_reference(shape, schema["$ref"].rpartition("/")[2])
         for part in (*schema.get("anyOf", ()), *schema.get("oneOf", ()), *schema.get("allOf", ())):
-            other = self.read(part)
+            other = self.read_schema(part)
             if other.is_anything and "allOf" not in schema:
                 shape.types.update(_ALL)
             _merge(shape, other)
@@ -140,14 +140,14 @@ class _Reader:
         if "pattern" in schema:
             shape.patterns.add(schema["pattern"])
         for key, value in schema.get("properties", {}).items():
-            shape.properties[key] = self.read(value)
+            shape.properties[key] = self.read_schema(value)
         if isinstance(schema.get("additionalProperties"), Mapping):
-            shape.values = self.read(schema["additionalProperties"])
+            shape.values = self.read_schema(schema["additionalProperties"])
         shape.closed = shape.closed or schema.get("additionalProperties") is False
         if isinstance(schema.get("items"), Mapping):
-            shape.items = self.read(schema["items"])
+            shape.items = self.read_schema(schema["items"])
         elif schema.get("prefixItems"):
-            shape.items = self.read({"anyOf": schema["prefixItems"]})
+            shape.items = self.read_schema({"anyOf": schema["prefixItems"]})
 
     def _follow_reference(self, shape: Shape, name: str) -> None:
         if name not in self.known:

@@ -43,7 +43,7 @@ def read_tree(file: str, text: str) -> tuple[Node | None, list[Diagnostic]]:
     """Return the root node of a text, with every problem of its YAML; an empty document has no root."""
     builder = _Builder(file, text)
     try:
-        builder.read()
+        builder.build()
     except YAMLError as error:
         builder.problems.append(explain_syntax(file, text, error))
     except _Stop:
@@ -68,7 +68,7 @@ class _Builder:
         self.nodes = 0
         self.documents = 0
 
-    def read(self) -> None:
+    def build(self) -> None:
         parser = CParser(self.text)
         following = parser.get_event
         scalar, container_end = self._read_scalar, self._close_container

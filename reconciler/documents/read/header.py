@@ -102,7 +102,7 @@ class Header:
         """Return where the topology may be applied; anywhere, if no file says it."""
         return self.said["expect"].value if "expect" in self.said else Expect()
 
-    def read(self, key: Scalar, node: Node) -> None:
+    def read_key(self, key: Scalar, node: Node) -> None:
         """Read one of KEYS, as one file has it."""
         if key.text == "reconciler":
             self._read_version(key, node)

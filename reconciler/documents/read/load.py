@@ -14,7 +14,7 @@ from reconciler.documents.fill.environments import OF_FILE, SECTION, Environment
 from reconciler.documents.fill.filling import Filling
 from reconciler.documents.fill.for_each import FOR_EACH
 from reconciler.documents.fill.overlay import Overlaying
-from reconciler.documents.fill.parameters import Chosen, Parameters, unmentioned
+from reconciler.documents.fill.parameters import Chosen, Parameters, unmentioned_parameters
 from reconciler.documents.fill.values import MENTIONED, Filled, Given, Mask, unmask
 from reconciler.documents.parse.complain import complain, did_you_mean
 from reconciler.documents.parse.files import DISK, INCLUDE, Tree, included_files
@@ -159,9 +159,9 @@ class _Loading:
         """Fill in parameters, put overlays over the rest, and read what the files declare then."""
         for root in self.roots:
             if entry := root.node.entries.pop("parameters", None):
-                self.parameters.read(entry[0], unmask(entry[1], root.mask))
+                self.parameters.read_section(entry[0], unmask(entry[1], root.mask))
             if entry := root.node.entries.pop(SECTION, None):
-                self.environments.read(*entry, root.mask)
+                self.environments.read_section(*entry, root.mask)
         self.name = next(self._topology_names(), self.name)
         start = span(self.roots[0].first) if self.roots else None
         can_choose = self.is_complete or self.environments.names
@@ -174,7 +174,7 @@ class _Loading:
             self.is_complete = False
             return
         base = [root for root in self.roots if not root.environments]
-        given, misread = self.tree.given()
+        given, misread = self.tree.given_values()
         given = (environment.given_values() if environment else {}) | given
         self._fill_values(given, environment, [*base, *overlays])
         if base:
@@ -188,7 +188,9 @@ class _Loading:
         if self.is_complete and self.roots and not misread:
             self.problems += self.tree.unused_value_problems(given) if self.tree.reports_unused else ()
             mentioned = set[str]().union(*(root.mentions for root in self.roots)) if self.environments.names else set()
-            self.problems += unmentioned(self.parameters.declared.values(), self.filling.mentioned | mentioned)
+            self.problems += unmentioned_parameters(
+                self.parameters.declared.values(), self.filling.mentioned | mentioned
+            )
         self.is_complete = self.is_complete and not self.filling.unfilled
 
     def _overlay_files(self) -> Iterator[_Root]:
@@ -244,11 +246,11 @@ class _Loading:
         sections = self.registry.sections(None)
         for name, (key, node) in root.entries.items():
             if name in sections:
-                self.collector.read(NamedSection(sections[name]), key, node)
+                self.collector.read_section(NamedSection(sections[name]), key, node)
             elif name.startswith(ANCHORS):
                 continue
             elif name in KEYS:
-                self.header.read(key, node)
+                self.header.read_key(key, node)
             else:
                 message = f"unknown key `{name}`{did_you_mean(name, top_level_keys(self.registry))}"
                 self.problems.append(complain("XX501", "unknown-key", message, span(key)))

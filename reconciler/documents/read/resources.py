@@ -62,7 +62,7 @@ class Collector:
     alike: dict[tuple[str, SourceSpan | None], list[str]] = field(default_factory=dict)
     """Elements of a `for_each` that have the same problem at the same place."""
 
-    def read(self, section: NamedSection, key: Scalar, node: Node) -> None:
+    def read_section(self, section: NamedSection, key: Scalar, node: Node) -> None:
         """Read everything under `streams:` or, inside a stream, under `consumers:`."""
         if is_null(node):
             return
@@ -137,7 +137,7 @@ class Collector:
             self.resources.append(Declared(address=address, spec=spec, where=place))
         for key, kinds in inner.items():
             if isinstance(node, Mapping) and key in node.entries:
-                self.read(NamedSection(kinds, address.names), *node.entries[key])
+                self.read_section(NamedSection(kinds, address.names), *node.entries[key])
 
     def readable_resources(self) -> Iterator[Declared]:
         """Return the resources that could be read, with everything around them."""

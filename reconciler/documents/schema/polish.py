@@ -56,7 +56,7 @@ _MAY_BE_EMPTY = "may be empty"
 """Marks a reference that may be null, until its definition says so."""
 
 
-def polished(definitions: Mapping[str, Schema]) -> dict[str, Schema]:
+def polished_definitions(definitions: Mapping[str, Schema]) -> dict[str, Schema]:
     """Return all polished definitions; one that is also referred to with null allows null itself."""
     plain = {name: _simplify(definition) for name, definition in definitions.items()}
     empty = {_referred_name(reference) for reference in _referring_schemas(plain) if _MAY_BE_EMPTY in reference}

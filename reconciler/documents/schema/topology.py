@@ -24,7 +24,7 @@ from reconciler.documents.schema.descriptions import (
     parse_field_text,
     with_description,
 )
-from reconciler.documents.schema.polish import polished, with_mentions
+from reconciler.documents.schema.polish import polished_definitions, with_mentions
 from reconciler.model.fields import FieldInfo
 from reconciler.model.policy import Policy, PolicySource
 from reconciler.model.resource import Spec, model_in
@@ -161,7 +161,7 @@ def _describe_definitions(definitions: Schema, registry: Registry = NO_KINDS) ->
         infos_of_model, family = infos.get(model, {}), families.get(model, "")
         for name in properties.keys() & texts.keys():
             properties[name] = with_description(properties[name], texts[name], infos_of_model.get(name), family)
-    return polished(definitions)
+    return polished_definitions(definitions)
 
 
 def _field_infos(registry: Registry) -> dict[str, Mapping[str, FieldInfo]]:

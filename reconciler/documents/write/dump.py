@@ -29,12 +29,12 @@ _ESCAPED = re.compile(f'{_UNSEEN.pattern}|["\\\\\n\t\r]')
 
 def dump(topology_name: str, sections: Mapping[str, Json]) -> str:
     """Return the text of a topology file. Sections are plain nested mappings; empty ones are left out."""
-    blocks = [f"reconciler: {FORMAT}\ntopology: {scalar(topology_name)}\n"]
+    blocks = [f"reconciler: {FORMAT}\ntopology: {scalar_text(topology_name)}\n"]
     blocks += ["\n".join(_entry_lines(key, value, "")) + "\n" for key, value in sections.items() if value]
     return "\n".join(blocks)
 
 
-def scalar(value: Json, *, in_flow: bool = False) -> str:
+def scalar_text(value: Json, *, in_flow: bool = False) -> str:
     """Return one value as YAML; text is quoted when it would be read as anything but itself."""
     if isinstance(value, str):
         # Inside brackets the parser takes every colon for the end of a key, and stumbles over question marks.
@@ -65,13 +65,13 @@ def _is_plain(text: str) -> bool:
 
 def _entry_lines(key: str, value: Json, indent: str) -> Iterator[str]:
     """`key: value`: a mapping as an indented block, a list on one line where it fits."""
-    written = scalar(str(key))
+    written = scalar_text(str(key))
     head, colon = (f"{indent}{written}", ":") if len(written) < LONGEST_KEY else (f"{indent}? {written}\n{indent}", ":")
     if isinstance(value, Mapping) and value:
         yield head + colon
         for name, below in value.items():
             yield from _entry_lines(name, below, indent + "  ")
-    elif _is_list(value) and value and not _fits(flow(value), len(indent) + len(written)):
+    elif _is_list(value) and value and not _fits(flow_text(value), len(indent) + len(written)):
         yield head + colon
         for item in value:
             yield from _item_lines(item, indent + "  ")
@@ -80,7 +80,7 @@ def _entry_lines(key: str, value: Json, indent: str) -> Iterator[str]:
 
 
 def _one_line(value: Json) -> str:
-    return flow(value) if _is_list(value) or isinstance(value, Mapping) else scalar(value)
+    return flow_text(value) if _is_list(value) or isinstance(value, Mapping) else scalar_text(value)
 
 
 def _item_lines(value: Json, indent: str) -> Iterator[str]:
@@ -93,17 +93,17 @@ def _item_lines(value: Json, indent: str) -> Iterator[str]:
     yield from lines[1:]
 
 
-def flow(value: Json) -> str:
+def flow_text(value: Json) -> str:
     """Return the value on a single line: `{max_age: 7d, subjects: [a, b]}`."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_flow_key(key)}: {flow(below)}" for key, below in value.items()) + "}"
+        return "{" + ", ".join(f"{_flow_key(key)}: {flow_text(below)}" for key, below in value.items()) + "}"
     if _is_list(value):
-        return "[" + ", ".join(flow(item) for item in value) + "]"
-    return scalar(value, in_flow=True)
+        return "[" + ", ".join(flow_text(item) for item in value) + "]"
+    return scalar_text(value, in_flow=True)
 
 
 def _flow_key(key: str) -> str:
-    written = scalar(str(key), in_flow=True)
+    written = scalar_text(str(key), in_flow=True)
     return written if len(written) < LONGEST_KEY else f"? {written} "
 
 

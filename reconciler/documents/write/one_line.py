@@ -142,13 +142,13 @@ class OneLine:
         if type(token) is AliasToken:
             return self.slice(index, index)
         if type(token) is FlowSequenceStartToken:
-            return f"[{', '.join(self._items(order.items or ANYTHING))}]"
+            return f"[{', '.join(self._item_texts(order.items or ANYTHING))}]"
         if type(token) is FlowMappingStartToken:
             entries = arrange(self._entries(order), order.properties, self._tokens)
             return f"{{{', '.join(entry.text for entry in entries)}}}"
         raise _Odd
 
-    def _items(self, order: Shape) -> list[str]:
+    def _item_texts(self, order: Shape) -> list[str]:
         texts = []
         while self._has_next():
             texts.append(self._write_value(order))

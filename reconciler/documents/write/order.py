@@ -41,7 +41,7 @@ def document_order(registry: Registry) -> Shape:
     for key, specs in ENTRIES.items():
         shapes = reduce(or_, (_ordered_copy(shape_of_spec(spec)).properties for spec in specs))
         entry = {FOR_EACH: Shape()} | {
-            name: shapes[name] for name in _first_and_last(shapes, CONSENT if Allowance in specs else ("address",))
+            name: shapes[name] for name in _names_in_order(shapes, CONSENT if Allowance in specs else ("address",))
         }
         properties[key] = Shape(items=Shape(properties=entry))
     return Shape(properties=properties)
@@ -70,7 +70,7 @@ def _order_of_resource(kinds: Sequence[Kind], registry: Registry) -> Shape:
         name: shape for kind in kinds for name, shape in shape_of_spec(kind.spec).properties.items()
     }
     own = {
-        name: _ordered_copy(properties_by_name[name]) for name in _first_and_last(properties_by_name, (*tags, *FIRST))
+        name: _ordered_copy(properties_by_name[name]) for name in _names_in_order(properties_by_name, (*tags, *FIRST))
     }
     before, after = (
         {name: Shape() for name in names} for names in ((FOR_EACH, ONLY_HERE, NOT_HERE), (UNSET, APPEND, REMOVE))
@@ -87,14 +87,14 @@ def _ordered_copy(shape: Shape, seen: dict[int, Shape] | None = None) -> Shape:
     if id(shape) not in seen:
         copy = seen[id(shape)] = Shape()
         copy.properties |= {
-            name: _ordered_copy(shape.properties[name], seen) for name in _first_and_last(shape.properties)
+            name: _ordered_copy(shape.properties[name], seen) for name in _names_in_order(shape.properties)
         }
         copy.values = shape.values and _ordered_copy(shape.values, seen)
         copy.items = shape.items and _ordered_copy(shape.items, seen)
     return seen[id(shape)]
 
 
-def _first_and_last(names: Collection[str], first: Sequence[str] = ()) -> list[str]:
+def _names_in_order(names: Collection[str], first: Sequence[str] = ()) -> list[str]:
     before = [name for name in first if name in names]
     after = [name for name in LAST if name in names]
     return [*before, *(name for name in names if name not in (*before, *after)), *after]

@@ -9,12 +9,12 @@ from reconciler.documents.parse.keys import ANCHORS
 from reconciler.documents.parse.nodes import Mapping as Table
 from reconciler.documents.parse.nodes import Node, Scalar, mapping_at
 from reconciler.documents.parse.nodes import Sequence as Items
-from reconciler.documents.write.dump import WIDTH, scalar
+from reconciler.documents.write.dump import WIDTH, scalar_text
 
 Origins = Mapping[tuple[str, int, int], str]
 
 
-def rendered(tops: Sequence[Table], origins: Origins | None) -> str:
+def rendered_file(tops: Sequence[Table], origins: Origins | None) -> str:
     """Return one file in place of all of them; without origins, it has no comments."""
     merged, lists = Table(False, 0, 0), dict[str, Items]()
     for top in tops:
@@ -42,7 +42,7 @@ def _merge(first: Table, second: Table) -> Table:
 
 
 def _entry_lines(key: Scalar, node: Node, indent: str, origins: Origins | None) -> Iterator[str]:
-    head = f"{indent}{scalar(key.text)}:"
+    head = f"{indent}{scalar_text(key.text)}:"
     if isinstance(node, Table) and node.entries:
         yield head + _comment([key], origins)
         for name, below in node.entries.values():
@@ -70,12 +70,14 @@ def _fits(node: Items, head: str) -> bool:
 
 def _on_one_line(node: Node) -> str:
     if isinstance(node, Scalar):
-        return node.text if node.plain else scalar(node.text, in_flow=True)
+        return node.text if node.plain else scalar_text(node.text, in_flow=True)
     if isinstance(node, Items):
         return "[" + ", ".join(map(_on_one_line, node.items)) + "]"
     return (
         "{"
-        + ", ".join(f"{scalar(key.text, in_flow=True)}: {_on_one_line(value)}" for key, value in node.entries.values())
+        + ", ".join(
+            f"{scalar_text(key.text, in_flow=True)}: {_on_one_line(value)}" for key, value in node.entries.values()
+        )
         + "}"
     )
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from reconciler.documents.fill.values import escape_mentions
 from reconciler.documents.parse import nodes
 from reconciler.documents.parse.nodes import Node, Scalar
-from reconciler.documents.write.dump import flow
+from reconciler.documents.write.dump import flow_text
 from reconciler.model.resource import Json
 
 _LINE = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
@@ -136,13 +136,13 @@ class Splicing:
         elif self._is_here(value, key) and isinstance(value, nodes.Sequence) and _is_list(wanted):
             yield from self._change_items(value, wanted, strictly=key.text in self._ordered)
         else:
-            yield Splice(self._end(key), self._value_end(key, value), f": {flow(wanted)}")
+            yield Splice(self._end(key), self._value_end(key, value), f": {flow_text(wanted)}")
 
     def _change_nested_mapping(self, key: Scalar, value: nodes.Mapping, wanted: Json) -> Iterator[Splice]:
         """Edit key by key. A value that would become empty, or was of another type, is rewritten."""
         own = {name for name, pair in value.entries.items() if self._is_here(pair[0], value)}
         if not isinstance(wanted, Mapping) or not own & wanted.keys():
-            yield Splice(self._end(key), self._value_end(key, value), f": {flow(wanted)}")
+            yield Splice(self._end(key), self._value_end(key, value), f": {flow_text(wanted)}")
             return
         removed = dict.fromkeys(own - wanted.keys())
         yield from self.change_mapping(
@@ -188,7 +188,7 @@ class Splicing:
 
     def _entries_text(self, values: Mapping[str, Json], within: nodes.Mapping, column: int) -> str:
         if within.flow:
-            return ", ".join(f"{name}: {flow(value)}" for name, value in values.items())
+            return ", ".join(f"{name}: {flow_text(value)}" for name, value in values.items())
         return f"{self._break}{' ' * column}".join(
             self._entry_text(name, value, column) for name, value in values.items()
         )
@@ -196,8 +196,8 @@ class Splicing:
     def _entry_text(self, name: str, value: Json, column: int) -> str:
         """Write a key with its value. A list of mappings gets a line for each item; everything else stays on one."""
         if not (_is_list(value) and value and isinstance(value[0], Mapping)):
-            return f"{name}: {flow(value)}"
-        return f"{name}:" + "".join(f"{self._break}{' ' * column}- {flow(item)}" for item in value)
+            return f"{name}: {flow_text(value)}"
+        return f"{name}:" + "".join(f"{self._break}{' ' * column}- {flow_text(item)}" for item in value)
 
     def _change_items(self, node: nodes.Sequence, wanted: Sequence[Json], *, strictly: bool) -> Iterator[Splice]:
         is_here = all(self._is_here(item, node) for item in node.items)
@@ -227,12 +227,12 @@ class Splicing:
     def _rewrite_list(self, node: nodes.Sequence, wanted: Sequence[Json], *, is_here: bool) -> Iterator[Splice]:
         if not (node.flow or is_here):
             raise CannotEdit("this list has items from elsewhere (aliases)")
-        lines = f"{self._break}{' ' * node.column}".join(f"- {flow(item)}" for item in wanted)
-        yield Splice(self._start(node), self._end(node), flow(list(wanted)) if node.flow or not wanted else lines)
+        lines = f"{self._break}{' ' * node.column}".join(f"- {flow_text(item)}" for item in wanted)
+        yield Splice(self._start(node), self._end(node), flow_text(list(wanted)) if node.flow or not wanted else lines)
 
     def _change_flow_items(self, node: nodes.Sequence, kept: list[bool], added: list[Json]) -> Iterator[Splice]:
         spans = [(self._start(item), self._end(item)) for item in node.items]
-        new = ", ".join(flow(item) for item in added)
+        new = ", ".join(flow_text(item) for item in added)
         stays = [span for span, stay in zip(spans, kept, strict=True) if stay]
         if not stays:
             yield Splice(
@@ -261,7 +261,7 @@ class Splicing:
                 yield Splice(self._line_start(self._start(item)), self._line_end(self._end(item) - 1), "")
         if added:
             last = [item for item, stay in zip(node.items, kept, strict=True) if stay] or node.items
-            lines = self._break.join(f"{indent}- {flow(item)}" for item in added)
+            lines = self._break.join(f"{indent}- {flow_text(item)}" for item in added)
             yield self._insert_lines(self._end(last[-1]), lines)
 
     def _insert_lines(self, index: int, lines: str) -> Splice:

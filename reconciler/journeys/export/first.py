@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 
 from reconciler.changes.kind import Registry
-from reconciler.documents.write.dump import dump, flow, scalar
+from reconciler.documents.write.dump import dump, flow_text, scalar_text
 from reconciler.documents.write.new_files import file_names
 from reconciler.journeys.export.export import ExportedAccount, Layout, account, apart
 from reconciler.kinds import REGISTRY
@@ -174,6 +174,6 @@ _OPTION = "# expect: {cluster: prod-eu}       # work nowhere else\n"
 
 def starter(topology: str, expect: Mapping[str, Json] | None = None) -> FirstFiles:
     """A stream and a consumer, with what else there is to say in comments."""
-    said = f"expect: {flow(expect)}\n" if expect else _OPTION
-    text = _STARTER.format(topology=f"topology: {scalar(topology)}".ljust(34) + " ", expect=said)
+    said = f"expect: {flow_text(expect)}\n" if expect else _OPTION
+    text = _STARTER.format(topology=f"topology: {scalar_text(topology)}".ljust(34) + " ", expect=said)
     return FirstFiles(files={main_file(topology): text})

@@ -69,7 +69,7 @@ def review_files(
     wrong = [*_wrong(before, after), *_spoilt(paths, then, now)]
     if then.files or now.files:
         names_given.update(then.parameters, now.parameters)
-        wrong = wrong or list(new.unused_value_problems(new.given()[0]))
+        wrong = wrong or list(new.unused_value_problems(new.given_values()[0]))
     if wrong or not (then.files or now.files):
         raise CannotContinue(*(wrong or [_nothing(paths)]))
     warnings = [problem for problem in after.problems if not problem.is_error]  # the last file may be gone
@@ -89,7 +89,7 @@ def review_files(
 def _of_submodules(now: Discovered, older: GitTree) -> Iterator[Diagnostic]:
     """Take out topologies of submodules: their earlier state is in another repository, and they would all look new."""
     for home, files in list(now.files.items()):
-        if module := older.module_of(files[0]):
+        if module := older.submodule_of(files[0]):
             del now.files[home]
             message = (
                 f"topology {home.name} lies in the submodule {module}, which has its own revisions: it is not compared"

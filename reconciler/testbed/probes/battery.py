@@ -17,10 +17,10 @@ from reconciler.testbed.probes.publishing import (
     STORE,
     Gets,
     Publish,
-    deleting,
-    getting,
     note_stored,
-    publishing,
+    try_deletions,
+    try_gets,
+    try_publishes,
 )
 from reconciler.testbed.probes.reading import (
     CONTESTS,
@@ -31,12 +31,12 @@ from reconciler.testbed.probes.reading import (
     contending_pulls,
     note_position,
     read_later,
-    reading,
-    starting,
+    try_new_consumers,
+    try_reads,
     waiting_pulls,
 )
 from reconciler.testbed.probes.record import Notes, Record
-from reconciler.testbed.probes.scene import Body, Change, Scene, build, check_done, wait_until_settled
+from reconciler.testbed.probes.scene import Body, Change, Scene, build_scene, check_done, wait_until_settled
 
 PASSES = 1.3
 """Seconds for which the battery only waits: lifetimes, ages and thresholds of at most a second run out."""
@@ -84,7 +84,7 @@ async def record(
         _note_waits(notes, contests, scene)
     await _after_a_while(client, notes, scene, battery)
     for stream, subjects in scene.subjects.items() if battery.deletes else ():
-        await deleting(client, notes, stream, subjects[0])
+        await try_deletions(client, notes, stream, subjects[0])
     return notes.lines
 
 
@@ -92,7 +92,7 @@ async def experience(
     client: Client, scene: Scene, changes: Iterable[Change] = (), battery: Battery = STANDARD
 ) -> Record:
     """Build a scene, change it and record what its clients experience then. Raises Unmade where the server refuses."""
-    await build(client, scene)
+    await build_scene(client, scene)
     async with waiting_pulls(client, scene) as waits:
         for endpoint, body in changes:
             check_done(await client.ask(endpoint, body))
@@ -103,7 +103,9 @@ async def experience(
 def _note_waits(notes: Notes, waits: Waits, scene: Scene) -> None:
     for operation, delivery in waits.items():
         stream = operation.rpartition(" by ")[2].partition("/")[0]
-        notes.add(operation, Side.READERS, delivery.any if scene.trims(stream) else delivery.brought, "publish ")
+        notes.add(
+            operation, Side.READERS, delivery.any_text if scene.trims(stream) else delivery.brought_text, "publish "
+        )
 
 
 async def _note_state(client: Client, notes: Notes, scene: Scene, when: str, *given: str) -> None:
@@ -115,18 +117,18 @@ async def _note_state(client: Client, notes: Notes, scene: Scene, when: str, *gi
 
 async def _try_reads(client: Client, notes: Notes, scene: Scene, battery: Battery, waits: Waits) -> None:
     for stream, subject in scene.gets.items():
-        await getting(client, notes, stream, subject, battery.gets, answers=scene.answers(stream))
+        await try_gets(client, notes, stream, subject, battery.gets, answers=scene.answers(stream))
     for stream in scene.subjects:
-        await starting(client, notes, stream, battery.fresh)
+        await try_new_consumers(client, notes, stream, battery.fresh)
     for (stream, name), body in scene.consumers.items() if battery.reads else ():
-        await reading(client, notes, stream, name, body, battery.pulls, waits)
+        await try_reads(client, notes, stream, name, body, battery.pulls, waits)
 
 
 async def _try_publishes(client: Client, notes: Notes, scene: Scene, battery: Battery) -> None:
     async with contextlib.AsyncExitStack() as stack:
         heard = {subject: await stack.enter_async_context(client.listening(subject)) for subject in scene.listen}
         for stream, subjects in scene.subjects.items():
-            await publishing(
+            await try_publishes(
                 client,
                 notes,
                 stream,
@@ -149,7 +151,7 @@ async def _try_publishes(client: Client, notes: Notes, scene: Scene, battery: Ba
 
 async def _after_a_while(client: Client, notes: Notes, scene: Scene, battery: Battery) -> None:
     for stream, subjects in scene.subjects.items():
-        await publishing(
+        await try_publishes(
             client,
             notes,
             stream,

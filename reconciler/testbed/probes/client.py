@@ -46,27 +46,27 @@ class Delivery:
         return [message for message in self.messages if "Nats-Msg-Size" in (message.headers or {})]
 
     @property
-    def counted(self) -> str:
+    def count_text(self) -> str:
         """Return the number without saying which: what is published meanwhile may be gone again before it is
         delivered."""
         parts = [f"{len(self.messages)} messages", *(["headers only"] if self.bare else [])]
         return ", ".join([*parts, *([self.status] if self.status else [])])
 
     @property
-    def any(self) -> str:
+    def any_text(self) -> str:
         """Say whether anything came, with or without payload, and what prevented it where nothing did."""
         if not self.messages:
-            return self.counted
+            return self.count_text
         return "messages, headers only" if self.bare else "messages"
 
     @property
-    def brought(self) -> str:
+    def brought_text(self) -> str:
         """Say also whether any of it had been delivered before."""
         again = any(message.metadata.num_delivered > 1 for message in self.messages)
-        return f"{self.counted}, some of them again" if again else self.counted
+        return f"{self.count_text}, some of them again" if again else self.count_text
 
     @property
-    def end(self) -> str:
+    def end_text(self) -> str:
         """Say up to which message: which ones before it depends on the moment where others wait and the stream
         trims."""
         if not self.messages:
@@ -175,7 +175,7 @@ class Client:
         return await self.pull(stream, consumer, {**request, **group})
 
     @contextlib.asynccontextmanager
-    async def waiting(self, stream: str, consumer: str, request: Mapping[str, Json]) -> AsyncIterator[Delivery]:
+    async def waiting_pull(self, stream: str, consumer: str, request: Mapping[str, Json]) -> AsyncIterator[Delivery]:
         """Return what one pull request brings meanwhile."""
         delivery, pin = Delivery(), self._pins.get((stream, consumer, request.get("group")))
 

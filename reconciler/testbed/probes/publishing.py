@@ -37,7 +37,7 @@ async def note_stored(client: Client, notes: Notes, stream: str, body: Body, whe
     notes.add(f"stored {when} in {stream}", side, info if isinstance(info, str) else _state_text(info["state"]), *given)
 
 
-async def getting(client: Client, notes: Notes, stream: str, subject: str, gets: Gets, *, answers: int = 1) -> None:
+async def try_gets(client: Client, notes: Notes, stream: str, subject: str, gets: Gets, *, answers: int = 1) -> None:
     """Try gets that this many streams may answer, any of them each time."""
     given = f"stored at first in {stream}"
     for words, endpoint, body in gets:
@@ -46,18 +46,18 @@ async def getting(client: Client, notes: Notes, stream: str, subject: str, gets:
         results = await asyncio.gather(
             *(client.get(subject_or_stream, request) for _ in range(TIMES if answers > 1 else 1))
         )
-        notes.add(f"get {words} from {stream}", Side.DIRECT_GETS, _distinct_results(results), given)
+        notes.add(f"get {words} from {stream}", Side.DIRECT_GETS, _distinct_results_text(results), given)
     message = await client.ask(f"STREAM.MSG.GET.{stream}", {"last_by_subj": subject})
     led = message if isinstance(message, str) else f"message {message['message']['seq']}"
     notes.add(f"get from the leader of {stream}", Side.DIRECT_GETS, led, given)
 
 
-def _distinct_results(results: Iterable[str]) -> str:
+def _distinct_results_text(results: Iterable[str]) -> str:
     """Join the different results, those that brought something first."""
     return " or ".join(sorted(set(results), key=lambda result: (result.startswith(FAILS), result)))
 
 
-async def deleting(client: Client, notes: Notes, stream: str, subject: str) -> None:
+async def try_deletions(client: Client, notes: Notes, stream: str, subject: str) -> None:
     """Try deletions, whatever is there: a purge of nothing is allowed or refused all the same."""
     info = await client.ask(f"STREAM.INFO.{stream}")
     last = 1 if isinstance(info, str) else info["state"]["last_seq"]
@@ -135,7 +135,7 @@ EACH = tuple(Publish(name=f"message {number}") for number in range(1, 4))
 """To every subject, for its shape and for what is full."""
 
 
-async def publishing(
+async def try_publishes(
     client: Client,
     notes: Notes,
     stream: str,

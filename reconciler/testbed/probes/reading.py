@@ -61,7 +61,9 @@ WAITS: Pulls = (
 Waits = Mapping[str, Delivery]
 
 
-async def reading(client: Client, notes: Notes, stream: str, name: str, body: Body, pulls: Pulls, waits: Waits) -> None:
+async def try_reads(
+    client: Client, notes: Notes, stream: str, name: str, body: Body, pulls: Pulls, waits: Waits
+) -> None:
     """Read by a consumer that existed before; `waits` says what clients get that already wait on it."""
     reader = f"by {stream}/{name}"
     if "deliver_subject" in body:
@@ -100,7 +102,7 @@ async def waiting_pulls(client: Client, scene: Scene) -> AsyncIterator[Waits]:
                     pull_request = (
                         {**request, "group": groups[0]} if groups else {"batch": request["batch"], "expires": HOUR}
                     )
-                    pull = puller.waiting(stream, name, pull_request)
+                    pull = puller.waiting_pull(stream, name, pull_request)
                     deliveries[f"wait for {words}{who} by {stream}/{name}"] = await stack.enter_async_context(pull)
         yield deliveries
 
@@ -113,7 +115,7 @@ async def contending_pulls(client: Client, scene: Scene, contests: Contests) -> 
         for (stream, name), body in scene.consumers.items():
             for who, request in contests.get(str(body.get("priority_policy")), {}).items():
                 pull_request = {"batch": 2, "expires": HOUR, "group": body["priority_groups"][0], **request}
-                pull = (client.standby if who is STANDBY else client).waiting(stream, name, pull_request)
+                pull = (client.standby if who is STANDBY else client).waiting_pull(stream, name, pull_request)
                 deliveries[f"contend for two{who} by {stream}/{name}"] = await stack.enter_async_context(pull)
         yield deliveries
 
@@ -132,7 +134,9 @@ async def read_later(
     notes.add(f"read again after a while {reader}", Side.READERS, str(again))
     given = ("publish ", "read ", f"stored after publishing in {stream}")
     if follows:
-        notes.add(f"follow what is published {reader}", Side.READERS, delivery.end if waited else str(delivery), *given)
+        notes.add(
+            f"follow what is published {reader}", Side.READERS, delivery.end_text if waited else str(delivery), *given
+        )
 
 
 async def note_position(client: Client, notes: Notes, stream: str, name: str, when: str, *given: str) -> None:
@@ -141,12 +145,14 @@ async def note_position(client: Client, notes: Notes, stream: str, name: str, wh
     notes.add(
         f"position {when} of {stream}/{name}",
         Side.POSITIONS,
-        info if isinstance(info, str) else _position(info),
+        info if isinstance(info, str) else _position_text(info),
         *given,
     )
 
 
-async def starting(client: Client, notes: Notes, stream: str, readers: Iterable[tuple[str, Body]] = FRESH) -> None:
+async def try_new_consumers(
+    client: Client, notes: Notes, stream: str, readers: Iterable[tuple[str, Body]] = FRESH
+) -> None:
     """Read by consumers that are created for it and deleted again. Each has its own name, because the previous one may
     still exist."""
     for number, (words, config) in enumerate(readers):
@@ -215,7 +221,9 @@ async def _try_handing_back(client: Client, notes: Notes, stream: str, name: str
         again = Delivery(
             [delivered for delivered in (*delivery_now.messages, *waited) if _is_redelivery(delivered, message)]
         )
-        comes = f"it is redelivered, {again.counted}" if again.messages else delivery_now.status or "it does not come"
+        comes = (
+            f"it is redelivered, {again.count_text}" if again.messages else delivery_now.status or "it does not come"
+        )
         notes.add(f"refuse what was in flight by {stream}/{name}", Side.READERS, f"{answer}: {comes}")
 
 
@@ -224,7 +232,7 @@ def _is_redelivery(delivery: Msg, message: Msg) -> bool:
     return sequence(delivery) == sequence(message) and delivery.metadata.num_delivered > message.metadata.num_delivered
 
 
-def _position(info: Mapping[str, Any]) -> str:
+def _position_text(info: Mapping[str, Any]) -> str:
     """Describe how far a consumer has come. For last_per_subject, leave out what is to come: server 2.11 counts that
     again at any update, and only once of each subject, though it still delivers every message."""
     waiting_pulls = (

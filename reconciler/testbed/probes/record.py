@@ -57,7 +57,7 @@ class Notes:
 def differences(before: Record, after: Record) -> tuple[Difference, ...]:
     """Return the differences, in the order of the battery."""
     names = list(dict.fromkeys([*before, *after]))
-    differing = [name for name in names if _experience(before, name) != _experience(after, name)]
+    differing = [name for name in names if _experience_text(before, name) != _experience_text(after, name)]
     return tuple(_difference(before, after, name, differing) for name in differing)
 
 
@@ -71,11 +71,11 @@ def is_relief(difference: Difference) -> bool:
     return difference.before.startswith(FAILS) or difference.before == f"{difference.after}, headers only"
 
 
-def _experience(record: Record, name: str) -> str:
+def _experience_text(record: Record, name: str) -> str:
     return record[name].experience if name in record else NOT_TRIED
 
 
 def _difference(before: Record, after: Record, name: str, differing: Iterable[str]) -> Difference:
     line = after.get(name) or before[name]
     follows = any(other != name and other.startswith(line.given) for other in differing) if line.given else False
-    return Difference(name, line.side, _experience(before, name), _experience(after, name), follows)
+    return Difference(name, line.side, _experience_text(before, name), _experience_text(after, name), follows)

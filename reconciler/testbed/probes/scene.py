@@ -78,7 +78,7 @@ def _copied_streams(body: Body) -> Iterator[str]:
     yield from (copied["name"] for copied in (body.get("mirror"), *(body.get("sources") or ())) if copied)
 
 
-async def build(client: Client, scene: Scene) -> None:
+async def build_scene(client: Client, scene: Scene) -> None:
     """Build the scene. Raises Unmade where the server refuses a part."""
     await create_objects(client, scene)
     await bring_clients(client, scene)
@@ -130,7 +130,7 @@ async def wait_until_settled(client: Client, streams: Iterable[str], seen: Calla
     looks: list[object] = []
     for _ in range(SETTLES):
         infos = [await client.ask(f"STREAM.INFO.{name}") for name in streams]
-        looks.append([seen(), *(_stored_so_far(info) for info in infos)])
+        looks.append([seen(), *(_stored_numbers(info) for info in infos)])
         if looks[-3:] == 3 * looks[-1:] and not any(_is_late(info) for info in infos):
             return
         await asyncio.sleep(0.03)
@@ -180,7 +180,7 @@ async def _next_messages(client: Client, stream: str, name: str, body: Body) -> 
     return (await client.next(stream, name, body, batch=number, no_wait=True)).messages
 
 
-def _stored_so_far(info: Mapping[str, Json] | str) -> object:
+def _stored_numbers(info: Mapping[str, Json] | str) -> object:
     return info if isinstance(info, str) else (info["state"]["last_seq"], info["state"]["messages"])
 
 
