@@ -14,6 +14,7 @@ from reconciler.model.run_options import RunOptions
 from reconciler.report.words.values import counted
 from reconciler.server.wire.answers import Refusal
 from reconciler.server.wire.api import JetStream
+from reconciler.server.wire.pipeline import NoAnswer
 from tests.agreement.harm import (
     Alone,
     as_text,
@@ -240,6 +241,19 @@ def test_direct_reads_of_a_mirror_are_as_its_origin_says(account: Account) -> st
     created, updated = talk(account, work)
     assert (created, updated) == (False, False)
     return "mirror_direct: true comes back as false, from the create and from an update: the origin does not allow direct gets."
+
+
+@on_every_version
+def test_a_stream_that_is_no_mirror_keeps_mirror_direct_and_answers_no_direct_get(account: Account) -> None:
+    async def work(js: JetStream) -> tuple[object, object]:
+        await make_stream(js, "S", subjects=["s"])
+        await publish(js, "s")
+        await change(js, "S", mirror_direct=True)
+        kept = done(await js.request("STREAM.INFO.S"))["config"]["mirror_direct"]
+        return kept, await js.pipeline.request("$JS.API.DIRECT.GET.S", b'{"seq": 1}', within=5)
+
+    kept, answer = talk(account, work)
+    assert (kept, isinstance(answer, NoAnswer)) == (True, True), answer
 
 
 @shows("XX210")

@@ -332,16 +332,17 @@ def test_json_says_what_was_written_and_what_is_left(owner: Owner) -> None:
 MIRRORED = "streams: {O: {subjects: [o.>], allow_direct: true}, M: {mirror: {name: O}}}\n"
 
 
+async def promoted(js: JetStream) -> None:
+    """By hand, with all other values as they are."""
+    config = done(await js.request("STREAM.INFO.M"))["config"]
+    mirrorless = {name: value for name, value in config.items() if name != "mirror"}
+    done(await js.request("STREAM.UPDATE.M", {**mirrorless, "subjects": ["m.>"]}))
+
+
 @pytest.mark.parametrize("account", ["2.12", "2.15"], indirect=True)
 def test_what_followed_from_an_accepted_value_is_written_too(owner: Owner) -> None:
     """A mirror that somebody promoted answers direct reads as its origin did: no longer because it is a mirror."""
     owner.apply(MIRRORED)
-
-    async def promoted(js: JetStream) -> None:
-        config = done(await js.request("STREAM.INFO.M"))["config"]
-        mirrorless = {name: value for name, value in config.items() if name != "mirror"}
-        done(await js.request("STREAM.UPDATE.M", {**mirrorless, "subjects": ["m.>"]}))
-
     owner.meddle(("alice", promoted))
     made, text = accepted(owner, MIRRORED)
     assert "mirror_direct: true" in text, text
@@ -393,3 +394,15 @@ def test_what_waits_to_be_inherited_is_not_accepted(owner: Owner) -> None:
     now = LIMITED.replace("    consumers:\n", "    consumer_limits: {inactive_threshold: 1h}\n    consumers:\n")
     _, text = accepted(owner, LIMITED, now)
     assert text.count("unmanaged") == 1
+
+
+@pytest.mark.parametrize("account", ["2.12", "2.15"], indirect=True)
+def test_what_an_origin_overruled_leaves_the_file_with_the_mirror(owner: Owner) -> None:
+    """The server stores `mirror_direct: true` on a stream that is no mirror: the next apply would write a value that nobody has."""
+    overruled = "streams: {O: {subjects: [o.>]}, M: {mirror: {name: O}, mirror_direct: true}}\n"
+    owner.apply(overruled)
+    owner.meddle(("alice", promoted))
+    made, text = accepted(owner, overruled)
+    assert "mirror_direct" not in text, text
+    assert "stream/M  mirror_direct  true → false (default)" in lines(made)
+    assert made.left.drift.items == ()

@@ -116,7 +116,12 @@ def test_no_file_is_advised_that_its_kind_cannot_say(shell: Shell, account: Acco
     assert "Write what is live there" not in told
     assert "No file can say allow_msg_ttl there; to see what to do: reconciler plan" in told
     advice = " ".join(shell("plan", file, *where).out.split())
-    assert "declare it under `streams` with its live settings, as `export` writes it" in advice
+    assert (
+        "leave it as found (`unmanaged: [allow_msg_ttl]`), declare it under `streams` with its live settings" in advice
+    )
+    talk(account, updating("OBJ_FILES", description=""))
+    alone = " ".join(shell("drift", file, *where).out.split())
+    assert "No file can say allow_msg_ttl there; to see what to do: reconciler plan" in alone
 
 
 def test_who_did_it_stands_beside_what_was_done(tmp_path: Path) -> None:

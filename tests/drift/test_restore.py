@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ from reconciler.report.words.commands import restore_commands
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from tests.drift.account import Owner, asking, updating
-from tests.drift.test_accept import DAY, TEXT, consumer
+from tests.drift.test_accept import DAY, TEXT, accepted, consumer
 from tests.drift.test_watch import fewer
 from tests.e2e.someone import Someone
 from tests.groups.making import until
@@ -357,3 +358,29 @@ def test_a_reader_of_a_stream_that_its_owner_deleted_is_not_put_back(someone: So
     assert "Nothing puts back consumer/X/reads (ST109)." in both.out
     assert "+ consumer/S/reads" in partial.out, partial
     assert "AP102" not in partial.out
+
+
+UNSAYABLE = "object_stores: {S: {}}\n"
+
+
+@pytest.mark.parametrize("account", ["2.15"], indirect=True)
+@pytest.mark.parametrize(
+    ("by_hand", "goes_back"),
+    [({"deny_delete": True}, False), ({"deny_purge": True, "allow_rollup_hdrs": False}, False), ({"allow_msg_ttl": True}, False),
+     ({"allow_msg_schedules": True, "discard": "old"}, False), ({"max_msgs": 5}, True),
+     ({"deny_delete": True, "max_msgs": 5}, False)],
+    ids=str,
+)  # fmt: skip
+def test_the_way_out_of_what_no_file_can_say_is_one_that_works(
+    owner: Owner, by_hand: dict[str, Any], goes_back: bool
+) -> None:
+    owner.apply(UNSAYABLE)
+    owner.meddle(("alice", updating("OBJ_S", **by_hand)))
+    made, text = accepted(owner, UNSAYABLE)
+    assert text == UNSAYABLE
+    assert {"put the value back (--restore)" in refused.fix for refused in made.refused if refused.fix} == {goes_back}
+    assert (back(owner, UNSAYABLE).plan.exit_code == 0) is goes_back
+    paths = [str(refused.fix).rpartition("unmanaged: [")[2].rstrip("]") for refused in made.refused]
+    left_as_found = f"object_stores: {{S: {{unmanaged: [{', '.join(paths)}]}}}}\n"
+    plan = reconciler.plan(owner.topology(left_as_found), owner.where).plan
+    assert (plan.exit_code, plan.is_empty) == (0, True), plan.changes

@@ -2490,6 +2490,20 @@ QUANTITIES = (
         seen_by=("tests/drift/test_accept.py",),
     ),
     Act(
+        name="an accepted promotion leaves a mirror_direct in the file that its origin overruled",
+        file="reconciler/journeys/drift/live_values.py",
+        before="    open_ = kind.spec.model_fields.keys() - {*written, *desired.terms.unmanaged}",
+        after="    open_ = kind.spec.model_fields.keys() - {*after, *desired.terms.unmanaged}",
+        seen_by=("tests/drift/test_accept.py::test_what_an_origin_overruled_leaves_the_file_with_the_mirror",),
+    ),
+    Act(
+        name="the way out of a one-way value of a bucket does not name `unmanaged`",
+        file="reconciler/kinds/buckets/bucket_rules.py",
+        before='f"leave it as found (`unmanaged: [{field}]`), declare it',
+        after='f"declare it',
+        seen_by=(says("OB202"),),
+    ),
+    Act(
         name="`drift --accept` writes what others keep in the metadata of an object",
         file="reconciler/journeys/drift/live_values.py",
         before="        and was.config.get(name) != will.config.get(name) != live.config.get(name) == desired.config.get(name)",

@@ -614,9 +614,23 @@ DRIFT = (
     Act(
         name="drift advises to write what the kind cannot say",
         file="reconciler/journeys/drift/text.py",
-        before="        if any(field.is_sayable for field in stuck):",
-        after="        if stuck:",
+        before="        if any(field.is_stuck and field.is_sayable for item in kept if item.stuck for field in item.fields):",
+        after="        if any(field.is_stuck for item in kept if item.stuck for field in item.fields):",
         seen_by=("tests/drift/test_report.py::test_no_file_is_advised_that_its_kind_cannot_say",),
+    ),
+    Act(
+        name="drift says of an object that nothing puts back no way out if all of its drift is such",
+        file="reconciler/journeys/drift/text.py",
+        before="        stuck = [field for item in kept for field in item.fields if field.is_stuck]",
+        after="        stuck = [field for item in kept if item.stuck for field in item.fields if field.is_stuck]",
+        seen_by=("tests/drift/test_report.py::test_no_file_is_advised_that_its_kind_cannot_say",),
+    ),
+    Act(
+        name="`drift --accept` advises a restoration that a rule refuses",
+        file="reconciler/journeys/drift/accept.py",
+        before="if item.is_ours and not (stays or is_refused) else",
+        after="if item.is_ours and not (stays and is_refused) else",
+        seen_by=("tests/drift/test_restore.py::test_the_way_out_of_what_no_file_can_say_is_one_that_works",),
     ),
     Act(
         name="a restoration that puts nothing back says that everything is put back",

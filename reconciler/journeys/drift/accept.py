@@ -213,7 +213,8 @@ def _what_else(item: Item, lost: NotExpressed) -> str:
     if not lost.left_out:
         return BY_HAND
     stays = any(drifting.stays for drifting in item.fields if drifting.change.top == lost.name)
-    back = "put the value back (--restore), or " if item.is_ours and not stays else ""
+    is_refused = bool(item.refusals)  # a restoration of the object is refused as a whole
+    back = "put the value back (--restore), or " if item.is_ours and not (stays or is_refused) else ""
     return f"{back}leave it as found: unmanaged: [{lost.left_out}]"
 
 

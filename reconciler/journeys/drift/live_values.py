@@ -1,7 +1,8 @@
 """The values that `drift --accept` writes into the declaration of an object: those that drift lists, and no other.
 
-Pure. One more value is written, and said, where it followed from a value that is accepted: a stream that is no mirror
-any more says its `mirror_direct` itself, and a consumer what it does not take from accepted `consumer_limits`.
+Pure. One more value is written, and said, where an accepted value decided it: a stream that is no mirror any more says
+its `mirror_direct` itself, and no longer says one that its origin overruled; a consumer says what it does not take from
+accepted `consumer_limits`.
 """
 
 from __future__ import annotations
@@ -72,8 +73,8 @@ def listed_values(item: Item, looked: Looked) -> Sorted:
 
 
 def no_longer_following(written: Mapping[str, Json], item: Item, looked: Looked) -> list[FieldEdit]:
-    """Return the live values that the file did not say because they followed from what it said before these fields
-    were written."""
+    """Return the live values that something else in the file decided before these fields were written, and that the file
+    now has to say itself, or no longer may."""
     change, kind = _change_and_kind(item, looked)
     live, desired = change.live, change.desired
     if live is None or desired is None:
@@ -83,15 +84,16 @@ def no_longer_following(written: Mapping[str, Json], item: Item, looked: Looked)
     was, will = _settled(before, change, kind, looked), _settled(after, change, kind, looked)
     if was is None or will is None:
         return []
+    rendered = kind.render(live)
+    open_ = kind.spec.model_fields.keys() - {*written, *desired.terms.unmanaged}
     return [
         FieldEdit(
             name=name,
-            value=in_units(value, info_at(kind.fields, name)),
-            fields=(_followed_field(name, was, live, kind),),
+            value=None if name not in rendered else in_units(rendered[name], info_at(kind.fields, name)),
+            fields=(_followed_field(name, will if name in after else was, live, kind),),
         )
-        for name, value in kind.render(live).items()
-        if name in kind.spec.model_fields
-        and name not in {*after, *desired.terms.unmanaged}
+        for name in kind.fields
+        if name in open_
         and was.config.get(name) != will.config.get(name) != live.config.get(name) == desired.config.get(name)
     ]
 
@@ -208,13 +210,13 @@ def _without_derived(values: Mapping[str, Json], change: Change, kind: Kind, loo
     return kept
 
 
-def _followed_field(name: str, was: Resource, live: Resource, kind: Kind) -> FieldDrift:
-    """Nobody changed the value, so that it is no drift; it is written because nothing else says it any more."""
-    source = was.follows.get(name) or (was.filled[name].source if name in was.filled else "")
+def _followed_field(name: str, stated: Resource, live: Resource, kind: Kind) -> FieldDrift:
+    """Nobody changed the value, so that it is no drift; it is written because nothing else decides it any more."""
+    source = stated.follows.get(name) or (stated.filled[name].source if name in stated.filled else "")
     change = FieldChange(
         path=name,
         live=live.config.get(name),
-        desired=was.config.get(name),
+        desired=stated.config.get(name),
         filled=source,
         info=info_at(kind.fields, name),
     )

@@ -333,9 +333,9 @@ def _advice(drift: Drift, arguments: str) -> Iterator[str]:
     if kept:
         codes = ", ".join(dict.fromkeys(code for item in kept for code in item.refusals))
         yield f"Nothing puts back {listed([_name_with_stuck_fields(item) for item in kept])} ({codes})."
-        stuck = [field for item in kept if item.stuck for field in item.fields if field.is_stuck]
-        if any(field.is_sayable for field in stuck):
+        if any(field.is_stuck and field.is_sayable for item in kept if item.stuck for field in item.fields):
             yield "Write what is live there into the file, and --restore puts back the rest."
+        stuck = [field for item in kept for field in item.fields if field.is_stuck]
         if paths := [visible(field.path) for field in stuck if not field.is_sayable]:
             yield f"No file can say {listed(paths)} there; to see what to do: reconciler plan {arguments}".rstrip()
     if any(field.counts and field.is_sayable for item in drift.items for field in item.fields):

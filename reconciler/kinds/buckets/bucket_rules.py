@@ -43,7 +43,7 @@ def bucket_rules(family: str, shape: BucketShape) -> tuple[Rule, ...]:
     def stays(field: str) -> str:
         if field in shape.keys:
             return f"keep `{field}` as it is live"
-        return "declare it under `streams` with its live settings, as `export` writes it"
+        return f"leave it as found (`unmanaged: [{field}]`), declare it under `streams` with its live settings, as `export` writes it"
 
     def stream_configs(change: Change) -> tuple[Config, Config]:
         return stream_config_of(shape, change.desired), stream_config_of(shape, change.live)

@@ -181,7 +181,7 @@ def _check_mirror_direct(sent: Sent) -> Iterator[Finding]:
         yield objection(
             "mirror_direct",
             "mirror_direct needs a mirror, and this stream is none; servers refuse it on a new stream"
-            + ("" if sent.is_new else " and ignore it on an existing one"),
+            + ("" if sent.is_new else ". An existing one keeps the value, and answers no direct get because of it"),
             "remove mirror_direct, or write allow_direct",
             outcome=Outcome.REFUSED if sent.is_new else Outcome.WARNS,
             reaction=None if sent.is_new else Reaction.INERT,
