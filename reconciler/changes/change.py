@@ -116,6 +116,10 @@ class Change:
     """A replacement of it that an earlier run began and did not finish."""
     origin: Address | None = None
     """Its old name (`moved:`). If it continues at the old object's position, `live` is the old object."""
+    earlier: tuple[str, ...] = ()
+    """The addresses that it has had until now, as an entry in `moved:` tells, oldest first."""
+    counterpart: Address | None = None
+    """Of an orphan: what is to be created and is, as far as one can tell, this object under another name."""
     former: Owned | None = None
     """The record of the object in whose place it comes: that one had its old name (`moved:`), and is gone."""
     allow: tuple[Consent, ...] = ()

@@ -43,6 +43,9 @@ class PlannedChange:
     """The record of it once this is applied; absent: none, or it is forgotten."""
     reason: str = ""
     """Why, where the action alone does not say it."""
+    counterpart: AddressText | None = None
+    """Of an orphan: what is to be created, and seems to be this object under another name. The record of a rename tells it,
+    or an equal configuration."""
     adopts: bool = False
     """True: it is live and not recorded as owned yet, and an apply makes this topology its owner."""
 

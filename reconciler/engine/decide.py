@@ -236,6 +236,7 @@ def _planned_change(
         else (*kind.consequences(change, view), *(opening.consequences if opening else ())),
         span=change.where(change.fields[0].path if change.fields else ""),
         reason="; ".join(filter(None, (_reason(change, is_refused), change.made_anew))),
+        counterpart=str(change.counterpart) if change.counterpart else None,
         adopts=change.live is not None and change.owned is None and change.action in (Action.UPDATE, Action.ADOPT),
         blocked_by=str(culprit) if culprit else None,
         record=record_after(change, view, options),
@@ -268,6 +269,7 @@ def record_after(change: Change, view: View, options: RunOptions) -> Owned | Non
         knows=f"{SUPPORTED[-1].major}.{SUPPORTED[-1].minor}",
         revision=change.owned.revision if change.owned else 0,
         start=_recorded_start(change),
+        earlier=_earlier_addresses(change),
     )
 
 
@@ -281,6 +283,11 @@ def _recorded_start(change: Change) -> Config:
     if change.action in (Action.CREATE, Action.REPLACE):
         return {}
     return change.began or (change.owned.start if change.owned else {})
+
+
+def _earlier_addresses(change: Change) -> tuple[str, ...]:
+    known = (*(change.owned.earlier if change.owned else ()), *change.earlier)
+    return tuple(dict.fromkeys(address for address in known if address != str(change.address)))
 
 
 def _known_source(owned: Owned | None, view: View) -> str | None:

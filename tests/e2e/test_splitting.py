@@ -60,8 +60,8 @@ def test_a_rename_that_is_reverted_is_told_of_the_entry_that_keeps_the_position(
     asyncio.run(_worked(account, "c1", 7))
     someone.applied(RENAMED)
     planned = " ".join(someone.plan(BEFORE % "c1").out.split())
-    assert "declared alike. If it is this one" in planned, planned
+    assert "consumer/PAY/c1 is new, and this one had that name before. To rename it back, write" in planned, planned
     assert "write `moved: [{from: consumer/PAY/ledger, to: consumer/PAY/c1, reason: …}]`" in planned
     otherwise = (BEFORE % "c1").replace("ack_policy: explicit", "ack_policy: explicit, max_ack_pending: 7")
     beside = " ".join(someone.plan(otherwise).out.split())
-    assert "consumer/PAY/c1 is new. If it is this one under a new name" in beside, beside
+    assert "consumer/PAY/c1 is new, and this one had that name before. To rename it back, write" in beside, beside

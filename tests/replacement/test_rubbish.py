@@ -133,7 +133,8 @@ def touched(plan: Plan) -> set[str]:
 
 OWNED: dict[str, Any] = {
     "format": 1, "topology": "t", "source": "h/o/r", "git_revision": "abc", "fields": {"subjects": ["a.*"], "metadata": {"team": "a"}},
-    "left": ["description"], "protected": True, "knows": "2.15", "start": {}, "seen": {"created": "then", "at": 1, "server": "2.15.0"},
+    "left": ["description"], "protected": True, "knows": "2.15", "start": {}, "earlier": ["consumer/S/before"],
+    "seen": {"created": "then", "at": 1, "server": "2.15.0"},
 }  # fmt: skip
 START = {"deliver_policy": "by_start_sequence", "opt_start_seq": 43, "opt_start_time": None}
 INTENT: dict[str, Any] = json.loads(json.dumps(encode_intent(Intent(

@@ -161,8 +161,8 @@ STEPS = (
     Act(
         name="a consumer renamed without an entry is not told of it",
         file="reconciler/engine/pairing/moves.py",
-        before="len(candidates) == 1 and not orphan.reason",
-        after="not alike and orphan.reason",
+        before="for address, new in (recorded | alike).items():",
+        after="for address, new in recorded.items():",
         seen_by=("tests/core/test_moves.py",),
     ),
     Act(
@@ -496,8 +496,15 @@ REMEMBERING = (
     Act(
         name="a field is left out of what is remembered",
         file="reconciler/model/ledger/records.py",
-        before='        "start": owned.start,\n        "seen": owned.seen,\n    }\n    return',
-        after='        "start": owned.start,\n    }\n    return',
+        before='        "seen": owned.seen,\n        "earlier": list(owned.earlier),',
+        after='        "earlier": list(owned.earlier),',
+        seen_by=("tests/core/test_records.py",),
+    ),
+    Act(
+        name="the names that a consumer had are left out of what is remembered",
+        file="reconciler/model/ledger/records.py",
+        before='        "earlier": list(owned.earlier),\n',
+        after="",
         seen_by=("tests/core/test_records.py",),
     ),
     Act(

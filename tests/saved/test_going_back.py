@@ -9,12 +9,15 @@ from typing import Any
 import pytest
 
 from reconciler.journeys.plan.going_back import lasting_losses
+from reconciler.server.wire.api import JetStream
+from tests.agreement.harm import publish, pull
 from tests.e2e.here import somebody
 from tests.e2e.someone import HEADER, Someone
 from tests.support.accounts import Account
 from tests.support.jetstream import done
 from tests.support.repository import Repository
 from tests.support.topologies import scene
+from tests.support.versions import on_every_version
 
 OLD = (
     "streams:\n  A: {subjects: [a, b], max_age: 7d, consumers: {c: {ack_policy: explicit}}}\n  GONE: {subjects: [g]}\n"
@@ -175,3 +178,74 @@ def test_a_consumer_that_goes_on_by_another_name_and_history_that_is_gone(someon
     }
     assert "moved: [{from: consumer/A/is, to: consumer/A/was, reason: …}]" in found["GB102 consumer/A/was"]["fix"]
     assert found["GB103 kv_bucket/B"]["message"].startswith("history gets its wider limit back")
+
+
+TWO = """
+streams:
+  REN:
+    subjects: [ren.>]
+    consumers:
+      %s: {ack_policy: explicit, max_deliver: 5}
+      %s: {ack_policy: explicit, headers_only: true}
+"""
+TO_NEW_NAMES = """
+moved:
+  - {from: consumer/REN/alpha, to: consumer/REN/gamma, reason: clearer}
+  - {from: consumer/REN/beta, to: consumer/REN/delta, reason: clearer}
+"""
+
+
+def rename_back(plan: dict[str, Any], name: str) -> str:
+    """The consumer that GB102 offers to rename back to `name`; empty: none."""
+    (found,) = (one for one in plan["diagnostics"] if f"{one['code']} {one['address']}" == f"GB102 consumer/REN/{name}")
+    return str(found.get("fix", "")).partition("moved: [{from: consumer/REN/")[2].partition(",")[0]
+
+
+async def published_and_processed_by_one(js: JetStream) -> None:
+    await publish(js, *["ren.a"] * 50)
+    for _ in range(50):
+        message = await pull(js.pipeline.nc, "REN", "delta")
+        assert message is not None
+        await message.ack_sync()
+
+
+def apply_one_after_the_other(someone: Someone, *texts: str) -> None:
+    for text in texts:
+        committed(someone, {"r.yaml": HEADER + text})
+        ran = someone("apply", "r.yaml", "--yes")
+        assert ran.code == 0, ran
+
+
+@on_every_version
+def test_each_consumer_is_offered_the_one_that_it_became(
+    tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another pair of names skips what nobody has processed: a consumer continues at the position of the one it is named after."""
+    Repository.at(tmp_path / "here")
+    someone = somebody(tmp_path / "here", account, monkeypatch)
+    apply_one_after_the_other(someone, TWO % ("alpha", "beta"), TWO % ("gamma", "delta") + TO_NEW_NAMES)
+    someone.ask(published_and_processed_by_one)
+    plan = planned(someone, "r.yaml", "--revision", "HEAD~1")
+    assert {name: rename_back(plan, name) for name in ("alpha", "beta")} == {"alpha": "gamma", "beta": "delta"}
+
+
+def test_names_are_known_over_several_renames_also_if_the_configuration_changed_since(someone: Someone) -> None:
+    def renamed(before: str, after: str) -> str:
+        return f"moved: [{{from: consumer/REN/{before}, to: consumer/REN/{after}, reason: clearer}}]\n"
+
+    changed = TWO.replace("max_deliver: 5", "max_deliver: 7")
+    apply_one_after_the_other(
+        someone, TWO % ("alpha", "beta"), TWO % ("gamma", "beta") + renamed("alpha", "gamma"),
+        TWO % ("omega", "beta") + renamed("gamma", "omega"), changed % ("omega", "beta"),
+    )  # fmt: skip
+    assert rename_back(planned(someone, "r.yaml", "--revision", "HEAD~3"), "alpha") == "omega"
+    assert rename_back(planned(someone, "r.yaml", "--revision", "HEAD~2"), "gamma") == "omega"
+
+
+def test_a_new_consumer_that_has_nothing_to_do_with_the_old_one_is_not_offered(someone: Someone) -> None:
+    one = "streams: {REN: {subjects: [ren.>], consumers: {%s}}}\n"
+    gone = "removed: [{address: consumer/REN/alpha, reason: unused}]\n"
+    apply_one_after_the_other(
+        someone, one % "alpha: {filter_subject: ren.a}", one % "other: {filter_subject: ren.b}" + gone
+    )
+    assert rename_back(planned(someone, "r.yaml", "--revision", "HEAD~1"), "alpha") == ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from reconciler.changes.change import Action, Change
@@ -77,6 +77,7 @@ def _renamed_change(
             action=Action.REPLACE,
             intent=intent,
             origin=entry.origin,
+            earlier=_earlier(entry, owned),
             allow=_consent_of_entry(entry, kind),
             reason=unfinished.RESUMED if change.intent else f"it is {entry.origin} under a new name",
         ),
@@ -104,47 +105,72 @@ def _changes_for_gone_origin(
     )
     is_copied = is_there and not kind.renames  # clients or a source filled it; nobody can tell what is missing
     is_known = change.owned is not None or change.intent is not None
+    change = replace(change, earlier=_earlier(entry, owned)) if is_renamable(entry, kind) else change
     if not is_known and not is_copied and entry.origin.names[:-1] == entry.address.names[:-1]:
         created = change.live.state.get("created") if change.live else None
         recreation = (
             f"{entry.origin} is gone, and this one was made{f' at {created}' if created else ''}" if is_there else ""
         )
-        yield entry.address, replace(change, former=owned, made_anew=recreation)
+        change = replace(change, former=owned, made_anew=recreation)
+    yield entry.address, change
+
+
+def _earlier(entry: Moved, owned: Owned | None) -> tuple[str, ...]:
+    """The addresses until now of what is renamed."""
+    return (*(owned.earlier if owned else ()), str(entry.origin))
 
 
 def orphans_with_advice(changes: Mapping[Address, Change], registry: Registry) -> Iterator[tuple[Address, Change]]:
-    """Orphans beside something new that is declared alike, with the entry in `moved` that says it is the same object. One
-    that was renamed or replaced before needs to be no more than alone beside the only new one: a revert takes back more."""
-    orphans = [
-        change for change in changes.values() if change.action is Action.ORPHAN and registry.of(change.address).renames
-    ]
-    orphans_by_parent = Counter(_parent_key(change.address) for change in orphans)
-    created: dict[object, list[Address]] = {}
-    for new in changes.values() if orphans else ():
-        if new.action is Action.CREATE and new.desired:
-            created.setdefault(_configuration_key(new.desired), []).append(new.address)
-            created.setdefault(_parent_key(new.address), []).append(new.address)
-    for orphan in orphans:
-        alike = (
-            created.get(_configuration_key(_with_start_of_file(orphan.live, orphan.owned)), ()) if orphan.live else ()
+    """Orphans beside something new that is the same object by another name, as its record or an equal configuration
+    tells, with the entry in `moved` that says so."""
+    orphans = {
+        address: change
+        for address, change in changes.items()
+        if change.action is Action.ORPHAN and not change.reason and registry.of(address).renames
+    }
+    created = {
+        address: change.desired
+        for address, change in changes.items()
+        if orphans and change.action is Action.CREATE and change.desired
+    }
+    recorded = _pairs({address: _recorded_name(orphan, created) for address, orphan in orphans.items()}, created, str)
+    rest = {address: resource for address, resource in created.items() if address not in recorded.values()}
+    keys = {
+        address: _configuration_key(_with_start_of_file(orphan.live, orphan.owned))
+        for address, orphan in orphans.items()
+        if orphan.live and address not in recorded
+    }
+    alike = _pairs(keys, rest, lambda address: _configuration_key(rest[address]))
+    for address, new in (recorded | alike).items():
+        entry = moved_section_text(address, new)
+        reason = (
+            f"{new} is new, and this one had that name before. To rename it back, write `{entry}` at"
+            if address in recorded
+            else f"{new} is new and declared alike. If it is this one under a new name, write `{entry}` at"
         )
-        is_alone = (
-            orphans_by_parent[_parent_key(orphan.address)] == 1 and orphan.owned and orphan.owned.start
-        )  # it was moved before
-        others = created.get(_parent_key(orphan.address), ()) if is_alone else ()
-        candidates = alike if len(alike) == 1 else others
-        if len(candidates) == 1 and not orphan.reason:
-            entry = moved_section_text(orphan.address, candidates[0])
-            reason = (
-                f"{candidates[0]} is new{' and declared alike' if alike else ''}. If it is this one under a new name, write `{entry}` at "
-                "the top level of the file: it then keeps its position, if the server knows it"
-            )
-            yield orphan.address, replace(orphan, reason=reason)
+        reason += " the top level of the file: it then keeps its position, if the server knows it"
+        yield address, replace(orphans[address], counterpart=new, reason=reason)
 
 
-def _parent_key(address: Address) -> object:
-    """Equal for two resources of one kind under the same parent."""
-    return address.kind, address.names[:-1]
+def _pairs(
+    orphans: Mapping[Address, object], created: Iterable[Address], key: Callable[[Address], object]
+) -> dict[Address, Address]:
+    """New resources by orphan, as far as one key fits exactly one of each."""
+    new, taken = dict[object, list[Address]](), Counter(orphans.values())
+    for address in created:
+        new.setdefault(key(address), []).append(address)
+    return {
+        address: new[wanted][0]
+        for address, wanted in orphans.items()
+        if taken[wanted] == 1 and len(new.get(wanted, ())) == 1
+    }
+
+
+def _recorded_name(orphan: Change, created: Collection[Address]) -> str | None:
+    """Its latest earlier address that is now to be created."""
+    earlier = orphan.owned.earlier if orphan.owned else ()
+    new = {str(address) for address in created} if earlier else set[str]()
+    return next((address for address in reversed(earlier) if address in new), None)
 
 
 def _with_start_of_file(live: Resource, owned: Owned | None) -> Resource:

@@ -50,9 +50,11 @@ class Earlier:
 
 def lasting_losses(plan: Plan) -> tuple[Diagnostic, ...]:
     """List what this plan does not undo by going back."""
-    left = tuple(change.address for change in plan.changes if change.action is Action.ORPHAN)
+    renamed = {change.counterpart: change.address for change in plan.changes if change.counterpart}
     stays = {change.address: refusal for change in plan.changes if (refusal := _refusal(change))}
-    lost = (loss for change in plan.changes if change.address not in stays for loss in _losses_of_change(change, left))
+    lost = (
+        loss for change in plan.changes if change.address not in stays for loss in _losses_of_change(change, renamed)
+    )
     return (*_refused_changes(plan, stays), *lost)
 
 
@@ -70,16 +72,15 @@ def _refused_changes(plan: Plan, stays: Mapping[str, Verdict]) -> Iterator[Diagn
         yield _warning(first, "GB101", "cannot-be-undone", f"cannot be undone{nor}: {code} {name} refuses it", None)
 
 
-def _losses_of_change(change: PlannedChange, left: Sequence[str]) -> Iterator[Diagnostic]:
+def _losses_of_change(change: PlannedChange, renamed: Mapping[str, str]) -> Iterator[Diagnostic]:
     if change.action is Action.CREATE:
-        yield _recreated_object(change, left)
+        yield _recreated_object(change, renamed.get(change.address))
     elif change.action is Action.UPDATE:
         yield from (diagnostic for field in change.fields if (diagnostic := _not_restored(change, field)))
 
 
-def _recreated_object(change: PlannedChange, left: Sequence[str]) -> Diagnostic:
-    """`left` holds the addresses that the earlier files do not know; a consumer among them may be this one under a
-    newer name."""
+def _recreated_object(change: PlannedChange, renamed: str | None) -> Diagnostic:
+    """`renamed`: a consumer that the earlier files do not know, and that seems to be this one under a newer name."""
     if REGISTRY[change.address.split("/")[0]].backing is not None:
         return _warning(
             change, "GB102", "starts-over", _recreated_empty(change.record.fields if change.record else {}),
@@ -88,10 +89,7 @@ def _recreated_object(change: PlannedChange, left: Sequence[str]) -> Diagnostic:
     message = (
         "is recreated: nothing remembers its position from before it was deleted, so it starts where its file says"
     )
-    sibling = next(
-        (address for address in left if address.rpartition("/")[0] == change.address.rpartition("/")[0]), None
-    )
-    return _warning(change, "GB102", "starts-over", message, _rename_back(change, sibling) if sibling else None)
+    return _warning(change, "GB102", "starts-over", message, _rename_back(change, renamed) if renamed else None)
 
 
 def _recreated_empty(fields: Config) -> str:

@@ -67,6 +67,8 @@ class Owned:
     start: Config = field(default_factory=dict)
     """What a replacement had to make it with instead of what the file says (`fields`), null where nothing: it stands
     for the file's words for as long as it is live."""
+    earlier: tuple[str, ...] = ()
+    """The addresses that it had before it was renamed (`moved`), oldest first."""
     taken_from: Annotated[str, UNWRITTEN] = ""
     """The owner this plan takes it over from; not part of the record itself."""
     seen: Config = field(default_factory=dict)
@@ -140,6 +142,7 @@ def encode_owned(owned: Owned) -> dict[str, Json]:
         "knows": owned.knows,
         "start": owned.start,
         "seen": owned.seen,
+        "earlier": list(owned.earlier),
     }
     return {name: value for name, value in record.items() if value or name == "topology"}
 
@@ -147,6 +150,7 @@ def encode_owned(owned: Owned) -> dict[str, Json]:
 _SHAPES: Mapping[str, Fits] = {
     "source": is_text, "git_revision": is_text, "fields": is_config, "filled": is_config, "expected": is_mapping, "left": are_texts,
     "protected": is_flag, "labels": are_labels, "uses": are_labels, "knows": is_version, "start": is_start, "seen": is_mapping,
+    "earlier": are_texts,
 }  # fmt: skip
 
 
@@ -156,7 +160,8 @@ def decode_owned(entry: Entry) -> Owned | str:
         said = read_entry(entry.value, _SHAPES)
     except Unusable as why:
         return str(why)
-    return Owned(left=tuple(said.pop("left", ())), **said, revision=entry.revision, written=entry.stored)
+    left, earlier = tuple(said.pop("left", ())), tuple(said.pop("earlier", ()))
+    return Owned(left=left, earlier=earlier, **said, revision=entry.revision, written=entry.stored)
 
 
 _PLAIN_KEY = re.compile(r"[a-z]+(\.[A-Za-z0-9_-]+){2,}")
