@@ -146,6 +146,8 @@ class Finished:
     """Resources that were live as declared and are owned from now on."""
     recorded: int = 0
     """Owned resources that were live as declared and of which only the record was written again."""
+    unrecorded: Annotated[tuple[str, ...], UNWRITTEN] = ()
+    """Addresses of changes without steps whose records could not be written."""
     let_go: int = 0
     """Resources whose record was deleted, since they are no longer owned, gone, or owned by another name."""
 

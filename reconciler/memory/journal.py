@@ -7,7 +7,7 @@ last. Times are the server's own, from when it stored the entries.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, field
 from itertools import islice
 from typing import Literal, get_args
@@ -149,14 +149,17 @@ def steps_entry(finished: Finished) -> dict[str, Json]:
         "skipped": {because: _names_by_call([skipped for skipped in finished.skipped if skipped.because == because])
                     for because in dict.fromkeys(skipped.because for skipped in finished.skipped)},
         "not_started": _names_by_call(finished.not_started),
-        "unfinished": _distinct_addresses((*finished.went_wrong, *finished.skipped, *finished.not_started)),
+        "unfinished": list(dict.fromkeys((
+            *_addresses((*finished.went_wrong, *finished.skipped, *finished.not_started)),
+            *finished.unrecorded, *(diagnostic.address for diagnostic in finished.left_alone if diagnostic.address),
+        ))),
         "warnings": [_diagnostic_entry(diagnostic) for diagnostic in finished.warnings],
     }  # fmt: skip
     return {name: result for name, result in results.items() if result}
 
 
-def _distinct_addresses(settled: Iterable[Settled]) -> list[Json]:
-    return list(dict.fromkeys(outcome.step.address for outcome in settled))
+def _addresses(settled: Iterable[Settled]) -> Iterator[str]:
+    return (outcome.step.address for outcome in settled)
 
 
 def _names_by_call(settled: Sequence[Settled]) -> dict[str, Json]:
@@ -264,8 +267,8 @@ _SIDES: Mapping[str, Fits] = {
 def _decode_change(change: Mapping[str, Json]) -> dict[str, Json]:
     fields = change.get("fields")
     every = fields.items() if isinstance(fields, dict) else ()
-    sides = {path: _fitting_values(one, _SIDES) for path, one in every if isinstance(one, dict)}
-    return {"action": str(change.get("action")), "fields": sides}
+    sides = {path: _fitting_values(side, _SIDES) for path, side in every if isinstance(side, dict)}
+    return {"action": str(change.get("action")), "adopts": change.get("adopts") is True, "fields": sides}
 
 
 def chunks_of(entry: Mapping[str, Json] | None, name: str) -> range:

@@ -8,31 +8,77 @@ from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 from reconciler.changes.change import Action, FieldChange
+from reconciler.changes.diff import differences, keep_order
+from reconciler.changes.kind import Registry
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.memory.journal import UNKNOWN, Run
 from reconciler.model.dataclass import dataclass
 from reconciler.model.fields import FieldInfo, Unit, infos_of_units
-from reconciler.model.resource import Json
+from reconciler.model.ledger.records import Owned
+from reconciler.model.resource import Address, Config, Json
 from reconciler.model.shape import ALWAYS, As, Count, Name, computed
 
 LONG = 8 << 10
 """How many characters of a field, before and after, are kept; of a longer one the journal only says that it changed."""
 
 
-def changes_entry(plan: Plan) -> dict[str, Json]:
-    """Changes of a plan by resource. Created and deleted ones are only named, since the ledger holds their
-    configuration."""
-    acting = (planned for planned in plan.changes if planned.action.writes and not planned.is_blocked)
-    return {planned.address: _change_entry(planned) for planned in acting}
+def changes_entry(plan: Plan, ledger: Mapping[Address, Owned], registry: Registry) -> dict[str, Json]:
+    """Changes of a plan by resource, with those of records alone: it adopts, gives up, or records what was accepted.
+    `ledger`: the records before. Created and deleted ones are only named, since the ledger holds their configuration."""
+    settled = {str(address) for address in plan.records}
+    entries: dict[str, Json] = {}
+    for planned in plan.changes:
+        if not planned.is_blocked and (planned.action.writes or planned.address in settled):
+            address = Address.parse(planned.address)
+            before, infos = ledger.get(address), registry.of(address).fields
+            entries[planned.address] = _change_entry(planned, before, infos, plan.topology)
+    return entries
 
 
-def _change_entry(change: PlannedChange) -> dict[str, Json]:
-    if change.action not in (Action.UPDATE, Action.REPLACE):
-        return {"action": change.action.value}
-    return {
-        "action": change.action.value,
-        "fields": {field_change.path: _field_entry(field_change) for field_change in change.fields},
-    }
+def _change_entry(
+    change: PlannedChange, before: Owned | None, infos: Mapping[str, FieldInfo], topology: str
+) -> dict[str, Json]:
+    taken_over = Action.ADOPT if change.action is Action.ORPHAN else change.action
+    entry: dict[str, Json] = {"action": taken_over.value}
+    if taken_over not in (Action.UPDATE, Action.REPLACE, Action.ADOPT):
+        return entry
+    if taken_over is not Action.REPLACE and (before is None or before.topology != topology):
+        entry["adopts"] = True
+    fields = _changed_fields(change, before, infos)
+    return entry | {"fields": {field_change.path: _field_entry(field_change) for field_change in fields}}
+
+
+def _changed_fields(
+    change: PlannedChange, before: Owned | None, infos: Mapping[str, FieldInfo]
+) -> Iterator[FieldChange]:
+    """The values that are wanted now and were not wanted before, as records tell; without a record, those that were
+    not live. A value that somebody changed in between, and that goes back, is as it was."""
+    record = change.record
+    if before is None or record is None:
+        yield from change.fields
+        return
+    was, is_ = _recorded(before), _recorded(record)
+    stated = {*before.fields, *record.fields, *_TERMS}
+    was, is_ = ({name: value for name, value in config.items() if name in stated} for config in (was, is_))
+    spelled = {name: keep_order(value, was.get(name), infos.get(name)) for name, value in is_.items()}
+    left = (*before.left, *record.left)
+    for field_change in differences(spelled, was, None, infos):
+        if not any(_is_within(field_change.path, path) for path in left):
+            yield field_change
+    yield from (it for it in change.fields if any(_is_within(it.path, path) for path in before.left))
+
+
+_TERMS = ("protect", "labels", "unmanaged")
+"""What a file says of an object and no server knows."""
+
+
+def _recorded(record: Owned) -> Config:
+    terms = zip(_TERMS, (record.protected, record.labels, list(record.left)), strict=True)
+    return {**record.applied, **{name: value for name, value in terms if value}}
+
+
+def _is_within(path: str, outer: str) -> bool:
+    return path == outer or path.startswith((f"{outer}.", f"{outer}["))
 
 
 def _field_entry(change: FieldChange) -> dict[str, Json]:
@@ -71,8 +117,9 @@ class Differs:
 
     address: str
     """The resource."""
-    became: Literal["created", "deleted", "replaced", "updated"]
-    """What the runs together did to it."""
+    became: Literal["created", "adopted", "deleted", "forgotten", "replaced", "updated"]
+    """What the runs together did to it. `adopted`: it was live, and belongs to the topology since; `forgotten`: it no
+    longer does, and what is live of it stays; `updated`: in place, or only in its record."""
     fields: Annotated[tuple[FieldChange, ...], ALWAYS, As(tuple[FieldBetween, ...], FieldBetween.each)] = ()
     """The fields that differ; none of a resource that was created or deleted."""
     long: tuple[str, ...] = ()
@@ -104,20 +151,36 @@ class ChangesBetween:
         return self.last.topology
 
 
+_Standing = Literal["owned", "gone", "outside"]
+"""Of a resource: it belongs to the topology; it does not exist; or it exists and belongs to nobody, or to others."""
+_AFTER: Mapping[str, _Standing] = {Action.DELETE: "gone", Action.FORGET: "outside"}
+_BECAME: Mapping[tuple[_Standing, _Standing], Literal["created", "adopted", "deleted", "forgotten"]] = {
+    ("gone", "owned"): "created", ("outside", "owned"): "adopted", ("owned", "gone"): "deleted",
+    ("owned", "outside"): "forgotten", ("gone", "outside"): "created", ("outside", "gone"): "deleted",
+}  # fmt: skip
+
+
+def _standing_before(change: Mapping[str, Any]) -> _Standing:
+    if change.get("action") == Action.CREATE:
+        return "gone"
+    return "outside" if change.get("adopts") else "owned"
+
+
 @dataclass(slots=True)
 class _Course:
     """What happened to one resource, run by run."""
 
-    was_there: bool
-    is_there: bool = True
+    began: _Standing
+    now: _Standing
     made_anew: bool = False
     fields: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=dict)
     """Path → what the first run says, and what the last one says."""
 
     def follow(self, change: Mapping[str, Any]) -> None:
         action = change.get("action")
-        self.made_anew |= action == Action.REPLACE or (action == Action.CREATE and not self.is_there)
-        self.is_there = action != Action.DELETE
+        after = _AFTER.get(str(action), "owned")
+        self.made_anew |= action == Action.REPLACE or (self.now == "gone" and after == "owned")
+        self.now = after
         for path, sides in change.get("fields", {}).items():
             first, _ = self.fields.get(path, (sides, sides))
             self.fields[path] = (first, sides)
@@ -126,17 +189,26 @@ class _Course:
 def difference(first: Run, last: Run, between: Iterable[Run]) -> ChangesBetween:
     """`between`: the runs after `first` up to and including `last`, in any order."""
     runs = sorted(between, key=lambda run: run.number)
-    courses: dict[str, _Course] = {}
-    for run in runs:
-        for address, change in _finished_changes(run):
-            course = courses.setdefault(address, _Course(was_there=change.get("action") != Action.CREATE))
-            course.follow(change)
-    differences = (_difference_of_resource(address, course) for address, course in sorted(courses.items()))
     return ChangesBetween(
-        first=first, last=last, resources=tuple(one for one in differences if one),
+        first=first, last=last, resources=_differing_resources(runs),
         unsure=tuple(run.number for run in runs if run.ended is None or run.outcome == UNKNOWN),
         untold=tuple(run.number for run in runs if run.changes is None),
     )  # fmt: skip
+
+
+def changed_by(run: Run) -> tuple[Differs, ...]:
+    """Everything that one run changed; nothing of a run whose end is unknown, for nobody knows how much it did."""
+    return () if run.ended is None or run.outcome == UNKNOWN else _differing_resources([run])
+
+
+def _differing_resources(runs: Iterable[Run]) -> tuple[Differs, ...]:
+    courses: dict[str, _Course] = {}
+    for run in runs:
+        for address, change in _finished_changes(run):
+            before = _standing_before(change)
+            courses.setdefault(address, _Course(began=before, now=before)).follow(change)
+    differing = (_difference_of_resource(address, course) for address, course in sorted(courses.items()))
+    return tuple(resource for resource in differing if resource)
 
 
 def _finished_changes(run: Run) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -148,18 +220,19 @@ def _finished_changes(run: Run) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _difference_of_resource(address: str, course: _Course) -> Differs | None:
-    if course.was_there != course.is_there:
-        return Differs(address=address, became="created" if course.is_there else "deleted")
-    if not course.is_there:
-        return None
+    became = _BECAME.get((course.began, course.now))
+    if course.now != "owned" or became == "created":
+        return Differs(address=address, became=became) if became else None
     sides = {path: pair for path, pair in course.fields.items() if not _is_long(*pair)}
     fields = tuple(
         change for path, pair in sorted(sides.items()) if (change := _field_change(path, *pair)).live != change.desired
     )
     long = tuple(sorted(course.fields.keys() - sides.keys()))
-    if not (fields or long or course.made_anew):
+    if not (became or fields or long or course.made_anew):
         return None
-    return Differs(address=address, became="replaced" if course.made_anew else "updated", fields=fields, long=long)
+    return Differs(
+        address=address, became=became or ("replaced" if course.made_anew else "updated"), fields=fields, long=long
+    )
 
 
 def _is_long(first: Mapping[str, Any], last: Mapping[str, Any]) -> bool:

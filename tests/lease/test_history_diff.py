@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reconciler.changes.events import Finished
+from reconciler.memory import journal
+from reconciler.memory.journal import Run
+from reconciler.memory.run_changes import changed_by
+from reconciler.server.wire.api import JetStream
 from tests.e2e.here import somebody
 from tests.e2e.someone import Someone
 from tests.support.accounts import Account
-from tests.support.jetstream import make_stream
+from tests.support.jetstream import done, make_bucket, make_stream
 
 DAY = 86_400_000_000_000
 
@@ -100,3 +107,112 @@ def test_what_cannot_be_shown_is_said(someone: Someone, arguments: tuple[str, ..
     someone.applied("streams: {A: {subjects: [a]}}\n")
     ran = someone("history", *arguments)
     assert (ran.code, said in " ".join(ran.err.split())) == (code, True), ran
+
+
+KEPT = "streams:\n  HI: {subjects: [hi.>], max_age: 30d}\n  HJ: {subjects: [hj.>]}\n"
+
+
+@pytest.mark.parametrize("account", ["2.11", "2.15"], indirect=True)
+def test_an_accepted_value_differs_and_one_that_was_put_back_does_not(someone: Someone) -> None:
+    """Each run applied a value: those of others in between are no result of it."""
+    someone.applied(KEPT)
+    file = someone.write(KEPT)
+    someone.ask(by_hand("HI", max_age=DAY))
+    someone.ask(by_hand("HJ", max_msgs=100))
+    assert someone("drift", file, "--accept").code == 0
+    assert someone("apply", file, "--yes").code == 0
+    first, second = runs(someone)
+    found = difference(someone, first, second)
+    assert became(found) == {"stream/HI": "updated", "stream/HJ": "updated"}
+    assert [field for one in found["resources"] for field in one["fields"]] == [
+        {"path": "max_age", "from": 30 * DAY, "to": DAY, "unit": "duration"},
+        {"path": "max_msgs", "to": 100, "unit": "count"},
+    ]
+    told = someone("history", str(second)).out
+    assert (
+        "~ stream/HI  updated\n    max_age  30d → 1d\n~ stream/HJ  updated\n    max_msgs  no limit (default) → 100\n"
+        in told
+    )
+    of_run = json.loads(someone("history", str(second), "--format", "json").out)
+    assert of_run["changed"] == found["resources"]
+    someone.ask(by_hand("HI", max_age=2 * DAY))
+    assert someone("drift", file, "--restore", "--yes").code == 0
+    assert someone("history", "diff", str(second)).out.splitlines()[1:] == ["Nothing differs."]
+
+
+def by_hand(stream: str, **fields: Any) -> Callable[[JetStream], Awaitable[None]]:
+    async def deed(js: JetStream) -> None:
+        config = done(await js.request(f"STREAM.INFO.{stream}"))["config"]
+        done(await js.request(f"STREAM.UPDATE.{stream}", {**config, **fields}))
+
+    return deed
+
+
+def test_what_was_given_back_and_declared_again_is_there(someone: Someone) -> None:
+    with_bucket = KEPT + "kv_buckets: {HK: {history: 5}}\n"
+    someone.applied(with_bucket)
+    someone.applied(KEPT + "removed: [{address: kv_bucket/HK, reason: unused}]\n")
+    someone.ask(lambda js: make_bucket(js, "HK", max_msgs_per_subject=5))
+    someone.applied(with_bucket)
+    first, second, third = runs(someone)
+    assert became(difference(someone, first, third)) == {"kv_bucket/HK": "replaced"}
+    assert became(difference(someone, second, third)) == {"kv_bucket/HK": "adopted"}
+    assert "= kv_bucket/HK  adopted" in someone("history", "diff").out
+    assert "adopted: 1 resource kv_bucket/HK" in " ".join(someone("history", str(third)).out.split())
+
+
+def test_an_adoption_that_changes_something_tells_both(someone: Someone) -> None:
+    someone.applied(KEPT)
+    someone.ask(lambda js: make_stream(js, "OLD", subjects=["old"], max_msgs=7))
+    someone.applied(KEPT + "  OLD: {subjects: [old], max_msgs: 9}\n")
+    (found,) = difference(someone)["resources"]
+    assert (found["became"], [one["path"] for one in found["fields"]]) == ("adopted", ["max_msgs"])
+
+
+def test_what_is_no_longer_managed_is_forgotten(someone: Someone) -> None:
+    someone.applied(KEPT)
+    someone.applied(KEPT.partition("  HJ")[0] + "forget: [stream/HJ]\n")
+    assert became(difference(someone)) == {"stream/HJ": "forgotten"}
+    assert "forgotten: 1 resource stream/HJ" in " ".join(someone("history", str(runs(someone)[-1])).out.split())
+
+
+def test_words_of_the_file_that_no_server_knows_differ_too(someone: Someone) -> None:
+    someone.applied(KEPT)
+    someone.applied(KEPT.replace("subjects: [hj.>]", "subjects: [hj.>], protect: true, labels: {team: a}"))
+    (found,) = difference(someone)["resources"]
+    assert {one["path"]: one["to"] for one in found["fields"]} == {"labels": {"team": "a"}, "protect": True}
+    assert "    protect  none → true" in someone("history", "diff").out
+
+
+def test_what_a_file_leaves_to_others_does_not_differ(someone: Someone) -> None:
+    someone.applied(KEPT)
+    someone.ask(by_hand("HI", max_age=DAY))
+    left_open = KEPT.replace("max_age: 30d", "unmanaged: [max_age]")
+    someone.applied(left_open)
+    (found,) = difference(someone)["resources"]
+    assert [one["path"] for one in found["fields"]] == ["unmanaged"]
+    someone.ask(by_hand("HI", max_age=2 * DAY))
+    someone.applied(left_open.replace("hi.>", "hi.*"))
+    (found,) = difference(someone)["resources"]
+    assert [one["path"] for one in found["fields"]] == ["subjects"]
+    someone.applied(KEPT.replace("30d", "3d").replace("hi.>", "hi.*"))
+    (found,) = difference(someone)["resources"]
+    assert {one["path"]: one.get("from") for one in found["fields"]} == {
+        "max_age": 2 * DAY, "unmanaged": ["max_age"]
+    }  # fmt: skip
+
+
+def test_an_accepted_value_is_told_beside_another_change_of_its_object(someone: Someone) -> None:
+    someone.applied(KEPT)
+    someone.ask(by_hand("HI", max_age=DAY))
+    someone.applied(KEPT.replace("30d", "1d").replace("hi.>", "hi.*"))
+    (found,) = difference(someone)["resources"]
+    assert [one["path"] for one in found["fields"]] == ["max_age", "subjects"]
+
+
+def test_a_record_that_could_not_be_written_is_no_adoption() -> None:
+    changes = {"stream/A": {"action": "adopt", "adopts": True}, "stream/B": {"action": "adopt", "adopts": True}}
+    steps = journal.steps_entry(Finished(unrecorded=("stream/A",)))
+    run = Run(number=1, begun={}, at="then", ended={"counts": {}}, steps=steps, changes=changes)
+    assert [one.address for one in changed_by(run)] == ["stream/B"]
+    assert changed_by(replace(run, ended=None)) == ()

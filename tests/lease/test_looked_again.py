@@ -269,10 +269,10 @@ def test_what_is_adopted_as_it_is_may_differ_from_the_file_also_after_waiting(ac
     assert talk(account, work).is_success
 
 
-def test_a_run_that_found_its_work_done_changed_nothing_in_history(account: Account, tmp_path: Path) -> None:
+def test_a_run_that_found_its_work_done_has_only_recorded_it(account: Account, tmp_path: Path) -> None:
     age = KEPT % ", A: {subjects: [a], max_age: %s}"
 
-    async def work(js: JetStream) -> tuple[object, object]:
+    async def work(js: JetStream) -> tuple[object, Any]:
         await applied(js, tmp_path, age % "7d")
         ended = await waiting(await planned(js, tmp_path, age % "3d"), js, edited(max_age=3 * DAY))
         assert (ended.is_success, ended.done) == (True, ())
@@ -281,7 +281,9 @@ def test_a_run_that_found_its_work_done_changed_nothing_in_history(account: Acco
         newest = await journal.in_full(js, runs[0])
         return newest.outcome, newest.changes
 
-    assert talk(account, work) == ("applied", {})
+    outcome, changes = talk(account, work)
+    assert (outcome, changes["stream/A"]["action"]) == ("applied", "adopt")
+    assert changes["stream/A"]["fields"]["max_age"]["to"] == 3 * DAY
 
 
 def test_people_and_scripts_are_told_that_a_removal_was_refused(account: Account, tmp_path: Path) -> None:

@@ -75,14 +75,17 @@ async def _run_steps(
         now = await _look_again(given, ours, stop)  # a backup may take long
     planned = _plan_in(now)
     plan, stopped = planned.plan, now.outlook.stopped if isinstance(now, SavedReview) else ()
-    await ours.began(plan)
+    await ours.began(planned)
     book = _Book.of(plan, planned.snapshot)
     lost = ours.may_write()  # this also sets `stop`
     cut = (
         (lost or "interrupted") if stop.is_set() and book.at_once else None
     )  # set even where there are no steps to stop
+    unwritten: list[Diagnostic] = []
     if ours.remembers and (lost or not stop.is_set()):  # without the lease no record is written, and the report says so
-        ours.warnings += await ledger.write(ours.js, book.at_once, book.known)
+        unwritten = await ledger.write(ours.js, book.at_once, book.known)
+        ours.warnings += unwritten
+    unrecorded = tuple(map(str, book.at_once)) if unwritten or lost or cut else ()
     running = execute(
         ours.js, plan.steps, forms=forms(planned.snapshot), stop=stop, may_write=ours.may_write, known=stopped,
         last_look=LastLook.of(plan, planned.snapshot).at, streams=planned.snapshot.streams.values(),
@@ -96,7 +99,7 @@ async def _run_steps(
                 ours.warnings += await ledger.write(ours.js, book.take(), book.known)
             if isinstance(event, Finished):
                 is_written = ours.remembers and not (lost or cut or ours.warnings)
-                finished = _with_left_alone(event, now, cut)
+                finished = replace(_with_left_alone(event, now, cut), unrecorded=unrecorded)
                 yield _with_record_counts(finished, plan) if is_written else finished
             else:
                 yield event
@@ -134,7 +137,7 @@ async def _back_up(backup: Backup, given: Planned | SavedReview, ours: Turn, sto
         if keeping.done():
             keeping.result()
     except CannotContinue:
-        await ours.began(planned.plan)
+        await ours.began(planned)
         await ours.ended(Finished(stopped="the backup of what is at stake failed"))
         raise
     finally:

@@ -23,7 +23,9 @@ from reconciler.journeys.plan.preflight import memory_warning, needs_memory
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide
+from reconciler.memory import remembered
 from reconciler.memory.lease import Free, Holder, lease_key, read_lease
+from reconciler.memory.run_changes import changes_entry
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.model.ledger.records import BUCKET, Owned, decode_owned, encode_key
@@ -124,9 +126,12 @@ class Turn:
     us: Holder | None = None
     warnings: list[Diagnostic] = field(default_factory=list)
 
-    async def began(self, plan: Plan) -> None:
+    async def began(self, planned: Planned) -> None:
         """Write the run to the journal with what it is going to do, which is known once nobody else is at work."""
-        if self.number and self.us and (unwritten := await journal.begin(self.js, self.number, self.us, plan)):
+        if not (self.number and self.us):
+            return
+        changes = changes_entry(planned.plan, remembered.read(planned.snapshot, REGISTRY).records, REGISTRY)
+        if unwritten := await journal.begin(self.js, self.number, self.us, planned.plan, changes):
             self.warnings.append(
                 unwritten
             )  # the end is written all the same: without it the run would count as cut off

@@ -7,7 +7,7 @@ from dataclasses import field, fields
 from typing import Annotated, Any
 
 from reconciler.memory.journal import Run, RunOutcome
-from reconciler.memory.run_changes import ChangesBetween
+from reconciler.memory.run_changes import ChangesBetween, Differs, changed_by
 from reconciler.model.dataclass import dataclass
 from reconciler.model.shape import ALWAYS, INLINE, Count, Like, format_of
 from reconciler.report.codec.json import json_text
@@ -130,6 +130,8 @@ class HistoryOfOneRun(HistoryHead):
     summary: Annotated[RunSummary, INLINE]
     became: RunResults = field(default_factory=RunResults)
     """The result of each step."""
+    changed: tuple[Differs, ...] = ()
+    """What it changed, by address, also without a step: adopted resources, and records of values that were accepted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +151,8 @@ def run_json(run: Run) -> str:
     """Return what `history RUN --format json` prints."""
     owners = {"failed": RecordedFailure, "in_doubt": RecordedFailure, "warnings": RecordedFinding}
     findings = {name: tuple(owner(**one) for one in run.steps.get(name, ())) for name, owner in owners.items()}
-    return json_text(data_of(HistoryOfOneRun(summary=_summary(run), became=RunResults(**{**run.steps, **findings}))))
+    became = RunResults(**{**run.steps, **findings})
+    return json_text(data_of(HistoryOfOneRun(summary=_summary(run), became=became, changed=changed_by(run))))
 
 
 def difference_json(difference: ChangesBetween) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from reconciler.memory.journal import UNKNOWN, Run
-from reconciler.memory.run_changes import ChangesBetween
+from reconciler.memory.run_changes import ChangesBetween, Differs, changed_by
 from reconciler.model.ledger.entries import FORMAT as JOURNAL
 from reconciler.model.resource import Json
 from reconciler.report.document.blocks import field_lines
@@ -14,7 +14,7 @@ from reconciler.report.words.paper import Paper, table
 from reconciler.report.words.values import counted
 from reconciler.report.words.visible import inert, visible
 
-_SIGNS = {"created": "+", "deleted": "-", "replaced": "±", "updated": "~"}
+_SIGNS = {"created": "+", "adopted": "=", "deleted": "-", "forgotten": "<", "replaced": "±", "updated": "~"}
 
 
 def difference_text(difference: ChangesBetween, paper: Paper) -> str:
@@ -28,15 +28,19 @@ def _difference_lines(difference: ChangesBetween, paper: Paper) -> Iterator[str]
     revisions = [revision(run.begun) or "unknown revision" for run in (first, last)]
     yield paper.paint(visible(f"{head}: {' → '.join(revisions)}"), "head")
     for resource in difference.resources:
-        yield f"{_SIGNS[resource.became]} {visible(resource.address)}  {resource.became}"
-        yield from field_lines(resource.fields, paper)
-        yield from (f"    {visible(path)}  changed, too long to be kept" for path in resource.long)
+        yield from _resource_lines(resource, paper)
     if not difference.resources:
         yield "Nothing differs." if first.number != last.number else "This is one run; name two."
     for numbers, why in ((difference.unsure, "no end of it is known: perhaps not all of its changes were made"),
                          (difference.untold, "its changes are not in the journal")):  # fmt: skip
         for number in numbers:
             yield from paper.wrapped(f"run {number}: {why}; see `reconciler history {number}`")
+
+
+def _resource_lines(resource: Differs, paper: Paper) -> Iterator[str]:
+    yield f"{_SIGNS[resource.became]} {visible(resource.address)}  {resource.became}"
+    yield from field_lines(resource.fields, paper)
+    yield from (f"    {visible(path)}  changed, too long to be kept" for path in resource.long)
 
 
 _HEADS = ("run", "began", "topology", "by", "revision", "steps", "outcome")
@@ -117,6 +121,17 @@ def _run_lines(run: Run, paper: Paper) -> Iterator[str]:
         yield from _named_lines(name.replace("_", " "), run.steps.get(name, {}), paper)
     for entry in run.steps.get("warnings", ()):
         yield from paper.wrapped(f"warning {entry.get('code')}: {entry.get('message')}", 2)
+    yield from _changed_lines(changed_by(run), paper)
+
+
+def _changed_lines(resources: Sequence[Differs], paper: Paper) -> Iterator[str]:
+    """Its steps name what was created and deleted. Resources without fields, of which there may be many, are only named."""
+    for word in ("adopted", "forgotten"):
+        if names := [its.address for its in resources if its.became == word and not its.fields]:
+            yield from name_lines(f"{word}: {counted(len(names), 'resource')}", names, paper, 2)
+    for resource in resources:
+        if resource.fields or resource.long:
+            yield from _resource_lines(resource, paper)
 
 
 def _failure_lines(word: str, failure: dict[str, Json], paper: Paper) -> Iterator[str]:

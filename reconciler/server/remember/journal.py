@@ -9,7 +9,6 @@ from dataclasses import replace
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan
 from reconciler.memory import journal
-from reconciler.memory import run_changes as changed
 from reconciler.memory.journal import Run
 from reconciler.memory.lease import Held, Holder, lease_key, read_lease
 from reconciler.model.diagnostic import Diagnostic, Severity
@@ -28,9 +27,11 @@ HEADROOM = 1 << 10
 """Bytes of a message that are not the entry itself."""
 
 
-async def begin(js: JetStream, number: int, holder: Holder, plan: Plan) -> Diagnostic | None:
+async def begin(
+    js: JetStream, number: int, holder: Holder, plan: Plan, changes: Mapping[str, Json]
+) -> Diagnostic | None:
     """Write the beginning before the first step, so that a run that is cut off can be seen."""
-    chunks = _in_chunks(js, changed.changes_entry(plan))
+    chunks = _in_chunks(js, changes)
     written = chunks if len(chunks) <= journal.MAX_CHANGE_CHUNKS else []
     begun = journal.begun_entry(holder, plan, len(written) or None)
     puts = [_put(js, journal.changes_key(number, index), chunk) for index, chunk in enumerate(written)]
