@@ -130,7 +130,7 @@ class Turn:
         """Write the run to the journal with what it is going to do, which is known once nobody else is at work."""
         if not (self.number and self.us):
             return
-        changes = changes_entry(planned.plan, remembered.read(planned.snapshot, REGISTRY).records, REGISTRY)
+        changes = changes_entry(planned.plan, remembered.read_memory(planned.snapshot, REGISTRY).records, REGISTRY)
         if unwritten := await journal.begin(self.js, self.number, self.us, planned.plan, changes):
             self.warnings.append(
                 unwritten
