@@ -230,9 +230,10 @@ def test_a_plan_of_200_harmless_changes_says_nothing_about_clients(tmp_path: Pat
     }
     names = [{"kv_buckets": "KV_", "object_stores": "OBJ_"}.get(section, "") + name for section, name, *_ in drawn]
     with_consumers = [name for section, name, before, _ in drawn if section == "streams" and "consumers" in before]
+    led = {"cluster": {"leader": "n1"}}
     raw = {
-        "streams": {name: {"state": state} for name in names},
-        "consumers": {name: {"c": {**consumer, "num_waiting": 1}} for name in with_consumers},
+        "streams": {name: {"state": state, **led} for name in names},
+        "consumers": {name: {"c": {**consumer, "num_waiting": 1, **led}} for name in with_consumers},
     }
     plan = scene(tmp_path, texts[1], texts[0], cluster="C1", raw=raw).plan()
     assert sum(change.action.writes for change in plan.changes) > 150

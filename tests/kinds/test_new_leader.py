@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import Counter
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import nats
 import pytest
@@ -13,12 +15,15 @@ from nats.aio.client import Client
 from nats.errors import Error
 from nats.js.errors import Error as RefusedByJetStream
 
-from reconciler.kinds.effects.listeners import CONSUMERS, MOVES, RISES
+from reconciler.journeys.plan.plan import plan
+from reconciler.kinds.effects.listeners import CONSUMERS, MOVES, PULLS, RISES
+from reconciler.kinds.fields.words import few
 from reconciler.server.wire.api import JetStream
+from tests.agreement.harm import carried_out, change, pull
 from tests.support.accounts import Account
 from tests.support.binaries import MINORS, NEWEST
 from tests.support.jetstream import done, make_stream, talk
-from tests.support.topologies import scene
+from tests.support.topologies import read, scene
 
 RISE = {
     "stream": ("streams: {S: {subjects: [s], num_replicas: %s}}", "stream/S"),
@@ -27,8 +32,10 @@ RISE = {
 }
 
 
-def told(folder: Path, desired: str, live: str, cluster: str | None = "C1") -> list[str]:
-    changes = scene(folder, desired, live, server=NEWEST, cluster=cluster).plan().changes
+def told(
+    folder: Path, desired: str, live: str, cluster: str | None = "C1", server: str = NEWEST, raw: Any = None
+) -> list[str]:
+    changes = scene(folder, desired, live, server=server, cluster=cluster, raw=raw).plan().changes
     return [
         one.message.rpartition(" (")[0] for change in changes for one in change.consequences if one.code.endswith("611")
     ]
@@ -39,10 +46,87 @@ def test_more_servers_than_one_elect_a_leader(tmp_path: Path, text: str, _addres
     assert told(tmp_path, text % 3, text % 1) == [RISES]
 
 
-@pytest.mark.parametrize("before, after", [(3, 1), (3, 5), (1, 1)])
+@pytest.mark.parametrize("before, after", [(3, 1), (3, 2), (3, 5), (1, 1)])
 def test_who_leads_already_goes_on(tmp_path: Path, before: int, after: int) -> None:
     text = RISE["stream"][0]
     assert told(tmp_path, text % after, text % before) == []
+
+
+THREE = "streams: {S: {subjects: [s], num_replicas: %s, consumers: {%s}}}"
+LEADS = {"leader": "n1", "replicas": [{"name": "n2", "current": True}, {"name": "n3", "current": True}]}
+ELSEWHERE = {"leader": "n2", "replicas": [{"name": "n1", "current": True}, {"name": "n3", "current": True}]}
+ALONE = {"leader": "n2"}
+MOVING = f"consumer c moves to the one server that keeps it: {PULLS}"
+
+
+@pytest.mark.parametrize(
+    "server, consumer, words",
+    [
+        ("2.14", {"cluster": ELSEWHERE, "num_waiting": 3}, [f"{MOVING}; 3 pulls wait now"]),
+        ("2.14", {"cluster": ELSEWHERE, "num_waiting": 1}, [f"{MOVING}; 1 pull waits now"]),
+        ("2.14", {"cluster": ELSEWHERE, "num_waiting": 0}, [MOVING]),
+        ("2.14", {"cluster": {}, "num_waiting": 0}, [MOVING]),
+        ("2.14", {"cluster": LEADS, "num_waiting": 3}, []),
+        ("2.14", {"cluster": ELSEWHERE, "config": {"deliver_subject": "d"}}, []),
+        ("2.15", {"cluster": ELSEWHERE, "num_waiting": 3}, []),
+        ("2.15", {"cluster": ALONE, "num_waiting": 3}, [f"{MOVING}; 3 pulls wait now"]),
+    ],
+)
+def test_pulls_at_another_server_than_the_one_that_stays_wait_in_vain(
+    tmp_path: Path, server: str, consumer: dict[str, Any], words: list[str]
+) -> None:
+    text = THREE.replace("{%s}", "{c: {ack_policy: explicit}}")
+    raw = {"streams": {"S": {"cluster": LEADS}}, "consumers": {"S": {"c": consumer}}}
+    assert told(tmp_path / "1", text % 1, text % 3, raw=raw, server=server) == words
+    assert told(tmp_path / "2", text % 2, text % 3, raw=raw, server=server) == []
+
+
+def test_a_consumer_that_apply_deletes_moves_nowhere(tmp_path: Path) -> None:
+    after = THREE % (1, "") + "\nremoved: [{address: consumer/S/c, reason: r}]"
+    raw = {"streams": {"S": {"cluster": LEADS}}, "consumers": {"S": {"c": {"cluster": ELSEWHERE}}}}
+    assert told(tmp_path, after, THREE % (3, "c: {ack_policy: explicit}"), raw=raw, server="2.14") == []
+
+
+EXPIRES = 5
+"""Seconds, in which the stream has one replica, also on a busy machine."""
+
+
+@pytest.mark.parametrize("clustered_account", MINORS, indirect=True)
+def test_pulls_that_are_said_to_wait_in_vain_get_nothing_and_all_others_an_answer(
+    clustered_account: Account, tmp_path: Path
+) -> None:
+    kinds = {"follows": "ack_policy: explicit", "alone": "ack_policy: explicit, num_replicas: 1"}
+    consumers = {f"{kind}{number}": fields for kind, fields in kinds.items() for number in range(6)}
+    text = THREE.replace("{%s}", f"{{{', '.join(f'{name}: {{{said}}}' for name, said in consumers.items())}}}")
+
+    async def work(js: JetStream) -> tuple[list[str], set[str]]:
+        await carried_out(js, tmp_path, text % 3)
+        for endpoint in ("STREAM.INFO.S", *(f"CONSUMER.INFO.S.{name}" for name in consumers)):
+            await comes_to(js, endpoint, lambda info: (info.get("cluster") or {}).get("leader"))
+        pulls = {name: asyncio.create_task(pull(js.pipeline.nc, "S", name, within=EXPIRES)) for name in consumers}
+        for name in consumers:
+            await comes_to(js, f"CONSUMER.INFO.S.{name}", lambda info: info["num_waiting"])
+        changes = (await plan(read(tmp_path, text % 1), js)).plan.changes
+        said = [note.message for change in changes for note in change.consequences if note.code == "ST611"]
+        await change(js, "S", num_replicas=1)
+        return said, {name for name, answer in pulls.items() if await answer is None}
+
+    said, silent = talk(clustered_account, work)
+    assert [note.rpartition(" (")[0] for note in said] == [moving(sorted(silent)) for _ in said]
+    assert bool(said) == bool(silent)
+
+
+async def comes_to(js: JetStream, endpoint: str, is_so: Callable[[Mapping[str, Any]], Any]) -> None:
+    until = asyncio.get_running_loop().time() + 60
+    while not is_so(info := done(await js.read(endpoint))):
+        assert asyncio.get_running_loop().time() < until, info
+        await asyncio.sleep(0.05)  # nothing announces a leader or a pull
+
+
+def moving(names: list[str]) -> str:
+    """What is said of these consumers, of which each has one pull."""
+    who, wait = ("consumer {} moves", "pull waits") if len(names) == 1 else ("consumers {} move", "pulls wait")
+    return f"{who.format(few(names))} to the one server that keeps it: {PULLS}; {len(names)} {wait} now"
 
 
 def test_a_single_server_elects_nobody(tmp_path: Path) -> None:

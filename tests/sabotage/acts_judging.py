@@ -3113,6 +3113,20 @@ QUANTITIES = (
         after="for part in [subject]",
         seen_by=(says("XX209"),),
     ),
+    Act(
+        name="pulls that wait at another server than the one that keeps a stream are said to be answered",
+        file="reconciler/kinds/losses/fewer_copies.py",
+        before='and not (leader and leader == (info.get("cluster") or {}).get("leader"))',
+        after="and False",
+        seen_by=("tests/kinds/test_new_leader.py::test_pulls_at_another_server_than_the_one_that_stays_wait_in_vain",),
+    ),
+    Act(
+        name="pulls that end with 409 from 2.15 on are said to wait in vain",
+        file="reconciler/kinds/losses/fewer_copies.py",
+        before="and (view.target.version < HANDS_OVER or _is_lost(info, change))\n    }",
+        after="}",
+        seen_by=("tests/kinds/test_new_leader.py::test_pulls_at_another_server_than_the_one_that_stays_wait_in_vain",),
+    ),
 )
 
 ACTS = (*RULES, *CONSENT, *QUANTITIES)

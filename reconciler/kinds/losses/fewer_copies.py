@@ -120,6 +120,21 @@ def _losing_consumers(change: Change, view: View, counts: Counts) -> _Losing:
     return _Losing(names, fewer, fleeting, *(sum(costs[name][part] for name in names) for part in range(3)))
 
 
+def consumers_that_move(change: Change, view: View) -> dict[str, Info]:
+    """Consumers whose clients are not told that the one server that keeps the stream leads them from now on: a pull that
+    waits where they were gets no answer. From 2.15 on it ends with 409 if that server has a copy of the consumer."""
+    stream, leader = stream_of(change), _leader(change)
+    stays = that_stay(stream, view)
+    return {
+        name: info
+        for name, info in sorted(view.snapshot.consumers.get(stream, {}).items())
+        if stays(info)
+        and not info["config"].get("deliver_subject")
+        and not (leader and leader == (info.get("cluster") or {}).get("leader"))
+        and (view.target.version < HANDS_OVER or _is_lost(info, change))
+    }
+
+
 def _is_lost(info: Info, change: Change) -> bool:
     """Has the server that leads the stream no current copy of it? If no server says so, its number of copies tells."""
     cluster, leader = info.get("cluster") or {}, _leader(change)

@@ -256,6 +256,13 @@ class StreamConfig(Terms):
                     "A publish may get no answer, stored or not.",
                     "it had one copy in a cluster, at the moment when its servers elect a leader",
                 ),
+                felt(
+                    611,
+                    Side.READERS,
+                    frozenset({Way.LOWERED, Way.UNSET}),
+                    "A pull that waits gets no answer.",
+                    "another server leads its consumer than the one that keeps the stream",
+                ),
             ),
         ),
     ] = None
