@@ -69,7 +69,7 @@ class FieldChange:
     """The value that is wanted, raw: durations in nanoseconds, sizes in bytes."""
     field_class: Annotated[FieldClass, ALWAYS, Name("class")] = FieldClass.PLAIN
     """Who changed it since it was last applied: the file (`config`), somebody outside (`drifted`), or `both`; `plain`
-    where there is no record; `unfinished` where an interrupted apply left a value that it had written."""
+    where there is no record; `unfinished` where an apply left a value that the next one replaces."""
     info: Annotated[FieldInfo, INLINE] = field(default_factory=FieldInfo)
     filled: str = ""
     """Where the wanted value comes from, if the file leaves it out: `default`, `from consumer_limits`."""

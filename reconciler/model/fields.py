@@ -42,10 +42,11 @@ class FieldInfo:
     values_since: Annotated[Mapping[Json, Version], UNWRITTEN] = field(default_factory=dict, compare=False)
     """Values younger than the field, with the first server version that knows them."""
     passing: Annotated[tuple[str, ...], UNWRITTEN] = field(default=(), compare=False)
-    """How values begin that only an apply writes, for a moment."""
+    """How values begin that only an apply writes, for as long as it or the next one is not through."""
 
     def is_passing(self, value: Json) -> bool:
-        """Is it a value that only an apply writes, for a moment? It stays if that apply is interrupted."""
+        """Is it a value that only an apply writes, for a while? It stays if that apply is interrupted, or leaves the rest
+        to the next one."""
         each = value if isinstance(value, list) else [value]
         return bool(self.passing) and any(isinstance(one, str) and one.startswith(self.passing) for one in each)
 

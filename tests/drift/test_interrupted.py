@@ -48,7 +48,7 @@ def test_a_consumer_that_was_being_moved_is_said_to_be_unfinished_and_what_finis
     looked_at, planned = someone("drift", file), someone("plan", file)
     assert looked_at.code == 0, looked_at
     for said in (looked_at, planned):
-        assert "left by an interrupted apply" in said.out
+        assert "left unfinished by an apply" in said.out
         assert "outside" not in said.out
     assert "An interrupted apply left it where it delivers nothing." in planned.out
     recreates = account.minor in ("2.11", "2.12")
@@ -78,7 +78,7 @@ def test_a_consumer_that_is_still_paused_for_its_move_is_unfinished_too(someone:
     assert stopped.code == 130, stopped
     assert someone.ask(consumer)["config"]["pause_until"].startswith("2100-")
     looked_at, applied = someone("drift", file), someone("apply", file, "--yes")
-    assert (looked_at.code, "left by an interrupted apply" in looked_at.out) == (0, True), looked_at
+    assert (looked_at.code, "left unfinished by an apply" in looked_at.out) == (0, True), looked_at
     assert (applied.code, someone.ask(consumer)["num_pending"]) == (0, 3), applied
     assert someone.has_nothing_to_do(file)
 

@@ -14,11 +14,15 @@ from reconciler.changes.change import Action
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan
 from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.drift.drift import Standing
+from reconciler.journeys.drift.look import look
 from reconciler.journeys.plan.plan import Planned, plan
 from reconciler.journeys.plan.predict import forms
+from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire.steps import Call
 from reconciler.report.outcome import outcome_text
+from reconciler.server.read.observe import observe
 from reconciler.server.run.execute import execute
 from reconciler.server.wire.answers import Stored
 from reconciler.server.wire.api import JetStream
@@ -180,6 +184,33 @@ def test_who_applies_is_told_that_the_new_queue_still_waits_for_a_message(accoun
         await group.publish(10)
         group.waiting = {"10"}
         await group.holds(6)
+        await group.is_settled(group.wanted)
+
+    played(account, tmp_path, story)
+
+
+@on_every_version
+def test_what_its_new_queue_still_needs_is_no_drift_but_left_to_the_next_apply(
+    account: Account, tmp_path: Path
+) -> None:
+    async def looked(group: Group) -> tuple[int, list[tuple[Standing, str, str]]]:
+        drift = look(group.wanted, await observe(group.js), RunOptions()).drift
+        return drift.exit_code, [
+            (item.standing, field.path, field.cause) for item in drift.items for field in item.fields
+        ]
+
+    async def story(group: Group) -> None:
+        done(await group.js.request("STREAM.PURGE.S-g"))
+        async for _event in apply(await group.plan(group.wanted), group.js):
+            pass
+        assert await looked(group) == (0, [])
+        await group.publish(10)
+        await group.until(lambda state: state["last_seq"])
+        left = "left unfinished by an apply; the next one completes it"
+        assert await looked(group) == (0, [(Standing.PENDING, "queue_stream", left)])
+        group.waiting = {"10"}
+        await group.applied(group.wanted)
+        assert await looked(group) == (0, [])
         await group.is_settled(group.wanted)
 
     played(account, tmp_path, story)

@@ -756,6 +756,15 @@ RULES = (
         seen_by=("tests/drift/test_interrupted.py",),
     ),
     Act(
+        name="a start sequence that an apply left to the next one is taken for somebody else's",
+        file="reconciler/kinds/elastic_group/kind.py",
+        before=", passing=(RESUMED,)",
+        after="",
+        seen_by=(
+            "tests/replacement/test_groups.py::test_what_its_new_queue_still_needs_is_no_drift_but_left_to_the_next_apply",
+        ),
+    ),
+    Act(
         name="the pause of a replacement is taken for somebody else's",
         file="reconciler/engine/pairing/unfinished.py",
         before="    return replace(field_change, field_class=FieldClass.UNFINISHED) if is_its_own else field_change",

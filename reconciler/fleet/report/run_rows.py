@@ -58,7 +58,7 @@ class Field:
     """The field, with dots and indexes."""
     field_class: Annotated[str, ALWAYS, Name("class"), Like(enum=[*map(str, FieldClass)])]
     """Who changed it: the file (`config`), somebody outside (`drifted`), or `both`; `plain` where there is no record;
-    `unfinished` where an interrupted apply left a value that it had written."""
+    `unfinished` where an apply left a value that the next one replaces."""
     info: Annotated[FieldInfo, INLINE] = field(default_factory=FieldInfo)
     applied: Json = None
     """The value that was last applied, raw: durations in nanoseconds, sizes in bytes. Always missing where the class is

@@ -85,7 +85,7 @@ UNREMEMBERED = "differs from the file; no record of an apply"
 def what_happened(field_class: FieldClass, *, drifted: bool, ignored: str) -> str:
     """Say what made a field differ, as far as records tell; nobody is accused where there is no record."""
     if field_class is FieldClass.UNFINISHED:
-        return "left by an interrupted apply, which the next one completes"
+        return "left unfinished by an apply; the next one completes it"
     if not drifted:
         return "pending: the file changed, and that is not applied yet"
     if ignored:

@@ -10,6 +10,7 @@ from reconciler.kinds.group_records.group_spec import not_membership
 QUEUE = "queue_stream"
 """Not a field of any file. Its live value is `missing` if the record exists without its work-queue stream, `resumed` if
 the stream was recreated and no longer needs the start sequence it still has, or says how the stream's settings differ."""
+RESUMED = "resumed"
 
 AS_NEEDED = "as the group needs it"
 """Where the queue's form comes from."""

@@ -22,7 +22,7 @@ from reconciler.kinds.elastic_group import (
     unmatched,
 )
 from reconciler.kinds.elastic_group.effects import MADE_ANEW, MEMBERS, OTHER_MESSAGES
-from reconciler.kinds.elastic_group.immutable import AS_NEEDED, OF_THE_QUEUE, QUEUE
+from reconciler.kinds.elastic_group.immutable import AS_NEEDED, OF_THE_QUEUE, QUEUE, RESUMED
 from reconciler.kinds.elastic_group.members import leaving_consequences, members_back_gate, waiting_consequences
 from reconciler.kinds.elastic_group.rules import RULES
 from reconciler.kinds.fields.known import Known, Update, field_infos
@@ -109,7 +109,7 @@ def _queue_state(group: Resource, snapshot: Snapshot) -> str | None:
         return None if snapshot.why_stream_unknown(name) else "missing"
     if group.state["legacy"]:
         return None  # whoever wrote it gave its queue no start sequence
-    return "resumed" if queue_stream.has_resumed(info, group.address.stream, group.config) else None
+    return RESUMED if queue_stream.has_resumed(info, group.address.stream, group.config) else None
 
 
 def _claims(snapshot: Snapshot) -> Iterable[Raw]:
@@ -185,7 +185,7 @@ def _update_steps(change: Change, view: View) -> Iterable[Step]:
             if recreation_steps.noted_start(change)
             else _create_queue(change, view, after=())
         )
-    if change.was(QUEUE) == "resumed":
+    if change.was(QUEUE) == RESUMED:
         yield recreation_steps.settle_step(change)
     yield from replicas.steps(change, view)
     if change.touches(*group_record.MEMBERSHIP) and change.live and change.desired:
@@ -209,7 +209,7 @@ ELASTIC_GROUP = Kind(
     spec=ElasticGroupSpec,
     fields={
         **field_infos(ElasticGroupSpec),
-        QUEUE: FieldInfo(left_out="in order"),
+        QUEUE: FieldInfo(left_out="in order", passing=(RESUMED,)),
         replicas.REPLICAS: FieldInfo(unit="count", default=1),
     },
     recognise=_recognise,

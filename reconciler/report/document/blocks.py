@@ -26,7 +26,7 @@ _SINCE = {
     FieldClass.CONFIG: "",
     FieldClass.DRIFTED: "  (changed outside since the last apply)",
     FieldClass.BOTH: "  (changed here and outside since the last apply)",
-    FieldClass.UNFINISHED: "  (left by an interrupted apply)",
+    FieldClass.UNFINISHED: "  (left unfinished by an apply)",
 }
 
 

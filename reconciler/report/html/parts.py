@@ -31,7 +31,7 @@ from reconciler.report.words.values import show_live, show_wanted
 _SINCE = {
     FieldClass.DRIFTED: "changed outside",
     FieldClass.BOTH: "changed here and outside",
-    FieldClass.UNFINISHED: "left by an interrupted apply",
+    FieldClass.UNFINISHED: "left unfinished by an apply",
 }
 _WIDE = 160
 """More partitions than this are not drawn as columns."""
