@@ -9,11 +9,13 @@ import subprocess
 import urllib.request
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reconciler.cli.drift.watch import Outlets, Teller
 from reconciler.journeys.drift.drift import Drift
 from reconciler.journeys.drift.watch import Happening, LookedAtAll, Lost, Watch, Wrong
 from reconciler.journeys.drift.watch_text import (
@@ -29,6 +31,7 @@ from reconciler.journeys.permissions.text import config_block
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.run_options import RunOptions
 from reconciler.model.wire.permissions import Purpose
+from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.read.permission_subjects import Api
 from reconciler.server.wire.api import JetStream
 from tests.cli.running import command, environment
@@ -38,6 +41,7 @@ from tests.e2e.someone import login
 from tests.support.accounts import Account, accounts_config
 from tests.support.contracts import followed
 from tests.support.jetstream import done
+from tests.support.jwt import Operator
 from tests.support.servers import NatsServer
 from tests.support.topologies import HEADER, from_files
 from tests.support.versions import on_every_version
@@ -243,6 +247,48 @@ def test_a_server_that_restarts_is_watched_again_and_nothing_is_missed(server: N
             assert watch.watch.reconnects >= 1
 
     asyncio.run(work())
+
+
+def test_why_nothing_is_seen_is_told_once_and_again_when_it_is_for_another_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    operator, creds, file = Operator(), tmp_path / "watcher.creds", tmp_path / "t.yaml"
+    file.write_text(HEADER + "streams: {}\n")
+    creds.write_text(operator.creds(lasts=5))
+    teller = Teller(as_json=True, outlets=Outlets())
+    heard: asyncio.Queue[Happening] = asyncio.Queue()
+
+    def tell(happening: Happening) -> None:
+        teller(happening)
+        heard.put_nowait(happening)
+
+    async def reasons(number: int) -> list[str]:
+        """Why nothing was seen, so many times."""
+        async with asyncio.timeout(PATIENCE):
+            happenings = [await heard.get() for _ in range(number)]
+        return [happening.code for happening in happenings if isinstance(happening, Lost)]
+
+    async def work(where: ConnectOptions) -> None:
+        watch = Watch(paths=[file], connecting=where, options=RunOptions(), every=900, tell=tell)
+        task = asyncio.create_task(watch.run())
+        assert await reasons(1) == []
+        creds.write_text(operator.creds(hears=["_INBOX.>"]))
+        assert await reasons(3) == ["NA101", "DR111", "DR111"]
+        creds.write_text(operator.creds(lasts=-60))
+        assert await reasons(2) == ["NA102", "NA102"]
+        creds.write_text(operator.creds())
+        assert await reasons(1) == []
+        watch.stop.set()
+        await task
+
+    with NatsServer(config=operator.config) as server:
+        asyncio.run(work(replace(ConnectOptions.to(server.url), creds=str(creds))))
+    lines = [followed("drift-watch", line) for line in capsys.readouterr().out.splitlines()]
+    assert [line["event"] for line in lines] == ["watching", "lost", "lost", "lost", "back"]
+    ended, deaf, expired = (line["why"] for line in lines[1:4])
+    assert ended.startswith("the connection ended")
+    assert deaf == "This user may not subscribe to $JS.EVENT.ADVISORY.>, so a watch would never hear of a change."
+    assert ", which expired on " in expired
 
 
 def test_every_line_for_tools_is_as_its_schema_says(tmp_path: Path) -> None:

@@ -621,6 +621,24 @@ DRIFT = (
         seen_by=("tests/drift/test_audit.py",),
     ),
     Act(
+        name="a watch that cannot connect again does not say why",
+        file="reconciler/cli/drift/watch.py",
+        before="        elif self.lost != happening.code:\n",
+        after="        elif not self.lost:\n",
+        seen_by=(
+            "tests/drift/test_watch.py::test_why_nothing_is_seen_is_told_once_and_again_when_it_is_for_another_reason",
+        ),
+    ),
+    Act(
+        name="a watch says at each attempt why it cannot connect",
+        file="reconciler/cli/drift/watch.py",
+        before="        elif self.lost != happening.code:\n",
+        after="        else:\n",
+        seen_by=(
+            "tests/drift/test_watch.py::test_why_nothing_is_seen_is_told_once_and_again_when_it_is_for_another_reason",
+        ),
+    ),
+    Act(
         name="the watcher is deaf",
         file="reconciler/server/read/listening.py",
         before="        self.stirred.set()\n        return True",

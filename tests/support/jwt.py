@@ -6,7 +6,7 @@ import base64
 import json
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import nkeys  # type: ignore[import-untyped]  # it has no type hints
@@ -85,13 +85,16 @@ class Operator:
     def _preloaded(self, account: Key, limits: dict[str, Any]) -> str:
         return f"{account.public}: {self._key.sign(account.public, 'A', {'type': 'account', 'limits': limits})}"
 
-    def user(self, key: Key, *, lasts: float | None = None, bearer: bool = False) -> str:
-        """A user's JWT. `lasts`: seconds from now."""
+    def user(
+        self, key: Key, *, lasts: float | None = None, bearer: bool = False, hears: Sequence[str] | None = None
+    ) -> str:
+        """A user's JWT. `lasts`: seconds from now; `hears`: what alone he may subscribe to."""
         claims = {"type": "user", "subs": -1, "data": -1, "payload": -1, "bearer_token": bearer}
+        claims |= {} if hears is None else {"sub": {"allow": [*hears]}}
         until = {"exp": int(time.time() + lasts)} if lasts is not None else {}
         return self._account.sign(key.public, "U", claims, **until)
 
-    def creds(self, *, lasts: float | None = None) -> str:
+    def creds(self, *, lasts: float | None = None, hears: Sequence[str] | None = None) -> str:
         """The text of a creds file of a new user."""
         key = Key.user()
-        return decorated(self.user(key, lasts=lasts), key.seed)
+        return decorated(self.user(key, lasts=lasts, hears=hears), key.seed)

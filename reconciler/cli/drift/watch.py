@@ -51,7 +51,8 @@ class Teller:
     drift: Drift | None = None
     gauges: Gauges = field(default_factory=lambda: Gauges(drift=None, up=False, looks=0))
     looks: int = 0
-    is_lost: bool = False
+    lost: str = ""
+    """The code of the reason that was told last, as long as the account cannot be seen."""
 
     def __call__(self, happening: Happening) -> None:
         """Tell people of problems, update the metrics, and then print the lines: whoever reads them finds current
@@ -59,8 +60,9 @@ class Teller:
         self._tell_problems(happening)
         lines = [*self._lines(happening)]
         if isinstance(happening, LookedAtAll):
-            self.drift, self.is_lost, self.looks = happening.drift, False, self.looks + 1
-        self.is_lost = self.is_lost or isinstance(happening, Lost)
+            self.drift, self.lost, self.looks = happening.drift, "", self.looks + 1
+        elif isinstance(happening, Lost):
+            self.lost = happening.code
         self._update_gauges(happening)
         for line in lines:
             say((line_json if self.as_json else line_text)(line, time.time()))
@@ -78,10 +80,10 @@ class Teller:
         if isinstance(happening, Wrong):
             yield from self._error_lines(happening.diagnostics)
         elif isinstance(happening, LookedAtAll):
-            if self.is_lost:
+            if self.lost:
                 yield WatchLine(ConnectedAgain(), "connected again")
             yield from change_lines(self.drift, happening.drift)
-        elif not self.is_lost:
+        elif self.lost != happening.code:
             yield WatchLine(ConnectionLost(why=happening.why), f"{happening.why.rstrip('.')}; reconnecting")
 
     def _error_lines(self, diagnostics: Sequence[Diagnostic]) -> Iterator[WatchLine]:
@@ -97,7 +99,7 @@ class Teller:
     def _update_gauges(self, happening: Happening) -> None:
         full_look = happening if isinstance(happening, LookedAtAll) else None
         self.gauges = Gauges(
-            drift=self.drift, up=not self.is_lost, looks=self.looks,
+            drift=self.drift, up=not self.lost, looks=self.looks,
             topology=self.watch.topology.name if self.watch and self.watch.topology else "",
             at=time.time() if full_look else self.gauges.at, seconds=full_look.seconds if full_look else self.gauges.seconds,
             advisories=self.watch.advisories if self.watch else 0,

@@ -40,6 +40,7 @@ RETRY = 5.0
 """Seconds after which unreadable state is read again."""
 PAUSES = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0)
 """Seconds between attempts to reconnect; the last one repeats."""
+UNREACHABLE = "NA101"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +56,13 @@ class Lost:
     """The account cannot be seen at the moment."""
 
     why: str
+    code: str = UNREACHABLE
+    """That of the page about it: with the same code, another sentence gives no other reason, as it holds times."""
+
+    @classmethod
+    def of(cls, problem: Diagnostic) -> Lost:
+        """Take it from the reason why nobody could connect, or listen."""
+        return cls(why=problem.message.removesuffix(" Nothing was changed."), code=problem.code)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,15 +100,15 @@ class Watch:
                 async with self._listening() as (js, ear):
                     await self._look_again_and_again(js, ear)
                     failed = 0
-                why = "the connection ended"
+                lost = Lost(why="the connection ended")
             except CannotContinue as problem:
                 if not self._has_looked:
                     raise
-                why = problem.diagnostics[0].message.removesuffix(" Nothing was changed.")
+                lost = Lost.of(problem.diagnostics[0])
             except NatsError as error:
-                why = f"the connection ended ({error})"
+                lost = Lost(why=f"the connection ended ({error})")
             if not self.stop.is_set():
-                self.tell(Lost(why=why))
+                self.tell(lost)
                 await _either(self.stop, within=PAUSES[min(failed, len(PAUSES) - 1)])
                 failed, self.reconnects = failed + 1, self.reconnects + 1
 

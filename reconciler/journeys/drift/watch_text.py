@@ -82,9 +82,9 @@ class Clear(WatchEvent):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConnectionLost(WatchEvent):
     event: Annotated[str, ALWAYS, Like(const="lost")] = "lost"
-    """The connection was lost. The watch tries to connect again."""
+    """The account cannot be seen, or now for another reason than the last line said. The watch tries to connect again."""
     why: str
-    """Why it was lost."""
+    """The reason."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
