@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -20,19 +21,20 @@ from reconciler.model.resource import Address
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import BulkEntry, Moved, Topology
 from reconciler.model.wire.permissions import Granted, Need, Purpose, covers, missing_needs
-from reconciler.model.wire.questions import CopiedUpTo, Largest, MessagesFrom, MessagesSince, Oldest, Peers, QueuedFrom
+from reconciler.model.wire.questions import ALL_SERVERS, Question
 from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.model.wire.steps import Call, Step
 from reconciler.model.wire.version import Version
 from reconciler.server.read import permission_subjects as reach
 from reconciler.server.read.permission_subjects import Api
+from reconciler.server.wire.api import WHO
 from tests.convergence.drawing import drawn, topology
 from tests.convergence.running import CONSENTED, TODAY, apply_offline, plan_offline
-from tests.support.topologies import scene
+from tests.support.topologies import read, scene
 
 API = Api()
 SERVER = Path(__file__).parents[2] / "reconciler"
-ENDPOINT = re.compile(r"(?:STREAM|CONSUMER|DIRECT)\.[A-Z.]+")
+ENDPOINT = re.compile(r"(?:STREAM|CONSUMER|DIRECT|\$SYS\.REQ)\.[A-Z.]+")
 
 
 def may(wanted: Topology, purpose: Purpose, allow: Iterable[tuple[str, str]] = ()) -> Granted:
@@ -131,22 +133,54 @@ def view_of(wanted: Topology, snapshot: Snapshot) -> View:
 
 
 def asked(wanted: Topology, snapshot: Snapshot) -> Iterator[Need]:
-    for question in unanswered_questions(view_of(wanted, snapshot), REGISTRY):
-        if isinstance(question, QueuedFrom):
-            yield from API.needs("asked", ("STREAM.INFO.{stream}", "STREAM.MSG.GET.{stream}"), stream=question.stream)
-            yield from API.needs("asked", reach.MEASURE, stream=question.source)
-        else:
-            assert not isinstance(question, Peers), "these servers do not know their peers"
-            templates = (
-                reach.MEASURE
-                if isinstance(question, MessagesFrom | MessagesSince | Oldest | Largest | CopiedUpTo)
-                else ("STREAM.INFO.{stream}",)
-            )
-            yield from API.needs("asked", templates, stream=question.stream)
+    """What is asked of a single server, and of a cluster with the same streams."""
+    for target in (snapshot.target, replace(snapshot.target, cluster="C1")):
+        view = view_of(wanted, replace(snapshot, target=target))
+        yield from API.asking(unanswered_questions(view, REGISTRY))
 
 
 def steps_without_consent(wanted: Topology, snapshot: Snapshot) -> list[Step]:
     return list(decide(view_of(wanted, snapshot), REGISTRY, RunOptions(today=TODAY)).steps)
+
+
+PLACED = {
+    "by tags": "streams: {S: {subjects: [s], placement: {tags: [a]}}}",
+    "in a cluster": "streams: {S: {subjects: [s], placement: {cluster: C1}}}",
+    "a bucket": "kv_buckets: {B: {placement: {tags: [a]}}}",
+    "an object store": "object_stores: {O: {placement: {tags: [a]}}}",
+    "more than any cluster has": "streams: {S: {subjects: [s], num_replicas: 5}}",
+}
+
+
+@pytest.mark.parametrize("text", PLACED.values(), ids=PLACED)
+def test_who_says_where_streams_are_placed_may_ask_which_servers_there_are(tmp_path: Path, text: str) -> None:
+    there = scene(tmp_path, text, cluster="C1")
+    needs = [*API.asking(unanswered_questions(there.view(), REGISTRY))]
+    assert ALL_SERVERS in {need.subject for need in needs}
+    for purpose in (Purpose.PLAN, Purpose.APPLY):
+        assert not missing_needs(needs, may(there.desired, purpose))
+
+
+def test_who_leaves_a_placement_as_found_may_ask_which_servers_it_has(tmp_path: Path) -> None:
+    text = "streams: {S: {subjects: [s], num_replicas: %s, unmanaged: [placement]}}"
+    raw = {"streams": {"S": {"config": {"placement": {"tags": ["a"]}}}}}
+    there = scene(tmp_path, text % 3, text % 1, cluster="C1", raw=raw)
+    needs = [*API.asking(unanswered_questions(there.view(), REGISTRY))]
+    assert ALL_SERVERS in {need.subject for need in needs}
+    assert not missing_needs(needs, may(there.desired, Purpose.PLAN))
+
+
+def test_who_places_nothing_may_not_ask_which_servers_there_are(tmp_path: Path) -> None:
+    there = read(tmp_path, "streams: {S: {subjects: [s], num_replicas: 3}}")
+    placed = read(tmp_path, PLACED["by tags"])
+    assert not may(there, Purpose.APPLY).permits(ALL_SERVERS)
+    assert not may(placed, Purpose.DRIFT).permits(ALL_SERVERS)
+    api = Api.of("hub", None, "_INBOX")  # where nobody asks them
+    assert ALL_SERVERS not in {need.subject for need in permissions(placed, Purpose.APPLY, api).publish}
+
+
+def test_every_question_says_what_it_asks() -> None:
+    assert set(reach.QUESTIONS) == set(get_args(Question))
 
 
 def test_every_call_says_what_it_asks() -> None:
@@ -154,7 +188,8 @@ def test_every_call_says_what_it_asks() -> None:
 
 
 def test_every_endpoint_written_anywhere_stands_in_the_table() -> None:
-    tables = (*reach.LOOK, *reach.RECORDS, *reach.MEASURE, reach.CREATE, reach.MEMBER, reach.BACKUP)
+    questions = (template for templates in reach.QUESTIONS.values() for template in templates)
+    tables = (WHO, *questions, *reach.LOOK, *reach.RECORDS, reach.CREATE, reach.MEMBER, reach.BACKUP)
     known = {start(t) for row in (*reach.STEPS.values(), *reach.AFTERWARDS.values(), tables) for t in row}
     written = {
         start(text)

@@ -12,6 +12,7 @@ import nats
 
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan
+from reconciler.changes.verdict import Outcome
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.apply.backup import back_up, to_back_up
 from reconciler.journeys.permissions.permissions import permissions, permissions_for_all
@@ -26,6 +27,8 @@ from reconciler.server.wire.api import JetStream
 from tests.kinds.test_across_harms import until
 from tests.permissions.scenes import CONSENTED, denied, needs, published, topologies, users
 from tests.support.accounts import User
+from tests.support.binaries import NEWEST
+from tests.support.clusters import Cluster
 from tests.support.jetstream import done, talk
 from tests.support.servers import NatsServer
 from tests.support.topologies import read
@@ -75,6 +78,21 @@ def test_whoever_has_them_applies_everything_and_uses_all_of_them(tmp_path: Path
         used = published(server.log)
     unused = {shape(n.subject) for own in bounded.values() for n in own.publish} - {shape(one) for one in used}
     assert unused == set()
+
+
+def test_whoever_has_them_is_told_in_a_cluster_that_no_server_has_the_tags(tmp_path: Path) -> None:
+    wanted = read(tmp_path, "streams: {S: {subjects: [s], num_replicas: 3, placement: {tags: [nowhere]}}}")
+    bounded = {"ci": permissions(wanted, Purpose.PLAN, Api())}
+    system = "SYS: {users: [{user: sys, password: sys}]}\n"
+    config = users(bounded).replace("accounts {", "accounts { " + system, 1) + "system_account: SYS\n"
+    with Cluster(NEWEST, config, system=("sys", "sys"), user=("admin", "admin")) as cluster:
+        (verdict,) = (
+            verdict
+            for change in talk(User(cluster.nodes[0], "ci"), partial(plan, wanted)).plan.changes
+            for verdict in change.verdicts
+        )
+        assert denied(cluster.nodes[0]) == set()
+    assert (verdict.code, verdict.outcome) == ("XX227", Outcome.REFUSED), verdict
 
 
 def test_a_queue_that_an_earlier_apply_made_anew_is_settled_without_any_consent(tmp_path: Path) -> None:

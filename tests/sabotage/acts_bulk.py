@@ -115,6 +115,20 @@ ACTS = (
         seen_by=("tests/review/test_revisions.py", "tests/core/test_bulk.py"),
     ),
     Act(
+        name="no printed permission lets a plan ask which servers a placement finds",
+        file="reconciler/journeys/permissions/permissions.py",
+        before=", *api.asking(_peers_asked(possible))]",
+        after="]",
+        seen_by=("tests/permissions/test_every_step_is_foreseen.py",),
+    ),
+    Act(
+        name="a placement that is left as found is thought to be none by printed permissions",
+        file="reconciler/journeys/permissions/permissions.py",
+        before='if is_found else said.get("placement")',
+        after='if False else said.get("placement")',
+        seen_by=("tests/permissions/test_every_step_is_foreseen.py",),
+    ),
+    Act(
         name="a printed permission names only a part of what a pattern may delete",
         file="reconciler/journeys/permissions/permissions.py",
         before='tuple("*" if "*" in part else part for part in raw.on)',

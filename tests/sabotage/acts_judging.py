@@ -879,8 +879,8 @@ RULES = (
     Act(
         name="nobody asks whether there are servers with the tags of a placement",
         file="reconciler/kinds/fields/peers.py",
-        before="(wanted > USUAL or placement != ANYWHERE) and",
-        after="wanted > USUAL and",
+        before="if wanted > USUAL or (cluster, tags) != ANYWHERE:",
+        after="if wanted > USUAL:",
         seen_by=(says("XX227"),),
     ),
     Act(

@@ -11,15 +11,17 @@ from collections.abc import Collection, Iterable, Iterator
 from fnmatch import fnmatchcase
 from itertools import takewhile
 
-from reconciler.changes.kind import Kind, Raw, Registry
+from reconciler.changes.kind import Kind, Raw, Registry, declared_config
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_config.placeholders import placeholder_name
+from reconciler.kinds.fields import peers
 from reconciler.model.dataclass import dataclass
 from reconciler.model.ledger.records import BUCKET
 from reconciler.model.resource import Address, Config, Declared, Json
 from reconciler.model.selection import WILDCARDS, is_label
 from reconciler.model.topology import Topology
 from reconciler.model.wire.permissions import Needs, Purpose, minimal_needs
+from reconciler.model.wire.questions import Peers
 from reconciler.model.wire.steps import Call, Step
 from reconciler.server.read.audit_trail import captures
 from reconciler.server.read.permission_subjects import Api
@@ -67,9 +69,10 @@ def permissions(
     patterns = [pattern for _, pattern in allow]
     possible = [*_possible_changes(topology, patterns, registry)]
     publish = [*api.looking()]
-    publish += (
-        api.attributing(_trails(topology)) if purpose is Purpose.DRIFT else api.measuring(_streams_measured(possible))
-    )
+    if purpose is Purpose.DRIFT:
+        publish += api.attributing(_trails(topology))
+    else:
+        publish += [*api.measuring(_streams_measured(possible)), *api.asking(_peers_asked(possible))]
     if purpose is Purpose.APPLY:
         steps = [step for may in possible for step in _possible_steps(may)]
         publish += [*api.remembering(), *api.carrying_out(steps), *api.verifying(steps)]
@@ -164,6 +167,16 @@ def _streams_measured(possible: Iterable[_May]) -> list[str]:
         elif queues and may.spec is not None:
             streams += [*(raw.on[0] for raw in queues), may.address.stream]
     return list(dict.fromkeys(streams))
+
+
+def _peers_asked(possible: Iterable[_May]) -> Iterator[Peers]:
+    """Questions about the servers that streams find. A placement that is left as found may be any."""
+    for may in possible:
+        if may.spec is not None and may.primary.type == "stream":
+            said = declared_config(may.spec)
+            is_found = any(path.partition(".")[0] == "placement" for path in may.spec.unmanaged)
+            placement = {"cluster": "*"} if is_found else said.get("placement")
+            yield from peers.question(int(said.get("num_replicas") or 1), placement)
 
 
 def _possible_steps(may: _May) -> Iterator[Step]:

@@ -15,9 +15,7 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.fields import peers
 from reconciler.kinds.fields.words import listed, some, verb
-from reconciler.model.wire.questions import Peers, Unanswered
-
-ALL_SERVERS = "$SYS.REQ.ACCOUNT.PING.STATZ"
+from reconciler.model.wire.questions import ALL_SERVERS, Peers, Unanswered
 
 
 def ties(view: View) -> Iterator[Tie]:

@@ -28,9 +28,15 @@ USUAL = 3
 def questions(change: Change, view: View) -> Iterator[Peers]:
     """Which servers a cluster has, asked if a change places more replicas than the three that any cluster has room for, or names
     where they are to be placed."""
-    wanted, placement = wanted_replicas(change), _placement(change)
-    if is_placed(change) and (wanted > USUAL or placement != ANYWHERE) and view.target.is_clustered:
-        yield Peers(least=wanted, placement=placement)
+    if is_placed(change) and view.target.is_clustered:
+        yield from question(wanted_replicas(change), change.becomes("placement"))
+
+
+def question(wanted: int, placement: Config | None) -> Iterator[Peers]:
+    """Which servers there are for so many replicas, unless any cluster has room for them."""
+    cluster, tags = (placement or {}).get("cluster") or "", tuple(sorted((placement or {}).get("tags") or ()))
+    if wanted > USUAL or (cluster, tags) != ANYWHERE:
+        yield Peers(least=wanted, placement=(cluster, tags))
 
 
 def wanted_replicas(change: Change) -> int:
@@ -42,12 +48,6 @@ def is_placed(change: Change) -> bool:
     """Does the server choose peers for it?"""
     grows = wanted_replicas(change) > int(change.was("num_replicas") or 1)
     return change.action is Action.CREATE or (change.action is Action.UPDATE and (grows or change.touches("placement")))
-
-
-def _placement(change: Change) -> tuple[str, tuple[str, ...]]:
-    """The cluster, if the file names one, and the tags."""
-    placement: Config = change.becomes("placement") or {}
-    return placement.get("cluster") or "", tuple(sorted(placement.get("tags") or ()))
 
 
 def servers_in_best_cluster(servers: Json, question: Peers) -> int:

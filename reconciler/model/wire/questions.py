@@ -53,6 +53,8 @@ class QueuedFrom:
     source: str
 
 
+ALL_SERVERS = "$SYS.REQ.ACCOUNT.PING.STATZ"
+"""Where each server of a cluster answers any user who may ask there."""
 ANYWHERE: tuple[str, tuple[str, ...]] = ("", ())
 """A placement that names neither a cluster nor tags."""
 

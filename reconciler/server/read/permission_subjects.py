@@ -12,6 +12,19 @@ from typing import Self
 from reconciler.model.dataclass import dataclass
 from reconciler.model.ledger.records import BUCKET
 from reconciler.model.wire.permissions import Need
+from reconciler.model.wire.questions import (
+    ALL_SERVERS,
+    CopiedUpTo,
+    Holes,
+    Largest,
+    MessagesFrom,
+    MessagesSince,
+    Oldest,
+    Peers,
+    Question,
+    QueuedFrom,
+    SubjectCounts,
+)
 from reconciler.model.wire.steps import Call, Step
 from reconciler.server.read.observe import RESERVED
 from reconciler.server.wire.api import WHO, api_prefix
@@ -19,8 +32,15 @@ from reconciler.server.wire.api import WHO, api_prefix
 LOOK = ("INFO", "STREAM.LIST", "STREAM.INFO.*", "CONSUMER.LIST.*", "CONSUMER.INFO.*.*")
 """Names and configurations of the whole account; INFO one by one where a server is late for a list."""
 RECORDS = ("STREAM.MSG.GET.KV_{bucket}", "DIRECT.GET.KV_{bucket}")
+MEASURED = "what changes would lose"
 MEASURE = ("STREAM.INFO.{stream}", "STREAM.MSG.GET.{stream}", "DIRECT.GET.{stream}")
 """For measuring losses: where a time or sequence lies, and how many messages follow."""
+QUESTIONS: Mapping[type[Question], tuple[str, ...]] = {
+    **dict.fromkeys((MessagesFrom, MessagesSince, Oldest, Largest, CopiedUpTo), MEASURE),
+    **dict.fromkeys((SubjectCounts, Holes), MEASURE[:1]),
+    QueuedFrom: (*MEASURE[:2], *(subject.replace("{stream}", "{source}") for subject in MEASURE)),
+    Peers: (ALL_SERVERS,),
+}
 TRAIL = ("DIRECT.GET.{stream}",)
 """For naming authors: reading a stream of audit events leaves no event."""
 CREATE = "STREAM.CREATE.KV_{bucket}"
@@ -82,8 +102,10 @@ class Api:
 
     def subject(self, template: str, **names: str) -> str | None:
         """Return the subject of an endpoint; None: it is not asked here, because it has several answers and an import
-        passes on one."""
+        passes on one, or only servers on this side of a leaf node answer."""
         filled = template.format(**names)
+        if filled == ALL_SERVERS:
+            return ALL_SERVERS if self.start == "$JS.API." else None
         if filled.startswith("DIRECT.") and not self.start.startswith("$JS."):
             return None
         elsewhere = self.start if self.start != "$JS.API." else ""
@@ -106,7 +128,14 @@ class Api:
     def measuring(self, streams: Iterable[str]) -> Iterator[Need]:
         """Return the permissions to count what a change of these streams would lose."""
         for stream in streams:
-            yield from self.needs("what changes would lose", MEASURE, stream=stream)
+            yield from self.needs(MEASURED, MEASURE, stream=stream)
+
+    def asking(self, questions: Iterable[Question]) -> Iterator[Need]:
+        """Return the permissions to ask these questions, on whose answers verdicts depend."""
+        for question in questions:
+            stream, source = getattr(question, "stream", ""), getattr(question, "source", "")
+            why = "which servers replicas and placement find" if isinstance(question, Peers) else MEASURED
+            yield from self.needs(why, QUESTIONS[type(question)], stream=stream, source=source)
 
     def attributing(self, streams: Iterable[str]) -> Iterator[Need]:
         """Return the permissions to name the authors of changes, from these streams of audit events."""

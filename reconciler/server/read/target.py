@@ -12,14 +12,13 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from reconciler.model.resource import Json
-from reconciler.model.wire.questions import ANYWHERE, Peers
+from reconciler.model.wire.questions import ALL_SERVERS, ANYWHERE, Peers
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.version import Version
 from reconciler.server.wire.answers import Answer
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import NoAnswer, Reply, Silence
 
-ALL = "$SYS.REQ.ACCOUNT.PING.STATZ"
 _EACH = b'{"include_unused":true}'
 """Asks all servers, including those that nobody of the account is connected to."""
 AFTER_THE_LAST = 1.0
@@ -38,9 +37,13 @@ async def peers(js: JetStream, question: Peers) -> dict[str, Json] | NoAnswer:
             servers[str(server.get("id"))] = {"cluster": server.get("cluster") or "", "tags": server.get("tags") or []}
         return question.placement == ANYWHERE and _largest_cluster(servers) >= question.least
 
-    replies = await js.pipeline.stream(ALL, _EACH, within=min(js.timeout, AFTER_THE_LAST), ends=enough)
+    replies = await js.pipeline.stream(ALL_SERVERS, _EACH, within=min(js.timeout, AFTER_THE_LAST), ends=enough)
     if not servers:
-        return replies if isinstance(replies, NoAnswer) else NoAnswer(Silence.TIMEOUT, f"{ALL}: no server answered")
+        return (
+            replies
+            if isinstance(replies, NoAnswer)
+            else NoAnswer(Silence.TIMEOUT, f"{ALL_SERVERS}: no server answered")
+        )
     return {"servers": [*servers.values()]}
 
 
