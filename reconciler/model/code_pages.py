@@ -58,7 +58,7 @@ CONNECTION = {
     "NA101": Page("unreachable", "No server answered at the address within the timeout.", "check the address, the network and --timeout"),
     "NA102": Page("login-refused", "The server answered, and refused the login.", "check user, password, token, creds or nkey, and which of them is in use: flags beat variables, variables beat the context"),
     "NA103": Page("tls-failed", "The client could not set up a trusted, encrypted connection.", "check --tlsca, --tlscert and --tlskey, and whether the server wants --tlsfirst"),
-    "NA104": Page("no-jetstream", "The server, domain or account has no JetStream, or this user may not use it.", "enable it, or check --js-domain, --js-api-prefix and the user's permissions"),
+    "NA104": Page("no-jetstream", "The server, domain or account has no JetStream, this user may not use it, or nobody answered in time, as in a cluster that has just lost a server.", "enable it, or check --js-domain, --js-api-prefix and the user's permissions; where nobody answered, try again"),
     "NA105": Page("credentials-unusable", "A creds, nkey, certificate or key file is missing or cannot be used.", "check the file that the message names"),
     "NA106": Page("context-unusable", "The `nats` context does not exist, cannot be read, or asks for something unsupported.", "see `nats context ls`, or connect with flags"),
     "NA107": Page("connection-setting", "A connection setting makes no sense.", "write it as the message shows"),

@@ -607,6 +607,15 @@ REMEMBERING = (
         seen_by=("tests/lease/test_looked_again.py::test_what_another_topology_took_over_since_stays",),
     ),
     Act(
+        name="a permission is advised although a server only does not answer",
+        file="reconciler/server/read/observe.py",
+        before=" if is_denied else AGAIN",
+        after="",
+        seen_by=(
+            "tests/server/test_observe_elsewhere.py::test_no_permission_is_advised_where_a_server_only_does_not_answer",
+        ),
+    ),
+    Act(
         name="a permission is advised whatever kept an entry from being written",
         file="reconciler/server/remember/capacity.py",
         before="        case NoAnswer(why=Silence.DENIED):",

@@ -11,7 +11,7 @@ import pytest
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.wire.snapshot import Entry, Snapshot
 from reconciler.model.wire.version import Version
-from reconciler.server.read.observe import observe
+from reconciler.server.read.observe import AGAIN, observe
 from reconciler.server.wire.answers import Stored
 from reconciler.server.wire.api import JetStream
 from tests.support.accounts import User
@@ -97,8 +97,19 @@ def test_denied_entries_make_only_their_bucket_unknown(server: NatsServer) -> No
 
 
 def test_who_may_read_nothing_is_told_so(server: NatsServer) -> None:
-    with pytest.raises(CannotContinue, match=r"Nothing could be read at \$JS.API: permission denied"):
+    with pytest.raises(CannotContinue, match=r"Nothing could be read at \$JS.API: permission denied") as caught:
         talk(User(server, "nobody"), observe)
+    assert caught.value.diagnostics[0].fix == "Allow publishing to $JS.API.> and subscribing to _INBOX.>."
+
+
+def test_no_permission_is_advised_where_a_server_only_does_not_answer(server: NatsServer) -> None:
+    async def work(js: JetStream) -> Snapshot:
+        with suspended(server.pid):
+            return await observe(js)
+
+    with pytest.raises(CannotContinue, match=r"Nothing could be read at \$JS.API: no answer in time") as caught:
+        talk(User(server, "reader"), work, within=1)
+    assert caught.value.diagnostics[0].fix == AGAIN
 
 
 def test_an_account_without_jetstream_is_said_to_have_none(server: NatsServer) -> None:

@@ -196,6 +196,12 @@ _ANSWERING: Mapping[type[Question], Callable[..., Awaitable[dict[str, Json] | Re
 }  # fmt: skip
 
 
+AGAIN = (
+    "Try again in a moment: a cluster answers again when it has elected a leader in place of a server that is gone. If it "
+    "stays like this, check the connection, or give servers longer with --timeout."
+)
+
+
 def _check_jetstream(js: JetStream, info: Answer, streams: Streams) -> None:
     """Raise CannotContinue where there is no JetStream to look at."""
     where = js.prefix.rstrip(".")
@@ -209,7 +215,8 @@ def _check_jetstream(js: JetStream, info: Answer, streams: Streams) -> None:
         fix = "Start the server with JetStream (-js), or check --js-domain and --js-api-prefix."
     else:
         message = f"Nothing could be read at {where}: {info}; {streams}."
-        fix = f"Allow publishing to {where}.> and subscribing to _INBOX.>, or check the connection."
+        is_denied = any(isinstance(answer, NoAnswer) and answer.why is Silence.DENIED for answer in (info, streams))
+        fix = f"Allow publishing to {where}.> and subscribing to _INBOX.>." if is_denied else AGAIN
     raise CannotContinue.because("NA104", "no-jetstream", message, fix=fix)
 
 
