@@ -143,6 +143,15 @@ def test_a_move_silences_the_consumers_that_there_are(tmp_path: Path, consumers:
     assert told(tmp_path, PLACED % ("b", consumers), PLACED % ("a", consumers)) == [said]
 
 
+def test_a_move_counts_the_pulls_that_wait_on_whichever_server(tmp_path: Path) -> None:
+    moved, live = (
+        PLACED % (tag, ", consumers: {a: {ack_policy: explicit}, b: {ack_policy: explicit}}") for tag in "ba"
+    )
+    waiting = {"a": {"cluster": LEADS, "num_waiting": 2}, "b": {"cluster": ELSEWHERE, "num_waiting": 1}}
+    raw = {"streams": {"S": {"cluster": LEADS}}, "consumers": {"S": waiting}}
+    assert told(tmp_path, moved, live, raw=raw) == [f"{MOVES}{CONSUMERS}; 3 pulls wait now"]
+
+
 def test_what_grows_where_it_is_says_so(tmp_path: Path) -> None:
     placed = "streams: {S: {subjects: [s], num_replicas: %s, placement: {tags: [a]}}}"
     assert told(tmp_path, placed % 3, placed % 1) == [RISES]
