@@ -66,7 +66,7 @@ def _split_path(path: str) -> list[str]:
 
 def keep_order(wanted: Json, live: Json, info: FieldInfo | None) -> Json:
     """Live's spelling of a list whose order means nothing, even if the list is nested in a mapping."""
-    if info is None or wanted == live:
+    if info is None or not wanted or not live or wanted == live:
         return wanted
     if not info.ordered and isinstance(wanted, list) and isinstance(live, list):
         return live if _same_items(wanted, live) else wanted

@@ -387,6 +387,19 @@ def test_consumers_stay_as_they_are_beside_accepted_limits_that_they_do_not_have
     assert {(change.action, change.verdicts) for change in planned.changes} == {(Action.ADOPT, ())}, planned.changes
 
 
+@pytest.mark.parametrize("account", ["2.11", "2.15"], indirect=True)
+def test_a_mirror_keeps_the_direct_reads_that_its_origin_gave_up(owner: Owner) -> None:
+    """No file can say it: the server overrules any value at the next update."""
+    copied = "streams: {O: {subjects: [o.>], allow_direct: true}, M: {mirror: {name: O}}}\n"
+    owner.apply(copied)
+    owner.meddle(("alice", updating("O", allow_direct=False)))
+    made, text = accepted(owner, copied)
+    assert "M: {mirror: {name: O}, unmanaged: [mirror_direct]}" in text, text
+    assert (made.refused, made.left.drift.items) == ((), ())
+    planned = reconciler.plan(owner.topology(text), owner.where).plan
+    assert {change.action for change in planned.changes} == {Action.ADOPT}, planned.changes
+
+
 @pytest.mark.parametrize("account", ["2.15"], indirect=True)
 def test_what_waits_to_be_inherited_is_not_accepted(owner: Owner) -> None:
     owner.apply(LIMITED)

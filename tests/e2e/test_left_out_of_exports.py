@@ -78,6 +78,25 @@ def test_what_somebody_gave_a_declared_bucket_is_named_where_its_file_cannot_say
     assert "no file can say this of it: duplicate_window 1m" in said_of("kv_bucket/config", ran.err), ran
 
 
+# -- mirrors
+
+
+async def mirror_of_a_stream_that_gave_direct_reads_up(js: JetStream) -> None:
+    await make_stream(js, "O", subjects=["o"], allow_direct=True)
+    await make_stream(js, "M", mirror={"name": "O"}, mirror_direct=True)
+    live = done(await js.request("STREAM.INFO.O"))["config"]
+    done(await js.request("STREAM.UPDATE.O", {**live, "allow_direct": False}))
+
+
+@on_every_version
+def test_what_the_server_would_overrule_at_the_next_update_is_left_as_found(here: Someone) -> None:
+    here.ask(mirror_of_a_stream_that_gave_direct_reads_up)
+    ran = here("export", "-o", "live.yaml")
+    assert "no file can say this of it: mirror_direct true" in said_of("stream/M", ran.err), ran
+    assert "unmanaged: [mirror_direct]" in here.shell.folder.joinpath("live.yaml").read_text()
+    assert here("plan", "live.yaml", "--exit-code").code == 0
+
+
 # -- consumers
 
 

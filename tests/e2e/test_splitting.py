@@ -52,6 +52,18 @@ def test_a_consumer_that_was_renamed_changes_hands_as_it_stands(
 
 
 @on_every_version
+def test_a_consumer_that_was_renamed_is_recognised_under_a_third_name(
+    tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    someone = somebody(tmp_path, account, monkeypatch)
+    someone.applied(BEFORE % "c1")
+    asyncio.run(_worked(account, "c1", 7))
+    someone.applied(RENAMED)
+    planned = " ".join(someone.plan(BEFORE % "third").out.split())
+    assert "consumer/PAY/third is new and declared alike. If it is this one under a new name, write" in planned, planned
+
+
+@on_every_version
 def test_a_rename_that_is_reverted_is_told_of_the_entry_that_keeps_the_position(
     tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -216,3 +216,10 @@ def test_a_record_that_could_not_be_written_is_no_adoption() -> None:
     run = Run(number=1, begun={}, at="then", ended={"counts": {}}, steps=steps, changes=changes)
     assert [one.address for one in changed_by(run)] == ["stream/B"]
     assert changed_by(replace(run, ended=None)) == ()
+
+
+def test_a_placement_where_none_was_recorded_is_a_change_like_any_other(someone: Someone) -> None:
+    someone.applied("streams: {A: {subjects: [a]}}\n")
+    someone.applied("streams: {A: {subjects: [a], placement: {tags: [west, east]}}}\n")
+    (stream,) = difference(someone)["resources"]
+    assert (stream["became"], [field["path"] for field in stream["fields"]]) == ("updated", ["placement"])

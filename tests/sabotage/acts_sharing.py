@@ -178,6 +178,29 @@ ACTS = (
         seen_by=(says("XX231"),),
     ),
     Act(
+        name="an apply that writes a placement for the first time ends before it begins",
+        file="reconciler/changes/diff.py",
+        before="    if info is None or not wanted or not live or wanted == live:\n",
+        after="    if info is None or wanted == live:\n",
+        seen_by=(
+            "tests/lease/test_history_diff.py::test_a_placement_where_none_was_recorded_is_a_change_like_any_other",
+        ),
+    ),
+    Act(
+        name="what a server overrules at the next update is accepted into the file",
+        file="reconciler/journeys/drift/live_values.py",
+        before="    return settled is not None and settled.config.get(differing.top) == differing.live\n",
+        after="    return settled is not None\n",
+        seen_by=("tests/drift/test_accept.py::test_a_mirror_keeps_the_direct_reads_that_its_origin_gave_up",),
+    ),
+    Act(
+        name="an export holds a value that the server overrules at the next update",
+        file="reconciler/journeys/export/sections.py",
+        before="    either = rendered.keys() | settled.keys()\n",
+        after="    either = (rendered.keys() | settled.keys()) - said.keys()\n",
+        seen_by=("tests/e2e/test_left_out_of_exports.py",),
+    ),
+    Act(
         name="accepting limits of a stream writes a file that changes its consumers",
         file="reconciler/journeys/drift/accept.py",
         before="        if self.left and self._keep_heirs(self.left):",

@@ -124,12 +124,12 @@ class _Acceptance:
 
     def _keep_heirs(self, left: Looked) -> bool:
         """Keep objects as they are live that would inherit what was written of others. False: there are none."""
-        heirs = [change for change in left.view.changes.values() if REGISTRY.of(change.address).inherits]
         written = len(self.written)
-        for change in heirs:
-            item = Item(address=str(change.address), standing=Standing.PENDING, span=change.where(""))
-            edits = no_longer_inherited(self.found.view.changes[change.address], change)
-            self._note_written(item, self._edit_each(item, edits))
+        for address, change in left.view.changes.items():
+            before = self.found.view.changes.get(address) if change.fields else None
+            if before and (edits := no_longer_inherited(before, change, left)):
+                item = Item(address=str(address), standing=Standing.PENDING, span=change.where(""))
+                self._note_written(item, self._edit_each(item, edits))
         return len(self.written) > written
 
     def newly_refused(self) -> set[str]:

@@ -98,12 +98,15 @@ def no_longer_following(written: Mapping[str, Json], item: Item, looked: Looked)
     ]
 
 
-def no_longer_inherited(before: Change, after: Change) -> list[FieldEdit]:
-    """Return what keeps an object as it is live when its file would inherit other values from an object that was
-    accepted, as consumers do from `consumer_limits`: its live values, and under `unmanaged` what it lacks."""
+def no_longer_inherited(before: Change, after: Change, left: Looked) -> list[FieldEdit]:
+    """Return what keeps an object as it is live when it would inherit other values from an object that was accepted.
+
+    Consumers inherit from `consumer_limits`, mirrors from `allow_direct`. Its file says its live values, and under
+    `unmanaged` those that no file can give it.
+    """
     waiting = {differing.top for differing in before.fields}
     inherited = [differing for differing in after.fields if differing.filled and differing.top not in waiting]
-    lacking = [differing.top for differing in inherited if differing.live is None]
+    found = [differing.top for differing in inherited if not _is_sayable(differing, after, left)]
     edits = [
         FieldEdit(
             name=differing.top,
@@ -111,9 +114,16 @@ def no_longer_inherited(before: Change, after: Change) -> list[FieldEdit]:
             fields=(FieldDrift(change=replace(differing, desired=before.becomes(differing.top)), drifted=False),),
         )
         for differing in inherited
-        if differing.top not in lacking
+        if differing.top not in found
     ]
-    return [*edits, *([_left_as_found(lacking, before.terms)] if lacking else [])]
+    return [*edits, *([_left_as_found(found, before.terms)] if found else [])]
+
+
+def _is_sayable(differing: FieldChange, after: Change, left: Looked) -> bool:
+    """Would the server have the live value if the file said it?"""
+    config = {**_declared_values(after.terms), differing.top: differing.live}
+    settled = _settled(config, after, REGISTRY.of(after.address), left) if differing.live is not None else None
+    return settled is not None and settled.config.get(differing.top) == differing.live
 
 
 def _left_as_found(names: Sequence[str], terms: Terms) -> FieldEdit:

@@ -90,7 +90,7 @@ def _entry(resource: Resource, kind: Kind, context: Context, beside: Config) -> 
     said = {name: value for name, value in rendered.items() if name in known}
     said = _without_filled(said, resource, kind, context)
     if left := _beyond_words(rendered, said, resource, kind, context):
-        said["unmanaged"] = left
+        said = {name: value for name, value in said.items() if name not in left} | {"unmanaged": left}
     shown = {name: in_units(value, kind.fields[name]) if name in kind.fields else value for name, value in said.items()}
     shown |= {name: value for name, value in beside.items() if name not in shown}
     return (dict([kind.place.tag]) if kind.place.tag else {}) | {name: shown[name] for name in known if name in shown}
@@ -99,12 +99,12 @@ def _entry(resource: Resource, kind: Kind, context: Context, beside: Config) -> 
 def _beyond_words(
     rendered: Mapping[str, Json], said: Mapping[str, Json], resource: Resource, kind: Kind, context: Context
 ) -> list[str]:
-    """Live fields that a file cannot express, and values that a server would fill in but this object lacks. They stay
-    as found, because otherwise a plan of the export would change them."""
-    settled = _settled(said, resource, kind, context)
-    strange = rendered.keys() - kind.spec.model_fields.keys()
-    lacking = [name for name, default in settled.filled.items() if default.value is not None and name not in rendered]
-    return sorted([*lacking, *(name for name in strange if settled.config.get(name) != rendered[name])])
+    """Fields that a server would not make of the file as they are live: those that no file can say, that it would fill in
+    although this object lacks them, or whose value it would overrule. They stay as found, because otherwise a plan of the
+    export would change them."""
+    settled = _settled(said, resource, kind, context).config
+    either = rendered.keys() | settled.keys()
+    return sorted(name for name in either if (settled.get(name) or None) != (rendered.get(name) or None))
 
 
 def _without_filled(said: dict[str, Json], resource: Resource, kind: Kind, context: Context) -> dict[str, Json]:

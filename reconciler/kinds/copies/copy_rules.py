@@ -158,7 +158,8 @@ def direct_reads_overwritten(change: Change, view: View) -> Found:
     """The file sets `mirror_direct`, and the origin's `allow_direct` says otherwise.
 
     If the server can see the origin of a mirror, it overwrites `mirror_direct` with the origin's `allow_direct`, at
-    creation and at every update. The value in the file never takes effect.
+    creation and at every update. The value in the file never takes effect. A mirror that has another value since the origin
+    changed, and is left as found, gets the origin's at its next update.
 
     Instead: leave `mirror_direct` out, or change `allow_direct` of the origin.
     """
@@ -168,12 +169,14 @@ def direct_reads_overwritten(change: Change, view: View) -> Found:
     config = afterwards(view).streams.get(origin or "")
     if config is None or declared == bool(config.get("allow_direct")):
         return None
+    is_found = "mirror_direct" in change.terms.unmanaged
+    when = " at its next update" if is_found and not change.action.writes else ""
     return Finding(
         outcome=Outcome.WARNS,
         path="mirror_direct",
-        message=f"the server sets mirror_direct to {str(not declared).lower()}, like allow_direct of its origin {origin}, and ignores "
-        "this value",
-        fix="leave it out, or change allow_direct of the origin",
+        message=f"the server sets mirror_direct to {str(not declared).lower()}{when}, like allow_direct of its origin {origin}, and "
+        "ignores this value",
+        fix=f"{'' if is_found else 'leave it out, or '}change allow_direct of the origin",
     )
 
 
