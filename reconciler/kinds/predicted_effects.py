@@ -12,7 +12,7 @@ from reconciler.changes.plan import PlannedChange
 from reconciler.changes.verdict import Outcome
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.fields.field_effects import Felt
-from reconciler.kinds.fields.known import known
+from reconciler.kinds.fields.known import known_fields
 from reconciler.kinds.stream_config.stream_config import FIELDS
 from reconciler.model.resource import Address
 
@@ -46,7 +46,7 @@ def most_exact_codes(codes: Sequence[str], after: str) -> tuple[str, ...]:
     return tuple(exact or [code for code, sign in signs.items() if not sign] or codes)
 
 
-def reason_it_is_harmless(change: PlannedChange, side: Side) -> str:
+def why_harmless(change: PlannedChange, side: Side) -> str:
     """The reason why a difference on this side costs nobody anything; empty if it may."""
     return next((effect.sentence for _, effect in gains(change) if side in effect.sides), "")
 
@@ -105,7 +105,7 @@ def effects_of_kind(kind: str) -> tuple[tuple[str, Felt], ...]:
     fields = (
         {resource_kind.own_name(name): entry for name, entry in FIELDS.items()}
         if is_stream
-        else known(resource_kind.spec)
+        else known_fields(resource_kind.spec)
     )
     written = ((name, entry) for name, entry in fields.items() if name in resource_kind.spec.model_fields)
     return tuple((name, effect) for name, entry in written for effect in entry.felt or ())

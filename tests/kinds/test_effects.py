@@ -21,7 +21,7 @@ from reconciler.kinds.consumer.rules import FIXED
 from reconciler.kinds.consumer_config.consumer_config import FIELDS as CONSUMER_FIELDS
 from reconciler.kinds.elastic_group import ELASTIC_GROUP
 from reconciler.kinds.fields.field_effects import Felt
-from reconciler.kinds.fields.known import Known, known
+from reconciler.kinds.fields.known import Known, known_fields
 from reconciler.kinds.static_group import STATIC_GROUP
 from reconciler.kinds.stream_config.stream_config import FIELDS
 from reconciler.model.code_pages import page
@@ -42,9 +42,9 @@ ELSEWHERE = {
 def effects(kind: Kind) -> Iterator[tuple[str, tuple[Felt, ...] | None]]:
     """By the name that a file gives the field. Fields of buckets are those of their streams."""
     if shape := SHAPES.get(kind.name):
-        yield from ((own, FIELDS[shape.server(own)].felt) for own in shape.keys)
+        yield from ((own, FIELDS[shape.stream_field(own)].felt) for own in shape.keys)
     else:
-        yield from ((name, about.felt) for name, about in known(kind.spec).items())
+        yield from ((name, about.felt) for name, about in known_fields(kind.spec).items())
 
 
 @pytest.mark.parametrize("kind", REGISTRY.kinds, ids=lambda kind: kind.name)
@@ -70,7 +70,7 @@ def ways(name: str, about: Known) -> set[Way]:
     return {Way.SWITCHED} if about.default else {Way.SET, Way.UNSET, Way.SWITCHED}
 
 
-GROUPS = {kind.name: known(kind.spec) for kind in (STATIC_GROUP, ELASTIC_GROUP)}
+GROUPS = {kind.name: known_fields(kind.spec) for kind in (STATIC_GROUP, ELASTIC_GROUP)}
 TABLES = {"stream": FIELDS, "consumer": CONSUMER_FIELDS, **GROUPS}
 
 

@@ -78,7 +78,7 @@ def test_a_queue_tells_its_writer_too() -> None:
 
 def test_members_beyond_the_partitions_idle_and_own_nothing() -> None:
     found = group({**RECORD, "members": ["d", "a", "e", "c", "b"]})
-    assert found.surplus == ["e"]
+    assert found.surplus_members == ["e"]
     assert [member.name for member in found.members] == ["a", "b", "c", "d"]
 
 

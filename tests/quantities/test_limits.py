@@ -14,7 +14,7 @@ import pytest
 from reconciler.changes.amount import exactly
 from reconciler.changes.verdict import Verdict
 from reconciler.journeys.plan.plan import plan
-from reconciler.kinds.fields.times import before
+from reconciler.kinds.fields.times import time_before
 from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
 from tests.quantities.losing import applied, planned, publish, settled, state, take, times
@@ -104,12 +104,12 @@ def test_messages_too_old_are_counted_without_a_trace(
         await asyncio.sleep(0.5)  # ages are what this is about
         await publish(js, *SUBJECTS)
         stored = await times(js, "S")
-        old = sum(time < before(stored[-1], 250_000_000) for time in stored)
+        old = sum(time < time_before(stored[-1], 250_000_000) for time in stored)
         consumers = (await state(js, "S"))["consumer_count"]
         text = f"streams: {{S: {{subjects: [s.>], max_age: 250ms, allow_direct: {str(direct).lower()}}}}}"
         verdicts = await planned(js, tmp_path, text)
         afterwards = done(await js.request("STREAM.INFO.S"))
-        by_now = sum(time < before(afterwards["ts"], 250_000_000) for time in stored)
+        by_now = sum(time < time_before(afterwards["ts"], 250_000_000) for time in stored)
         found = range(old, by_now + 1)  # the newest too may be that old by the time of the plan
         return verdicts["ST301"].quantities["messages"], found, afterwards["state"]["consumer_count"] - consumers
 

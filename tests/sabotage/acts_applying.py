@@ -43,15 +43,17 @@ STEPS = (
     Act(
         name="a stream takes another subject before its new consumer exists",
         file="reconciler/kinds/order/reader_handovers.py",
-        before="        elif change.action.writes and _any_collides(gained(change), taken) and (drops or _misses(change, view)):",
-        after="        elif change.action is Action.UPDATE and _any_collides(gained(change), taken) and (drops or _misses(change, view)):",
+        before="change.action.writes and _any_collides(gained_subjects(change), taken) and (drops or _misses(change, view))",
+        after="change.action is Action.UPDATE "
+        "and _any_collides(gained_subjects(change), taken) and (drops or _misses(change, view))",
         seen_by=("tests/kinds/test_order_on_interest.py",),
     ),
     Act(
         name="a stream takes another subject before a consumer takes it too",
         file="reconciler/kinds/order/reader_handovers.py",
-        before="        elif change.action.writes and _any_collides(gained(change), taken) and (drops or _misses(change, view)):",
-        after="        elif change.action is Action.CREATE and _any_collides(gained(change), taken) and (drops or _misses(change, view)):",
+        before="change.action.writes and _any_collides(gained_subjects(change), taken) and (drops or _misses(change, view))",
+        after="change.action is Action.CREATE "
+        "and _any_collides(gained_subjects(change), taken) and (drops or _misses(change, view))",
         seen_by=(
             "tests/e2e/test_recipes.py::test_a_consumer_takes_more_subjects_with_its_stream_and_misses_nothing_that_is_published_meanwhile",
         ),
@@ -110,14 +112,14 @@ STEPS = (
     Act(
         name="a copy is said to get what its filter on the stream that takes over leaves out",
         file="reconciler/kinds/stream_config/origins.py",
-        before="passed = coming if through in _renaming_streams(view) else meets(coming, taken)",
+        before="passed = coming if through in _renaming_streams(view) else common_subjects(coming, taken)",
         after="passed = coming",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
         name="readers with a filter are not named when their stream takes more subjects",
         file="reconciler/kinds/effects/listeners.py",
-        before="tuple(_not_held(meets(added, wanted), held))",
+        before="tuple(_subjects_not_held(common_subjects(added, wanted), held))",
         after="tuple(added if wanted == ['>'] else ())",
         seen_by=("tests/quantities/test_who_gets.py",),
     ),

@@ -134,8 +134,8 @@ RULES = (
     Act(
         name="a work queue is said to delete what its consumers want, because it is copied",
         file="reconciler/kinds/copies/copied_and_deleted.py",
-        before="for infos in (staying.values(), _feeding(one.origin, view))",
-        after="for infos in ([], _feeding(one.origin, view))",
+        before="for infos in (staying.values(), _feeding_consumers(one.origin, view))",
+        after="for infos in ([], _feeding_consumers(one.origin, view))",
         seen_by=(
             says("XX209"),
             "tests/quantities/test_sources.py::test_a_consumer_and_a_copy_of_a_work_queue_both_get_everything",
@@ -322,7 +322,7 @@ RULES = (
     Act(
         name="consumers are said to read what a new source brings, whatever their filters",
         file="reconciler/kinds/effects/listeners.py",
-        before='stay(info) and meets(filters_of(info["config"]), one.lands_on)',
+        before='stay(info) and common_subjects(filters_of(info["config"]), one.lands_on)',
         after="stay(info)",
         seen_by=("tests/quantities/test_sources.py",),
     ),
@@ -336,7 +336,7 @@ RULES = (
     Act(
         name="a group on a work queue gets another name while publishers go on, and both groups process what comes",
         file="reconciler/kinds/group_records/another_name.py",
-        before='    ("elastic_group", "workqueue"): _through_an_empty_stream,\n',
+        before='    ("elastic_group", "workqueue"): _recipe_through_an_empty_stream,\n',
         after='    ("elastic_group", "workqueue"): _recipe_from_start,\n',
         seen_by=("tests/kinds/test_group_recipe.py", "tests/e2e/test_group_steps.py"),
     ),
@@ -420,8 +420,8 @@ RULES = (
     Act(
         name="the 503 of pulls on a removed consumer goes unsaid",
         file="reconciler/kinds/consumer/deletion.py",
-        before="ended_pulls(info, finds_nothing(change.address.name))",
-        after='ended_pulls(info, "clients must pull again")',
+        before="ended_pulls_clause(info, finds_nothing_clause(change.address.name))",
+        after='ended_pulls_clause(info, "clients must pull again")',
         seen_by=(says("CO310"),),
     ),
     Act(
@@ -455,8 +455,8 @@ RULES = (
     Act(
         name="a group that cannot be recreated on a work queue is told to process everything again",
         file="reconciler/kinds/elastic_group/recreation_cost.py",
-        before="    return Obstacle(reason, _redeclaration(change, retention, view))\n",
-        after='    return Obstacle(reason, _redeclaration(change, "limits", view))\n',
+        before="    return Obstacle(reason, _redeclaration_text(change, retention, view))\n",
+        after='    return Obstacle(reason, _redeclaration_text(change, "limits", view))\n',
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
@@ -546,8 +546,8 @@ RULES = (
     Act(
         name="apply waits for messages in flight, and no plan says so",
         file="reconciler/kinds/consumer/steps.py",
-        before="    elif in_flight(change) and handed_over(change, view):",
-        after="    elif not in_flight(change) and handed_over(change, view):",
+        before="    elif in_flight(change) and handed_over_subjects(change, view):",
+        after="    elif not in_flight(change) and handed_over_subjects(change, view):",
         seen_by=("tests/quantities/test_waiting_for_filters.py",),
     ),
     Act(
@@ -624,8 +624,8 @@ RULES = (
     Act(
         name="copies that feel a change are not named",
         file="reconciler/kinds/losses/dependants.py",
-        before="return [*consuming(stream, view), *copies(stream, view)]",
-        after="return [*consuming(stream, view)]",
+        before="return [*live_consumers(stream, view), *copies(stream, view)]",
+        after="return [*live_consumers(stream, view)]",
         seen_by=(says("KV607"),),
     ),
     Act(
@@ -679,8 +679,8 @@ RULES = (
     Act(
         name="a consumer that starts over is said to give up what it has in flight",
         file="reconciler/kinds/consumer/effects.py",
-        before="if is_work_queue(stream) and gained(moved.change) else",
-        after="if not stream and gained(moved.change) else",
+        before="if is_work_queue(stream) and gained_subjects(moved.change) else",
+        after="if not stream and gained_subjects(moved.change) else",
         seen_by=(
             "tests/quantities/test_waiting_for_filters.py::test_what_is_delivered_anew_is_not_said_to_be_given_up",
         ),
@@ -709,8 +709,8 @@ RULES = (
     Act(
         name="a stream that has long been republished into is told at every change",
         file="reconciler/kinds/across/stored_again.py",
-        before="    before = list(_arriving(_sent_now(sender, view), live))",
-        after="    before = list(_arriving((), live))",
+        before="    before = list(_arriving_messages(_sent_now(sender, view), live))",
+        after="    before = list(_arriving_messages((), live))",
         seen_by=(says("XX244"),),
     ),
     Act(
@@ -900,8 +900,8 @@ RULES = (
     Act(
         name="a review says that an origin of which it knows nothing is copied not at all",
         file="reconciler/kinds/effects/listeners.py",
-        before="        elif source.stored.most and source.start.at in (",
-        after="        elif source.stored and source.start.at in (",
+        before="        elif source.stored_messages.most and source.start.at in (",
+        after="        elif source.stored_messages and source.start.at in (",
         seen_by=(
             "tests/kinds/test_effects.py::test_of_an_origin_that_holds_nothing_no_plan_says_that_nothing_of_it_is_copied",
         ),
@@ -972,8 +972,8 @@ RULES = (
     Act(
         name="a consumer whose filter somebody changed does not count with what its owner applied",
         file="reconciler/kinds/across/dry_readers.py",
-        before="    every = (*live, *recorded(stream, view), *as_applied(stream, view))",
-        after="    every = (*live, *recorded(stream, view))",
+        before="    every = (*live, *recorded_readers(stream, view), *as_applied(stream, view))",
+        after="    every = (*live, *recorded_readers(stream, view))",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
@@ -1154,8 +1154,8 @@ RULES = (
     Act(
         name="the rest of an interrupted move recreates a consumer without consent",
         file="reconciler/kinds/across/filter_handovers.py",
-        before="    if not (taken := gained(change)):",
-        after='    if not (taken := gained(change)) or "_parked." in str(change.live):',
+        before="    if not (taken := gained_subjects(change)):",
+        after='    if not (taken := gained_subjects(change)) or "_parked." in str(change.live):',
         seen_by=("tests/drift/test_interrupted.py",),
     ),
     Act(
@@ -1177,8 +1177,8 @@ RULES = (
     Act(
         name="a static group that was deleted with its consumers comes back without a word",
         file="reconciler/kinds/static_group/__init__.py",
-        before="_matched(change, view).messages and _without_consumer(change, view))",
-        after="_matched(change, view).messages and not _without_consumer(change, view))",
+        before="and _members_without_consumer(change, view)\n    )",
+        after="and not _members_without_consumer(change, view)\n    )",
         seen_by=(says("SG312"),),
     ),
     Act(
@@ -1212,8 +1212,8 @@ RULES = (
     Act(
         name="members are not said to be shut out of a work queue by a consumer",
         file="reconciler/kinds/across/members_shut_out.py",
-        before="        if collision := others.colliding(of_groups, subjects):",
-        after="        if collision := others.colliding({*of_groups, *others.names}, subjects):",
+        before="        if collision := others.colliding_consumer(of_groups, subjects):",
+        after="        if collision := others.colliding_consumer({*of_groups, *others.names}, subjects):",
         seen_by=(says("XX558"),),
     ),
     Act(
@@ -1263,7 +1263,7 @@ RULES = (
     Act(
         name="a narrower filter is said to delete what a consumer of the whole stream keeps",
         file="reconciler/kinds/consumer/filter_changes.py",
-        before="    is_kept = any(subjects != keeping(subjects, taken) for subjects in filters_of_others)",
+        before="    is_kept = any(subjects != keeping_filters(subjects, taken) for subjects in filters_of_others)",
         after="    is_kept = False",
         seen_by=(says("CO301"),),
     ),
@@ -1293,15 +1293,15 @@ RULES = (
     Act(
         name="a limit per subject is said to trim at once where nobody counted",
         file="reconciler/kinds/losses/over_limit.py",
-        before='("apply", "") if is_prompt else ("the server", _when_deleted(change))',
+        before='("apply", "") if is_prompt else ("the server", _when_deleted_text(change))',
         after='("apply", "")',
         seen_by=(says("ST301"),),
     ),
     Act(
         name="pulls of a renamed consumer are said to be worth another try",
         file="reconciler/kinds/consumer_position/recreation_offer.py",
-        before='    elif change.origin:\n        after = f"{finds_nothing(',
-        after='    elif change.origin and False:\n        after = f"{finds_nothing(',
+        before='    elif change.origin:\n        after = f"{finds_nothing_clause(',
+        after='    elif change.origin and False:\n        after = f"{finds_nothing_clause(',
         seen_by=("tests/golden/test_golden.py",),
     ),
     Act(
@@ -1482,8 +1482,8 @@ RULES = (
     Act(
         name="a queue that is full by another limit than its record's is said to concern no member",
         file="reconciler/kinds/elastic_group/effects.py",
-        before="    if reached := reached_limit(queue):",
-        after="    if (reached := reached_limit(queue)) and False:",
+        before="    if reached := reached_limit_text(queue):",
+        after="    if (reached := reached_limit_text(queue)) and False:",
         seen_by=(says("EG320"),),
     ),
     Act(
@@ -2100,7 +2100,7 @@ QUANTITIES = (
     Act(
         name="a plan hides that copies keep messages whose time has ended at their origin",
         file="reconciler/kinds/effects/listeners.py",
-        before='"allow_msg_ttl": copied_headers.outlasting, ',
+        before='"allow_msg_ttl": copied_headers.outlasting_text, ',
         after="",
         seen_by=(
             "tests/quantities/test_copied_headers.py::test_copies_keep_what_ends_at_its_origin_unless_they_let_it_end_as_said",
@@ -2677,8 +2677,8 @@ QUANTITIES = (
     Act(
         name="what a restart deletes from a copied interest stream is not said",
         file="reconciler/kinds/stream_config/origins.py",
-        before="if name > feed and meets(filters, subjects)]",
-        after="if name < feed and meets(filters, subjects)]",
+        before="if name > feed and common_subjects(filters, subjects)]",
+        after="if name < feed and common_subjects(filters, subjects)]",
         seen_by=(says("XX212"),),
     ),
     Act(
@@ -2769,7 +2769,7 @@ QUANTITIES = (
     Act(
         name="a changed source is said to affect consumers that take nothing of it",
         file="reconciler/kinds/losses/dependants.py",
-        before='if meets(filters_of(info["config"]), subjects)]',
+        before='if common_subjects(filters_of(info["config"]), subjects)]',
         after='if filters_of(info["config"])]',
         seen_by=("tests/rules/test_rules.py",),
     ),
@@ -2818,7 +2818,7 @@ QUANTITIES = (
     Act(
         name="what two consumers have delivered counts twice for a third",
         file="reconciler/kinds/consumer_position/predecessors.py",
-        before="if not any(meets(consumer.subjects, other.subjects) for consumer, other in combinations(earlier, 2)):",
+        before="if not any(common_subjects(consumer.subjects, other.subjects) for consumer, other in combinations(earlier, 2)):",
         after="if earlier:",
         seen_by=("tests/quantities/test_splits.py::test_what_two_have_delivered_counts_once",),
     ),

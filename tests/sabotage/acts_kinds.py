@@ -118,15 +118,15 @@ FIELDS = (
     Act(
         name="a mirror of a bucket is an ordinary bucket, whatever it discards",
         file="reconciler/kinds/buckets/bucket.py",
-        before="return own | {shape.ours(key): _value_when_left_out(key) for key in full if key not in config}",
-        after="return own | {shape.ours(key): _value_when_left_out(key) for key in full if not {key, 'mirror'} & config.keys()}",
+        before="return own | {shape.own_name(key): _value_when_left_out(key) for key in full if key not in config}",
+        after="return own | {shape.own_name(key): _value_when_left_out(key) for key in full if not {key, 'mirror'} & config.keys()}",
         seen_by=("tests/faithful/test_mirrored_buckets.py",),
     ),
     Act(
         name="a promoted mirror of a bucket stores no keys of its own",
         file="reconciler/kinds/buckets/bucket.py",
-        before="if shape.ours(key) not in desired and held.get(key) != value}",
-        after="if key in held and shape.ours(key) not in desired and held.get(key) != value}",
+        before="if shape.own_name(key) not in desired and held.get(key) != value}",
+        after="if key in held and shape.own_name(key) not in desired and held.get(key) != value}",
         seen_by=("tests/faithful/test_mirrored_buckets.py",),
     ),
     Act(

@@ -96,7 +96,7 @@ ACTS = (
     Act(
         name="only live readers are told when subjects go",
         file="reconciler/kinds/across/dry_readers.py",
-        before="(*live, *recorded(stream, view), *as_applied(stream, view))",
+        before="(*live, *recorded_readers(stream, view), *as_applied(stream, view))",
         after="(*live, *as_applied(stream, view))",
         seen_by=(says("XX233"),),
     ),
@@ -131,15 +131,15 @@ ACTS = (
     Act(
         name="a stream goes without consent of whoever is only recorded",
         file="reconciler/kinds/across/stream_dependants.py",
-        before="    if missing := list(recorded(name, view)):",
+        before="    if missing := list(recorded_readers(name, view)):",
         after="    if missing := []:",
         seen_by=(says("XX231"),),
     ),
     Act(
         name="a bucket is deleted without a word of who watches it",
         file="reconciler/kinds/across/stream_dependants.py",
-        before="        deleted += consuming(name, view)",
-        after="        deleted += [reader for reader in consuming(name, view) if not reader.is_ephemeral]",
+        before="        deleted += consumer_readers(name, view)",
+        after="        deleted += [reader for reader in consumer_readers(name, view) if not reader.is_ephemeral]",
         seen_by=(says("XX231"),),
     ),
     Act(

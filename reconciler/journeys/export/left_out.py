@@ -14,7 +14,7 @@ from reconciler.changes.kind import Kind, Raw, Registry
 from reconciler.journeys.export.sections import Writer
 from reconciler.kinds.consumer.replacement import placeholders
 from reconciler.kinds.fields.words import few
-from reconciler.kinds.stream_config.stream_config import lasting
+from reconciler.kinds.stream_config.stream_config import lasting_config
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.fields import FieldInfo
 from reconciler.model.ledger.intents import intents
@@ -146,7 +146,7 @@ def written_as_streams(snapshot: Snapshot, registry: Registry, streams: Collecti
     some = replace(snapshot, streams={name: info for name, info in snapshot.streams.items() if name in names})
     for kind in registry.within(None):
         for bucket in kind.recognise(some) if kind.backing else ():
-            odd = kind.deviations(bucket.address, lasting(bucket.state["config"]), snapshot)
+            odd = kind.deviations(bucket.address, lasting_config(bucket.state["config"]), snapshot)
             yield Diagnostic(
                 severity=Severity.WARNING, code="XX913", name="bucket-written-as-stream",
                 address=f"stream/{kind.stream(bucket.address)}",

@@ -14,7 +14,7 @@ from typing import Any
 from reconciler.kinds.group_records.group_record import PRIORITY_GROUP
 from reconciler.kinds.groups import data, doctor
 from reconciler.kinds.groups.finding import Evidence
-from reconciler.kinds.groups.live_group import BUCKETS, Group, Member, groups, refreshed
+from reconciler.kinds.groups.live_group import BUCKETS, Group, Member, groups, refreshed_group
 from reconciler.kinds.groups.places import Depths, Located, Pattern, depths, foreseen_depths, locate, patterns
 from reconciler.model.code_pages import PAGES
 from reconciler.model.dataclass import dataclass
@@ -47,7 +47,7 @@ async def look(js: JetStream, wanted: Sequence[str] = (), *, consumers: bool = T
     chosen = _chosen(groups(snapshot), wanted, snapshot)
     if consumers:
         snapshot = await with_consumers(js, snapshot, {group.queue_name for group in chosen})
-        chosen = [refreshed(group, snapshot) for group in chosen]
+        chosen = [refreshed_group(group, snapshot) for group in chosen]
     return GroupsRead(groups=chosen, snapshot=snapshot)
 
 

@@ -58,7 +58,7 @@ async def preview_offline(topology: Topology, name: str, wish: Wish) -> Preview:
     config = _settled(declared, unread_account) if declared else {}
     if not declared or not config.get("max_members"):
         raise group_error("GR193", f"{address} has no partitions.", "Give it a `max_members` from 1.")
-    record = Entry(group_record.write(config, elastic=True).encode(), revision=1)
+    record = Entry(group_record.new_record_text(config, elastic=True).encode(), revision=1)
     unseen = {**unread_account.unknown, Scope.consumers(stream_name(*address.names)): "no server was asked"}
     as_declared = {group_record.ELASTIC_BUCKET: {group_record.key(*address.names): record}}
     group_only = replace(topology, resources=(declared,))  # no file shows whether its stream exists

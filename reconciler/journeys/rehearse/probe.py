@@ -27,7 +27,7 @@ from reconciler.journeys.rehearse.probe_scenes import (
 )
 from reconciler.journeys.rehearse.rehearse import Program, cast_for, read_stage
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.predicted_effects import codes_about, reason_it_is_harmless, sides_by_code
+from reconciler.kinds.predicted_effects import codes_about, sides_by_code, why_harmless
 from reconciler.kinds.predicted_effects import most_exact_codes as narrowed_codes
 from reconciler.model.code_pages import PLANNING
 from reconciler.model.dataclass import dataclass
@@ -293,9 +293,7 @@ def _experience_of(difference: Difference, scene: Scene, changes: Sequence[Plann
     reason = (
         BETTER
         if is_relief(difference)
-        else next(
-            (excuse_given for change in near if (excuse_given := reason_it_is_harmless(change, difference.side))), ""
-        )
+        else next((excuse_given for change in near if (excuse_given := why_harmless(change, difference.side))), "")
     )
     return Experience(
         address=address, operation=operation, side=difference.side, before=difference.before, after=difference.after, codes=codes,

@@ -119,7 +119,11 @@ def checked(snapshot: Snapshot, after: Version, registry: Registry = REGISTRY) -
                 for upgrade_finding in found
             )
         ),
-        news=(*upgrades.news(before, after), *upgrades.in_memory(snapshot), *_in_clusters(snapshot, lost)),
+        news=(
+            *upgrades.news_sentences(before, after),
+            *upgrades.in_memory_sentences(snapshot),
+            *_in_clusters(snapshot, lost),
+        ),
         unknown=snapshot.unknown,
         read={"streams": len(snapshot.streams), "consumers": sum(map(len, snapshot.consumers.values()))},
     )
@@ -232,7 +236,7 @@ def _capped(snapshot: Snapshot, after: Version) -> Iterator[UpgradeFinding]:
     target = replace(snapshot.target, version=after)
     for name, info in snapshot.streams.items():
         number = info["state"].get("consumer_count", len(snapshot.consumers.get(name, {})))
-        if why := upgrades.capped(info["config"], number, target):
+        if why := upgrades.why_capped(info["config"], number, target):
             fix = f"set max_consumers to {2 * number} before you add a consumer"
             yield UpgradeFinding(fate=Fate.CAPPED, address=f"stream/{name}", path="max_consumers", message=why, fix=fix)
 
@@ -247,7 +251,7 @@ def check_files(paths: Sequence[Path], after: Version, tree: Tree = DISK) -> Che
         before=before,
         after=after,
         findings=tuple(worst_first(marked(_refused(topology, after), _refused(topology, before)))),
-        news=tuple(upgrades.news(before, after)),
+        news=tuple(upgrades.news_sentences(before, after)),
         read={"resources": len(topology.resources)},
         diagnostics=loaded.diagnostics,
     )

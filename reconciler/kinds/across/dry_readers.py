@@ -13,11 +13,11 @@ from reconciler.kinds.across.stream_dependants import NAMED, addresses_of, reade
 from reconciler.kinds.afterwards.readers import (
     Reader,
     as_applied,
-    consuming,
-    copying,
+    consumer_readers,
+    copying_readers,
     downstream,
-    grouped,
-    recorded,
+    group_readers,
+    recorded_readers,
     stored_afterwards,
     stored_now,
 )
@@ -27,7 +27,7 @@ from reconciler.kinds.group_records.member_subjects import is_mapped
 from reconciler.kinds.losses.dependants import streams
 from reconciler.kinds.losses.schedules_and_counters import SCHEDULES, may_fire
 from reconciler.kinds.subjects.filters import named_filters
-from reconciler.kinds.subjects.subject_part import SubjectPart, lost
+from reconciler.kinds.subjects.subject_part import SubjectPart, lost_parts
 from reconciler.kinds.subjects.subjects import is_subset, is_valid
 from reconciler.kinds.subjects.transforms import outcome
 
@@ -101,9 +101,9 @@ def _readers_of_less(stream: str, origin: str, view: View) -> tuple[list[Reader]
     before, after = stored_now(view).parts(stream), stored_afterwards(view).parts(stream)
     if after is None or before == after:
         return [], []
-    gone, gone_whole = lost(before or (), after), _no_longer_taken_in(stream, view)
-    live = (*consuming(stream, view), *copying(stream, view), *grouped(stream, view))
-    every = (*live, *recorded(stream, view), *as_applied(stream, view))
+    gone, gone_whole = lost_parts(before or (), after), _no_longer_taken_in(stream, view)
+    live = (*consumer_readers(stream, view), *copying_readers(stream, view), *group_readers(stream, view))
+    every = (*live, *recorded_readers(stream, view), *as_applied(stream, view))
     readers = [reader for reader in every if not reader.is_new and not _takes_over(reader, gone, view)]
     is_emptied = after == (SubjectPart(origin),) and SubjectPart(origin) not in (before or ())
     fed = [reader for reader in readers if reader.wants_any(after) and (reader.filters or not is_emptied)]
@@ -170,7 +170,7 @@ def _takes_over(reader: Reader, gone: Sequence[SubjectPart], view: View) -> bool
 def _no_longer_taken_in(stream: str, view: View) -> list[SubjectPart]:
     """What a reader without a filter loses: another transform gives it the same messages under other subjects."""
     before, after = (stored.taken_in(stream) for stored in (stored_now(view), stored_afterwards(view)))
-    return lost(map(SubjectPart, before or ()), [*map(SubjectPart, after)]) if after else []
+    return lost_parts(map(SubjectPart, before or ()), [*map(SubjectPart, after)]) if after else []
 
 
 def _unchanged_copies(origin: str, view: View) -> Iterator[str]:

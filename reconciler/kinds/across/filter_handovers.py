@@ -15,10 +15,18 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.stages import Opening, Tie
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_position.ended_pulls import ended_pulls
+from reconciler.kinds.consumer_position.ended_pulls import ended_pulls_clause
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import consent_to
-from reconciler.kinds.subjects.filters import filters_of, finishing, gained, in_flight, is_work_queue, lost, written
+from reconciler.kinds.subjects.filters import (
+    filter_fields,
+    filters_of,
+    finishing_text,
+    gained_subjects,
+    in_flight,
+    is_work_queue,
+    lost_subjects,
+)
 from reconciler.kinds.subjects.subject_moves import is_parking_subject, parking_subject
 from reconciler.kinds.subjects.subjects import collide
 
@@ -30,9 +38,9 @@ def ties(view: View) -> Iterator[Tie]:
     stages."""
     for stream, changes in view.by_parent("consumer").items():
         consumers = [change for change in changes if change.action.writes] if is_work_queue(stream, view) else []
-        givers = [(change.address, given) for change in consumers if (given := lost(change))]
+        givers = [(change.address, given) for change in consumers if (given := lost_subjects(change))]
         for change in consumers:
-            taken = gained(change)
+            taken = gained_subjects(change)
             if taken and change.action is Action.UPDATE:
                 yield Tie(change.address, change.address, gives=GIVES)
             for giver, given in givers if taken else ():
@@ -47,16 +55,16 @@ def _park(change: Change, view: View) -> Opening | None:
     if subject is None:
         return None
     return Opening(
-        fields=written([subject]),
+        fields=filter_fields([subject]),
         cost=(0, 0),
         effect=f"park consumer {name} of {stream}: it delivers nothing until its filters have moved",
         consequences=(
             Consequence(
-                message=f"it takes other subjects of a work queue, and delivers nothing until it has them: {finishing(change)}",
+                message=f"it takes other subjects of a work queue, and delivers nothing until it has them: {finishing_text(change)}",
                 quantities={"unacknowledged": in_flight(change)},
             ),
         )
-        if gained(change)
+        if gained_subjects(change)
         else (),
     )
 
@@ -87,7 +95,7 @@ def work_queue_takeover(change: Change, view: View) -> Found:
     """
     if change.address.kind != "consumer" or not is_work_queue(change.address.stream, view):
         return None
-    if not (taken := gained(change)):
+    if not (taken := gained_subjects(change)):
         return None
     info = change.live.state if change.live else {}
     path = "filter_subjects" if change.becomes("filter_subjects") else "filter_subject"
@@ -98,7 +106,7 @@ def work_queue_takeover(change: Change, view: View) -> Found:
         to=to,
         quantities={"waiting": info.get("num_waiting", 0), "unacknowledged": info.get("num_ack_pending", 0)},
         message=f"to take {', '.join(taken[:3])}, apply recreates it, because an update would leave behind what is stored there before its "
-        f"position; {ended_pulls(info, 'clients must pull again')}",
+        f"position; {ended_pulls_clause(info, 'clients must pull again')}",
         fix=f"declare a second consumer for that, or consent here: {consent_to('XX311', to)}",
     )
 

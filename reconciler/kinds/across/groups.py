@@ -13,11 +13,11 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction, refusal
 from reconciler.changes.view import View
-from reconciler.kinds.afterwards.readers import consuming, static_groups, stored_afterwards
+from reconciler.kinds.afterwards.readers import consumer_readers, static_groups, stored_afterwards
 from reconciler.kinds.afterwards.streams import GONE, afterwards
 from reconciler.kinds.fields.words import consent_to, few, outside, some
-from reconciler.kinds.group_records.group_record import PRIORITY_GROUP, durable, durables, members
-from reconciler.kinds.group_records.member_subjects import owned
+from reconciler.kinds.group_records.group_record import PRIORITY_GROUP, durable_name, durable_names, members
+from reconciler.kinds.group_records.member_subjects import owned_partitions
 from reconciler.kinds.losses.dependants import consumers
 from reconciler.kinds.subjects.partitions import members_without_partition
 from reconciler.kinds.subjects.subjects import collide, is_subset
@@ -62,7 +62,7 @@ def _groups_by_durable(view: View) -> dict[str, dict[str, list[Address]]]:
     by_durable: dict[str, dict[str, list[Address]]] = {}
     for stream in {a.stream for a in (*view.live, *view.desired) if a.kind == "static_group"}:
         for address, config in static_groups(stream, view):
-            for name in durables(address.name, config):
+            for name in durable_names(address.name, config):
                 by_durable.setdefault(stream, {}).setdefault(name, []).append(address)
     return by_durable
 
@@ -87,7 +87,7 @@ def member_consumer_taken(change: Change, view: View) -> Iterator[Finding]:
     elif address.kind == "static_group" and change.action is Action.CREATE:
         plain = _plain_consumers(address.stream, view)
         for member in members(change.wanted):
-            name = durable(address.name, member)
+            name = durable_name(address.name, member)
             others = [a for a in _groups_by_durable(view)[address.stream][name] if a != address]
             if others:
                 yield refusal(
@@ -132,7 +132,7 @@ def prefix_of_others(change: Change, view: View) -> Found:
     if change.address.kind != "static_group":
         return None
     stream, name = change.address.names
-    own = set(durables(name, change.wanted))
+    own = set(durable_names(name, change.wanted))
     groups, names = _group_and_durable_names(view)[stream]
     victims = list(takewhile(lambda victim: victim.startswith(f"{name}-"), names[bisect_left(names, f"{name}-") :]))
     victims = [victim for victim in victims if victim not in own]
@@ -159,7 +159,9 @@ def _group_and_durable_names(view: View) -> dict[str, tuple[set[str], list[str]]
     for stream in streams:
         groups = {address.name for address, _ in static_groups(stream, view)}
         consumers = {
-            reader.label.removeprefix("consumer ") for reader in consuming(stream, view) if not reader.is_ephemeral
+            reader.label.removeprefix("consumer ")
+            for reader in consumer_readers(stream, view)
+            if not reader.is_ephemeral
         }
         by_stream[stream] = (groups, sorted(groups | consumers))
     return by_stream
@@ -218,7 +220,7 @@ def _mismatch_refusal(path: str, who: str, partitions: int, group: Config) -> Fi
 def _missing_partitions_text(group: Config, partitions: int) -> str:
     """What it means that the transform makes fewer partitions than the group has."""
     expected = group.get("max_members") or 0
-    partitions_of = owned(group)
+    partitions_of = owned_partitions(group)
     missing = f"{some(expected - partitions, 'partition')} would get no message"
     if not partitions_of:
         return f"{missing}, and a member that owns no other would idle"

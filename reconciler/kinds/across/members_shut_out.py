@@ -13,7 +13,7 @@ from reconciler.kinds.afterwards.streams import afterwards
 from reconciler.kinds.consumer_checks.neighbours import consumers_of
 from reconciler.kinds.fields.actions import is_new
 from reconciler.kinds.fields.words import few
-from reconciler.kinds.group_records.group_record import durables
+from reconciler.kinds.group_records.group_record import durable_names
 from reconciler.kinds.group_records.member_subjects import durable_subjects, group_subjects, idle_filters
 from reconciler.kinds.losses.dependants import consumers
 from reconciler.kinds.subjects.filters import FILTERS, filters_of
@@ -48,13 +48,13 @@ def _group_shut_out(change: Change, view: View) -> Finding | None:
     wanted, others = durable_subjects(name, change.wanted), consumers_of(change, view)
     of_groups = {*wanted, *_live_durables(stream, view)}
     for subjects in wanted.values():
-        if collision := others.colliding(of_groups, subjects):
+        if collision := others.colliding_consumer(of_groups, subjects):
             other, theirs = collision
             return _shut_out(
                 change, f"consumer {other} takes {_as_code(theirs)}", consumers(stream, [other], view), wanted, theirs
             )
     for address, config in _earlier_groups(change, view):
-        if theirs := _shared(group_subjects(change.wanted), group_subjects(config)):
+        if theirs := _shared_subject(group_subjects(change.wanted), group_subjects(config)):
             return _shut_out(change, f"static group {address.name} takes {_as_code(theirs)}", [address], wanted, theirs)
     return None
 
@@ -99,7 +99,7 @@ def _live_durables(stream: str, view: View) -> Iterator[str]:
     """Consumers of members: groups are compared as a whole, and one that goes takes its consumers along."""
     for address, resource in view.live.items():
         if address.kind == "static_group" and address.stream == stream:
-            yield from durables(address.name, resource.config)
+            yield from durable_names(address.name, resource.config)
 
 
 def _earlier_groups(change: Change, view: View) -> Iterator[tuple[Address, Config]]:
@@ -109,7 +109,7 @@ def _earlier_groups(change: Change, view: View) -> Iterator[tuple[Address, Confi
             yield address, config
 
 
-def _shared(mine: Sequence[str], others: Sequence[str]) -> str | None:
+def _shared_subject(mine: Sequence[str], others: Sequence[str]) -> str | None:
     """The first of the others that matches what mine match."""
     return next((other for other in others if any(collide(other, subject) for subject in mine)), None)
 

@@ -123,7 +123,7 @@ def foreign_source(change: Change, view: View) -> Found:
 
 
 @rule("XX103", "protected", on=(Action.DELETE, Action.REPLACE), needs=("live",))
-def protected(change: Change, _view: View) -> Found:
+def removal_of_protected(change: Change, _view: View) -> Found:
     """A resource that was last applied with `protect: true` is to be deleted or replaced. No consent allows that.
 
     Instead: apply it once with `protect: false`, in a change of its own that a reviewer sees.
@@ -211,4 +211,4 @@ def unfinished_replacement(change: Change, _view: View) -> Found:
     )
 
 
-RULES = (foreign_owner, foreign_source, protected, removal_of_unowned, unfinished_replacement)
+RULES = (foreign_owner, foreign_source, removal_of_protected, removal_of_unowned, unfinished_replacement)

@@ -10,12 +10,12 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction, refusal
 from reconciler.changes.view import View
-from reconciler.kinds.across.subjects import captured
+from reconciler.kinds.across.subjects import captured_subjects
 from reconciler.kinds.afterwards.readers import stored_afterwards
-from reconciler.kinds.afterwards.stored import is_clear, narrowed
+from reconciler.kinds.afterwards.stored import is_clear, narrowed_subjects
 from reconciler.kinds.afterwards.streams import afterwards, config_of, copies
 from reconciler.kinds.losses.dependants import streams
-from reconciler.kinds.subjects.subject_part import subjects_transformed
+from reconciler.kinds.subjects.subject_part import transformed_subjects
 from reconciler.kinds.subjects.subjects import collide, is_subset
 from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Config
@@ -88,16 +88,16 @@ def _next_streams(name: str, stored: str, view: View) -> Iterator[tuple[str, str
     republish = after.streams.get(name, {}).get("republish")
     if republish and republish.get("dest") and collide(stored, republish.get("src") or ">"):
         sent = republished_subject(stored, republish)
-        for other, theirs in captured(view).near(sent):
+        for other, theirs in captured_subjects(view).near(sent):
             if other != name and collide(sent, theirs):
-                for arriving in narrowed([sent], theirs):
+                for arriving in narrowed_subjects([sent], theirs):
                     yield from (
                         (other, subject) for subject in _stored_subjects(arriving, after.streams.get(other, {}))
                     )
     for copy in after.copiers.get(name, ()):
         if not copy.filters or any(collide(stored, subject) for subject in copy.filters):
             transforms = copy.said.get("subject_transforms") or [{}]
-            for arriving in {subject for t in transforms for subject in subjects_transformed([stored], t)}:
+            for arriving in {subject for t in transforms for subject in transformed_subjects([stored], t)}:
                 yield copy.stream, arriving
 
 
@@ -112,7 +112,7 @@ def republished_subject(stored: str, republish: Config) -> str:
 
 
 def _stored_subjects(arriving: str, config: Config) -> Iterator[str]:
-    return subjects_transformed([arriving], config.get("subject_transform"))
+    return transformed_subjects([arriving], config.get("subject_transform"))
 
 
 @rule("XX242", "transform-into-foreign-subject", needs=("neighbours",), reaction=Reaction.INERT)
@@ -141,7 +141,7 @@ def transform_into_foreign_subject(change: Change, view: View) -> Iterator[Findi
         )
         return
     stored = outcome(transform["dest"]) if transform.get("dest") else src
-    for other, theirs in captured(view).near(stored):
+    for other, theirs in captured_subjects(view).near(stored):
         if other != name and collide(stored, theirs) and is_subset(stored, theirs):
             yield Finding(
                 outcome=Outcome.WARNS,
@@ -164,7 +164,7 @@ def unreadable_bucket_source(change: Change, view: View) -> Iterator[Finding]:
         return
     name, own = view.stream_of(change.address) or "", f"$KV.{change.address.name}.>"
     for copy in copies(name, config_of(change, view)):
-        arriving = stored_afterwards(view).copied(copy)
+        arriving = stored_afterwards(view).copied_patterns(copy)
         if not copy.is_mirror and arriving and not any(collide(part, own) for part in arriving):
             yield Finding(
                 outcome=Outcome.WARNS,

@@ -11,15 +11,15 @@ from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.across.republishing import SHAPES_FLOW, loops, republished_subject
-from reconciler.kinds.across.subjects import captured
-from reconciler.kinds.afterwards.readers import consuming, copying, stored_afterwards, stored_now
-from reconciler.kinds.afterwards.stored import StoredSubjects, narrowed
+from reconciler.kinds.across.subjects import captured_subjects
+from reconciler.kinds.afterwards.readers import consumer_readers, copying_readers, stored_afterwards, stored_now
+from reconciler.kinds.afterwards.stored import StoredSubjects, narrowed_subjects
 from reconciler.kinds.afterwards.streams import GONE, afterwards, live_streams
 from reconciler.kinds.fields.words import few, listed, some, verb, written_size
 from reconciler.kinds.losses.dependants import consumers, everybody, streams
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subject_part import SubjectPart
-from reconciler.kinds.subjects.subjects import collide, is_subset, meet, storable
+from reconciler.kinds.subjects.subjects import collide, common_subject, is_subset, storable
 from reconciler.model.resource import Address, Config
 
 NAMED = 3
@@ -53,12 +53,12 @@ def _captured_from_here(change: Change, view: View) -> Iterator[Finding]:
     if not _changes_sending(change) or not (sent := list(_sent_afterwards(sender, view))):
         return
     path, does, to = _words_of(sender, view)
-    for name in dict.fromkeys(name for messages in sent for name, _ in captured(view).near(messages.to)):
+    for name in dict.fromkeys(name for messages in sent for name, _ in captured_subjects(view).near(messages.to)):
         if not _is_new(sender, name, view):
             continue
         address = _address_of(name, view)
         called = address.name if address else name
-        effects = list(_effects(sender, name, view, f" of {called}", f"{called}'s own"))
+        effects = list(_effect_texts(sender, name, view, f" of {called}", f"{called}'s own"))
         made_by = afterwards(view).made_by.get(name)
         is_meant = not effects or (made_by is not None and made_by.action is Action.CREATE)
         yield Finding(
@@ -66,7 +66,7 @@ def _captured_from_here(change: Change, view: View) -> Iterator[Finding]:
             path=path,
             to=to,
             message=f"{_label(name, address)} captures {_met_text(sender, name, view)} and also stores each message that "
-            f"this {_noun(change.address)} {does} there{_while_subscribed(sender)}{_if_wanted(name, view)}"
+            f"this {_kind_noun(change.address)} {does} there{_while_subscribed_text(sender)}{_if_wanted_text(name, view)}"
             + "".join(f"; {text}" for text in (*_readers_text(sender, name, view), *effects)),
             affects=[*([address] if address else []), *(everybody(name, view) if effects else [])],
             fix=f"{'deliver' if sender.consumer else 'republish'} to subjects that no other stream captures"
@@ -83,7 +83,7 @@ def _captured_here(change: Change, view: View) -> Iterator[Finding]:
     senders = [sender for sender in near if not _tells_itself(sender, view) and _is_new(sender, name, view)]
     if not senders:
         return
-    effects = list(dict.fromkeys(effect for sender in senders for effect in _effects(sender, name, view)))
+    effects = list(dict.fromkeys(effect for sender in senders for effect in _effect_texts(sender, name, view)))
     others = [f"{more:_} more of them send to it"] if (more := len(senders) - NAMED) > 0 else []
     is_own = not any(_others_text(sender, view) for sender in senders)
     is_meant = not effects or (change.action is Action.CREATE and is_own)
@@ -92,8 +92,8 @@ def _captured_here(change: Change, view: View) -> Iterator[Finding]:
         outcome=Outcome.WARNS if is_meant else Outcome.NEEDS_CONSENT,
         path=path,
         to=change.becomes("subjects") if path else None,
-        message=f"this {_noun(change.address)} also stores each message that "
-        f"{listed([*(_sending_text(sender, name, view) for sender in senders[:NAMED]), *others])}{_if_wanted(name, view)}"
+        message=f"this {_kind_noun(change.address)} also stores each message that "
+        f"{listed([*(_sending_text(sender, name, view) for sender in senders[:NAMED]), *others])}{_if_wanted_text(name, view)}"
         + "".join(f"; {effect}" for effect in effects),
         affects=everybody(name, view) if effects else [],
         fix=("write subjects that leave these out" if path else "let these messages go to other subjects first")
@@ -136,14 +136,14 @@ def _is_new(sender: _Sender, name: str, view: View) -> bool:
     if not sender.consumer and any({name, sender.stream} <= {*way} for way in loops(view)):
         return False
     live = live_streams(view).get(_former_name(name, view), {}).get("subjects") or ()
-    before = list(_arriving(_sent_now(sender, view), live))
+    before = list(_arriving_messages(_sent_now(sender, view), live))
     return any(
         not any(is_subset(sent.stored, old.stored) and is_subset(sent.to, old.to) for old in before)
-        for sent in _arriving(_sent_afterwards(sender, view), _own_subjects(name, view))
+        for sent in _arriving_messages(_sent_afterwards(sender, view), _own_subjects(name, view))
     )
 
 
-def _effects(sender: _Sender, name: str, view: View, of: str = "", own: str = "its own") -> Iterator[str]:
+def _effect_texts(sender: _Sender, name: str, view: View, of: str = "", own: str = "its own") -> Iterator[str]:
     """What the capturing stream then does to its own messages and publishers. `of` and `own` name it, if it is not the one
     that changes."""
     config, sends = afterwards(view).streams[name], afterwards(view).streams.get(sender.stream, {})
@@ -175,7 +175,7 @@ def _limit_text(field: str, name: str, view: View, of: str) -> str:
 
 def _met_subjects(sender: _Sender, name: str, view: View) -> tuple[str, ...]:
     """The subjects on which it captures what is sent."""
-    met = _arriving(_sent_afterwards(sender, view), _own_subjects(name, view))
+    met = _arriving_messages(_sent_afterwards(sender, view), _own_subjects(name, view))
     return tuple(dict.fromkeys(sent.to for sent in met))
 
 
@@ -189,18 +189,18 @@ def _readers_text(sender: _Sender, name: str, view: View) -> Iterator[str]:
     is_renamed = bool((afterwards(view).streams[name].get("subject_transform") or {}).get("dest"))
     readers = [
         reader
-        for reader in (*consuming(name, view), *copying(name, view))
+        for reader in (*consumer_readers(name, view), *copying_readers(name, view))
         if is_renamed or reader.wants_any(map(SubjectPart, met))
     ]
     if readers:
         yield f"{few([reader.label for reader in readers], NAMED)} {verb(len(readers), 'get')} it as well"
 
 
-def _if_wanted(name: str, view: View) -> str:
+def _if_wanted_text(name: str, view: View) -> str:
     return ", if a consumer wants it" if afterwards(view).streams[name].get("retention") == "interest" else ""
 
 
-def _while_subscribed(sender: _Sender) -> str:
+def _while_subscribed_text(sender: _Sender) -> str:
     return " while a client is subscribed" if sender.consumer else ""
 
 
@@ -208,7 +208,7 @@ def _sending_text(sender: _Sender, name: str, view: View) -> str:
     """`stream RA (owned by `audit`) republishes to `rb.>``."""
     to, who = _met_text(sender, name, view), _others_text(sender, view)
     if sender.consumer:
-        return f"consumer {sender.consumer} of {sender.stream}{who} delivers to {to}{_while_subscribed(sender)}"
+        return f"consumer {sender.consumer} of {sender.stream}{who} delivers to {to}{_while_subscribed_text(sender)}"
     return f"{_label(sender.stream, _address_of(sender.stream, view))}{who} republishes to {to}"
 
 
@@ -231,10 +231,10 @@ def _address_of(name: str, view: View) -> Address | None:
 
 def _label(name: str, address: Address | None) -> str:
     """`stream S`, `bucket B`, `object store O`."""
-    return f"{_noun(address)} {address.name}" if address and address.kind != "stream" else f"stream {name}"
+    return f"{_kind_noun(address)} {address.name}" if address and address.kind != "stream" else f"stream {name}"
 
 
-def _noun(address: Address) -> str:
+def _kind_noun(address: Address) -> str:
     return address.kind.removeprefix("kv_").replace("_", " ")
 
 
@@ -262,17 +262,17 @@ def _change_of(sender: _Sender, view: View) -> Change | None:
 def _sent_afterwards(sender: _Sender, view: View) -> Iterator[_SentMessages]:
     """What is sent once the plan is applied."""
     if sender.consumer:
-        return _delivered(_consumers_afterwards(view).get(sender))
-    return _republished(sender.stream, afterwards(view).streams, stored_afterwards(view))
+        return _delivered_messages(_consumers_afterwards(view).get(sender))
+    return _republished_messages(sender.stream, afterwards(view).streams, stored_afterwards(view))
 
 
 def _sent_now(sender: _Sender, view: View) -> Iterator[_SentMessages]:
     """What is sent already, perhaps under an old name."""
     change = _change_of(sender, view)
     if not sender.consumer:
-        return _republished(_former_name(sender.stream, view), live_streams(view), stored_now(view))
+        return _republished_messages(_former_name(sender.stream, view), live_streams(view), stored_now(view))
     if change is not None:
-        return _delivered(change.live.config if change.live else None)
+        return _delivered_messages(change.live.config if change.live else None)
     return _sent_afterwards(sender, view)
 
 
@@ -282,14 +282,16 @@ def _former_name(stream: str, view: View) -> str:
     return (view.stream_of(change.origin) if change and change.origin else None) or stream
 
 
-def _republished(name: str, all_streams: Mapping[str, Config], stored: StoredSubjects) -> Iterator[_SentMessages]:
+def _republished_messages(
+    name: str, all_streams: Mapping[str, Config], stored: StoredSubjects
+) -> Iterator[_SentMessages]:
     republish = all_streams.get(name, {}).get("republish")
     if republish and republish.get("dest"):
-        for subject in narrowed(stored.by(name) or (">",), republish.get("src") or ">"):
+        for subject in narrowed_subjects(stored.by(name) or (">",), republish.get("src") or ">"):
             yield _SentMessages(subject, republished_subject(subject, republish))
 
 
-def _delivered(config: Config | None) -> Iterator[_SentMessages]:
+def _delivered_messages(config: Config | None) -> Iterator[_SentMessages]:
     if config and config.get("deliver_subject"):
         yield _SentMessages(">", config["deliver_subject"])
 
@@ -327,12 +329,12 @@ def _all_sent(view: View) -> SubjectIndex:
     return index
 
 
-def _arriving(sent: Iterable[_SentMessages], subjects: Iterable[str]) -> Iterator[_SentMessages]:
+def _arriving_messages(sent: Iterable[_SentMessages], subjects: Iterable[str]) -> Iterator[_SentMessages]:
     """The part of it that somebody with these subjects captures."""
     theirs = list(subjects)
     for messages in sent:
         for subject in theirs:
-            if collide(messages.to, subject) and (both := meet(messages.to, subject)):
+            if collide(messages.to, subject) and (both := common_subject(messages.to, subject)):
                 yield _SentMessages(messages.stored, both)
 
 

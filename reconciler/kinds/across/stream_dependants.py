@@ -10,10 +10,10 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.readers import (
     Reader,
-    consuming,
-    copying,
-    grouped,
-    recorded,
+    consumer_readers,
+    copying_readers,
+    group_readers,
+    recorded_readers,
 )
 from reconciler.kinds.afterwards.streams import afterwards
 from reconciler.kinds.fields.words import few, some, verb
@@ -63,16 +63,16 @@ def dependants_left_behind(change: Change, view: View) -> Iterator[Finding]:
         return
     if change.address.kind == "stream" and (why := view.snapshot.why_bucket_unknown(STATIC_BUCKET)):
         yield _groups_unread(why, change)
-    staying, deleted = [*copying(name, view), *grouped(name, view)], list[Reader]()
+    staying, deleted = [*copying_readers(name, view), *group_readers(name, view)], list[Reader]()
     if change.address.kind == "elastic_group":
-        deleted += [reader for reader in consuming(name, view) if reader.address]
+        deleted += [reader for reader in consumer_readers(name, view) if reader.address]
     elif change.address.kind != "stream":
-        deleted += consuming(name, view)
+        deleted += consumer_readers(name, view)
         if unread := going_unread(name, state_of(change), view):
             yield unread
     if left := [*staying, *deleted]:
         yield _left_behind_finding(left, f"{_fates_text(staying, deleted)}{ordered_readers_text(name, view)}", change)
-    if missing := list(recorded(name, view)):
+    if missing := list(recorded_readers(name, view)):
         yield (_recorded_perhaps_live if view.target.is_imagined else _recorded_not_live)(missing, change)
 
 

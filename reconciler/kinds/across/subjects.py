@@ -34,20 +34,20 @@ def subject_overlap(change: Change, view: View) -> Iterator[Finding]:
         view.stream_of(address) for address in (change.address, change.origin) if address
     }  # XX110 tells how it moves
     for index, subject in storable(config_of(change, view)).items():
-        for other, theirs in captured(view).near(subject):
+        for other, theirs in captured_subjects(view).near(subject):
             if other not in own and collide(subject, theirs):
                 yield refusal(
                     f"subjects[{index}]" if change.address.kind == "stream" else "",
                     f"`{subject}` overlaps with `{theirs}` of stream {other}",
                     (
-                        f"narrow one of them, or let one stream source the other{_given_up_first(other, view)}"
-                        f"{_declared_no_more(change, other, view)}"
+                        f"narrow one of them, or let one stream source the other{_given_up_first_text(other, view)}"
+                        f"{_declared_no_more_text(change, other, view)}"
                     ),
                 )
                 break
 
 
-def _given_up_first(other: str, view: View) -> str:
+def _given_up_first_text(other: str, view: View) -> str:
     """What another topology of the same run gives up is free for those that come after it."""
     owner = next(
         (name for address in view.backed_by(other) if (name := view.owner_of(address.kind, *address.names))), None
@@ -57,7 +57,7 @@ def _given_up_first(other: str, view: View) -> str:
     return f"; where topology {owner} gives it up in the same run, name its files first" if owner else ""
 
 
-def _declared_no_more(change: Change, other: str, view: View) -> str:
+def _declared_no_more_text(change: Change, other: str, view: View) -> str:
     """A stream that is declared no more either goes, or is often the new one that wants its subjects."""
     other_change = view.changes.get(Address.of(change.address.kind, other))
     if change.origin or other_change is None or other_change.action is not Action.ORPHAN:
@@ -73,7 +73,7 @@ def _declared_no_more(change: Change, other: str, view: View) -> str:
 
 
 @lru_cache(maxsize=4)
-def captured(view: View) -> SubjectIndex:
+def captured_subjects(view: View) -> SubjectIndex:
     """Every subject with the stream that will capture it; computed once per view, which is compared by identity."""
     index, after = SubjectIndex(), afterwards(view)
     for stream, config in after.streams.items():

@@ -12,7 +12,7 @@ from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.losses.dependants import consumers, streams
-from reconciler.kinds.losses.unwanted import Unwanted, is_unused, readers_kept, unwanted
+from reconciler.kinds.losses.unwanted import Unwanted, compare_wanted, is_unused, readers_kept
 from reconciler.kinds.stream.retention import turns_to_interest
 from reconciler.kinds.stream_config.origins import copies_now, origin_names
 from reconciler.kinds.subjects.filters import FILTERS, filters_of
@@ -88,21 +88,21 @@ def _streams_read(change: Change, view: View) -> Iterator[str]:
 
 def _blames(stream: str, view: View) -> Mapping[Address, _Blame]:
     """What this stream no longer stores, or stores for nobody, by the change that says so."""
-    known = _known(view)
+    known = _known_blames(view)
     if stream not in known:
         known[stream] = _find_blames(stream, view)
     return known[stream]
 
 
 @lru_cache(maxsize=4)
-def _known(_view: View) -> dict[str, Mapping[Address, _Blame]]:
+def _known_blames(_view: View) -> dict[str, Mapping[Address, _Blame]]:
     """Each stream is looked at once per view, and only if it matters."""
     return {}
 
 
 def _find_blames(stream: str, view: View) -> Mapping[Address, _Blame]:
     own = view.changes.get(Address.of("stream", stream))
-    if stream not in view.snapshot.streams or not (found := unwanted(stream, view)).lost:
+    if stream not in view.snapshot.streams or not (found := compare_wanted(stream, view)).lost:
         return {}
     if own and own.touches("retention") and (turns_to_interest(own) or is_unused(own)):
         return {}

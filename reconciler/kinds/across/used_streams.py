@@ -11,7 +11,14 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, refusal
 from reconciler.changes.view import View
 from reconciler.engine.guards import READ_FIRST, UNREADABLE
-from reconciler.kinds.afterwards.readers import consuming, copying, elastic_groups, grouped, recorded, stored_now
+from reconciler.kinds.afterwards.readers import (
+    consumer_readers,
+    copying_readers,
+    elastic_groups,
+    group_readers,
+    recorded_readers,
+    stored_now,
+)
 from reconciler.kinds.fields.words import few, in_words, some
 from reconciler.kinds.losses.over_limit import LOSSES as LIMITS
 from reconciler.kinds.losses.over_limit import REFUSING, is_lowered, keeps_old
@@ -153,7 +160,12 @@ def _refuses_instead(change: Change, limit: str) -> bool:
 def _foreign_readers(stream: str, view: View) -> list[Address]:
     """What other topologies read of a stream, as far as it stores that."""
     stored = stored_now(view).parts(stream)
-    every = (*consuming(stream, view), *copying(stream, view), *grouped(stream, view), *recorded(stream, view))
+    every = (
+        *consumer_readers(stream, view),
+        *copying_readers(stream, view),
+        *group_readers(stream, view),
+        *recorded_readers(stream, view),
+    )
     return [
         reader.address
         for reader in every
@@ -184,7 +196,7 @@ def readers_gone_with_it(change: Change, view: View) -> Found:
         or not view.is_stream(change.address)
     ):
         return None
-    gone = [reader.address for reader in recorded(stream, view) if reader.address]
+    gone = [reader.address for reader in recorded_readers(stream, view) if reader.address]
     if not gone:
         return None
     return Finding(

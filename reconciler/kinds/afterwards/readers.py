@@ -52,7 +52,7 @@ class Reader:
         return [both for part in stored for mine in self.filters or EVERYTHING if (both := part.of(mine))]
 
 
-def copying(stream: str, view: View) -> Iterator[Reader]:
+def copying_readers(stream: str, view: View) -> Iterator[Reader]:
     """Mirrors, sourcing streams and the queues of elastic groups. A stream that has several sources here is one. Of other
     accounts and domains those that the server lists."""
     after = afterwards(view)
@@ -120,7 +120,7 @@ def _static_groups_by_stream(view: View) -> dict[str, list[tuple[Address, Config
     return by_stream
 
 
-def grouped(stream: str, view: View) -> Iterator[Reader]:
+def group_readers(stream: str, view: View) -> Iterator[Reader]:
     """Static groups: their members read subjects after the partition number."""
     for address, config in static_groups(stream, view):
         yield Reader(
@@ -130,7 +130,7 @@ def grouped(stream: str, view: View) -> Iterator[Reader]:
         )  # fmt: skip
 
 
-def consuming(stream: str, view: View) -> Iterator[Reader]:
+def consumer_readers(stream: str, view: View) -> Iterator[Reader]:
     """Consumers as they will be."""
     live = view.snapshot.consumers.get(stream, {})
     changes = {change.address.name: change for change in view.children(stream, "consumer")}
@@ -152,7 +152,7 @@ def consuming(stream: str, view: View) -> Iterator[Reader]:
             )  # fmt: skip
 
 
-def recorded(stream: str, view: View) -> Iterator[Reader]:
+def recorded_readers(stream: str, view: View) -> Iterator[Reader]:
     """Readers that the ledger knows of another topology, and that are not live: deleted by hand, or not looked at."""
     return iter(_recorded_by_stream(view).get(stream, ()))
 

@@ -126,7 +126,7 @@ class Book:
         return Room(
             streams=self.count.get(tier, 0) - itself,
             reserved=reserved,
-            wanted=self._wanted(need, live),
+            wanted=self._wanted_bytes(need, live),
             recovered=reserved + need.reserves + byte,
         )
 
@@ -136,7 +136,7 @@ class Book:
             return 1
         return replicas if self.target.version >= V2_12 else need.replicas
 
-    def _wanted(self, need: StreamReservation, live: StreamReservation | None) -> int:
+    def _wanted_bytes(self, need: StreamReservation, live: StreamReservation | None) -> int:
         """A new stream without `max_bytes` counts as one byte. Before 2.14 its own replicas are not counted. An update
         then adds the growth to what the stream had, and 2.11 treats "no limit" as one byte less than nothing."""
         if self.target.version >= V2_14:

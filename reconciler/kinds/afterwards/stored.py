@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 
 from reconciler.kinds.afterwards.streams import Copy, copies
-from reconciler.kinds.subjects.subject_part import SubjectPart, transformed
+from reconciler.kinds.subjects.subject_part import SubjectPart, transformed_parts
 from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid, storable
 from reconciler.kinds.subjects.transforms import outcome, problem
 from reconciler.model.dataclass import dataclass
@@ -28,7 +28,7 @@ StoredParts = tuple[SubjectPart, ...] | None
 """None: nobody knows, so anything."""
 
 
-def narrowed(subjects: Iterable[str], filter_subject: str) -> Iterator[str]:
+def narrowed_subjects(subjects: Iterable[str], filter_subject: str) -> Iterator[str]:
     """The part of these subjects that a filter matches."""
     for subject in subjects:
         if collide(subject, filter_subject):
@@ -68,29 +68,29 @@ class StoredSubjects:
         for copy in copies(name, config):
             if copy.origin in way:
                 continue
-            if (theirs := self._copied(copy, way)) is None:
+            if (theirs := self._copied_parts(copy, way)) is None:
                 return None
             copied += theirs
         # it is not certain whether copied messages go through the stream's own transform
-        return tuple(dict.fromkeys([*transformed([*own, *copied], config.get("subject_transform")), *copied]))
+        return tuple(dict.fromkeys([*transformed_parts([*own, *copied], config.get("subject_transform")), *copied]))
 
-    def copied(self, copy: Copy) -> Patterns:
+    def copied_patterns(self, copy: Copy) -> Patterns:
         """What a mirror or source brings in."""
-        return _patterns(self._copied(copy, ()))
+        return _patterns(self._copied_parts(copy, ()))
 
-    def _copied(self, copy: Copy, way: tuple[str, ...]) -> StoredParts:
+    def _copied_parts(self, copy: Copy, way: tuple[str, ...]) -> StoredParts:
         theirs = self.parts(copy.origin, way) or ((SubjectPart(">"),) if copy.filters else None)
         if theirs is None:
             return None
         if transforms := copy.said.get("subject_transforms"):
-            return tuple(part for transform in transforms for part in self._renamed(theirs, transform))
+            return tuple(part for transform in transforms for part in self._renamed_parts(theirs, transform))
         if only := copy.said.get("filter_subject"):
-            return tuple(_narrowed(theirs, only))
+            return tuple(_narrowed_parts(theirs, only))
         return theirs
 
     @staticmethod
-    def _renamed(theirs: Iterable[SubjectPart], transform: Mapping[str, Json]) -> Iterator[SubjectPart]:
-        through = list(_narrowed(theirs, transform.get("src") or ">"))
+    def _renamed_parts(theirs: Iterable[SubjectPart], transform: Mapping[str, Json]) -> Iterator[SubjectPart]:
+        through = list(_narrowed_parts(theirs, transform.get("src") or ">"))
         if through and transform.get("dest"):
             yield SubjectPart(outcome(transform["dest"]))
         else:
@@ -101,7 +101,7 @@ def _patterns(parts: StoredParts) -> Patterns:
     return None if parts is None else tuple(dict.fromkeys(part.subject for part in parts))
 
 
-def _narrowed(parts: Iterable[SubjectPart], filter_subject: str) -> Iterator[SubjectPart]:
+def _narrowed_parts(parts: Iterable[SubjectPart], filter_subject: str) -> Iterator[SubjectPart]:
     return (both for part in parts if (both := part.of(filter_subject)))
 
 

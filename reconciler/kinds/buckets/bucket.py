@@ -13,7 +13,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.stream_config import calls
 from reconciler.kinds.stream_config.new_copies import with_waits_for_copies
 from reconciler.kinds.stream_config.origins import origin_of_mirror
-from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, FIELDS, Settled, lasting, settle
+from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, FIELDS, Settled, lasting_config, settle
 from reconciler.kinds.subjects.subjects import LONGEST_NAME
 from reconciler.model.dataclass import dataclass
 from reconciler.model.fields import FieldInfo
@@ -57,7 +57,7 @@ class BucketShape:
         return LONGEST_NAME - len(self.prefix)
 
     @property
-    def pattern(self) -> str:
+    def name_pattern(self) -> str:
         """The pattern of names that clients take."""
         return f"{LETTERS}{{1,{self.longest}}}"
 
@@ -73,17 +73,17 @@ class BucketShape:
 
     def is_named_so(self, stream: str) -> bool:
         """Does a stream's name say that it is a bucket?"""
-        return stream.startswith(self.prefix) and self.bucket(stream) not in RESERVED
+        return stream.startswith(self.prefix) and self.bucket_name(stream) not in RESERVED
 
-    def bucket(self, stream: str) -> str:
+    def bucket_name(self, stream: str) -> str:
         """The bucket behind a stream: `config` for `KV_config`. A name without the prefix comes back unchanged."""
         return stream.removeprefix(self.prefix)
 
-    def ours(self, stream_field: str) -> str:
+    def own_name(self, stream_field: str) -> str:
         """The bucket's own name for a stream field: `history` for `max_msgs_per_subject`. Most are the same."""
         return self.names.get(stream_field, stream_field)
 
-    def server(self, own_field: str) -> str:
+    def stream_field(self, own_field: str) -> str:
         """The stream field behind a bucket's own name: `max_msgs_per_subject` for `history`."""
         return next((stream for stream, own in self.names.items() if own == own_field), own_field)
 
@@ -98,8 +98,8 @@ def recognise(shape: BucketShape, snapshot: Snapshot) -> Iterable[Resource]:
     declared as a bucket."""
     for name, info in snapshot.streams.items():
         if shape.is_named_so(name):
-            bucket = shape.bucket(name)
-            config = in_own_names(shape, bucket, lasting(info["config"]))
+            bucket = shape.bucket_name(name)
+            config = in_own_names(shape, bucket, lasting_config(info["config"]))
             stock = _stock_values(shape, bucket, config)
             yield Resource(address=Address.of(shape.kind, bucket), config=config, stock=stock, state=info)
 
@@ -107,7 +107,9 @@ def recognise(shape: BucketShape, snapshot: Snapshot) -> Iterable[Resource]:
 def claims(shape: BucketShape, snapshot: Snapshot) -> Iterable[Raw]:
     """Streams that are ordinary buckets of this shape, and those of the reserved buckets, which no listing shows."""
     for name, info in snapshot.streams.items():
-        if shape.is_named_so(name) and not deviations(shape, shape.bucket(name), lasting(info["config"]), snapshot):
+        if shape.is_named_so(name) and not deviations(
+            shape, shape.bucket_name(name), lasting_config(info["config"]), snapshot
+        ):
             yield Raw("stream", (name,))
     yield from (Raw("stream", (name,)) for name in RESERVED_STREAMS)
 
@@ -119,7 +121,7 @@ def deviations(shape: BucketShape, name: str, stream: Config, snapshot: Snapshot
     stated = {key: value for key, value in config.items() if key in shape.keys}
     settled = _settle_in_own_names(shape, name, stated, context).config
     odd = {key for key in config.keys() | settled.keys() if config.get(key) != settled.get(key)}
-    odd_name = {} if re.fullmatch(shape.pattern, name) and name not in RESERVED else {"name": name}
+    odd_name = {} if re.fullmatch(shape.name_pattern, name) and name not in RESERVED else {"name": name}
     return odd_name | {key: config.get(key) for key in sorted({*odd, *shape.impossible(config)})}
 
 
@@ -139,27 +141,27 @@ def _settle_in_own_names(shape: BucketShape, name: str, stated: Config, context:
             body["mirror_direct"] = True
     origin = origin_of_mirror(body, context)
     settled = settle(body, context.target, name=stream, origin=origin, is_direct=shape.is_direct)
-    filled = {shape.ours(key): default for key, default in settled.filled.items()}
-    follows = {shape.ours(key): _source_in_own_names(shape, source) for key, source in settled.follows.items()}
+    filled = {shape.own_name(key): default for key, default in settled.filled.items()}
+    follows = {shape.own_name(key): _source_in_own_names(shape, source) for key, source in settled.follows.items()}
     return Settled(config=in_own_names(shape, name, settled.config), filled=filled, follows=follows)
 
 
 def _source_in_own_names(shape: BucketShape, source: str) -> str:
     """`from limit_marker_ttl`"""
-    return " ".join(map(shape.ours, source.split()))
+    return " ".join(map(shape.own_name, source.split()))
 
 
 def _stock_values(shape: BucketShape, name: str, config: Config) -> Config:
     """Values that the shape gives to every bucket."""
-    return {shape.ours(key): value for key, value in shape.full(name, config).items()}
+    return {shape.own_name(key): value for key, value in shape.full(name, config).items()}
 
 
 def in_own_names(shape: BucketShape, bucket: str, config: Config) -> dict[str, Json]:
     """The configuration in the bucket's own names, without what every bucket of this shape has. Deviations from the
     shape stay visible."""
     full = shape.full(bucket, config)
-    own = {shape.ours(key): value for key, value in config.items() if full.get(key) != value}
-    return own | {shape.ours(key): _value_when_left_out(key) for key in full if key not in config}
+    own = {shape.own_name(key): value for key, value in config.items() if full.get(key) != value}
+    return own | {shape.own_name(key): _value_when_left_out(key) for key in full if key not in config}
 
 
 def _value_when_left_out(stream_field: str) -> Json:
@@ -175,7 +177,9 @@ def steps(shape: BucketShape, change: Change, view: View) -> Sequence[Step]:
         sent = replace(change.desired, config=change.desired.sent)
         return with_waits_for_copies((calls.create_stream(change, stream, stream_body(shape, sent)),), change, view)
     if change.action is Action.UPDATE:
-        updated = calls.update_stream(change, stream, view, shape.server, repaired=_repaired_fields(shape, change))
+        updated = calls.update_stream(
+            change, stream, view, shape.stream_field, repaired=_repaired_fields(shape, change)
+        )
         return with_waits_for_copies(updated, change, view)
     return (calls.delete_stream(change, stream),) if change.action is Action.DELETE else ()
 
@@ -187,7 +191,7 @@ def stream_body(shape: BucketShape, resource: Resource) -> dict[str, Json]:
 
 def _with_shape(shape: BucketShape, name: str, stated: Config) -> dict[str, Json]:
     """What a bucket states, in the server's names, on top of what every such bucket has."""
-    return shape.full(name, stated) | {shape.server(key): value for key, value in stated.items()}
+    return shape.full(name, stated) | {shape.stream_field(key): value for key, value in stated.items()}
 
 
 def change_of_stream(shape: BucketShape, change: Change) -> Change:
@@ -207,7 +211,7 @@ def _repaired_fields(shape: BucketShape, change: Change) -> dict[str, Json]:
     name = change.address.name
     held = _with_shape(shape, name, live)
     full = shape.full(name, desired)
-    return {key: value for key, value in full.items() if shape.ours(key) not in desired and held.get(key) != value}
+    return {key: value for key, value in full.items() if shape.own_name(key) not in desired and held.get(key) != value}
 
 
 def lends(shape: BucketShape, declared: Declared) -> Mapping[str, Config]:
@@ -224,4 +228,4 @@ def bucket_fields(shape: BucketShape) -> dict[str, FieldInfo]:
     """Fields by the bucket's own names, each with the default it has in a bucket."""
     subjects = replace(FIELD_INFOS["subjects"], left_out=AS_NEEDED)
     own = {name: replace(FIELD_INFOS[name], default=value) for name, value in {**shape.fixed, **shape.defaults}.items()}
-    return {shape.ours(name): info for name, info in {**FIELD_INFOS, "subjects": subjects, **own}.items()}
+    return {shape.own_name(name): info for name, info in {**FIELD_INFOS, "subjects": subjects, **own}.items()}

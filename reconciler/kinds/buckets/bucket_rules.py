@@ -34,13 +34,13 @@ ANOTHER = "declare a second one under another name and copy what is in it"
 
 def bucket_effects(family: str, shape: BucketShape) -> Effects:
     """Effects that are foretold of a bucket: the table of stream fields, as far as its file can state them."""
-    return Effects(family=family, fields=FIELDS, families=FAMILIES, own=shape.ours, keys=shape.keys)
+    return Effects(family=family, fields=FIELDS, families=FAMILIES, own=shape.own_name, keys=shape.keys)
 
 
 def bucket_rules(family: str, shape: BucketShape) -> tuple[Rule, ...]:
     """The rules of every kind of bucket, with this family's codes and the bucket's own field names."""
 
-    def stays(field: str) -> str:
+    def keep_advice(field: str) -> str:
         if field in shape.keys:
             return f"keep `{field}` as it is live"
         return f"leave it as found (`unmanaged: [{field}]`), declare it under `streams` with its live settings, as `export` writes it"
@@ -51,22 +51,22 @@ def bucket_rules(family: str, shape: BucketShape) -> tuple[Rule, ...]:
     return (
         *updatability_rules(
             FIELDS,
-            fixed_field_words(family, another=ANOTHER, stays=stays),
+            fixed_field_words(family, another=ANOTHER, stays=keep_advice),
             of=shape.noun,
             stream_configs=stream_configs,
         ),
         one_way_change(family, stream_configs),
-        limit_lowered(family, shape.ours, counts=is_durable),
-        replicas_lowered(family, shape.ours, counts=is_durable),
+        limit_lowered(family, shape.own_name, counts=is_durable),
+        replicas_lowered(family, shape.own_name, counts=is_durable),
         _rule_about_deletion(family, shape),
         _rule_about_subjects(family, shape),
-        made_again(family, shape.ours, shape.stream),
+        made_again(family, shape.own_name, shape.stream),
         too_young(family, StreamConfig),
         _rule_about_name(family, shape),
         reserved_metadata(family),
         *bucket_effects(family, shape).rules(),
         *bucket_checks(family, shape, RANGES),
-        doomed_live(family, (*RANGES, *COPIES), shape.ours),
+        doomed_live(family, (*RANGES, *COPIES), shape.own_name),
     )
 
 
@@ -77,7 +77,7 @@ def bucket_checks(family: str, shape: BucketShape, checks: Sequence[ConfigCheck]
         desired = replace(change.desired, config=change.desired.sent) if change.desired else None
         return stream_config_of(shape, desired), stream_config_of(shape, change.live)
 
-    return rules_of_family(family, checks, stream_configs, shape.ours)
+    return rules_of_family(family, checks, stream_configs, shape.own_name)
 
 
 def stream_config_of(shape: BucketShape, resource: Resource | None) -> Config:
@@ -137,7 +137,7 @@ def _rule_about_name(family: str, shape: BucketShape) -> Rule:
             why = "is reserved for the records of groups and of reconciler"
         elif len(name) > shape.longest:
             why = f"is longer than {shape.longest} letters; the name of its stream begins with `{shape.prefix}` and has 255 at most"
-        elif not re.fullmatch(shape.pattern, name):
+        elif not re.fullmatch(shape.name_pattern, name):
             why = f"is not a valid {shape.noun} name; use letters, digits, `_` and `-`"
         else:
             return None

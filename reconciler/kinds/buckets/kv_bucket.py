@@ -116,7 +116,7 @@ KV_BUCKET = bucket_kind(
         history_out_of_range,
         copied_again("KV"),
         left_behind("KV", SHAPE.stream),
-        copies_push_out("KV", SHAPE.ours),
+        copies_push_out("KV", SHAPE.own_name),
         *bucket_checks("KV", SHAPE, (*COPIES, *REWRITING)),
     ),
 )

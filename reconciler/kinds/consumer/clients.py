@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from reconciler.changes.change import Change
 from reconciler.kinds.consumer_config.consumer_settle import PINNED_TIMEOUT
-from reconciler.kinds.fields.times import ZERO, between
+from reconciler.kinds.fields.times import ZERO, nanoseconds_between
 from reconciler.kinds.fields.words import age, listed, some, verb
 from reconciler.kinds.stream_config.config_checks import is_since
 from reconciler.model.resource import Json
@@ -55,12 +55,12 @@ def policy_of(value: Json) -> str:
     return str(value or "none")
 
 
-def failing_pulls(change: Change, version: Version) -> str:
+def failing_pulls_text(change: Change, version: Version) -> str:
     """Which pulls the server refuses once the priority policy has changed, and which go on, in sentences."""
     before, after = policy_of(change.was("priority_policy")), policy_of(change.becomes("priority_policy"))
     is_served = before in ACCEPTED_BY and ACCEPTED_BY[before].may_be_served and not _refuses_for_good(version)
-    served = f" {_fate_of_messages(change, after, ACCEPTED_BY[before])}" if is_served else ""
-    return f"{'; '.join(_effects_on_pulls(change, before, after))}.{served}"
+    served = f" {_fate_of_messages_text(change, after, ACCEPTED_BY[before])}" if is_served else ""
+    return f"{'; '.join(_effects_on_pulls_texts(change, before, after))}.{served}"
 
 
 # Measured: 2.11.11, 2.12.8 and 2.14.2 answer 400 and keep the pull, with whatever policy the consumer has then; 2.14.3 does not.
@@ -69,7 +69,7 @@ def _refuses_for_good(version: Version) -> bool:
     return is_since(version, Version(2, 12, 12), Version(2, 14, 3))
 
 
-def _fate_of_messages(change: Change, after: str, pulls: Pulls) -> str:
+def _fate_of_messages_text(change: Change, after: str, pulls: Pulls) -> str:
     """What becomes of messages that the server delivers to clients that have given up, and of the others meanwhile."""
     most = change.becomes("max_deliver") or -1
     tries = f", until it was delivered {some(most, 'time')} (max_deliver)" if most > 1 else ""
@@ -83,7 +83,7 @@ def _fate_of_messages(change: Change, after: str, pulls: Pulls) -> str:
     )
 
 
-def _effects_on_pulls(change: Change, before: str, after: str) -> Iterator[str]:
+def _effects_on_pulls_texts(change: Change, before: str, after: str) -> Iterator[str]:
     removed = removed_groups(change) if after != "none" else []
     refused = [ACCEPTED_BY[before].words] if before in ACCEPTED_BY else []
     refused += [f"pulls for {listed(removed)}"] if removed else []
@@ -96,10 +96,10 @@ def _effects_on_pulls(change: Change, before: str, after: str) -> Iterator[str]:
     if after == "prioritized":
         yield BEST_FIRST
     if after == ONE_AT_A_TIME:
-        yield f"one client at a time gets messages: {pin_rule(change.becomes('priority_timeout') or PINNED_TIMEOUT)}"
+        yield f"one client at a time gets messages: {pin_rule_text(change.becomes('priority_timeout') or PINNED_TIMEOUT)}"
 
 
-def pin_rule(timeout: int) -> str:
+def pin_rule_text(timeout: int) -> str:
     """When a pin goes to another client. Measured on 2.11.11 to 2.15.1: a delivery, an ack and a pull that waits prolong no pin."""
     return (
         f"the server pins another client once the pinned one has sent no new pull for {show_duration(timeout)}, even if a pull of it "
@@ -107,7 +107,7 @@ def pin_rule(timeout: int) -> str:
     )
 
 
-def waiting_clients(change: Change, is_recreated: bool = False) -> str:
+def waiting_clients_text(change: Change, is_recreated: bool = False) -> str:
     """What the live consumer says about its clients, and what becomes of a pin."""
     info = change.info
     waiting = info.get("num_waiting", 0)
@@ -117,16 +117,18 @@ def waiting_clients(change: Change, is_recreated: bool = False) -> str:
         return f"{clients}."
     if is_recreated:
         return f"{clients}, and {pin_clause}."
-    return f"{clients}, and {pin_clause}. Apply releases the pin, which would block the others{_block_time(change)}."
+    return (
+        f"{clients}, and {pin_clause}. Apply releases the pin, which would block the others{_block_time_text(change)}."
+    )
 
 
-def _block_time(change: Change) -> str:
+def _block_time_text(change: Change) -> str:
     """How long a pin stands if nobody releases it. One that has outlived its policy keeps a time that no server shows."""
     is_known = change.was("priority_policy") == ONE_AT_A_TIME
     return f" for up to {show_duration(change.was('priority_timeout') or PINNED_TIMEOUT)}" if is_known else ""
 
 
-def pulls_of_removed_groups(change: Change) -> str:
+def pulls_of_removed_groups_text(change: Change) -> str:
     """The fate of pulls of a removed group that wait, as those of a standby do. The pinned client's own one ends."""
     info = change.info
     if change.was("priority_policy") != ONE_AT_A_TIME or not info.get("num_waiting"):
@@ -144,7 +146,7 @@ def pin_clause_of(info: Mapping[str, Json]) -> str:
     for group in info.get("priority_groups") or ():
         if group.get("pinned_client_id"):
             since, now = group.get("pinned_ts", ZERO), info.get("ts")
-            long = f" (for {age(between(since, now))} now)" if now and since != ZERO else ""
+            long = f" (for {age(nanoseconds_between(since, now))} now)" if now and since != ZERO else ""
             return f"one client is pinned for group {group['group']}{long}"
     return ""
 
@@ -160,7 +162,7 @@ def removed_groups(change: Change) -> list[str]:
     return [group for group in change.was("priority_groups") or () if group not in kept]
 
 
-def renaming_way(change: Change) -> str:
+def renaming_advice(change: Change) -> str:
     """What clients do before some of their groups go. A consumer that pins clients has one group (CO123), so they cannot name the
     new one before it takes the place of the old one."""
     removed, after = removed_groups(change), change.becomes("priority_groups") or ()

@@ -12,13 +12,13 @@ from reconciler.changes.view import View
 from reconciler.kinds.consumer import taking_over
 from reconciler.kinds.consumer.clients import pin_clause_of
 from reconciler.kinds.consumer.filter_changes import Info, others_of
-from reconciler.kinds.consumer_position.ended_pulls import ended_pulls, finds_nothing
+from reconciler.kinds.consumer_position.ended_pulls import ended_pulls_clause, finds_nothing_clause
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.consumer_position.unclaimed import unclaimed_messages
 from reconciler.kinds.fields.words import amount, listed, some
-from reconciler.kinds.losses.unprocessed import behind, claimed, later, undelivered
+from reconciler.kinds.losses.unprocessed import behind, claimed_messages, later, undelivered_messages
 from reconciler.kinds.stream_config.new_copies import successors
-from reconciler.kinds.subjects.filters import filters_of, keeping
+from reconciler.kinds.subjects.filters import filters_of, keeping_filters
 from reconciler.kinds.subjects.subject_moves import taken_at_deletions
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Address
@@ -51,7 +51,7 @@ def consumer_deletion(change: Change, view: View) -> Found:
     unread = behind(stream, info, view) if info else exactly(0)
     dropped, fate = _fate_of_unread(change, info, unread, view) if unread.most else (exactly(0), "")
     unclaimed = unclaimed_messages(change, view)
-    loss_clause = f"{_lost_reader_clause(undelivered(stream, info, view), info)}{fate}" if unread.most else ""
+    loss_clause = f"{_lost_reader_clause(undelivered_messages(stream, info, view), info)}{fate}" if unread.most else ""
     clauses = [clause for clause in (loss_clause, _unclaimed_clause(unclaimed), _clients_clause(change)) if clause]
     if not clauses:
         return None
@@ -60,7 +60,7 @@ def consumer_deletion(change: Change, view: View) -> Found:
     return Finding(
         outcome=Outcome.WARNS,
         quantities={
-            "undelivered": undelivered(stream, info, view) if info else 0,
+            "undelivered": undelivered_messages(stream, info, view) if info else 0,
             "unacknowledged": info.get("num_ack_pending", 0),
         }
         | ({"dropped": dropped} if dropped.most else {}),
@@ -96,13 +96,13 @@ def _fate_of_unread(change: Change, info: Info, unread: Amount, view: View) -> t
             change, subjects, (), view
         )
         at_work = ", also those that a client is still at work on" if info.get("num_ack_pending") and is_taken else ""
-        return exactly(0), f": {taking_over.fate_of_left(change, subjects, (), view)}{at_work}"
+        return exactly(0), f": {taking_over.fate_of_left_text(change, subjects, (), view)}{at_work}"
     return _dropped_by_interest(change, info, unread, view) if retention == "interest" else (exactly(0), "")
 
 
 def _dropped_by_interest(change: Change, info: Info, unread: Amount, view: View) -> tuple[Amount, str]:
     subjects, taken = filters_of(info["config"]), taken_at_deletions(change.address.stream, view)
-    others = [subject for other in others_of(change, view) for subject in keeping(filters_of(other), taken)]
+    others = [subject for other in others_of(change, view) for subject in keeping_filters(filters_of(other), taken)]
     copies = successors(change.address, view)
     if complete := [successor.stream for successor in copies if successor.is_whole]:
         return exactly(
@@ -112,7 +112,7 @@ def _dropped_by_interest(change: Change, info: Info, unread: Amount, view: View)
         return exactly(0), f"; {takers}"
     copying = [successor.stream for successor in copies]
     if not copying and not any(collide(other, subject) for other in others for subject in subjects):
-        dropped = claimed(change.address.stream, info, view)
+        dropped = claimed_messages(change.address.stream, info, view)
         them = "them" if dropped.is_exact else f"{amount(dropped)} of them"
         return dropped, f"; apply deletes {them}, since no other consumer wants them"
     dropped = Amount(0, unread.most)
@@ -125,7 +125,7 @@ def _clients_clause(change: Change) -> str:
     if info.get("push_bound"):
         return "a client is subscribed to it now, and receives nothing more"
     pin = pin_clause_of(info)
-    ends = ended_pulls(info, finds_nothing(change.address.name)) if pin or info.get("num_waiting") else ""
+    ends = ended_pulls_clause(info, finds_nothing_clause(change.address.name)) if pin or info.get("num_waiting") else ""
     return "; ".join(filter(None, (pin, ends)))
 
 

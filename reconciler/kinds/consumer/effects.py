@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from reconciler.changes.amount import Amount, exactly, total
 from reconciler.changes.verdict import Finding, Outcome
-from reconciler.kinds.consumer.clients import ONE_AT_A_TIME, pin_clause_of, pin_rule
+from reconciler.kinds.consumer.clients import ONE_AT_A_TIME, pin_clause_of, pin_rule_text
 from reconciler.kinds.consumer.filter_changes import filter_change
 from reconciler.kinds.consumer.spelling import is_same_filter
 from reconciler.kinds.consumer_checks.neighbours import is_work_queue, stream_of
@@ -14,13 +14,13 @@ from reconciler.kinds.consumer_checks.priority import ack_waits
 from reconciler.kinds.consumer_checks.pull_push import pushes
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.consumer_config.consumer_settle import ACK_WAIT, PINNED_TIMEOUT
-from reconciler.kinds.consumer_position.position import is_recreated, redelivered
+from reconciler.kinds.consumer_position.position import is_recreated, redelivered_and_unacknowledged
 from reconciler.kinds.effects.effect_rules import Effects, MovedField, foretold, note, notes_of
 from reconciler.kinds.fields.field_effects import value_after
-from reconciler.kinds.fields.times import ZERO, between
+from reconciler.kinds.fields.times import ZERO, nanoseconds_between
 from reconciler.kinds.fields.words import amount, in_words, listed, share, some, verb
-from reconciler.kinds.losses.unprocessed import behind, undelivered
-from reconciler.kinds.subjects.filters import filters_of, gained
+from reconciler.kinds.losses.unprocessed import behind, undelivered_messages
+from reconciler.kinds.subjects.filters import filters_of, gained_subjects
 from reconciler.model.resource import Config, Json
 from reconciler.model.units import show_duration
 
@@ -43,9 +43,11 @@ def _is_recreated(moved: MovedField) -> bool:
 def _pending_messages(moved: MovedField) -> Amount:
     """Messages that it has yet to deliver. A consumer that the plan recreates delivers those in flight again as well."""
     pending = (
-        undelivered(moved.change.address.stream, moved.change.info, moved.view) if moved.change.info else exactly(0)
+        undelivered_messages(moved.change.address.stream, moved.change.info, moved.view)
+        if moved.change.info
+        else exactly(0)
     )
-    again, _ = redelivered(moved.change, moved.view) if _is_recreated(moved) else (exactly(0), 0)
+    again, _ = redelivered_and_unacknowledged(moved.change, moved.view) if _is_recreated(moved) else (exactly(0), 0)
     return total((pending, again))
 
 
@@ -164,7 +166,7 @@ def never_delivered_again(moved: MovedField) -> Iterable[Finding]:
     if not _acknowledges(moved) or not most or most < 1:
         return
     stream = stream_of(moved.change, moved.view) or {}
-    spent = exactly(0) if is_work_queue(stream) and gained(moved.change) else _delivered_so_often(moved, most)
+    spent = exactly(0) if is_work_queue(stream) and gained_subjects(moved.change) else _delivered_so_often(moved, most)
     if not spent.most:
         yield note(f"from then on a message is delivered at most {some(most, 'time')}")
         return
@@ -173,7 +175,8 @@ def never_delivered_again(moved: MovedField) -> Iterable[Finding]:
         path=moved.path,
         to=most,
         message=f"{share(spent, exactly(in_flight), 'message')} in flight {'was' if spent.most == 1 else 'were'} already delivered "
-        f"{_times_in_words(most)}: unless clients acknowledge them in time, this consumer never redelivers them{_stored_until(stream)}",
+        f"{_times_in_words(most)}: unless clients acknowledge them in time, this consumer never redelivers them"
+        f"{_stored_until_text(stream)}",
         quantities={"messages": spent},
         fix="let clients acknowledge what is in flight first",
     )
@@ -211,7 +214,7 @@ def _for_clients(moved: MovedField, words: str, fix: str) -> Finding:
     )
 
 
-def _stored_until(stream: Config) -> str:
+def _stored_until_text(stream: Config) -> str:
     """The fate of messages that a consumer gave up, as the end of a sentence."""
     if not (is_work_queue(stream) or stream.get("retention") == "interest"):
         return ""
@@ -249,7 +252,7 @@ def vanishes_when_idle(moved: MovedField) -> Iterable[Finding]:
         f", or {show_duration(threshold + wait)} while messages are in flight" if wait else ""
     )
     unread = behind(moved.change.address.stream, moved.change.info, moved.view) if moved.change.info else exactly(0)
-    lose = _fate_when_deleted(unread, stream_of(moved.change, moved.view) or {})
+    lose = _fate_when_deleted_text(unread, stream_of(moved.change, moved.view) or {})
     is_used = _has_client(moved)
     yield Finding(
         outcome=Outcome.WARNS if is_used else Outcome.NEEDS_CONSENT,
@@ -257,11 +260,11 @@ def vanishes_when_idle(moved: MovedField) -> Iterable[Finding]:
         to=threshold,
         message=f"the server deletes this consumer with its position {idle}{lose}; "
         + ("a client is there now" if is_used else "no client waits on it now"),
-        fix=_way_to_stay(moved),
+        fix=_way_to_stay_text(moved),
     )
 
 
-def _way_to_stay(moved: MovedField) -> str:
+def _way_to_stay_text(moved: MovedField) -> str:
     """Limits of the stream decide how long a threshold may be, and that there is one."""
     limits = (stream_of(moved.change, moved.view) or {}).get("consumer_limits") or {}
     if not limits.get("inactive_threshold"):
@@ -272,7 +275,7 @@ def _way_to_stay(moved: MovedField) -> str:
     )
 
 
-def _fate_when_deleted(unread: Amount, stream: Config) -> str:
+def _fate_when_deleted_text(unread: Amount, stream: Config) -> str:
     """The fate of messages when their consumer is deleted, as the end of a sentence."""
     their = "loses its" if unread.most == 1 else "lose their"
     lose = f", and {amount(unread, 'message')} {their} reader" if unread.most else ""
@@ -313,7 +316,7 @@ def delivered_again(moved: MovedField) -> Iterable[Finding]:
         yield note(f"a message that a client does not acknowledge within {_new_value_in_words(moved)} is redelivered")
         return
     now, last_delivery = moved.change.info.get("ts"), (moved.change.info.get("delivered") or {}).get("last_active")
-    is_old = bool(now and last_delivery and last_delivery != ZERO and between(last_delivery, now) >= wait)
+    is_old = bool(now and last_delivery and last_delivery != ZERO and nanoseconds_between(last_delivery, now) >= wait)
     again = Amount(max(0, in_flight.least - _out_of_tries(moved)) if is_old else 0, in_flight.most)
     yield Finding(
         outcome=Outcome.WARNS,
@@ -367,7 +370,7 @@ def _out_of_tries(moved: MovedField) -> int:
 
 
 @foretold(606, "throttled")
-def throttled(moved: MovedField) -> Iterable[Finding]:
+def deliveries_throttled(moved: MovedField) -> Iterable[Finding]:
     """`max_ack_pending` is lowered to the number of messages in flight, or below. Nothing new is delivered until enough
     of them are acknowledged, or have been delivered `max_deliver` times.
 
@@ -475,7 +478,7 @@ def _silence_finding(
 
 
 @foretold(608, "paced")
-def paced(moved: MovedField) -> Iterable[Finding]:
+def deliveries_paced(moved: MovedField) -> Iterable[Finding]:
     """Messages arrive more slowly: `rate_limit_bps` is lowered, or `replay_policy` becomes `original`, while messages are
     pending. Or another client gets them: the server pins another client once the pinned one has sent no new pull for
     `priority_timeout`.
@@ -551,7 +554,7 @@ def _other_time_to_pull(moved: MovedField) -> Iterator[Finding]:
     before = change.was("priority_timeout") or PINNED_TIMEOUT
     after = value_after(change, moved.path) or PINNED_TIMEOUT
     still = f"; for the client that is pinned now, {show_duration(before)} counts until its next pull"
-    words = f"{pin_rule(after)}{still if pin_clause_of(change.info) else ''}"
+    words = f"{pin_rule_text(after)}{still if pin_clause_of(change.info) else ''}"
     if after >= before:
         yield note(words)
         return
@@ -574,7 +577,7 @@ def other_messages(moved: MovedField) -> Iterable[Finding]:
 
 
 @notes_of(609)
-def paused(moved: MovedField) -> Iterable[Finding]:
+def deliveries_paused(moved: MovedField) -> Iterable[Finding]:
     """A pause keeps pending messages from clients, and its end sets all of them free at once."""
     before, after = moved.change.was("pause_until"), moved.change.becomes("pause_until")
     pending = _pending_messages(moved)
@@ -589,7 +592,7 @@ def paused(moved: MovedField) -> Iterable[Finding]:
 def _lies_ahead(until: Json, moved: MovedField) -> bool:
     """Does a pause until then still hold? The server's clock says when the consumer was read."""
     now = moved.change.info.get("ts")
-    return bool(until) and (not now or between(now, until) > 0)
+    return bool(until) and (not now or nanoseconds_between(now, until) > 0)
 
 
 FAMILIES = (
@@ -599,10 +602,10 @@ FAMILIES = (
     never_delivered_again,
     vanishes_when_idle,
     delivered_again,
-    throttled,
+    deliveries_throttled,
     subscribers_fall_silent,
-    paced,
-    paused,
+    deliveries_paced,
+    deliveries_paused,
 )
 
 

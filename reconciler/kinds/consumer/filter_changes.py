@@ -18,10 +18,10 @@ from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.fields.words import amount, consent_to, listed, share, some, verb
 from reconciler.kinds.losses import shrinking
 from reconciler.kinds.losses.lagging import is_kept, keeping_sentence
-from reconciler.kinds.losses.unprocessed import later, undelivered
-from reconciler.kinds.subjects.filters import EVERYTHING, FILTERS, filters_of, keeping, let_go
-from reconciler.kinds.subjects.subject_moves import passed_on, taken_at_deletions
-from reconciler.kinds.subjects.subjects import collide, is_subset, meets
+from reconciler.kinds.losses.unprocessed import later, undelivered_messages
+from reconciler.kinds.subjects.filters import EVERYTHING, FILTERS, filters_of, keeping_filters, partly_lost_subjects
+from reconciler.kinds.subjects.subject_moves import passed_on_subjects, taken_at_deletions
+from reconciler.kinds.subjects.subjects import collide, common_subjects, is_subset
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.questions import MessagesFrom, Question
@@ -85,19 +85,19 @@ class _FilterChange:
         return all(any(is_subset(old, new) for new in self.after) for old in self.before)
 
     @property
-    def gained(self) -> Sequence[str]:
+    def gained_subjects(self) -> Sequence[str]:
         """Subjects that the old filter did not match, at least in part."""
         return [subject for subject in self.after if not any(is_subset(subject, other) for other in self.before)]
 
     @property
-    def left(self) -> Sequence[str]:
+    def lost_subjects(self) -> Sequence[str]:
         """Subjects that the new filter no longer matches, at least in part."""
         return [subject for subject in self.before if not any(is_subset(subject, other) for other in self.after)]
 
     @property
     def both(self) -> Sequence[str]:
         """What matches before and after."""
-        return meets(self.before, self.after)
+        return common_subjects(self.before, self.after)
 
 
 def _move(change: Change, view: View) -> _FilterChange:
@@ -108,7 +108,7 @@ def _move(change: Change, view: View) -> _FilterChange:
         before=filters_of(change.live.config if change.live else {}),
         after=filters_of(change.wanted),
         position=info.get("delivered", {}).get("stream_seq", 0),
-        pending=undelivered(change.address.names[0], info, view) if info else exactly(0),
+        pending=undelivered_messages(change.address.names[0], info, view) if info else exactly(0),
         in_flight=info.get("num_ack_pending", 0),
         given=info.get("delivered", {}).get("consumer_seq", 0),
         is_from_first=change.raw.get("deliver_policy") in (None, "all"),
@@ -139,7 +139,7 @@ def _next_match(move: _FilterChange, view: View) -> int | None:
 
 def _from_next_match_questions(move: _FilterChange, view: View) -> list[MessagesFrom]:
     start = _next_match(move, view)
-    subjects = move.gained if start else ()
+    subjects = move.gained_subjects if start else ()
     return count_questions(move.stream, subjects, start or 1)
 
 
@@ -151,11 +151,11 @@ def _passed_over_at_most(move: _FilterChange, view: View) -> int:
     begin = max(move.position, int(state.get("first_seq", 1)) - 1)
     span = max(0, (end - 1 if end else int(state.get("last_seq", 0))) - begin)
     ahead, later = (
-        total_count(_after_position_questions(move, move.gained), view),
+        total_count(_after_position_questions(move, move.gained_subjects), view),
         total_count(_from_next_match_questions(move, view), view) if end else 0,
     )
     if ahead is None:
-        ahead = total_count(_all_stored_questions(move, move.gained), view)
+        ahead = total_count(_all_stored_questions(move, move.gained_subjects), view)
         later = 0
     counted = span if ahead is None else max(0, ahead - (later or 0))
     return min(span, counted, int(state.get("messages", 0)))
@@ -214,7 +214,7 @@ def filter_change(change: Change, view: View) -> Found:
     retention = retention_of(move.stream, view)
     still_pending = move.pending.most if move.widens else total_count(_after_position_questions(move, move.both), view)
     deleted = _deleted_besides(move.stream, view)
-    skipped = _less_deleted(_skipped(move, still_pending, view), deleted)
+    skipped = _less_deleted(_skipped_messages(move, still_pending, view), deleted)
     never = exactly(0) if retention == "workqueue" else _newly_matched_but_missed(move, still_pending, view)
     missed = None if never is None else _less_deleted(never, deleted)
     path = next(field_change.path for field_change in change.fields if field_change.top in FILTERS)
@@ -227,7 +227,10 @@ def filter_change(change: Change, view: View) -> Found:
         and not passed_over
         and not again
         and not (in_flight.most and not ending_in_flight.most)
-        and (not ending_in_flight.most or (retention == "workqueue" and taking_over.is_taken(change, move.left, view)))
+        and (
+            not ending_in_flight.most
+            or (retention == "workqueue" and taking_over.is_taken(change, move.lost_subjects, view))
+        )
         and (missed is None or not missed.most)
         and not (missed is None and move.position)
     ):
@@ -239,7 +242,7 @@ def filter_change(change: Change, view: View) -> Found:
     fate = (
         f": {successors}"
         if successors and retention != "workqueue"
-        else _fate_of_left_out(change, move, retention, view)
+        else _fate_of_left_out_text(change, move, retention, view)
     )
     others = successors or ("apply deletes the others" if any(others_of(change, view)) else "")
     left_out = [*_left_out_sentences(skipped, ending_in_flight, move, fate, others if retention == "interest" else "")]
@@ -255,7 +258,7 @@ def filter_change(change: Change, view: View) -> Found:
         path=path,
         to=change.becomes(path) if loses else None,
         message=". ".join([_position_sentence(move, retention, passed_over), *left_out]),
-        quantities=({"messages": _dropped(left_out_in_all, change, view)} if drops else {})
+        quantities=({"messages": _dropped_messages(left_out_in_all, change, view)} if drops else {})
         | ({"skipped": Amount(lost.least, lost.most + passed_over)} if passed_over or not drops else {})
         | ({} if missed is None else {"missed": missed})
         | ({"redelivered": Amount(0, again)} if again else {}),
@@ -278,7 +281,7 @@ def _less_deleted(amount: Amount, deleted: int) -> Amount:
     return Amount(max(0, amount.least - deleted), amount.most)
 
 
-def _skipped(move: _FilterChange, staying: int | None, view: View) -> Amount:
+def _skipped_messages(move: _FilterChange, staying: int | None, view: View) -> Amount:
     """Pending messages that no longer match."""
     if staying is not None and (move.widens or not move.is_listed):
         most = max(
@@ -376,7 +379,9 @@ def _processed_and_delivered_again(change: Change, move: _FilterChange, staying:
     stored = int(view.snapshot.state_of(move.stream).get("messages", 0))
     after, both = (total_count(_all_stored_questions(move, subjects), view) for subjects in (move.after, move.both))
     own = max(0, (stored if both is None else both) - (staying or 0) - move.in_flight)
-    is_left = meets(move.gained, [subject for other in givers(change, view) for subject in let_go(other)])
+    is_left = common_subjects(
+        move.gained_subjects, [subject for other in givers(change, view) for subject in partly_lost_subjects(other)]
+    )
     gained = max(0, (stored if after is None else after) - (both or 0)) if is_left else 0
     return min(stored, own + gained)
 
@@ -410,10 +415,10 @@ def _matched_up_to_position(move: _FilterChange, subjects: Sequence[str], view: 
     return None if stored is None or ahead is None else max(0, stored - ahead)
 
 
-def _dropped(left_out: Amount, change: Change, view: View) -> Amount:
+def _dropped_messages(left_out: Amount, change: Change, view: View) -> Amount:
     """How many of them an interest stream deletes: all, if no other consumer exists that may want them, and the stream
     keeps its subjects."""
-    is_less = any(others_of(change, view)) or passed_on(change.address.stream, view)
+    is_less = any(others_of(change, view)) or passed_on_subjects(change.address.stream, view)
     return Amount(0, left_out.most) if is_less else left_out
 
 
@@ -431,14 +436,16 @@ def others_of(change: Change, view: View) -> Iterator[Config]:
     )
 
 
-def _fate_of_left_out(change: Change, move: _FilterChange, retention: str, view: View) -> str:
+def _fate_of_left_out_text(change: Change, move: _FilterChange, retention: str, view: View) -> str:
     """The fate of messages that the new filter leaves out, as the end of a sentence."""
     if retention == "interest":
-        is_passed = any(collide(subject, other) for subject in move.left for other in passed_on(move.stream, view))
+        is_passed = any(
+            collide(subject, other) for subject in move.lost_subjects for other in passed_on_subjects(move.stream, view)
+        )
         passing_on = f", or stream {move.stream} passes their subjects on before" if is_passed else ""
         return f"; apply deletes them unless another consumer wants them{_unfiltered_readers_clause(change, view)}{passing_on}"
     if retention == "workqueue":
-        return f": {taking_over.fate_of_left(change, move.before, move.after, view)}"
+        return f": {taking_over.fate_of_left_text(change, move.before, move.after, view)}"
     return f", except, until it restarts, {LISTED}" if move.is_listed and move.point is None else ""
 
 
@@ -447,7 +454,7 @@ def _unfiltered_readers_clause(change: Change, view: View) -> str:
     stream = change.address.stream
     taken = taken_at_deletions(stream, view)
     filters_of_others = [filters_of(subjects) for subjects in others_of(change, view)]
-    is_kept = any(subjects != keeping(subjects, taken) for subjects in filters_of_others)
+    is_kept = any(subjects != keeping_filters(subjects, taken) for subjects in filters_of_others)
     return f", as one may whose filter is all that {stream} takes" if is_kept else ""
 
 

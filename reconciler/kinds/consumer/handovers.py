@@ -21,7 +21,7 @@ from reconciler.kinds.consumer_checks import neighbours
 from reconciler.kinds.consumer_position import retention
 from reconciler.kinds.consumer_position.retention import is_interest, switches
 from reconciler.kinds.stream_config.calls import REPLICAS_TIMEOUT
-from reconciler.kinds.subjects.filters import filters_of, gained, let_go
+from reconciler.kinds.subjects.filters import filters_of, gained_subjects, partly_lost_subjects
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Address
@@ -46,14 +46,14 @@ def everywhere_gate(change: Change, view: View, name: str, *, is_new: bool = Tru
 
 def gates_after_taking(change: Change, view: View) -> Iterator[Step]:
     """Steps after a consumer that takes over subjects. A replacement has a gate of its own."""
-    if change.intent is None and change.address in takers(view) and gained(change):
+    if change.intent is None and change.address in takers(view) and gained_subjects(change):
         yield from everywhere_gate(change, view, change.address.name, is_new=change.action is Action.CREATE)
 
 
 def gates_before_giving(change: Change, view: View) -> Iterator[Step]:
     """Steps before a consumer gives up subjects. A server that is away may not know yet what an earlier apply gave to
     the consumers that stay. Changes of one stream share these steps."""
-    given = let_go(change)
+    given = partly_lost_subjects(change)
     for name, theirs in _possibly_unheard(view).get(change.address.stream, ()) if given else ():
         if any(collide(subject, two) for subject in given for two in theirs):
             for step in everywhere_gate(change, view, name, is_new=False):
@@ -92,7 +92,10 @@ def takers(view: View) -> frozenset[Address]:
         stream for stream, stream_change in switches(view).items() if stream_change.becomes("retention") == "interest"
     }
     coming_takers = {
-        change.address for stream in becoming_interest for change in view.children(stream, "consumer") if gained(change)
+        change.address
+        for stream in becoming_interest
+        for change in view.children(stream, "consumer")
+        if gained_subjects(change)
     }
     return frozenset(coming_takers | {change.taker.address for change in handovers(view)})
 
@@ -103,8 +106,10 @@ def _handovers_among(consumers: Sequence[Change], view: View) -> Iterator[Handov
         return
     given = SubjectIndex()
     for name, change in writing.items():
-        for subject in let_go(change):
+        for subject in partly_lost_subjects(change):
             given.add(name, subject)
     for taker in writing.values():
-        givers = {name for subject in gained(taker) for name, other in given.near(subject) if collide(subject, other)}
+        givers = {
+            name for subject in gained_subjects(taker) for name, other in given.near(subject) if collide(subject, other)
+        }
         yield from (Handover(taker, writing[name]) for name in sorted(givers - {taker.address.name}))

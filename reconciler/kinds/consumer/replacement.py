@@ -90,7 +90,7 @@ def planned_replacement(change: Change, view: View) -> Replacement:
         notes[position.BY_RECORD] = True
     if start:
         stream = view.snapshot.streams.get(change.address.stream)
-        notes |= lost_tail.reached(stream)
+        notes |= lost_tail.tail_note(stream)
     return Replacement(
         before=(*placeholder_steps, *position_steps),
         swap=(_deletion_step(change), _creation_step(change, start, bound)),

@@ -10,12 +10,12 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer.clients import (
     ACCEPTED_BY,
-    failing_pulls,
+    failing_pulls_text,
     policy_of,
-    pulls_of_removed_groups,
+    pulls_of_removed_groups_text,
     removed_groups,
-    renaming_way,
-    waiting_clients,
+    renaming_advice,
+    waiting_clients_text,
     waiting_pulls,
 )
 from reconciler.kinds.consumer.deletion import consumer_deletion
@@ -159,8 +159,8 @@ def priority_policy_switch(change: Change, view: View) -> Found:
         path="priority_policy",
         to=after,
         quantities=waiting_pulls(change),
-        message=f"priority_policy switches from {before} to {after}: {failing_pulls(change, view.target.version)} "
-        f"{waiting_clients(change, is_recreated(change, view))}",
+        message=f"priority_policy switches from {before} to {after}: {failing_pulls_text(change, view.target.version)} "
+        f"{waiting_clients_text(change, is_recreated(change, view))}",
         fix=f"{first}consent here: {consent_to('CO121', after)}",
     )
 
@@ -192,8 +192,8 @@ def priority_group_change(change: Change, view: View) -> Found:
         to=after,
         quantities=waiting_pulls(change),
         message=f"priority_groups changes from {_names(before)} to {_names(after)}: new pulls for {listed(removed)} fail (400). "
-        f"{waiting_clients(change, is_recreated(change, view))}{pulls_of_removed_groups(change)}",
-        fix=f"{renaming_way(change)}, and then consent here: {consent_to('CO122', after)}",
+        f"{waiting_clients_text(change, is_recreated(change, view))}{pulls_of_removed_groups_text(change)}",
+        fix=f"{renaming_advice(change)}, and then consent here: {consent_to('CO122', after)}",
     )
 
 

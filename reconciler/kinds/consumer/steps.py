@@ -18,15 +18,15 @@ from reconciler.kinds.fields.words import few
 from reconciler.kinds.stream_config import calls
 from reconciler.kinds.subjects.filters import (
     FILTERS,
-    finishing,
-    handed_over,
+    finishing_text,
+    handed_over_subjects,
     in_flight,
     is_parked,
     is_work_queue,
     longest,
-    lost,
+    lost_subjects,
     parks,
-    waiting_for_part,
+    waiting_for_part_text,
 )
 from reconciler.model.wire.steps import Call, Step
 
@@ -42,7 +42,7 @@ def steps(change: Change, view: View) -> Sequence[Step]:
         return in_a_row(
             (
                 *gates_before_giving(change, view),
-                *_update_and_unpin_steps(change, view, stream, name),
+                *_update_unpin_and_pause_steps(change, view, stream, name),
                 *gates_after_taking(change, view),
             )
         )
@@ -51,7 +51,7 @@ def steps(change: Change, view: View) -> Sequence[Step]:
     return ()
 
 
-def _update_and_unpin_steps(change: Change, view: View, stream: str, name: str) -> Iterator[Step]:
+def _update_unpin_and_pause_steps(change: Change, view: View, stream: str, name: str) -> Iterator[Step]:
     """The update, between two releases of the pin if it touches one: the old pin outlives the update and blocks every
     other client."""
     live_group = next(iter(change.was("priority_groups") or ()), "")
@@ -72,12 +72,12 @@ def _update_steps(change: Change, view: View, stream: str, name: str) -> Iterato
     if is_work_queue(stream, view) and is_parked(change) and not parks(change):
         yield from _move_to_first_message_steps(change, view, stream, name)
     elif any(item.top != "pause_until" for item in change.fields):
-        subjects = handed_over(change, view) if is_work_queue(stream, view) else []
+        subjects = handed_over_subjects(change, view) if is_work_queue(stream, view) else []
         if subjects and change.touches("max_deliver") and not parks(change):
             yield from _filter_first_steps(change, stream, name, subjects)
             return
         yield calls.update_consumer(change, stream, name)
-        if is_work_queue(stream, view) and lost(change) and parks(change):
+        if is_work_queue(stream, view) and lost_subjects(change) and parks(change):
             yield _wait_step(change, stream, name)
         elif subjects:
             yield _wait_step(change, stream, name, subjects)
@@ -102,12 +102,12 @@ def wait_consequences(change: Change, view: View) -> Iterator[Consequence]:
         return
     if is_parked(change):
         yield Consequence(
-            message=f"An interrupted apply left it where it delivers nothing. This {finishing(change)}",
+            message=f"An interrupted apply left it where it delivers nothing. This {finishing_text(change)}",
             quantities={"unacknowledged": in_flight(change)},
         )
-    elif in_flight(change) and handed_over(change, view):
+    elif in_flight(change) and handed_over_subjects(change, view):
         yield Consequence(
-            message=f"Another consumer takes what it gives up, so apply {waiting_for_part(change)}; what a client holds longer is "
+            message=f"Another consumer takes what it gives up, so apply {waiting_for_part_text(change)}; what a client holds longer is "
             "delivered to clients of both",
             quantities={"unacknowledged": in_flight(change)},
             bounds={"unacknowledged": Amount(0, in_flight(change))},

@@ -14,8 +14,8 @@ from reconciler.kinds.fields.words import few, listed
 from reconciler.kinds.losses.over_limit import MANY_SUBJECTS
 from reconciler.kinds.losses.unprocessed import consumers_afterwards
 from reconciler.kinds.stream_config.origins import copies_afterwards
-from reconciler.kinds.subjects.filters import filters_of, wanted
-from reconciler.kinds.subjects.subjects import collide, is_subset, meets
+from reconciler.kinds.subjects.filters import filters_of, wanted_subjects
+from reconciler.kinds.subjects.subjects import collide, common_subjects, is_subset
 from reconciler.model.wire.questions import MessagesFrom, SubjectCounts
 
 NAMED = 3
@@ -27,7 +27,7 @@ def is_taken(change: Change, left: Sequence[str], view: View) -> bool:
     return all(any(is_subset(subject, filter_) for theirs in others for filter_ in theirs) for subject in left)
 
 
-def fate_of_left(change: Change, before: Sequence[str], after: Sequence[str], view: View) -> str:
+def fate_of_left_text(change: Change, before: Sequence[str], after: Sequence[str], view: View) -> str:
     """The fate of messages of a work queue on the subjects that the consumer leaves, in words."""
     left = [subject for subject in before if not any(is_subset(subject, other) for other in after)]
     takers = {
@@ -54,7 +54,7 @@ def questions(
         state = (view.snapshot.streams.get(stream) or {}).get("state") or {}
         if 0 < state.get("num_subjects", 0) <= MANY_SUBJECTS:
             yield from subject_questions(stream, before)
-        for subjects in (before, meets(before, after), taken):
+        for subjects in (before, common_subjects(before, after), taken):
             yield from count_questions(stream, subjects)
 
 
@@ -63,7 +63,7 @@ def successors_clause(change: Change, before: Sequence[str], after: Sequence[str
     them, or some were not counted."""
     stream, subjects_by_successor = change.address.stream, _subjects_by_successor(change, before, view)
     taken = _taken_subjects(subjects_by_successor, before, after)
-    if not taken or not takes_all(stream, taken, before, meets(before, after), view):
+    if not taken or not takes_all(stream, taken, before, common_subjects(before, after), view):
         return ""
     return f"{_listed_names(subjects_by_successor)} {'takes' if len(subjects_by_successor) == 1 else 'take'} those stored now"
 
@@ -82,14 +82,16 @@ def _subjects_by_successor(change: Change, before: Sequence[str], view: View) ->
             if creation.action is Action.CREATE and creation.desired
         )
         pairs = [
-            (creation.address.name, wanted(creation)) for creation in created if _starts_in_time(creation, change, view)
+            (creation.address.name, wanted_subjects(creation))
+            for creation in created
+            if _starts_in_time(creation, change, view)
         ]
         narrows = change.action is Action.UPDATE and retention_of(stream, view) == "interest"
         for name, theirs in _consumers_behind(change, view) if narrows else ():
             others = [creation for _, given in pairs for creation in given]
             if not any(collide(creation, other) for creation in theirs for other in others):
                 pairs.append((name, theirs))
-    return {name: theirs for name, theirs in pairs if meets(theirs, before)}
+    return {name: theirs for name, theirs in pairs if common_subjects(theirs, before)}
 
 
 def _consumers_behind(change: Change, view: View) -> Iterator[tuple[str, Sequence[str]]]:
@@ -104,7 +106,9 @@ def _consumers_behind(change: Change, view: View) -> Iterator[tuple[str, Sequenc
             continue
         floor = int((info.get("ack_floor") or {}).get("stream_seq") or 0)
         is_behind = floor < left_from(change, view) and not str(config.get("deliver_policy")).startswith("last")
-        if is_behind and not any(collide(subject, two) for subject in filters_of(config) for two in wanted(change)):
+        if is_behind and not any(
+            collide(subject, two) for subject in filters_of(config) for two in wanted_subjects(change)
+        ):
             yield other, filters_of(config)
 
 
@@ -119,7 +123,7 @@ def _taken_subjects(
     subjects_by_successor: Mapping[str, Sequence[str]], before: Sequence[str], after: Sequence[str]
 ) -> list[str]:
     """What the successors take of these subjects; nothing if the consumer keeps some of it, since it cannot be counted then."""
-    taken = meets((subject for theirs in subjects_by_successor.values() for subject in theirs), before)
+    taken = common_subjects((subject for theirs in subjects_by_successor.values() for subject in theirs), before)
     return [] if any(collide(subject, kept) for subject in taken for kept in after) else taken
 
 

@@ -84,7 +84,7 @@ def work_queue_shared(change: Change, view: View) -> Found:
     if not filters:
         other = first_except(excluded, consumers.names)
         return _collision_finding(change, view, other, None, filters) if other else _unread_finding(change, view)
-    if collision := consumers.colliding(excluded, filters):
+    if collision := consumers.colliding_consumer(excluded, filters):
         return _collision_finding(change, view, *collision, filters)
     return _unread_finding(change, view)
 

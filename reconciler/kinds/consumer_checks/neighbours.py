@@ -63,7 +63,7 @@ class Consumers:
     unknown: Mapping[str, str] = field(default_factory=dict)
     """Consumers that exist but could not be read."""
 
-    def colliding(self, but: Collection[str], filters: Sequence[str]) -> tuple[str, str | None] | None:
+    def colliding_consumer(self, but: Collection[str], filters: Sequence[str]) -> tuple[str, str | None] | None:
         """(another consumer, its colliding filter) that wants messages this one wants; None as filter: it wants all."""
         if other := first_except(but, self.unfiltered):
             return other, None

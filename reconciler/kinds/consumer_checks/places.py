@@ -54,7 +54,7 @@ def taken_afterwards(change: Change, view: View) -> int:
     return sum(name not in finished for name in names)
 
 
-def staying(change: Change, view: View) -> int:
+def staying_consumer_count(change: Change, view: View) -> int:
     """How many of them are not new."""
     new = sum(consumer.action is Action.CREATE for consumer in view.children(change.address.stream, "consumer"))
     return taken_afterwards(change, view) - new
@@ -67,5 +67,5 @@ def missing_for_placeholder(change: Change, view: View) -> int:
     """
     if placeholder_name(change.address.name) in view.snapshot.consumers.get(change.address.stream, {}):
         return 0
-    needed = staying(change, view) + 1
+    needed = staying_consumer_count(change, view) + 1
     return needed if needed > max(limit_before(change, view), limit_afterwards(change, view)) else 0

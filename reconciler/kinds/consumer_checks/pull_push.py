@@ -14,7 +14,7 @@ from reconciler.kinds.consumer_checks.neighbours import stream_of
 from reconciler.kinds.consumer_checks.objections import Check, codes, objections
 from reconciler.kinds.fields.actions import STANDING, is_new
 from reconciler.kinds.fields.words import amount
-from reconciler.kinds.losses.unprocessed import undelivered
+from reconciler.kinds.losses.unprocessed import undelivered_messages
 from reconciler.kinds.subjects.subjects import is_literal, is_valid, matches
 from reconciler.model.resource import Config
 from reconciler.model.units import show_duration
@@ -155,7 +155,7 @@ def doomed_live(change: Change, view: View) -> Found:
     subject = change.was("deliver_subject")
     if not subject or not (why := _delivery_problem(subject, stream_of(change, view) or {}, change.address.stream)):
         return None
-    pending = undelivered(change.address.stream, change.live.state, view) if change.live else exactly(0)
+    pending = undelivered_messages(change.address.stream, change.live.state, view) if change.live else exactly(0)
     return Finding(
         outcome=Outcome.WARNS,
         path="deliver_subject",

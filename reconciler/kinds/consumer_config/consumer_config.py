@@ -26,7 +26,7 @@ __all__ = [
     "update_body",
 ]
 
-FIELDS = _known.known(ConsumerConfig)
+FIELDS = _known.known_fields(ConsumerConfig)
 FIELD_INFOS = _known.field_infos(ConsumerConfig)
 
 

@@ -63,7 +63,7 @@ SampleFreq = Annotated[
 ]
 
 
-def _fixed(says: str, **more: Any) -> Known:
+def _fixed_field(says: str, **more: Any) -> Known:
     return Known(update=Update.FIXED, err_code=NOT_UPDATABLE, says=says, **more)
 
 
@@ -79,21 +79,23 @@ class ConsumerConfig(Terms):
     """What the consumer is for, in at most 4096 bytes. Left out: none."""
     deliver_policy: Annotated[
         Literal["all", "last", "new", "by_start_sequence", "by_start_time", "last_per_subject"] | None,
-        _fixed("deliver policy can not be updated", default="all", felt=fixed(101)),
+        _fixed_field("deliver policy can not be updated", default="all", felt=fixed(101)),
     ] = None
     """Where a new consumer begins: `all` with the first message, `last` with the last, `new` after it,
     `last_per_subject` with the last of each subject, `by_start_sequence` at `opt_start_seq`, `by_start_time` at
     `opt_start_time`."""
     opt_start_seq: Annotated[
-        SequenceNumber | None, _fixed("start sequence can not be updated", unit="count", felt=fixed(102))
+        SequenceNumber | None, _fixed_field("start sequence can not be updated", unit="count", felt=fixed(102))
     ] = None
     """Sequence number of the first message to deliver, only with `deliver_policy: by_start_sequence`. Left out:
     none."""
-    opt_start_time: Annotated[Time | None, _fixed("start time can not be updated", unit="time", felt=fixed(103))] = None
+    opt_start_time: Annotated[
+        Time | None, _fixed_field("start time can not be updated", unit="time", felt=fixed(103))
+    ] = None
     """Deliver messages stored at or after this time, only with `deliver_policy: by_start_time`. Left out: none."""
     ack_policy: Annotated[
         Literal["none", "all", "explicit", "flow_control"] | None,
-        _fixed(
+        _fixed_field(
             "ack policy can not be updated",
             default="none",
             values_since={"flow_control": V2_14},
@@ -194,7 +196,7 @@ class ConsumerConfig(Terms):
     """Deliver only messages whose subjects match one of these, which must not overlap. Left out: all subjects."""
     replay_policy: Annotated[
         Literal["instant", "original"] | None,
-        _fixed("replay policy can not be updated", default="instant", felt=(*fixed(105), PACE)),
+        _fixed_field("replay policy can not be updated", default="instant", felt=(*fixed(105), PACE)),
     ] = None
     """How fast stored messages are delivered: `instant` at once, `original` at the pace at which they arrived."""
     rate_limit_bps: Annotated[
@@ -214,7 +216,7 @@ class ConsumerConfig(Terms):
     keeps what is written. Left out: none."""
     max_waiting: Annotated[
         Count | None,
-        _fixed(
+        _fixed_field(
             "max waiting can not be updated",
             unit="count",
             depends="512 on every server so far, for pull consumers",
@@ -249,7 +251,7 @@ class ConsumerConfig(Terms):
     of the stream says, else 1000 or what account and server allow; no limit without acknowledgements."""
     flow_control: Annotated[
         bool | None,
-        _fixed(
+        _fixed_field(
             "flow control can not be updated",
             unit="flag",
             default=False,
@@ -364,7 +366,7 @@ class ConsumerConfig(Terms):
     """The queue group that shares the messages of a push consumer. Left out: none."""
     idle_heartbeat: Annotated[
         Duration | None,
-        _fixed(
+        _fixed_field(
             "heart beats can not be updated",
             unit="duration",
             felt=(

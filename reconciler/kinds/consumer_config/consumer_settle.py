@@ -13,12 +13,12 @@ from reconciler.kinds.fields.canonical_form import (
     Settled,
     as_list,
     canonical_time,
-    followed,
     limit,
     metadata,
     positive,
+    sources_followed,
 )
-from reconciler.kinds.fields.known import V2_12, V2_14, known
+from reconciler.kinds.fields.known import V2_12, V2_14, known_fields
 from reconciler.kinds.subjects.filters import FILTERS
 from reconciler.model.resource import Config, Json, ServerDefault
 from reconciler.model.wire.snapshot import Target
@@ -34,7 +34,7 @@ EVERYTHING: tuple[Json, ...] = (">", [">"])
 """Filters that say what none says. An update that takes a filter away writes one."""
 
 _canon = Canon(
-    defaults={name: about.default for name, about in known(ConsumerConfig).items() if about.default is not None},
+    defaults={name: about.default for name, about in known_fields(ConsumerConfig).items() if about.default is not None},
     clean={
         **dict.fromkeys(("max_deliver", "max_batch", "max_expires", "max_bytes", "max_waiting"), positive),
         **dict.fromkeys(("idle_heartbeat", "inactive_threshold", "priority_timeout"), positive),
@@ -73,7 +73,7 @@ def settle(body: Config, target: Target, *, parent: Config | None = None) -> Set
     _settle_pinned_timeout(config, body, target.version)
     filled = _filled_fields(config, target, parent or {})
     config |= {field: default.value for field, default in filled.items() if default.value is not None}
-    return Settled(config=config, filled=filled, follows=followed(written, config, FOLLOWS))
+    return Settled(config=config, filled=filled, follows=sources_followed(written, config, FOLLOWS))
 
 
 FOLLOWS = {

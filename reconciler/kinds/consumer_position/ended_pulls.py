@@ -8,7 +8,7 @@ from reconciler.kinds.fields.words import some
 from reconciler.model.resource import Json
 
 
-def ended_pulls(info: Mapping[str, Json], later: str) -> str:
+def ended_pulls_clause(info: Mapping[str, Json], later: str) -> str:
     """A clause about the pulls that wait on the live consumer, and then about later ones."""
     waiting = info.get("num_waiting", 0)
     pulls = "the waiting pull ends" if waiting == 1 else f"{some(waiting, 'waiting pull')} end"
@@ -16,6 +16,6 @@ def ended_pulls(info: Mapping[str, Json], later: str) -> str:
     return f"{ends} with 409 Consumer Deleted, and {later}"
 
 
-def finds_nothing(name: str) -> str:
+def finds_nothing_clause(name: str) -> str:
     """A clause about later pulls on a consumer that exists no more."""
     return f"later pulls on {name} get 503"

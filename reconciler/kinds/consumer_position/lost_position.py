@@ -18,14 +18,14 @@ from reconciler.kinds.consumer_position.start_position import (
     Start,
     deliver_policy,
     has_holes,
-    remaining,
     remaining_from,
+    remaining_messages,
     start_of,
 )
 from reconciler.kinds.fields.words import amount, consent_to, some, verb
 from reconciler.kinds.losses import shrinking
 from reconciler.kinds.losses.lagging import is_kept
-from reconciler.kinds.losses.made_again import is_filled_at_once, is_made_again, when_recorded
+from reconciler.kinds.losses.made_again import is_filled_at_once, is_made_again, when_recorded_text
 from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
 from reconciler.model.resource import Address, Json
 
@@ -44,7 +44,7 @@ def consequences(change: Change, view: View) -> Iterator[Consequence]:
         if start and (start.quantities or start.stored is None):
             redelivered = predecessors.delivered_before(change, view)
             quantities = start.quantities | ({"delivered_before": redelivered} if redelivered.most else {})
-            message = f"It starts at {start.words}{_redelivery_clause(change, start, view)}{predecessors.summary(change, view)}"
+            message = f"It starts at {start.words}{_redelivery_clause(change, start, view)}{predecessors.summary_text(change, view)}"
             yield Consequence(message=message, quantities=mosts(quantities), bounds=inexact(quantities))
         elif start is None and (earlier := _earlier_consumer_clause(change, view)) and _is_filled(change, view):
             stream = change.address.stream
@@ -91,13 +91,14 @@ def _gone_finding(change: Change, view: View) -> Finding | None:
     if not is_made_again(change) or change.desired is None or (start := start_of(change, view)) is None:
         return None
     policy, stood = deliver_policy(change.desired.config), recorded_position.verified_next(change, view)
-    beginning = f"it is gone with its position{when_recorded(change, '' if stood is None else f'before sequence {stood}')}: recreated, "
+    recorded = when_recorded_text(change, "" if stood is None else f"before sequence {stood}")
+    beginning = f"it is gone with its position{recorded}: recreated, "
     if policy in START_FIELDS:
         return _gone_with_named_start(change, beginning, start, stood, view)
     if retention_of(change.address.stream, view) == "workqueue":
         return None
     state = recorded_position.stream_state(change, view)
-    total = remaining(change, state, view) or Amount(0, int(state["messages"]))
+    total = remaining_messages(change, state, view) or Amount(0, int(state["messages"]))
     most, stored_messages = total.most, amount(total, "stored message")
     if policy == "all":
         if stood is not None and (
@@ -127,7 +128,7 @@ def _gone_finding(change: Change, view: View) -> Finding | None:
     )
     clauses = [
         *(
-            [f"redelivers up to {some(redelivered)} of them, even if it had processed {_them(redelivered)}"]
+            [f"redelivers up to {some(redelivered)} of them, even if it had processed {_pronoun(redelivered)}"]
             if redelivered
             else []
         ),
@@ -239,11 +240,11 @@ def _recreated_finding(change: Change, view: View) -> Finding | None:
         return None
     skipped, again, repeated = lost.skipped, lost.redelivered, lost.repeated
     clauses = [
-        *([f"the new one started{_start_clause(change)} and {_skips(lost)}"] if skipped else []),
-        *([_has_repeated(lost)] if repeated else []),
+        *([f"the new one started{_start_clause(change)} and {_skips_text(lost)}"] if skipped else []),
+        *([_has_repeated_text(lost)] if repeated else []),
         *(
             [
-                f"{_goes_on(lost)}{some(again, 'message')} {verb(again, 'are')} redelivered, {_AS_FAR} had processed {_them(again)}"
+                f"{_goes_on_text(lost)}{some(again, 'message')} {verb(again, 'are')} redelivered, {_AS_FAR} had processed {_pronoun(again)}"
             ]
             if again
             else []
@@ -252,7 +253,8 @@ def _recreated_finding(change: Change, view: View) -> Finding | None:
     return Finding(
         outcome=Outcome.WARNS, reaction=Reaction.DOES,
         quantities={name: Amount(0, number) for name, number in (("skipped", skipped), ("redelivered", again + repeated)) if number},
-        message=f"the old one is gone with its position{_known(change, lost)}: {'; '.join(clauses)}", fix=_way_on(lost, change, view),
+        message=f"the old one is gone with its position{_known_position_text(change, lost)}: {'; '.join(clauses)}",
+        fix=_way_on_text(lost, change, view),
     )  # fmt: skip
 
 
@@ -265,7 +267,8 @@ def _recreated_with_new_start(change: Change, named: int, view: View) -> Finding
     lost = recorded_position.LostPosition(at, skipped=number)
     return Finding(
         outcome=Outcome.WARNS, reaction=Reaction.DOES, quantities={"skipped": Amount(0, number)},
-        message=f"the old one is gone with its position{_known(change, lost)}: recreated at sequence {named}, the new one {_skips(lost)}",
+        message=f"the old one is gone with its position{_known_position_text(change, lost)}: recreated at sequence {named}, "
+        f"the new one {_skips_text(lost)}",
         fix=f"keep it if you know that the old one had come that far (clients' logs or monitoring may tell), or write opt_start_seq: {at}, "
         "which skips nothing",
     )  # fmt: skip
@@ -274,11 +277,11 @@ def _recreated_with_new_start(change: Change, named: int, view: View) -> Finding
 _AS_FAR = "as far as the old one"
 
 
-def _known(change: Change, lost: recorded_position.LostPosition) -> str:
+def _known_position_text(change: Change, lost: recorded_position.LostPosition) -> str:
     """What the record tells of the old position, in brackets."""
     if lost.at is None:
-        return when_recorded(change, "")
-    place = when_recorded(change, f"before sequence {lost.at}" if lost.at > 1 else "at its first message")
+        return when_recorded_text(change, "")
+    place = when_recorded_text(change, f"before sequence {lost.at}" if lost.at > 1 else "at its first message")
     return place.removesuffix(")") + "; it may have come further since)"
 
 
@@ -286,31 +289,29 @@ def _start_clause(change: Change) -> str:
     return _START_CLAUSES.get(deliver_policy(change.live.config if change.live else {}), "")
 
 
-def _skips(lost: recorded_position.LostPosition) -> str:
+def _skips_text(lost: recorded_position.LostPosition) -> str:
     number = lost.skipped
-    return (
-        f"skips up to {some(number, 'message')} from sequence {lost.at} on, {_AS_FAR} had not processed {_them(number)}"
-    )
+    return f"skips up to {some(number, 'message')} from sequence {lost.at} on, {_AS_FAR} had not processed {_pronoun(number)}"
 
 
-def _goes_on(lost: recorded_position.LostPosition) -> str:
+def _goes_on_text(lost: recorded_position.LostPosition) -> str:
     where = f" at sequence {lost.reached}" if lost.reached else ""
     if lost.repeated:
         return f"it continues{where}, so up to another "
     return f"it continues{where}, and up to " if lost.skipped else f"the new one continues{where}, so up to "
 
 
-def _has_repeated(lost: recorded_position.LostPosition) -> str:
+def _has_repeated_text(lost: recorded_position.LostPosition) -> str:
     many = lost.repeated
     who = "it" if lost.skipped else "the new one"
-    return f"{who} has redelivered up to {some(many, 'message')} already, {_AS_FAR} had processed {_them(many)}"
+    return f"{who} has redelivered up to {some(many, 'message')} already, {_AS_FAR} had processed {_pronoun(many)}"
 
 
-def _them(number: int) -> str:
+def _pronoun(number: int) -> str:
     return "it" if number == 1 else "them"
 
 
-def _way_on(lost: recorded_position.LostPosition, change: Change, view: View) -> str:
+def _way_on_text(lost: recorded_position.LostPosition, change: Change, view: View) -> str:
     point = recorded_position.continues_at(change, view)
     if not (lost.skipped or lost.redelivered or change.touches("deliver_policy")):
         return "find out what clients have processed twice; an apply only updates the record"
@@ -358,11 +359,11 @@ def _consent_finding(
     return Finding(
         outcome=Outcome.NEEDS_CONSENT, path="deliver_policy", to=policy, message=message,
         quantities={name: Amount(0, number) for name, number in harm.items() if number},
-        fix=f"{instead or _way_back(policy, stood)}; or consent here: {consent_to('CO312', policy)}",
+        fix=f"{instead or _way_back_text(policy, stood)}; or consent here: {consent_to('CO312', policy)}",
     )  # fmt: skip
 
 
-def _way_back(policy: Json, stood: int | None) -> str:
+def _way_back_text(policy: Json, stood: int | None) -> str:
     """What to write, so that it starts where the old one stood."""
     if policy == "by_start_sequence":
         return f"write opt_start_seq: {stood}" if stood else "correct opt_start_seq for the stream as it is now"

@@ -88,7 +88,7 @@ def _why_position_unknown(change: Change) -> str:
     return ""
 
 
-def redelivered(change: Change, view: View) -> tuple[Amount, int]:
+def redelivered_and_unacknowledged(change: Change, view: View) -> tuple[Amount, int]:
     """Messages that are redelivered when it is recreated, and how many are not acknowledged.
 
     Above the ack floor clients may have acknowledged some out of order; no server tells which.

@@ -15,9 +15,9 @@ from reconciler.kinds.consumer_position.counts import count_questions, takes_all
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.fields.words import amount, listed
 from reconciler.kinds.losses.lagging import is_kept, keeping_sentence
-from reconciler.kinds.losses.unprocessed import undelivered
-from reconciler.kinds.subjects.filters import FILTERS, held, let_go, wanted
-from reconciler.kinds.subjects.subjects import is_subset, meets
+from reconciler.kinds.losses.unprocessed import undelivered_messages
+from reconciler.kinds.subjects.filters import FILTERS, held_subjects, partly_lost_subjects, wanted_subjects
+from reconciler.kinds.subjects.subjects import common_subjects, is_subset
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.model.wire.questions import MessagesFrom, Question
@@ -69,7 +69,7 @@ def predecessors(change: Change, view: View) -> list[Predecessor]:
     is_left = retention_of(stream, view) != "workqueue" or is_kept(stream, view)
     state = (view.snapshot.streams.get(stream) or {}).get("state") or {}
     found = (
-        _predecessor(giver, meets(let_go(giver), wanted(change)), start, view)
+        _predecessor(giver, common_subjects(partly_lost_subjects(giver), wanted_subjects(change)), start, view)
         for giver in (givers(change, view) if is_left else ())
     )
     return [
@@ -110,9 +110,9 @@ def _predecessor(change: Change, subjects: Sequence[str], start: int, view: View
         name=change.address.name,
         stream=stream,
         subjects=subjects,
-        held=held(change),
-        kept=meets(held(change), wanted(change)),
-        pending=undelivered(stream, info, view),
+        held=held_subjects(change),
+        kept=common_subjects(held_subjects(change), wanted_subjects(change)),
+        pending=undelivered_messages(stream, info, view),
         reached=_undelivered_from(info),
         left=left_from(change, view),
         start=start,
@@ -139,7 +139,7 @@ def delivered_before(change: Change, view: View) -> Amount:
     same."""
     earlier = predecessors(change, view)
     each = [_delivered_by(consumer, view) for consumer in earlier]
-    if not any(meets(consumer.subjects, other.subjects) for consumer, other in combinations(earlier, 2)):
+    if not any(common_subjects(consumer.subjects, other.subjects) for consumer, other in combinations(earlier, 2)):
         return total(each)
     stored = total_count(_taken_questions(change, earlier), view)
     most = sum(consumer.most for consumer in each)
@@ -148,7 +148,7 @@ def delivered_before(change: Change, view: View) -> Amount:
 
 def _taken_questions(change: Change, earlier: Sequence[Predecessor]) -> list[MessagesFrom]:
     """What the new consumer takes of all that is stored."""
-    return count_questions(change.address.stream, wanted(change), earlier[0].start)
+    return count_questions(change.address.stream, wanted_subjects(change), earlier[0].start)
 
 
 def _delivered_by(consumer: Predecessor, view: View) -> Amount:
@@ -195,7 +195,7 @@ def _stored_after(consumer: Predecessor, view: View) -> Amount | None:
     return Amount(max(0, consumer.pending.least - staying), max(0, consumer.pending.most - staying))
 
 
-def summary(change: Change, view: View) -> str:
+def summary_text(change: Change, view: View) -> str:
     """What a reader has to know of it, as the end of a sentence; empty: nothing is redelivered."""
     earlier = [consumer for consumer in predecessors(change, view) if _delivered_by(consumer, view).most]
     if not earlier:
@@ -209,7 +209,8 @@ def summary(change: Change, view: View) -> str:
     state = view.snapshot.streams[first.stream].get("state") or {}
     skips_nothing = left <= max(first.start, int(state.get("first_seq") or 1))
     is_all = all(
-        any(is_subset(mine, theirs) for consumer in earlier for theirs in consumer.held) for mine in wanted(change)
+        any(is_subset(mine, theirs) for consumer in earlier for theirs in consumer.held)
+        for mine in wanted_subjects(change)
     )
     if skips_nothing or not is_all or any(_possibly_passed_over(consumer, view) for consumer in earlier):
         return clause  # nobody has delivered what the old filters left out

@@ -11,8 +11,8 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.engine.bindings import after_ack_floor, start_sequence
 from reconciler.kinds.consumer_position.counts import total_count
-from reconciler.kinds.fields.times import before, moment
-from reconciler.kinds.losses.unprocessed import undelivered
+from reconciler.kinds.fields.times import moment, time_before
+from reconciler.kinds.losses.unprocessed import undelivered_messages
 from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.questions import MessagesFrom, MessagesSince
@@ -94,21 +94,21 @@ MARGIN = 5_000_000_000
 def _beginning_questions(change: Change) -> Iterator[MessagesSince]:
     """What tells where a consumer that somebody recreated began at the latest: no server says it, but at its creation it
     began with the next message, unless its start was a later time."""
-    config, created = change.raw, _recreated_at(change)
+    config, created = change.raw, _recreation_time(change)
     if created and "opt_start_seq" not in config:
         times = [time for time in (created, config.get("opt_start_time")) if time]
-        yield MessagesSince(stream=change.address.stream, since=before(max(times, key=moment), -MARGIN))
+        yield MessagesSince(stream=change.address.stream, since=time_before(max(times, key=moment), -MARGIN))
 
 
-def _recreated_at(change: Change) -> str:
+def _recreation_time(change: Change) -> str:
     return str(change.info.get("created") or "") if change.made_anew else ""
 
 
 def _creation_question(change: Change) -> MessagesSince | None:
     """What tells which messages were stored before somebody recreated the consumer: only these can the old one have
     processed."""
-    created = _recreated_at(change)
-    return MessagesSince(stream=change.address.stream, since=before(created, -MARGIN)) if created else None
+    created = _recreation_time(change)
+    return MessagesSince(stream=change.address.stream, since=time_before(created, -MARGIN)) if created else None
 
 
 def _first_after_loss(change: Change, view: View) -> int | None:
@@ -156,14 +156,14 @@ def compare_with_record(change: Change, view: View) -> LostPosition | None:
     position = position_on_record(change, view)
     info = {"config": {}, **change.live.state}
     reached, again = after_ack_floor(info), _most_redelivered(change, view)
-    ended = _beginning(info, reached, change, view) if position else 0
+    ended = _beginning_sequence(info, reached, change, view) if position else 0
     skipped = stored_between(position, ended, change, view) if position else 0
     repeated = _most_repeated(info, reached, change, view)
     lost = LostPosition(position, again, repeated, skipped, reached, ended)
     return lost if again or repeated or skipped else None
 
 
-def _beginning(live: Mapping[str, Json], reached: int | None, change: Change, view: View) -> int:
+def _beginning_sequence(live: Mapping[str, Json], reached: int | None, change: Change, view: View) -> int:
     """Where the live consumer began, or before."""
     start = start_sequence(live["config"])
     end = reached or int((live.get("delivered") or {}).get("stream_seq", 0))  # it began there or before
@@ -214,7 +214,7 @@ def still_to_come(change: Change, view: View) -> int:
         return sys.maxsize
     info = change.live.state
     delivered, floor = info.get("delivered") or {}, info.get("ack_floor") or {}
-    to_come = undelivered(change.address.stream, info, view).most
+    to_come = undelivered_messages(change.address.stream, info, view).most
     return int(to_come + delivered.get("consumer_seq", 0) - floor.get("consumer_seq", 0))
 
 

@@ -11,11 +11,11 @@ from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.consumer_config.placeholders import placeholder_name
-from reconciler.kinds.consumer_position.ended_pulls import ended_pulls, finds_nothing
+from reconciler.kinds.consumer_position.ended_pulls import ended_pulls_clause, finds_nothing_clause
 from reconciler.kinds.consumer_position.position import (
     leaves_out,
     obstacle,
-    redelivered,
+    redelivered_and_unacknowledged,
     resumed_start,
     start,
     start_by_record,
@@ -36,12 +36,12 @@ def offer_or_refusal(change: Change, view: View, refusal: Finding) -> Finding:
     """The finding that consent recreates it at its position; or the refusal, with the reason why that is impossible."""
     if hindrance := obstacle(change, view):
         return replace(refusal, message=f"{refusal.message} {hindrance.why}", fix=hindrance.fix or refusal.fix)
-    again, unacknowledged = redelivered(change, view)
+    again, unacknowledged = redelivered_and_unacknowledged(change, view)
     point = start_by_record(change, view)
     offer = (
         f"Apply can recreate it at its position: {_redelivery_clause(again, unacknowledged, change, view)}"
         if point is None
-        else f"Apply can recreate it at sequence {point}, {_origin_of_start(point, change)}: {_redelivered_since_record(again)}"
+        else f"Apply can recreate it at sequence {point}, {_origin_of_start_text(point, change)}: {_redelivered_text(again)}"
     )
     dropped = Amount(0, unclaimed_messages(change, view))
     kept = f" {keeping_sentence(stream, view)}." if is_kept(stream := change.address.stream, view) else ""
@@ -114,7 +114,7 @@ def follows_from_the_switch(change: Change, path: str) -> bool:
     return path != "deliver_subject" and pulled != pulls and (change.becomes(path) is None or appears)
 
 
-def _origin_of_start(point: int, change: Change) -> str:
+def _origin_of_start_text(point: int, change: Change) -> str:
     return (
         "as this file says"
         if point == change.becomes("opt_start_seq")
@@ -122,7 +122,7 @@ def _origin_of_start(point: int, change: Change) -> str:
     )
 
 
-def _redelivered_since_record(again: Amount) -> str:
+def _redelivered_text(again: Amount) -> str:
     if not again.most:
         return "nothing is redelivered"
     return f"the server delivers {amount(again, 'message')} from there on, including those that were processed since"
@@ -179,7 +179,7 @@ def _lines_of_recreation(change: Change, view: View) -> Iterable[str]:
         field = START_FIELDS.get(policy)
         setting = f"{field} {change.becomes(field)}" if field else f"deliver_policy {policy}"
         after = f"after the ack floor of the old one, at stream sequence {new_start['opt_start_seq']} or later"
-        where = after if point is None else f"at stream sequence {point}, {_origin_of_start(point, change)}"
+        where = after if point is None else f"at stream sequence {point}, {_origin_of_start_text(point, change)}"
         yield (
             f"The new consumer continues {where}. The server then shows by_start_sequence, which counts as the {setting} of this file; "
             "it refuses an application that creates the consumer itself at start-up, with another start (10012)"
@@ -188,10 +188,10 @@ def _lines_of_recreation(change: Change, view: View) -> Iterable[str]:
         yield "The new consumer starts with everything that is left in the work queue"
     if is_interest(change, view):
         yield f"A placeholder consumer, {placeholder_name(change.address.name)}, keeps its messages meanwhile"
-    yield f"{_effect_on_clients(change)}; delivery counts start again"
+    yield f"{_effect_on_clients_text(change)}; delivery counts start again"
 
 
-def _effect_on_clients(change: Change) -> str:
+def _effect_on_clients_text(change: Change) -> str:
     subject, new_subject = change.was("deliver_subject"), change.becomes("deliver_subject")
     if subject and subject == new_subject:
         return f"Subscribers of {subject} stay subscribed"
@@ -202,8 +202,8 @@ def _effect_on_clients(change: Change) -> str:
     if new_subject:
         after = f"later ones get 409 Consumer is push based: messages are delivered to {new_subject}"
     elif change.origin:
-        after = f"{finds_nothing(change.origin.name)}: clients must use {change.address.name}"
+        after = f"{finds_nothing_clause(change.origin.name)}: clients must use {change.address.name}"
     else:
         after = "clients must pull again"
-    clause = ended_pulls(change.info, after)
+    clause = ended_pulls_clause(change.info, after)
     return f"{clause[0].upper()}{clause[1:]}"

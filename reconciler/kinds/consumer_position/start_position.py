@@ -116,7 +116,7 @@ def start_of(change: Change, view: View) -> Start | None:
     it gets everything."""
     config = change.wanted
     state = recorded_position.stream_state(change, view)
-    total = remaining(change, state, view)
+    total = remaining_messages(change, state, view)
     policy = "all" if retention_of(change.address.stream, view) == "workqueue" else deliver_policy(config)
     if policy in START_FIELDS and config.get(START_FIELDS[policy]) is None:
         return None  # a rule refuses it
@@ -186,7 +186,7 @@ def _stored_messages(change: Change, state: Config, view: View) -> int | None:
     return total_count(count_questions_from(change, 1), view) if state.get("messages") else 0
 
 
-def remaining(change: Change, state: Config, view: View) -> Amount | None:
+def remaining_messages(change: Change, state: Config, view: View) -> Amount | None:
     """How many of them are left if the same plan lowers a limit of the stream; None: nobody counted."""
     total = _stored_messages(change, state, view)
     return total if total is None else _remaining_of(change, total, int(state.get("messages", 0)) - total, view)
@@ -205,7 +205,7 @@ def remaining_from(change: Change, start: int | str, state: Config, view: View) 
     can be."""
     if (number := _stored_from(change, start, state, view)) is None:
         return None
-    loss, total = shrinking.loss_of_stream(change.address.stream, view), remaining(change, state, view)
+    loss, total = shrinking.loss_of_stream(change.address.stream, view), remaining_messages(change, state, view)
     if loss and loss.going and loss.going.before and loss.is_prompt and total:
         return Amount(min(number, total.least), min(number, total.most))
     return _remaining_of(change, number, int(state.get("messages", 0)) - number, view)

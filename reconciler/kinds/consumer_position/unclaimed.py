@@ -13,7 +13,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.consumer_position.counts import total_count
 from reconciler.kinds.consumer_position.retention import is_interest, is_queue, retention_of
 from reconciler.kinds.losses.lagging import is_kept
-from reconciler.kinds.losses.unprocessed import behind, claimed, together
+from reconciler.kinds.losses.unprocessed import behind, claimed_messages, together
 from reconciler.kinds.subjects.filters import FILTERS, filters_of
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire.questions import MessagesFrom
@@ -57,7 +57,7 @@ def unclaimed_messages(change: Change, view: View) -> int:
     info, others = change.live.state, [*_other_consumers(stream, own_names, view)]
     stored = min(int(state.get("messages", 0)), int(state.get("last_seq", 0)) - _floor_sequence(change))
     own = (filters_of(info["config"]), behind(stream, info, view).least)  # counted as lost with it anyway
-    wanted_by_others = [(filters_of(other["config"]), claimed(stream, other, view).least) for other in others]
+    wanted_by_others = [(filters_of(other["config"]), claimed_messages(stream, other, view).least) for other in others]
     later = 0
     if change.action is Action.DELETE:  # one that is recreated gets what comes after its floor
         up_to_floor = _span_up_to(_floor_sequence(change), state)

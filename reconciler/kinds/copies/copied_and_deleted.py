@@ -15,8 +15,8 @@ from reconciler.kinds.afterwards.streams import Copy, afterwards, config_of, cop
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import amount, in_words, listed, some
 from reconciler.kinds.losses import dependants
-from reconciler.kinds.losses.added_sources import NewSource, drained, retention_afterwards
-from reconciler.kinds.losses.unprocessed import claimed, gave_up
+from reconciler.kinds.losses.added_sources import NewSource, draining_sources, retention_afterwards
+from reconciler.kinds.losses.unprocessed import claimed_messages, gave_up
 from reconciler.kinds.losses.unwanted import config_afterwards
 from reconciler.kinds.stream_config.origins import (
     copies_afterwards,
@@ -26,7 +26,7 @@ from reconciler.kinds.stream_config.origins import (
     taken_subjects,
 )
 from reconciler.kinds.subjects.filters import FILTERS, filters_of
-from reconciler.kinds.subjects.subjects import is_subset, meets
+from reconciler.kinds.subjects.subjects import common_subjects, is_subset
 from reconciler.model.resource import Address, Config, Json
 
 Consumers = Mapping[str, Mapping[str, Json]]
@@ -63,7 +63,7 @@ def copied_and_deleted(change: Change, view: View) -> Iterator[Finding]:
     if view.stream_of(change.address) is None:
         return
     yield from _findings_about_full_copies(change, view)
-    for source in drained(change, view, config_of(change, view)):
+    for source in draining_sources(change, view, config_of(change, view)):
         subjects, retention = taken_subjects(source.source), retention_afterwards(source.origin, view)
         staying = {
             name: info
@@ -101,7 +101,7 @@ def _findings_about_full_copies(change: Change, view: View) -> Iterator[Finding]
     after, own = afterwards(view), view.stream_of(change.address) or ""
     for copy in (*copies(own, config_of(change, view)), *after.copiers.get(own, ())):
         stream, is_own = after.made_by.get(copy.stream), copy.stream == own
-        limit = _loses_when_full(copy, after.streams, view)
+        limit = _losing_limit(copy, after.streams, view)
         if not limit or (not is_own and stream and stream.action in MAKES) or _lost_before(copy, view):
             continue
         queue = "work queue" if after.streams[copy.origin].get("retention") == "workqueue" else "interest stream"
@@ -122,10 +122,10 @@ def _findings_about_full_copies(change: Change, view: View) -> Iterator[Finding]
 def _lost_before(copy: Copy, view: View) -> bool:
     live = live_streams(view)
     same = (earlier for earlier in copies(copy.stream, live.get(copy.stream, {})) if earlier.origin == copy.origin)
-    return any(_loses_when_full(earlier, live, view) for earlier in same)
+    return any(_losing_limit(earlier, live, view) for earlier in same)
 
 
-def _loses_when_full(copy: Copy, streams: Mapping[str, Config], view: View) -> str:
+def _losing_limit(copy: Copy, streams: Mapping[str, Config], view: View) -> str:
     """The limit at which a copy misses what its origin deletes; empty: it misses nothing. A consumer that somebody made for
     the copy decides itself."""
     config, origin = streams.get(copy.stream, {}), streams.get(copy.origin, {})
@@ -156,14 +156,16 @@ def _filters_of_new_consumers(stream: str, view: View) -> Iterator[Sequence[str]
 def _copied_already(origin: str, view: View) -> Iterator[Sequence[str]]:
     """What copies that stay copy now: the queue deletes that as it is, whoever else copies it."""
     afterwards = copies_afterwards(origin, view)
-    return (meets(subjects, afterwards.get(copy, ())) for copy, subjects in copies_now(origin, view).items())
+    return (common_subjects(subjects, afterwards.get(copy, ())) for copy, subjects in copies_now(origin, view).items())
 
 
 def _stored_parts(subject: str, origin: str, view: View) -> Sequence[str]:
     """What the origin stores of it, where only publishers fill it and nothing renames subjects."""
     config = config_afterwards(origin, view) or {}
     is_plain = not any(config.get(field) for field in ("mirror", "sources", "subject_transform"))
-    return meets([subject], config.get("subjects") or ()) if is_plain and config.get("subjects") else [subject]
+    return (
+        common_subjects([subject], config.get("subjects") or ()) if is_plain and config.get("subjects") else [subject]
+    )
 
 
 def _is_covered(subject: str, wanted: Iterable[Sequence[str]]) -> bool:
@@ -175,8 +177,12 @@ def _deleted_at_once(one: NewSource, subjects: Sequence[str], staying: Consumers
     """How many messages go at once: those that are copied, less those that consumers want."""
     copied = one.copies(subjects)
     of_consumers, of_copies = (
-        [_claimed_of(one, info, subjects, view) for info in infos if meets(filters_of(info["config"]), subjects)]
-        for infos in (staying.values(), _feeding(one.origin, view))
+        [
+            _claimed_of(one, info, subjects, view)
+            for info in infos
+            if common_subjects(filters_of(info["config"]), subjects)
+        ]
+        for infos in (staying.values(), _feeding_consumers(one.origin, view))
     )
     most = sum(wants.most for wants in (*of_consumers, *of_copies))
     leasts = [wants.least for wants in of_consumers]
@@ -190,14 +196,14 @@ def _deleted_at_once(one: NewSource, subjects: Sequence[str], staying: Consumers
 
 def _claimed_of(one: NewSource, info: Mapping[str, Json], subjects: Sequence[str], view: View) -> Amount:
     """How many of these the origin keeps for one of its consumers."""
-    wants = claimed(one.origin, info, view)
+    wants = claimed_messages(one.origin, info, view)
     is_whole = one.start.at == 1 and all(
         any(is_subset(mine, theirs) for theirs in subjects) for mine in filters_of(info["config"])
     )
     return Amount(wants.least if is_whole else 0, wants.most + gave_up(one.origin, info, view))
 
 
-def _feeding(origin: str, view: View) -> Iterator[Mapping[str, Json]]:
+def _feeding_consumers(origin: str, view: View) -> Iterator[Mapping[str, Json]]:
     """The server's own consumers that feed copies which stay. Until these acknowledge, the origin keeps what is copied."""
     infos = view.snapshot.copiers.get(origin, {}).values()
     return (info for info in infos if fed_stream(info) not in deleted_streams(view))

@@ -8,7 +8,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.afterwards.readers import consuming
+from reconciler.kinds.afterwards.readers import consumer_readers
 from reconciler.kinds.afterwards.streams import afterwards, config_of, copies
 from reconciler.kinds.copies.copy_rules import AS_THE_COPY_SAYS, is_new
 from reconciler.kinds.fields.known import V2_15
@@ -71,7 +71,7 @@ def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
 
 def _caveat_about_consumers(field: str, origin: str, view: View) -> str:
     """An older server takes a removed limit for 0."""
-    if field != PENDING or can_remove_limit(view.target.version) or not list(consuming(origin, view)):
+    if field != PENDING or can_remove_limit(view.target.version) or not list(consumer_readers(origin, view)):
         return ""
     return f"; this server refuses that beside consumers that acknowledge (10069), so only while {origin} has none"
 
@@ -83,7 +83,7 @@ def _no_place_text(origin: str, view: View) -> str:
     copying = [copier.stream for copier in after.copiers.get(origin, ())]  # each has a consumer of its own
     if most <= 0 or not copying or view.target.version >= V2_15:
         return ""
-    existing = len(list(consuming(origin, view)))
+    existing = len(list(consumer_readers(origin, view)))
     if existing + len(copying) <= most:
         return ""
     are = "consumer is" if existing == 1 else "consumers are"

@@ -22,9 +22,9 @@ from reconciler.kinds.stream_config.origins import (
     FEEDS_SOURCE,
     UNREAD_AT_RESTART,
     Feed,
+    consumers_read_after,
     deletes_at_restart,
     fed_elsewhere,
-    read_after,
 )
 from reconciler.kinds.subjects.filters import filters_of
 from reconciler.model.resource import Address, Config
@@ -125,7 +125,7 @@ def _losses_in(
     origin: str, config: Config, feeds: Sequence[Feed], consumers: Mapping[str, Sequence[str]]
 ) -> Iterator[AtRisk]:
     for feed in feeds if deletes_at_restart(config) else ():
-        for name in read_after(feed.name, feed.subjects, consumers):
+        for name in consumers_read_after(feed.name, feed.subjects, consumers):
             yield AtRisk(origin, feed.copy, name)
 
 

@@ -64,7 +64,7 @@ def _gets_of_its_origin(moved: MovedField) -> Iterator[Finding]:
         yield from [_warning_or_note(moved, words, fix)] if held < all_of_it else []
     elif _answers_itself(moved, origin) or any(name != own for name in _whole_mirrors_answering(moved, origin)):
         yield note(
-            f"{_from_restart_on(moved)}this mirror no longer answers direct gets of its origin {origin}; others still do"
+            f"{_from_restart_on_text(moved)}this mirror no longer answers direct gets of its origin {origin}; others still do"
         )
     elif snapshot.config_of(origin).get("allow_direct"):
         return  # the verdict on the origin says that nobody answers any more
@@ -94,12 +94,12 @@ def _answers_itself(moved: MovedField, stream: str) -> bool:
 
 
 def _warning_or_note(moved: MovedField, words: str, fix: str) -> Finding:
-    if late := _from_restart_on(moved):
+    if late := _from_restart_on_text(moved):
         return note(f"{late}{words}")
     return Finding(outcome=Outcome.WARNS, path=moved.path, message=words, fix=fix)
 
 
-def _from_restart_on(moved: MovedField) -> str:
+def _from_restart_on_text(moved: MovedField) -> str:
     """Servers before 2.12 look at a mirror's mirror_direct only when they start."""
     return "from the server's next restart on: " if moved.view.target.version < V2_12 else ""
 

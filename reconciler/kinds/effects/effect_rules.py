@@ -109,7 +109,7 @@ class Effects:
         """Notes: what may hurt one day, with the code of the page that says more. Fields that mean the same share one note."""
         notes = {
             (finding.message, f"{self.family}{effect.number}"): finding.quantities
-            for effect, moved in self._moved(change, view)
+            for effect, moved in self._effects_and_fields(change, view)
             for finding in effect.tell(moved)
             if finding.outcome is Outcome.ALLOWED
         }
@@ -120,10 +120,10 @@ class Effects:
 
     def questions(self, change: Change, view: View) -> Iterator[Question]:
         """What the families must ask before they can tell what an update does; nothing for other changes."""
-        for effect, moved in self._moved(change, view):
+        for effect, moved in self._effects_and_fields(change, view):
             yield from effect.ask(moved)
 
-    def _moved(self, change: Change, view: View) -> Iterator[tuple[Foretold, MovedField]]:
+    def _effects_and_fields(self, change: Change, view: View) -> Iterator[tuple[Foretold, MovedField]]:
         if change.action in (Action.UPDATE, Action.REPLACE) and change.live:
             for effect in self.families:
                 yield from ((effect, moved) for moved in self._of(effect, change, view))

@@ -16,19 +16,19 @@ from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import amount, few, listed, outside, some, verb
 from reconciler.kinds.losses import copied_headers, unprocessed
 from reconciler.kinds.losses.added_sources import NewSource, new_sources
-from reconciler.kinds.losses.copied_headers import reached_by_markers
-from reconciler.kinds.losses.dependants import consuming, everybody, groups, streams
+from reconciler.kinds.losses.copied_headers import streams_reached_by_markers
+from reconciler.kinds.losses.dependants import everybody, groups, live_consumers, streams
 from reconciler.kinds.losses.fewer_copies import consumers_that_move
 from reconciler.kinds.losses.over_limit import state_of, stream_of
-from reconciler.kinds.losses.uncaptured import reading
+from reconciler.kinds.losses.uncaptured import readers_with_subjects
 from reconciler.kinds.losses.unprocessed import NAMED, Info
 from reconciler.kinds.stream_config import origins
 from reconciler.kinds.stream_config.mirrors_and_sources import SOURCE_HEADER
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.subjects.filters import filters_of
 from reconciler.kinds.subjects.subject_moves import is_parking_subject
-from reconciler.kinds.subjects.subject_part import subjects_transformed
-from reconciler.kinds.subjects.subjects import collide, is_subset, meets
+from reconciler.kinds.subjects.subject_part import transformed_subjects
+from reconciler.kinds.subjects.subjects import collide, common_subjects, is_subset
 from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Json
 from reconciler.model.units import show_duration
@@ -38,26 +38,26 @@ from reconciler.model.units import show_duration
 def taken_in_besides(moved: MovedField) -> Iterable[Finding]:
     """Subjects are added, and readers whose filters match them get what is published there."""
     held = [held_subject for held_subject in moved.change.was(moved.path) or () if not is_parking_subject(held_subject)]
-    added = _not_held(moved.change.becomes(moved.path) or (), held)
+    added = _subjects_not_held(moved.change.becomes(moved.path) or (), held)
     if not held or not added:
         return
     getting: dict[tuple[str, ...], list[str]] = {}
     is_renamed = bool((stored_value(moved, "subject_transform") or {}).get("dest"))
-    for name, wanted, _ in reading(stream_of(moved.change), moved.view):
+    for name, wanted, _ in readers_with_subjects(stream_of(moved.change), moved.view):
         if list(wanted) == [">"] or not is_renamed:
-            getting.setdefault(tuple(_not_held(meets(added, wanted), held)), []).append(name)
+            getting.setdefault(tuple(_subjects_not_held(common_subjects(added, wanted), held)), []).append(name)
     for subjects, names in getting.items():
         if subjects:
             rest = [some(len(names) - NAMED, "more reader")] if len(names) > NAMED else []
-            new = few([_without_held_parts(subject, held) for subject in subjects])
+            new = few([_without_held_parts_text(subject, held) for subject in subjects])
             yield note(f"what is published on {new} goes to {listed([*names[:NAMED], *rest])} as well")
 
 
-def _without_held_parts(subject: str, held: Iterable[str]) -> str:
+def _without_held_parts_text(subject: str, held: Iterable[str]) -> str:
     return outside(subject, [narrower for narrower in held if is_subset(narrower, subject)])
 
 
-def _not_held(subjects: Iterable[str], held: Iterable[str]) -> list[str]:
+def _subjects_not_held(subjects: Iterable[str], held: Iterable[str]) -> list[str]:
     return [subject for subject in subjects if not any(is_subset(subject, other) for other in held)]
 
 
@@ -161,7 +161,7 @@ def _is_republished(moved: MovedField, src: str) -> bool:
         return True
     if is_subset(src, transform.get("src") or ">"):
         return collide(outcome(transform["dest"]), src)
-    return any(collide(subject, src) for subject in subjects_transformed(was("subjects") or (">",), transform))
+    return any(collide(subject, src) for subject in transformed_subjects(was("subjects") or (">",), transform))
 
 
 def _missing_markers(moved: MovedField) -> Iterator[Finding]:
@@ -197,8 +197,8 @@ def markers_read(moved: MovedField) -> Iterable[Finding]:
         return
     words = "from then on the stream stores a message without payload when the last message of a subject expires"
     stream, age = stream_of(moved.change), value_after(moved.change, moved.own("max_age"))
-    copies = reached_by_markers(stream, moved.view)
-    readers = [*(name for name, _, place in reading(stream, moved.view) if place == stream), *copies]
+    copies = streams_reached_by_markers(stream, moved.view)
+    readers = [*(name for name, _, place in readers_with_subjects(stream, moved.view) if place == stream), *copies]
     if not age or not readers:
         yield note(words)
         return
@@ -207,7 +207,7 @@ def markers_read(moved: MovedField) -> Iterable[Finding]:
         outcome=Outcome.WARNS,
         path=moved.path,
         message=f"{words}, after {show_duration(age)}, and {named} {'gets' if len(readers) == 1 else 'get'} it",
-        affects=[*consuming(stream, moved.view), *streams(copies, moved.view)],
+        affects=[*live_consumers(stream, moved.view), *streams(copies, moved.view)],
         fix="first let their clients skip messages with Nats-Marker-Reason",
     )
 
@@ -215,7 +215,7 @@ def markers_read(moved: MovedField) -> Iterable[Finding]:
 @notes_of(301)
 def headers_in_copies(moved: MovedField) -> Iterable[Finding]:
     """Messages may have headers that do something else in copies, or nothing."""
-    tells = {"allow_msg_ttl": copied_headers.outlasting, "allow_rollup_hdrs": copied_headers.unheeding}
+    tells = {"allow_msg_ttl": copied_headers.outlasting_text, "allow_rollup_hdrs": copied_headers.unheeding_text}
     if moved.field in tells and (text := tells[moved.field](moved.change, moved.view)):
         yield note(text)
 
@@ -290,7 +290,7 @@ def copies_stop(moved: MovedField) -> Iterable[Finding]:
     before, after = (
         (value(moved.path) or {}).get("max_ack_pending") or 0 for value in (moved.change.was, moved.change.becomes)
     )
-    live, fed = moved.change.live, origins.fed_now(stream_of(moved.change), moved.view)
+    live, fed = moved.change.live, origins.streams_fed_now(stream_of(moved.change), moved.view)
     at_work = [name for name in fed if name not in origins.deleted_streams(moved.view)]
     is_limited = before <= 0 < after
     if not (is_limited and at_work and live) or origins.is_fed_durably(live.config, moved.view.target.version):
@@ -322,16 +322,16 @@ def copied_at_once(moved: MovedField) -> Iterable[Finding]:
                 copied
                 + _caveat_about_earlier_source(source)
                 + _limit_per_subject_text(moved)
-                + _treatment_of_copies(moved, source)
+                + _treatment_of_copies_text(moved, source)
                 + _readers_text(source, number),
                 copied=number,
             )
-        elif source.stored.most and source.start.at in (
+        elif source.stored_messages.most and source.start.at in (
             source.source.get("opt_start_time"),
             source.source.get("opt_start_seq"),
         ):
             yield note(
-                f"the server copies none of the {amount(source.stored, 'message')} that {source.origin} stores: its start, "
+                f"the server copies none of the {amount(source.stored_messages, 'message')} that {source.origin} stores: its start, "
                 f"{source.start.at}, comes after them",
                 copied=number,
             )
@@ -346,7 +346,7 @@ def _may_not_fit(moved: MovedField, one: NewSource) -> bool:
 
 def _caveat_about_earlier_source(one: NewSource) -> str:
     """Of a source that says where to start; of others a rule says it."""
-    held = one.held if one.source.keys() & {"opt_start_seq", "opt_start_time"} else 0
+    held = one.held_messages if one.source.keys() & {"opt_start_seq", "opt_start_time"} else 0
     return f", and may have up to {some(held)} of them already, through an earlier source" if held else ""
 
 
@@ -356,7 +356,7 @@ def _limit_per_subject_text(moved: MovedField) -> str:
     return f", and keeps at most {some(most, 'message')} of each subject" if most and most > 0 else ""
 
 
-def _treatment_of_copies(moved: MovedField, one: NewSource) -> str:
+def _treatment_of_copies_text(moved: MovedField, one: NewSource) -> str:
     """What the stream does with copies as with every message that it stores. On 2.11, copying waits until a window for
     message ids is over."""
     text = ""
@@ -381,7 +381,7 @@ def _readers_text(one: NewSource, number: Amount) -> str:
     stream = stream_of(one.change)
     live, stay = one.view.snapshot.consumers.get(stream, {}), unprocessed.that_stay(stream, one.view)
     names = sorted(
-        name for name, info in live.items() if stay(info) and meets(filters_of(info["config"]), one.lands_on)
+        name for name, info in live.items() if stay(info) and common_subjects(filters_of(info["config"]), one.lands_on)
     )
     if not names:
         return ""
@@ -391,7 +391,7 @@ def _readers_text(one: NewSource, number: Amount) -> str:
 
 def _consumer_names(names: Sequence[str], live: Mapping[str, Mapping[str, Json]]) -> str:
     """The first of these consumers by name, and how many more there are."""
-    named = [unprocessed.called(name, live[name]) for name in names[: unprocessed.NAMED]]
+    named = [unprocessed.consumer_label(name, live[name]) for name in names[: unprocessed.NAMED]]
     more = [some(rest, "more consumer")] if (rest := len(names) - len(named)) else []
     return listed([*named, *more])
 

@@ -12,7 +12,7 @@ from reconciler.changes.verdict import Finding, Outcome
 from reconciler.kinds.effects.effect_rules import MovedField, foretold, note, notes_of
 from reconciler.kinds.fields.field_effects import value_after
 from reconciler.kinds.fields.known import V2_14
-from reconciler.kinds.fields.times import ZERO, between
+from reconciler.kinds.fields.times import ZERO, nanoseconds_between
 from reconciler.kinds.fields.words import amount, average, listed, size, some, verb, written_size
 from reconciler.kinds.losses import lowered_limits, over_limit, schedules_and_counters, unprocessed
 from reconciler.kinds.losses.dependants import everybody
@@ -171,7 +171,7 @@ def _making_room_text(moved: MovedField) -> str:
     if not late:
         return ""
     named = [
-        f"{unprocessed.called(name, live[name])} ({amount(wants[name])} to process)"
+        f"{unprocessed.consumer_label(name, live[name])} ({amount(wants[name])} to process)"
         for name in late[: unprocessed.NAMED]
     ]
     more = [some(rest, "more consumer")] if (rest := len(late) - len(named)) else []
@@ -361,7 +361,7 @@ def _drops_oldest(moved: MovedField, limit: str) -> Iterator[Finding]:
         if not is_told:
             yield note(f"once {limited} {verb(most, 'are')} stored, each publish deletes the oldest message")
         return
-    loss_at_once = lost.told(path) if path in lost.each and not is_told else lowered_limits.DescribedLoss()
+    loss_at_once = lost.described_loss(path) if path in lost.each and not is_told else lowered_limits.DescribedLoss()
     unread = ", which perhaps nobody has processed" if change.was("retention") else ""
     yield Finding(
         outcome=Outcome.NEEDS_CONSENT,
@@ -379,7 +379,9 @@ def _stored_text(stored: str, moved: MovedField) -> str:
     """What is stored, and who has not processed it: all of it goes one day."""
     state, stream = state_of(moved.change), stream_of(moved.change)
     going = unprocessed.Going(messages=exactly(state["messages"]))
-    unread = unprocessed.unread(stream, state, going, moved.view, counts=unprocessed.that_stay(stream, moved.view))
+    unread = unprocessed.unread_by_consumers(
+        stream, state, going, moved.view, counts=unprocessed.that_stay(stream, moved.view)
+    )
     are = f"{verb(state['messages'], 'are')} stored"
     if not unread.words:
         return f"{stored} {are}"
@@ -416,7 +418,7 @@ def deduplication_shortened(moved: MovedField) -> Iterable[Finding]:
     )
     words = f"a message id that is repeated {when} may be stored twice"
     server_time, last = change.live.state.get("ts") if change.live else None, state.get("last_ts")
-    since = between(last, server_time) if server_time and last and last != ZERO else None
+    since = nanoseconds_between(last, server_time) if server_time and last and last != ZERO else None
     if not state.get("messages") or since is None or since > change.was(moved.path):
         yield note(words)
         return
@@ -470,7 +472,7 @@ def limits_to_come(moved: MovedField) -> Iterable[Finding]:
             _, limited = _limit_in_words(moved.field, most)
             yield note(f"once {limited} {verb(most, 'are')} stored, each publish deletes the oldest messages{also}")
     elif moved.field == "max_age":
-        if not schedules_and_counters.aging(change):  # else the rule says it, and asks
+        if not schedules_and_counters.aging_count(change):  # else the rule says it, and asks
             yield note(f"from then on the server deletes messages when they are {show_duration(most)} old{also}")
     elif not change.becomes("discard_new_per_subject"):
         yield note(f"once a subject holds {some(most, 'message')}, each publish there deletes its oldest message")

@@ -14,21 +14,21 @@ from reconciler.kinds.fields.known import Known
 from reconciler.kinds.fields.words import listed, some
 from reconciler.kinds.group_records.group_rules import is_current
 from reconciler.kinds.group_records.member_subjects import owners
-from reconciler.kinds.losses.lagging import reached_limit
+from reconciler.kinds.losses.lagging import reached_limit_text
 from reconciler.model.resource import Json
 
 REMOVING = frozenset({"max_age", "max_msgs_per_subject", "discard"})
 UNFELT = frozenset({"allow_direct", "description", "metadata"})
 
 
-def effect_of_settings(queue: Mapping[str, Json], differing: Collection[str]) -> str:
+def effect_of_settings_text(queue: Mapping[str, Json], differing: Collection[str]) -> str:
     """What members feel of these settings, without a capital or a full stop; empty: nobody can tell."""
     config, other_settings = queue["config"], {*differing} - BUFFERS.keys()
     if REMOVING & other_settings:
         return "no member gets the messages that they delete"
     if other_settings - UNFELT:
         return ""
-    if reached := reached_limit(queue):
+    if reached := reached_limit_text(queue):
         return f"it is full ({reached}), and copies nothing more until members have processed some of it"
     if any(config.get(limit, -1) > 0 for limit in differing if limit in BUFFERS):
         return "once it is full, it copies nothing more until members have processed some of it"

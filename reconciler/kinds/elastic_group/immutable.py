@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from reconciler.changes.change import Change
 from reconciler.kinds.elastic_group.replicas import REPLICAS
-from reconciler.kinds.group_records.group_spec import not_membership
+from reconciler.kinds.group_records.group_spec import paths_beyond_membership
 
 QUEUE = "queue_stream"
 """Not a field of any file. Its live value is `missing` if the record exists without its work-queue stream, `resumed` if
@@ -21,5 +21,5 @@ OF_THE_QUEUE = (QUEUE, REPLICAS)
 
 def fixed_fields(change: Change) -> list[str]:
     """The fields of this change for which the group must be recreated."""
-    tops = dict.fromkeys(path.partition("[")[0].partition(".")[0] for path in not_membership(change))
+    tops = dict.fromkeys(path.partition("[")[0].partition(".")[0] for path in paths_beyond_membership(change))
     return [field for field in tops if field not in OF_THE_QUEUE]

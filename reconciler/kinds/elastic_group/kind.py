@@ -157,7 +157,7 @@ def _create(change: Change, view: View) -> Sequence[Step]:
     """The record first, as the reference does it. If the server then refuses the stream, the record is deleted again:
     it would block every corrected create."""
     config = change.wanted
-    put = group_steps.record_creation(change, BUCKET, group_record.write(config, elastic=True), view)
+    put = group_steps.record_creation(change, BUCKET, group_record.new_record_text(config, elastic=True), view)
     queue = _create_queue(change, view, after=(put.id,))
     undo = Step(
         id=f"undo {put.id}",
@@ -192,7 +192,7 @@ def _update_steps(change: Change, view: View) -> Iterable[Step]:
         record = group_record.Record(
             config=change.live.config, raw=change.live.state["record"], revision=change.live.state["revision"]
         )
-        written = group_steps.rewrite(change, BUCKET, group_record.patch(record, change.desired.config))
+        written = group_steps.rewrite(change, BUCKET, group_record.patched_record_text(record, change.desired.config))
         yield written
         if gate := members_back_gate(change, view, written):
             yield gate

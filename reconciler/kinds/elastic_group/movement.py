@@ -41,7 +41,7 @@ def consequences(change: Change, view: View) -> Iterable[Consequence]:
     if not _only_membership_changes(change) or not change.live or not change.desired:
         return
     now, then = owners(change.live.config), owners(change.desired.config)
-    yield movement(now, then, queued=_queued(view, change, len(then)), in_flight=_in_flight(change, view))
+    yield movement(now, then, queued=_queued_by_partition(view, change, len(then)), in_flight=_in_flight(change, view))
 
 
 def movement(now: Owners, then: Owners, *, queued: list[int] | None, in_flight: int | None) -> Consequence:
@@ -58,7 +58,7 @@ def movement(now: Owners, then: Owners, *, queued: list[int] | None, in_flight: 
         "messages_redelivered": in_flight,
     }
     return Consequence(
-        message=f"{len(moved)} of {len(then)} partitions move{_with_queue(moved, queued)}; "
+        message=f"{len(moved)} of {len(then)} partitions move{_queued_text(moved, queued)}; "
         + ("messages in flight could not be counted, and are redelivered" if in_flight is None else in_flight_clause)
         + ("" if in_flight == 0 else f", {WHY_REDELIVERED}"),
         code="EG601",
@@ -83,7 +83,7 @@ def _by_member(now: Owners, then: Owners) -> dict[str, dict[str, list[int]]]:
     return {name: {side: owned.get(name, []) for side, owned in sides.items()} for name in names}
 
 
-def _queued(view: View, change: Change, partitions: int) -> list[int] | None:
+def _queued_by_partition(view: View, change: Change, partitions: int) -> list[int] | None:
     """Messages per partition. The first token of the queue's subjects is the partition's number."""
     answer = view.facts.get(_question(change))
     if answer is None or isinstance(answer, Unanswered):
@@ -94,7 +94,7 @@ def _queued(view: View, change: Change, partitions: int) -> list[int] | None:
     return [counts[str(number)] for number in range(partitions)]
 
 
-def _with_queue(moved: list[int], queued: list[int] | None) -> str:
+def _queued_text(moved: list[int], queued: list[int] | None) -> str:
     if queued is None:
         return "; what is queued on them could not be counted"
     return f" with {some(sum(queued[number] for number in moved), 'queued message')}"

@@ -12,7 +12,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.elastic_group import effects, queue_stream, recreation_cost, recreation_steps, refilling
 from reconciler.kinds.elastic_group.immutable import AS_NEEDED, QUEUE, fixed_fields
 from reconciler.kinds.fields.words import amount, consent_to, some
-from reconciler.kinds.group_records.group_rules import migrating
+from reconciler.kinds.group_records.group_rules import migrate_command
 from reconciler.kinds.group_records.group_start import stored_messages
 from reconciler.kinds.losses.made_again import is_made_again
 from reconciler.model.fields import FieldInfo
@@ -238,13 +238,13 @@ def _difference_and_fix(name: str, info: Mapping[str, Json], change: Change, vie
             f"--{field.replace('_', '-')}={group.get(queue_stream.BUFFERS[field], -1)}" for field in differing
         )
         return (
-            f"its stream {name} has other limits than its record: {clause}; {effects.effect_of_settings(info, differing)}",
+            f"its stream {name} has other limits than its record: {clause}; {effects.effect_of_settings_text(info, differing)}",
             f"set them to those of the record, which loses nothing: nats stream edit {name} {limits}",
         )
     if not queue_stream.TAKING_IN & {*differing}:
         repair = "set them back by hand, which loses nothing"
     elif change.live and change.live.state["legacy"]:
-        record = migrating(*change.address.names)
+        record = migrate_command(*change.address.names)
         repair = f"stop its members and migrate its record ({record}): the next plan then says more"
     else:
         obstacle = recreation_cost.recreation_obstacle(change, view)

@@ -75,10 +75,12 @@ def transforms(group: Config) -> list[dict[str, str]]:
     """One for each partitioning filter, in the record's order; without any, everything is partitioned by the whole
     subject."""
     filters = group.get("partitioning_filters") or [EVERYTHING]
-    return [{"src": item["filter"], "dest": _destination(item, group.get("max_members", 0))} for item in filters]
+    return [
+        {"src": item["filter"], "dest": _transform_destination(item, group.get("max_members", 0))} for item in filters
+    ]
 
 
-def _destination(item: Mapping[str, Json], partitions: int) -> str:
+def _transform_destination(item: Mapping[str, Json], partitions: int) -> str:
     arguments = ",".join(map(str, (partitions, *item["partitioning_wildcards"])))
     tokens, wildcard = [], 0
     for token in item["filter"].split("."):
@@ -142,10 +144,12 @@ def _normalised_sources(sources: Json) -> list[tuple[str, list[tuple[str, str]],
 def normalised_transforms(transforms: Json) -> list[tuple[str, str]]:
     """Function names in transforms may begin in upper or lower case. Servers allow both, and treat them as different.
     In this form, transforms with the same meaning are equal."""
-    return [(transform.get("src", ""), _lowered(transform.get("dest", ""))) for transform in transforms or ()]
+    return [
+        (transform.get("src", ""), _lowercase_functions(transform.get("dest", ""))) for transform in transforms or ()
+    ]
 
 
-def _lowered(dest: str) -> str:
+def _lowercase_functions(dest: str) -> str:
     return dest.replace("{{Partition(", "{{partition(").replace("{{Wildcard(", "{{wildcard(")
 
 

@@ -12,7 +12,7 @@ from reconciler.changes.view import View
 from reconciler.engine.bindings import source_progress
 from reconciler.kinds.elastic_group import recreation_steps, refilling
 from reconciler.kinds.elastic_group.immutable import QUEUE, fixed_fields
-from reconciler.kinds.elastic_group.unmatched import arrival_questions, arrived, takes_more, unmatched_messages
+from reconciler.kinds.elastic_group.unmatched import arrival_questions, arrived_messages, takes_more, unmatched_messages
 from reconciler.kinds.fields.times import moment
 from reconciler.kinds.fields.words import amount, few, in_words, some, verb
 from reconciler.kinds.group_records.another_name import redeclaration_recipe
@@ -51,7 +51,7 @@ def recreation_obstacle(change: Change, view: View) -> Obstacle | None:
         )
     origins, retention = queue["config"].get("sources") or [], source["config"].get("retention", "limits")
     if [origin.get("name") for origin in origins] != [stream] or origins[0].get("external"):
-        return Obstacle(f"its stream {name} is not fed by {stream} alone", _redeclaration(change, retention, view))
+        return Obstacle(f"its stream {name} is not fed by {stream} alone", _redeclaration_text(change, retention, view))
     return _retention_obstacle(change, retention, view) or _lag_obstacle(name, stream, queue)
 
 
@@ -63,10 +63,10 @@ def _retention_obstacle(change: Change, retention: str, view: View) -> Obstacle 
     stream, name = change.address.stream, recreation_steps.queue_of(change)
     drops_clause = ", and drops new messages meanwhile" if retention == "interest" else ""
     reason = f"its source {stream} has {retention} retention: it deletes what {name} has copied{drops_clause}"
-    return Obstacle(reason, _redeclaration(change, retention, view))
+    return Obstacle(reason, _redeclaration_text(change, retention, view))
 
 
-def _redeclaration(change: Change, retention: str, view: View) -> str:
+def _redeclaration_text(change: Change, retention: str, view: View) -> str:
     group, live = change.address, change.live.config if change.live else {}
     consents = consents_of_group(group.stream, change.wanted, view)
     return redeclaration_recipe(
@@ -129,7 +129,7 @@ class Costs:
         redelivered."""
         seen = f"at least {some(self.instances)} now" if self.instances else "none shows now"
         ended = f"running instances end ({seen}), and their owners must restart them"
-        return "; ".join([ended, *self._begins(), self._redelivery_clause()])
+        return "; ".join([ended, *self._beginning_texts(), self._redelivery_clause()])
 
     def _redelivery_clause(self) -> str:
         at_work = "members process messages until they end" if self.instances else ""
@@ -144,7 +144,7 @@ class Costs:
         )
         return ", ".join([clause, " and ".join(also)]) if also else clause
 
-    def _begins(self) -> Iterator[str]:
+    def _beginning_texts(self) -> Iterator[str]:
         begins = f"the new queue starts with what is queued ({some(self.queued)} now)"
         if self.gone:
             begins += f" and its source still stores (up to {some(self.gone)} less)"
@@ -285,7 +285,7 @@ def _filling_sentence(change: Change, view: View) -> str | None:
         return None
     if seconds < SHORTEST_SPAN:
         return f"How fast the queue fills is not known: what {change.address.stream} holds arrived within {max(seconds, 0.1):.2g} s"
-    messages = arrived(change, view)
+    messages = arrived_messages(change, view)
     if messages is None or messages < 2:
         return f"How fast the queue fills is not known, for it takes only part of what {change.address.stream} holds"
     stream, rate = change.address.stream, (messages - 1) / seconds

@@ -45,7 +45,7 @@ def planned_replacement(change: Change, view: View) -> Replacement:
         before=(_source_check(change, view), *marker, gate, point),
         swap=(delete_step, *_creation_steps(change, view, point.id)),
         bound={"notes.resume": point.id},
-        notes=lost_tail.reached(view.snapshot.streams.get(change.address.stream)),
+        notes=lost_tail.tail_note(view.snapshot.streams.get(change.address.stream)),
     )
 
 
@@ -87,7 +87,9 @@ def _creation_steps(change: Change, view: View, bound: str = "") -> tuple[Step, 
 
 
 def _record_step(change: Change, view: View) -> Step:
-    return group_steps.record_creation(change, BUCKET, group_record.write(wanted_group(change), elastic=True), view)
+    return group_steps.record_creation(
+        change, BUCKET, group_record.new_record_text(wanted_group(change), elastic=True), view
+    )
 
 
 def settle_step(change: Change) -> Step:

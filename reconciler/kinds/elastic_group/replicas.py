@@ -53,7 +53,7 @@ def _is_current(address: Address, context: Context) -> bool:
     entry = entries.get(group_record.key(*address.names))
     if entry is None or entry.deleted:
         return False
-    record = group_record.read(entry)
+    record = group_record.read_record(entry)
     return not (record.broken or record.legacy)
 
 

@@ -132,7 +132,7 @@ RULES = (
     group_resuming,
     *EFFECTS.rules(),
     shared.deletion("EG"),
-    membership.emptied("EG"),
+    membership.last_member_leaves("EG"),
     membership.memberless("EG"),
     whole_subject,
     membership.bad_name("EG"),

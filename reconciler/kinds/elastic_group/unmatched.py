@@ -9,7 +9,7 @@ from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.elastic_group.queue_stream import stream_name, transforms
-from reconciler.kinds.subjects.subjects import is_subset, meets
+from reconciler.kinds.subjects.subjects import common_subjects, is_subset
 from reconciler.model.resource import Config
 from reconciler.model.wire.questions import MessagesFrom
 
@@ -19,7 +19,9 @@ def questions(change: Change) -> list[MessagesFrom]:
     if change.action not in (Action.UPDATE, Action.REPLACE) or not leaves_out(change):
         return []
     queue = stream_name(*change.address.names)
-    return [MessagesFrom(stream=queue, start=1, filter=f"*.{subject}") for subject in meets(*_filters(change))]
+    return [
+        MessagesFrom(stream=queue, start=1, filter=f"*.{subject}") for subject in common_subjects(*_filters(change))
+    ]
 
 
 def unmatched_messages(change: Change, queued: int, view: View) -> Amount:
@@ -41,7 +43,7 @@ def arrival_questions(change: Change, view: View) -> list[MessagesFrom]:
     return [MessagesFrom(stream=change.address.stream, start=1, filter=subject) for subject in filters]
 
 
-def arrived(change: Change, view: View) -> int | None:
+def arrived_messages(change: Change, view: View) -> int | None:
     """How many messages of the source the filters match; None: nobody could tell."""
     source = view.snapshot.streams.get(change.address.stream)
     stored = int(source["state"].get("messages", 0)) if source else 0

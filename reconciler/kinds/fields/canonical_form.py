@@ -44,7 +44,7 @@ class Settled:
         )
 
 
-def followed(stated: Config, config: Config, sources: Mapping[str, str]) -> dict[str, str]:
+def sources_followed(stated: Config, config: Config, sources: Mapping[str, str]) -> dict[str, str]:
     """The sources, by field, that apply here."""
     return {name: sources[name] for name in sources.keys() & config.keys() if config[name] != stated.get(name)}
 
@@ -106,12 +106,12 @@ def metadata(value: Json) -> Json:
 
 def mapping(value: Json) -> Json:
     """Nested objects: absent, empty and false mean the same, at any depth."""
-    cleaned = ((key, nested(inner)) for key, inner in value.items())
+    cleaned = ((key, without_empty_parts(inner)) for key, inner in value.items())
     return {key: inner for key, inner in cleaned if inner}
 
 
-def nested(value: Json) -> Json:
+def without_empty_parts(value: Json) -> Json:
     """A value at any depth of a nested object, without its own empty parts."""
     if isinstance(value, Mapping):
         return mapping(value)
-    return [nested(item) for item in value] if isinstance(value, list | tuple) else value
+    return [without_empty_parts(item) for item in value] if isinstance(value, list | tuple) else value

@@ -95,7 +95,7 @@ class Known:
         return [rule for since, rule in self.update if since <= version or since == self.update[0][0]][-1]
 
     @property
-    def updatability(self) -> str:
+    def updatability_text(self) -> str:
         """Restrictions of updates, in words: `fixed at creation before nats-server 2.12.5; since then any change`."""
         if self.among:
             values = " and ".join(f"`{value}`" for value in sorted(self.among))
@@ -129,7 +129,7 @@ def _or_default(value: Json, default: Json) -> Json:
 
 
 @cache
-def known(model: type[BaseModel]) -> Mapping[str, Known]:
+def known_fields(model: type[BaseModel]) -> Mapping[str, Known]:
     """Every field of a configuration that the server has, with what is known about it."""
     return {
         name: entry for name, info in model.model_fields.items() for entry in info.metadata if isinstance(entry, Known)
@@ -144,10 +144,10 @@ def field_infos(model: type[BaseModel]) -> Mapping[str, FieldInfo]:
         name: FieldInfo(
             unit=k.unit, default=k.default, ordered=k.ordered, nested_unordered=k.nested_unordered, since=k.since,
             left_out=k.left_out, nested=field_infos(nested[name]) if name in nested else {},
-            updatability=k.updatability, rules=_rule_numbers(k), values_since=k.values_since,
+            updatability=k.updatability_text, rules=_rule_numbers(k), values_since=k.values_since,
             passing=k.passing,
         )
-        for name, k in known(model).items()
+        for name, k in known_fields(model).items()
     }  # fmt: skip
 
 
@@ -198,7 +198,7 @@ def _level_of_field(stated: _StatedField) -> int:
 
 def _stated_fields(model: type[BaseModel], config: Config, prefix: str = "") -> Iterator[_StatedField]:
     """Every known field that `config` sets, fields of nested objects included."""
-    table, nested = known(model), _nested_models(model)
+    table, nested = known_fields(model), _nested_models(model)
     for name, value in config.items():
         if name not in table or value is None:
             continue
@@ -217,5 +217,5 @@ def _nested_objects(path: str, value: Json) -> Iterator[tuple[str, Config]]:
 @cache
 def _nested_models(model: type[BaseModel]) -> Mapping[str, type[BaseModel]]:
     """Fields that hold objects, with their models."""
-    inner = {name: model_in(model.model_fields[name].annotation) for name in known(model)}
+    inner = {name: model_in(model.model_fields[name].annotation) for name in known_fields(model)}
     return {name: inner_model for name, inner_model in inner.items() if inner_model is not BaseModel}

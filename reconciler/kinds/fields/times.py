@@ -32,13 +32,13 @@ def moment(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone(UTC)
 
 
-def before(text: str, nanoseconds: int) -> str:
+def time_before(text: str, nanoseconds: int) -> str:
     """The time this long before, as the server writes it."""
     earlier = moment(text) - timedelta(microseconds=nanoseconds // 1000)
     return earlier.replace(tzinfo=None).isoformat() + "Z"
 
 
-def between(earlier: str, later: str) -> int:
+def nanoseconds_between(earlier: str, later: str) -> int:
     """Nanoseconds from one time of the server's to another."""
     return int((moment(later) - moment(earlier)) / timedelta(microseconds=1)) * 1000
 

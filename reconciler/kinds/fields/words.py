@@ -31,8 +31,8 @@ def amount(quantity: Amount, noun: str = "") -> str:
     if quantity.is_exact:
         return shown
     if quantity.about is not None:
-        return f"about {some(quantity.about)}, {_between(some(quantity.least) if quantity.least else '', shown)}"
-    return _between(some(quantity.least), shown) if quantity.least else f"up to {shown}"
+        return f"about {some(quantity.about)}, {_bounds_text(some(quantity.least) if quantity.least else '', shown)}"
+    return _bounds_text(some(quantity.least), shown) if quantity.least else f"up to {shown}"
 
 
 def share(part: Amount, whole: Amount, noun: str) -> str:
@@ -47,10 +47,10 @@ def average(quantity: Amount) -> str:
     least, most = size(quantity.least), size(quantity.most)
     if quantity.about is None or least == most:
         return most
-    return f"about {size(quantity.about)} by their average size, {_between(least, most)}"
+    return f"about {size(quantity.about)} by their average size, {_bounds_text(least, most)}"
 
 
-def _between(least: str, most: str) -> str:
+def _bounds_text(least: str, most: str) -> str:
     return f"at least {least} and at most {most}" if least else f"at most {most}"
 
 

@@ -29,17 +29,17 @@ def _recipe_from_start(renaming: Renaming) -> list[str]:
     ]
 
 
-def _through_an_empty_stream(renaming: Renaming) -> list[str]:
+def _recipe_through_an_empty_stream(renaming: Renaming) -> list[str]:
     old, new = renaming.old, renaming.new
     return [
         *emptying_steps(renaming),
         f"Declare {new.name} with those members{_consents_clause(renaming)}, and apply. Start them with the new name.",
-        f"Publish again only {_delay(renaming)}after the next step{_copying(renaming)}. Both groups get what is published before, and "
-        f"what then waits in the queue of {old.name} is deleted with it.{_reader_count_clause(renaming)}",
+        f"Publish again only {_delay_text(renaming)}after the next step{_copying_text(renaming)}. Both groups get what is published "
+        f"before, and what then waits in the queue of {old.name} is deleted with it.{_reader_count_clause(renaming)}",
     ]
 
 
-def _one_after_the_other(renaming: Renaming) -> list[str]:
+def _recipe_one_after_the_other(renaming: Renaming) -> list[str]:
     old, new = renaming.old, renaming.new
     return [
         f"Stop the members of {old.name} when nothing is in flight any more: {show_command(old)}. What waits stays in {old.stream}, and "
@@ -51,9 +51,9 @@ def _one_after_the_other(renaming: Renaming) -> list[str]:
 
 
 RECIPES: Mapping[tuple[str, str], Callable[[Renaming], list[str]]] = {
-    ("elastic_group", "workqueue"): _through_an_empty_stream,
-    ("elastic_group", "interest"): _through_an_empty_stream,
-    ("static_group", "workqueue"): _one_after_the_other,
+    ("elastic_group", "workqueue"): _recipe_through_an_empty_stream,
+    ("elastic_group", "interest"): _recipe_through_an_empty_stream,
+    ("static_group", "workqueue"): _recipe_one_after_the_other,
 }
 """By kind and by the retention of the stream. Elsewhere the stream holds what was processed, and the new group gets it
 again."""
@@ -72,12 +72,12 @@ def redeclaration_recipe(renaming: Renaming) -> str:
             "process that again. Start them when they are ready for that.",
         ]
     else:
-        after = f" only {later}after the removal" if (later := _delay(renaming)) else ""
+        after = f" only {later}after the removal" if (later := _delay_text(renaming)) else ""
         steps = [
             *emptying_steps(renaming),
             removal,
             f"Declare it again with the new settings{_consents_clause(renaming)}, and apply. Start its members.",
-            f"Publish again{after}{_copying(renaming)}.{_reader_count_clause(renaming)}",
+            f"Publish again{after}{_copying_text(renaming)}.{_reader_count_clause(renaming)}",
         ]
     return "remove it, and declare it again:\n" + "\n".join(
         f"  {number}. {text}" for number, text in enumerate(steps, 1)
@@ -110,7 +110,7 @@ def _consents_clause(renaming: Renaming) -> str:
     return "".join(f", and with {allow_entry(code)}" for code in renaming.consents)
 
 
-def _copying(renaming: Renaming) -> str:
+def _copying_text(renaming: Renaming) -> str:
     """An interest stream drops what is published while no queue copies from it. A work queue keeps it."""
     if renaming.retention != "interest":
         return ""
@@ -126,7 +126,7 @@ def _is_counted_on(renaming: Renaming) -> bool:
     return renaming.retention == "workqueue" and renaming.version < V2_14
 
 
-def _delay(renaming: Renaming) -> str:
+def _delay_text(renaming: Renaming) -> str:
     return f"{COUNTED_ON} seconds " if _is_counted_on(renaming) else ""
 
 

@@ -105,14 +105,14 @@ def members(config: Config) -> list[str]:
     return list(config.get("members") or config.get("member_mappings") or ())
 
 
-def durable(group: str, member: str) -> str:
+def durable_name(group: str, member: str) -> str:
     """The name of the consumer that a member of a static group has on its stream."""
     return f"{group}-{member}"
 
 
-def durables(group: str, config: Config) -> list[str]:
+def durable_names(group: str, config: Config) -> list[str]:
     """The names of the consumers that members of a static group have on its stream."""
-    return [durable(group, member) for member in members(config)]
+    return [durable_name(group, member) for member in members(config)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,13 +143,13 @@ def record_of(names: tuple[str, str], entry: Entry) -> Record:
     """The record of the group of this name. If no client accepts the name as a key, the record is broken."""
     bad_name = next((name for name in names if not NAME.fullmatch(name)), None)
     if bad_name is None:
-        return read(entry)
+        return read_record(entry)
     reason = f"`{bad_name}` cannot be part of a key, so no member ever finds it"
-    return replace(read(entry), config={}, legacy=(), broken=reason)
+    return replace(read_record(entry), config={}, legacy=(), broken=reason)
 
 
 @lru_cache(maxsize=1 << 13)
-def read(entry: Entry) -> Record:
+def read_record(entry: Entry) -> Record:
     """What a record means; records that somebody broke by hand are explained, not raised. One plan asks for the same
     several times."""
     try:
@@ -199,7 +199,7 @@ def _partitioning_filters(raw: Mapping[str, Json]) -> list[dict[str, Json]]:
     ]
 
 
-def write(config: Config, *, elastic: bool) -> str:
+def new_record_text(config: Config, *, elastic: bool) -> str:
     """A new record, exactly as the reference writes it: key order, `null` without filters, no spaces, HTML escapes."""
     record: dict[str, Json] = {"max_members": config["max_members"]}
     if elastic:
@@ -210,7 +210,7 @@ def write(config: Config, *, elastic: bool) -> str:
     return encode(record | _membership(config))
 
 
-def patch(record: Record, config: Config) -> str:
+def patched_record_text(record: Record, config: Config) -> str:
     """The stored record with another membership; everything else keeps its place and spelling."""
     membership = _membership(config)
     patched = {

@@ -11,10 +11,10 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import amount, few, some
-from reconciler.kinds.group_records.group_record import durables, key, members
+from reconciler.kinds.group_records.group_record import durable_names, key, members
 from reconciler.kinds.group_records.group_steps import hindrance
 from reconciler.kinds.group_records.membership_rules import refusal
-from reconciler.kinds.losses.unprocessed import undelivered
+from reconciler.kinds.losses.unprocessed import undelivered_messages
 from reconciler.model.resource import Json
 
 
@@ -24,7 +24,7 @@ def is_current(change: Change) -> bool:
     return not (state.get("broken") or state.get("legacy"))
 
 
-def migrating(stream: str, group: str) -> str:
+def migrate_command(stream: str, group: str) -> str:
     """The command that rewrites a group's record in today's form."""
     return f"reconciler groups migrate {stream}/{group}"
 
@@ -51,7 +51,7 @@ def unreadable(family: str, queue: str = "") -> Rule:
             )
         if state.get("legacy"):
             form = f"the record of this group is in a historic form ({', '.join(state['legacy'])})"
-            way_out = f"stop its members, then: {migrating(*change.address.names)}"
+            way_out = f"stop its members, then: {migrate_command(*change.address.names)}"
             if change.action is Action.UPDATE and queue and change.was(queue) == "missing":
                 name = "-".join(change.address.names)
                 said = f"its queue {name} is gone, and apply does not create it: {form}"
@@ -114,18 +114,20 @@ def _position_loss(change: Change, view: View) -> tuple[str, dict[str, int | Amo
     """The stream keeps the messages that a static group divides; only the members' durables know how far the members
     have come."""
     infos = view.snapshot.consumers.get(change.address.stream, {})
-    names = {name for name in durables(change.address.name, change.live.config if change.live else {}) if name in infos}
+    names = {
+        name for name in durable_names(change.address.name, change.live.config if change.live else {}) if name in infos
+    }
     own_infos = [infos[name] for name in names]
-    undelivered_messages = total(undelivered(change.address.stream, info, view) for info in own_infos)
+    undelivered = total(undelivered_messages(change.address.stream, info, view) for info in own_infos)
     unfinished = _in_flight(own_infos)
-    if not (undelivered_messages.most or unfinished):
+    if not (undelivered.most or unfinished):
         return None
-    counts = f"{amount(undelivered_messages, 'message')} not delivered yet, {some(unfinished)} not acknowledged"
+    counts = f"{amount(undelivered, 'message')} not delivered yet, {some(unfinished)} not acknowledged"
     message = f"this deletes its members' consumers with their positions: {counts}"
-    quantities: dict[str, int | Amount] = {"undelivered": undelivered_messages, "unacknowledged": unfinished}
+    quantities: dict[str, int | Amount] = {"undelivered": undelivered, "unacknowledged": unfinished}
     if _deleting_retention(change.address.stream, view) == "interest":
         is_shared = infos.keys() > names or view.snapshot.copiers.get(change.address.stream)
-        unprocessed = total((undelivered_messages, exactly(unfinished)))
+        unprocessed = total((undelivered, exactly(unfinished)))
         dropped = Amount(0, unprocessed.most) if is_shared else unprocessed
         unless = ", those that no other consumer wants" if is_shared else ""
         message += f"; {change.address.stream} deletes {amount(dropped)} of them (interest retention){unless}"

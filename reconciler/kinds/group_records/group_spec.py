@@ -64,6 +64,6 @@ def render_mappings(config: Config) -> dict[str, Json]:
     return rendered
 
 
-def not_membership(change: Change) -> Iterator[str]:
+def paths_beyond_membership(change: Change) -> Iterator[str]:
     """Paths of changed fields that are not membership."""
     return (item.path for item in change.fields if item.top not in MEMBERSHIP)

@@ -24,7 +24,7 @@ def start_consequences(
     if not is_told:
         held = matched or MatchedMessages(stored)
         number = amount(Amount(0, held.messages), "message")
-        yield Consequence(message=f"It starts with what {stream} already holds{held.where}: {number}")
+        yield Consequence(message=f"It starts with what {stream} already holds{held.where_text}: {number}")
     config = change.wanted
     if waiting := overflow_clause(config, stored, int(_state(change, view).get("bytes", 0)), stream):
         yield Consequence(message=f"Its queue {waiting}")
@@ -39,7 +39,7 @@ class MatchedMessages(NamedTuple):
     """On which subjects; none: on all."""
 
     @property
-    def where(self) -> str:
+    def where_text(self) -> str:
         """` on *.a and *.b`, for after the name of the stream; empty where they are all that it holds."""
         return f" on {listed_few(self.subjects)}" if self.subjects else ""
 

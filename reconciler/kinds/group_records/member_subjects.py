@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from reconciler.kinds.group_records.group_record import durable
+from reconciler.kinds.group_records.group_record import durable_name
 from reconciler.kinds.subjects.filters import EVERYTHING
 from reconciler.kinds.subjects.partitions import assign
 from reconciler.model.resource import Config
@@ -13,7 +13,7 @@ Owners = list[str | None]
 """The owner of each partition; None: nobody."""
 
 
-def owned(config: Config) -> dict[str, list[int]]:
+def owned_partitions(config: Config) -> dict[str, list[int]]:
     """The partitions of each member under this membership. Members win if a record holds both, as in the reference; those
     beyond the number of partitions are left out."""
     if members := config.get("members"):
@@ -24,7 +24,7 @@ def owned(config: Config) -> dict[str, list[int]]:
 
 def owners(config: Config) -> Owners:
     """The owner of each partition under this membership."""
-    by_partition = {number: member for member, numbers in owned(config).items() for number in numbers}
+    by_partition = {number: member for member, numbers in owned_partitions(config).items() for number in numbers}
     return [by_partition.get(number) for number in range(config.get("max_members", 0))]
 
 
@@ -58,4 +58,7 @@ def in_partitions(subjects: Sequence[str], partitions: Sequence[int]) -> tuple[s
 def durable_subjects(group: str, config: Config) -> dict[str, tuple[str, ...]]:
     """What the consumer of each member of a static group takes, by the name of the consumer."""
     subjects = taken_subjects(config)
-    return {durable(group, member): in_partitions(subjects, numbers) for member, numbers in owned(config).items()}
+    return {
+        durable_name(group, member): in_partitions(subjects, numbers)
+        for member, numbers in owned_partitions(config).items()
+    }

@@ -10,7 +10,7 @@ from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.fields.words import consent_to, few
-from reconciler.kinds.group_records.group_record import MOST_PARTITIONS, NAME, durables, members
+from reconciler.kinds.group_records.group_record import MOST_PARTITIONS, NAME, durable_names, members
 from reconciler.kinds.subjects.subjects import LONGEST_NAME, name_problem
 from reconciler.model.resource import Config
 
@@ -34,7 +34,7 @@ def bad_name(family: str) -> Rule:
         Instead: choose another name.
         """
         stream, group = change.address.names
-        for name in [f"{stream}-{group}"] if family == "EG" else durables(group, change.wanted):
+        for name in [f"{stream}-{group}"] if family == "EG" else durable_names(group, change.wanted):
             if len(name) > LONGEST_NAME and not name_problem(stream):
                 said = f"`{name}` is longer than {LONGEST_NAME} bytes, and servers refuse such a name"
                 yield refusal("", said, "use shorter names")
@@ -126,7 +126,7 @@ def _coverage(config: Config, partitions: int) -> Iterator[Finding]:
             clause = (
                 f"partition {numbers[0]} {singular}"
                 if len(numbers) == 1
-                else f"partitions {_listed_numbers(numbers)} {plural}"
+                else f"partitions {_numbers_text(numbers)} {plural}"
             )
             yield refusal("member_mappings", clause, fix)
     if idle:
@@ -135,11 +135,11 @@ def _coverage(config: Config, partitions: int) -> Iterator[Finding]:
         )
 
 
-def _listed_numbers(numbers: list[int]) -> str:
+def _numbers_text(numbers: list[int]) -> str:
     return few([*map(str, numbers)], 10)
 
 
-def emptied(family: str) -> Rule:
+def last_member_leaves(family: str) -> Rule:
     """Rule 304 of a family: the last member leaves, which takes consent."""
 
     def judge(change: Change, _view: View) -> Found:

@@ -120,7 +120,7 @@ class GroupState:
         return cls(
             address=group.address, type=group.type, stream=group.stream, group=group.name,
             revision=group.record.revision, broken=group.record.broken, legacy=tuple(group.record.legacy),
-            unread=group.unread, partitions=group.partitions, surplus=tuple(group.surplus), queue=_queue(group),
+            unread=group.unread, partitions=group.partitions, surplus=tuple(group.surplus_members), queue=_queue(group),
             **more,
         )  # fmt: skip
 
@@ -227,15 +227,15 @@ def detail(group: Group, depths: Depths | None) -> GroupDetail:
         written_by=WrittenBy(record=None if broken else record_writer(group), queue=queue_writer(group)),
         owners=tuple(group.owners),
         unassigned=tuple(number for number, owner in enumerate(group.owners) if owner is None),
-        stalled=_stalled(group, depths),
+        stalled=_stalled_partitions(group, depths),
         queued=tuple(depths.messages) if depths else None,
         outside=depths.outside if depths else {},
     )
 
 
-def _stalled(group: Group, depths: Depths | None) -> Partitions:
+def _stalled_partitions(group: Group, depths: Depths | None) -> Partitions:
     """Partitions in which messages wait while their owner has no client, or while they have no owner."""
-    working = {number for member in group.members if member.waiting or member.pin for number in member.partitions}
+    working = {number for member in group.members if member.waiting_pulls or member.pin for number in member.partitions}
     return tuple(
         number for number, queued in enumerate(depths.messages if depths else ()) if queued and number not in working
     )
@@ -265,7 +265,7 @@ def _member(member: Member, depths: Depths | None) -> MemberState:
         member=member.name, partitions=tuple(member.partitions), consumer=member.consumer,
         state="absent" if member.info is None else "unpinned" if pin is None else "pinned",
         client=pin.client if pin else None, since=pin.since if pin else None, pinned_for=pin.age if pin else None,
-        waiting=member.waiting if member.info else None, in_flight=member.in_flight if member.info else None,
+        waiting=member.waiting_pulls if member.info else None, in_flight=member.in_flight if member.info else None,
         pending=int(member.info["num_pending"]) if member.info else None,
         queued=depths.of(member.partitions) if depths else None,
     )  # fmt: skip

@@ -102,7 +102,7 @@ def _bucket_replicas(snapshot: Snapshot, groups: Sequence[Group]) -> Iterator[Di
 
 def groups_with_queue(groups: Iterable[Group]) -> list[Group]:
     """Groups with messages in a queue of their own; the server must be asked which partitions hold them."""
-    return [group for group in groups if group.queued and not group.unread]
+    return [group for group in groups if group.queued_messages and not group.unread]
 
 
 def groups_in_doubt(groups: Iterable[Group]) -> list[Group]:

@@ -8,10 +8,10 @@ from dataclasses import field
 from typing import Literal, NamedTuple
 
 from reconciler.kinds.elastic_group.queue_stream import GO, NET, maker, stream_name
-from reconciler.kinds.fields.times import ZERO, between
+from reconciler.kinds.fields.times import ZERO, nanoseconds_between
 from reconciler.kinds.group_records import group_record
 from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET, PRIORITY_GROUP, STATIC_BUCKET, Record
-from reconciler.kinds.group_records.member_subjects import owned, owners
+from reconciler.kinds.group_records.member_subjects import owned_partitions, owners
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.snapshot import Scope, Snapshot
@@ -76,7 +76,7 @@ class Member:
         return pin_of(self.info) if self.info else None
 
     @property
-    def waiting(self) -> int:
+    def waiting_pulls(self) -> int:
         """Pull requests that wait on its consumer, from the pinned client and from standbys."""
         return int(self.info["num_waiting"]) if self.info else 0
 
@@ -110,7 +110,7 @@ class Group:
     members: tuple[Member, ...] = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "owned", owned(self.config))
+        object.__setattr__(self, "owned", owned_partitions(self.config))
         object.__setattr__(self, "members", tuple(self._member(name, own) for name, own in self.owned.items()))
 
     @property
@@ -144,7 +144,7 @@ class Group:
         return owners(self.config)
 
     @property
-    def surplus(self) -> list[str]:
+    def surplus_members(self) -> list[str]:
         """Members beyond the number of partitions, which always idle."""
         return sorted(set(self.config.get("members") or ()) - self.owned.keys())
 
@@ -155,13 +155,13 @@ class Group:
         return partitioned if self.is_elastic else list(self.config.get("filters") or ())
 
     def _member(self, name: str, numbers: Sequence[int]) -> Member:
-        consumer = name if self.is_elastic else group_record.durable(self.name, name)
+        consumer = name if self.is_elastic else group_record.durable_name(self.name, name)
         return Member(
             name=name, partitions=tuple(sorted(numbers)), consumer=consumer, info=self.consumers.get(consumer)
         )
 
     @property
-    def queued(self) -> int | None:
+    def queued_messages(self) -> int | None:
         """Messages in its own queue; None if it has no queue of its own."""
         return int(self.queue["state"]["messages"]) if self.is_elastic and self.queue else None
 
@@ -171,7 +171,7 @@ def pin_of(info: Info) -> Pin | None:
     for group in info.get("priority_groups") or ():
         client, since = group.get("pinned_client_id"), group.get("pinned_ts", ZERO)
         if client and group.get("group") == PRIORITY_GROUP:
-            return Pin(client, since, max(between(since, info.get("ts", since)), 0))
+            return Pin(client, since, max(nanoseconds_between(since, info.get("ts", since)), 0))
     return None
 
 
@@ -191,7 +191,7 @@ def _groups(snapshot: Snapshot) -> Iterator[Group]:
             )
 
 
-def refreshed(group: Group, snapshot: Snapshot) -> Group:
+def refreshed_group(group: Group, snapshot: Snapshot) -> Group:
     """The same record, with streams and consumers that were read later."""
     return _group(snapshot, group.type, (group.stream, group.name), group.record, group.text)
 

@@ -72,19 +72,19 @@ def unpinned(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
     for member in group.members:
         if member.info is None or member.pin is not None or _has_old_priority_group(member) or _is_ready(member):
             continue
-        pulls = f"{some(member.waiting, 'pull')} {verb(member.waiting, 'wait')} there and none is served"
+        pulls = f"{some(member.waiting_pulls, 'pull')} {verb(member.waiting_pulls, 'wait')} there and none is served"
         step_down = f"reconciler groups step-down {group.stream}/{group.name} {member.name}"
         yield warning(
             "GR141", group.address,
             f"consumer {member.consumer} of member {member.name} serves no client: "
-            f"{pulls if member.waiting else 'nobody pulls from it'}{_waiting_clause(group, member, evidence)}",
-            f"start an instance of {member.name}" + (f", or end a stale pin: {step_down}" if member.waiting else ""),
+            f"{pulls if member.waiting_pulls else 'nobody pulls from it'}{_waiting_clause(group, member, evidence)}",
+            f"start an instance of {member.name}" + (f", or end a stale pin: {step_down}" if member.waiting_pulls else ""),
         )  # fmt: skip
 
 
 def _is_ready(member: Member) -> bool:
     """Servers pin a client with the first message they deliver to it; until then pulls just wait."""
-    return member.waiting > 0 and not (member.info or {}).get("num_pending")
+    return member.waiting_pulls > 0 and not (member.info or {}).get("num_pending")
 
 
 def _waiting_clause(group: Group, member: Member, evidence: Evidence) -> str:

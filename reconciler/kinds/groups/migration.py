@@ -42,7 +42,7 @@ def migration(group: Group, *, while_running: bool = False) -> Migration | None:
     if group.record.broken or not (group.record.legacy or _lost_filters(group)):
         return None
     config = _recovered_config(group)
-    record = group_record.write(config, elastic=group.is_elastic)
+    record = group_record.new_record_text(config, elastic=group.is_elastic)
     return Migration(
         group=group, text=_with_unknown_keys(record, group.record.raw), notes=tuple(_notes(group)),
         obstacles=(*_contradictions(group, config), *(() if while_running else _running_obstacles(group))),
@@ -99,11 +99,11 @@ def _notes(group: Group) -> Iterator[str]:
         yield f"`filter` {group.record.raw['filter']} is dropped: no version ever applied it, and members consumed all of their partitions"
     if group.is_elastic and not group_record.members(group.config):
         yield "it has no members; declare some and apply afterwards"
-    yield _consequence_for_instances(group)
+    yield _consequence_for_instances_text(group)
     yield "then start instances of one current version; `reconciler groups doctor` finds what is left of older ones"
 
 
-def _consequence_for_instances(group: Group) -> str:
+def _consequence_for_instances_text(group: Group) -> str:
     if group.is_elastic:
         return "as soon as the record changes, every running instance ends with an error; queued messages stay"
     return (

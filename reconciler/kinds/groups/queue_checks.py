@@ -15,12 +15,12 @@ from reconciler.kinds.elastic_group.queue_stream import (
 )
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import in_words, listed, outside, some
-from reconciler.kinds.group_records.group_rules import migrating
+from reconciler.kinds.group_records.group_rules import migrate_command
 from reconciler.kinds.group_records.member_subjects import taken_subjects
 from reconciler.kinds.groups.finding import Evidence, error, note, warning
 from reconciler.kinds.groups.live_group import Group, queue_writer
 from reconciler.kinds.groups.places import patterns
-from reconciler.kinds.losses.lagging import reached_limit
+from reconciler.kinds.losses.lagging import reached_limit_text
 from reconciler.kinds.stream_config.stream_config import FIELD_INFOS
 from reconciler.kinds.subjects.partitions import members_without_partition
 from reconciler.kinds.subjects.subjects import collide, is_subset
@@ -44,7 +44,7 @@ def missing(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
         yield error(
             "GR101", group.address,
             f"its work-queue stream {group.queue_name} does not exist: members cannot start, and nothing is queued",
-            f"{_first(group, 'then ')}declare the group and apply: that creates the missing stream, which copies everything "
+            f"{_migrate_first_text(group, 'then ')}declare the group and apply: that creates the missing stream, which copies everything "
             "that the source still holds",
         )  # fmt: skip
 
@@ -68,7 +68,7 @@ def differs(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
             "leave it as it is; let only one implementation create this group",
         )  # fmt: skip
     elif not TAKING_IN & {*differing}:
-        effect_text = effects.effect_of_settings(group.queue, differing)
+        effect_text = effects.effect_of_settings_text(group.queue, differing)
         effect = f"{effect_text[:1].upper()}{effect_text[1:]}; the" if effect_text else "The"
         kind_of_setting = "limits" if {*differing} <= {*LIMITS} else "settings"
         differences = ", ".join(f"{name} is {_limit_in_words(name, live)}" for name in differing)
@@ -83,15 +83,16 @@ def differs(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
             "GR120", group.address,
             f"{group.queue_name} is not what its record says: {', '.join(differing)} differ. Keys may be in other "
             "partitions than members expect, and messages may be missing or stored twice",
-            f"{_first(group, '')}run this again; {NEVER}" if group.record.legacy else f"recreate the group in a planned stop; {NEVER}",
+            f"{_migrate_first_text(group, '')}run this again; {NEVER}" if group.record.legacy
+            else f"recreate the group in a planned stop; {NEVER}",
         )  # fmt: skip
 
 
-def _first(group: Group, then: str) -> str:
+def _migrate_first_text(group: Group, then: str) -> str:
     """What comes first under a record of an earlier version, which apply leaves alone."""
     if not group.record.legacy:
         return ""
-    return f"stop its members, and migrate its record: {migrating(group.stream, group.name)}; {then}"
+    return f"stop its members, and migrate its record: {migrate_command(group.stream, group.name)}; {then}"
 
 
 def _limit_in_words(field: str, live: Mapping[str, Json]) -> str:
@@ -216,7 +217,7 @@ def is_in_doubt(group: Group) -> bool:
 def _lag_findings(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
     queue, origin = group.queue or {}, (group.source or {}).get("config", {})
     lag = sum(int(item.get("lag") or 0) for item in queue.get("sources") or ())
-    full, drops = reached_limit(queue), queue.get("config", {}).get("discard") == "old"
+    full, drops = reached_limit_text(queue), queue.get("config", {}).get("discard") == "old"
     behind = f"; it is at least {some(lag, 'message')} behind {group.stream}" if lag else ""
     if full and drops:
         yield warning(
@@ -227,7 +228,7 @@ def _lag_findings(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
             "whether members keep up (`reconciler groups active`)",
         )  # fmt: skip
     elif full:
-        lost = _lost_while_full(group, evidence)
+        lost = _lost_while_full_text(group, evidence)
         yield (error if lost else warning)(
             "GR161", group.address,
             f"{group.queue_name} is full ({full}): it copies nothing more until members have processed some of it{behind}{lost}",
@@ -244,7 +245,7 @@ def _lag_findings(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
         )  # fmt: skip
 
 
-def _lost_while_full(group: Group, evidence: Evidence) -> str:
+def _lost_while_full_text(group: Group, evidence: Evidence) -> str:
     """Before 2.14 a work queue and an interest stream delete what a full queue was given and could not store."""
     retention = (group.source or {}).get("config", {}).get("retention")
     if retention not in ("workqueue", "interest") or evidence.version is None or evidence.version >= V2_14:

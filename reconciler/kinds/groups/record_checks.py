@@ -81,7 +81,7 @@ def no_members(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
 
 def surplus(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """GR132: there are more members than partitions, and some always idle."""
-    if names := group.surplus:
+    if names := group.surplus_members:
         yield warning(
             "GR132", group.address,
             f"{', '.join(names[:5])} will always idle: the group has only {some(group.partitions, 'partition')}, and the order of "

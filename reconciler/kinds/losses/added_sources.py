@@ -22,7 +22,7 @@ from reconciler.kinds.losses.unprocessed import taking_questions
 from reconciler.kinds.stream_config.mirrors_and_sources import origin_of, source_identity, source_index
 from reconciler.kinds.stream_config.origins import fed_stream, given_subjects, is_fed_durably, taken_subjects
 from reconciler.kinds.subjects.filters import filters_of
-from reconciler.kinds.subjects.subjects import meets, widest
+from reconciler.kinds.subjects.subjects import common_subjects, widest_subjects
 from reconciler.model.dataclass import dataclass
 from reconciler.model.ledger.records import BUCKET, encode_key
 from reconciler.model.resource import Address, Config, Json
@@ -74,7 +74,7 @@ class NewSource:
         return int(self._feeder["ack_floor"]["stream_seq"]) if self._feeder else None
 
     @property
-    def unacknowledged(self) -> int:
+    def unacknowledged_count(self) -> int:
         """How many messages behind that the stream has, and has not acknowledged yet: it gets them once more, unless it does."""
         return int(self._feeder.get("num_ack_pending", 0)) if self._feeder else 0
 
@@ -86,7 +86,9 @@ class NewSource:
             return ()
         subjects, live = taken_subjects(self.source), self.view.snapshot.consumers.get(self.origin, {})
         return sorted(
-            name for name, info in live.items() if subjects != [">"] and meets(filters_of(info["config"]), subjects)
+            name
+            for name, info in live.items()
+            if subjects != [">"] and common_subjects(filters_of(info["config"]), subjects)
         )
 
     @property
@@ -107,7 +109,7 @@ class NewSource:
         """It continues after its last copy still stored; without one it starts where the file says, not before
         `earliest`."""
         if (after := self.goes_on_after) is not None:
-            return SourceStart(after + 1, is_known=not self.unacknowledged)
+            return SourceStart(after + 1, is_known=not self.unacknowledged_count)
         copied = self._answer(self.copied_so_far) if self.copied_so_far else {"seq": 0}
         if copied and copied.get("seq") and not self._came_from_another(copied):
             return SourceStart(copied["seq"] + 1)
@@ -116,7 +118,7 @@ class NewSource:
         is_known = copied is not None and "seq" in copied
         if self.source.get("opt_start_seq"):
             return SourceStart(self.source["opt_start_seq"], is_known)
-        times = [time for time in (self.source.get("opt_start_time"), self.earliest) if time]
+        times = [time for time in (self.source.get("opt_start_time"), self.earliest_time) if time]
         return SourceStart(max(times, key=moment) if times else 1, is_known and not self._may_lose_its_first)
 
     def _came_from_another(self, copied: Mapping[str, Json]) -> bool:
@@ -125,7 +127,7 @@ class NewSource:
         return bool(created and copied.get("stored")) and moment(str(created)) > moment(copied["stored"])
 
     @property
-    def earliest(self) -> str | None:
+    def earliest_time(self) -> str | None:
         """The time before which servers let it copy nothing, unless it starts at a sequence."""
         state = state_of(self.change)
         newest = state.get("last_ts")
@@ -147,7 +149,7 @@ class NewSource:
 
     @property
     def _may_lose_its_first(self) -> bool:
-        return loss_of_stream(stream_of(self.change), self.view) is not None and self.earliest is None
+        return loss_of_stream(stream_of(self.change), self.view) is not None and self.earliest_time is None
 
     def questions(self) -> Iterator[Question]:
         """How far the source has copied before, and how many messages its origin stores from the start on."""
@@ -205,19 +207,19 @@ class NewSource:
         return loss.going.before[:2] if loss and loss.going and loss.going.before else ()
 
     @property
-    def stored(self) -> Amount:
+    def stored_messages(self) -> Amount:
         """How many messages that it may take its origin stores after the plan's deletions."""
         return self._stays(taken_subjects(self.source))
 
     @property
     def lands_on(self) -> Sequence[str]:
         """Subjects under which its copies are stored, unless the stream renames all that it stores. `>`: nobody knows."""
-        if self._renamed:
+        if self._subject_transforms:
             return given_subjects(self.source)
-        return meets(taken_subjects(self.source), self._ever_stored)
+        return common_subjects(taken_subjects(self.source), self._ever_stored)
 
     @property
-    def held(self) -> int:
+    def held_messages(self) -> int:
         """How many of the messages it copies at once the stream may already store, through sources that are removed or
         change."""
         if not self._has_others or self.goes_on_after is not None:
@@ -230,7 +232,7 @@ class NewSource:
     def _has_others(self) -> bool:
         """Did the same origin fill it before? Renamed messages lie elsewhere, and are not searched."""
         copied = self._answer(self.copied_so_far) if self.copied_so_far else None
-        return bool(copied and copied.get("others")) and not self._renamed
+        return bool(copied and copied.get("others")) and not self._subject_transforms
 
     @property
     def left_out(self) -> Amount:
@@ -246,13 +248,13 @@ class NewSource:
         return Amount(max(0, least), max(0, stays.most - copied.least))
 
     @property
-    def passed(self) -> Amount | None:
+    def passed_messages(self) -> Amount | None:
         """How many messages between the start time of the file and the start that servers choose instead are not copied.
         None: it starts as the file says, or after its last copy."""
         if not self._starts_later:
             return None
         subjects = taken_subjects(self.source)
-        between = self._between(self.since, self.start.at, subjects)
+        between = self._messages_between(self.since, self.start.at, subjects)
         is_kept = self.start.is_known and loss_of_stream(self.origin, self.view) is None
         most = min(between.most, self._stays(subjects).most)
         return Amount(min(between.least, most) if is_kept else 0, most)
@@ -280,7 +282,7 @@ class NewSource:
             return False
         return isinstance(at, str) and moment(time) < moment(at)
 
-    def _between(self, start: int | None, end: int | str, subjects: Sequence[str]) -> Amount:
+    def _messages_between(self, start: int | None, end: int | str, subjects: Sequence[str]) -> Amount:
         """How many messages on these subjects its origin stores from the start on, and before the end."""
         state, last = self.origin_state, self._first_from(end, subjects)
         every, oldest = int(state.get("messages", 0)), int(state.get("first_seq", 1))
@@ -315,7 +317,7 @@ class NewSource:
         return int(self.origin_state.get("last_seq", 0)) + 1
 
     @property
-    def reached(self) -> LastCopy | None:
+    def last_copy(self) -> LastCopy | None:
         """The last message of an earlier stream of this name that it copied, if it skips some of the new one for it: the server
         continues after that. Copies tell from 2.15 on which stream of a name they came from."""
         copied = self._answer(self.copied_so_far) if self.copied_so_far else None
@@ -330,7 +332,7 @@ class NewSource:
     @property
     def skipped_future_messages(self) -> int:
         """How many messages yet to come it skips, at least as far as anybody can tell."""
-        return max(0, self.reached.at - self._last_of_origin) if self.reached else 0
+        return max(0, self.last_copy.at - self._last_of_origin) if self.last_copy else 0
 
     @property
     def is_on_record(self) -> bool:
@@ -360,10 +362,10 @@ class NewSource:
             if origin_of(source) == origin_of(self.source)
             for subject in taken_subjects(source)
         ]
-        stored, taken = (self._before_the_start(subjects) for subjects in (new, meets(old, new)))
+        stored, taken = (self._before_the_start(subjects) for subjects in (new, common_subjects(old, new)))
         least = 0 if stored is None or taken is None else max(0, stored - taken)
-        if stored is None or self.unacknowledged:
-            return Amount(least, max(least, self.stored.most))
+        if stored is None or self.unacknowledged_count:
+            return Amount(least, max(least, self.stored_messages.most))
         return Amount(least, max(0, stored - (taken or 0)))
 
     def _before_the_start(self, subjects: Sequence[str]) -> int | None:
@@ -389,13 +391,17 @@ class NewSource:
         named = source_index(self.source)
         if not named or not state_of(self.change).get("messages"):
             return None
-        kept = tuple(widest(self.lands_on))
+        kept = tuple(widest_subjects(self.lands_on))
         is_rewritten = (
             (self.change.live.state.get("config") or {}).get("subject_transform") if self.change.live else None
         )
         if is_rewritten:
             return CopiedUpTo(stream=stream_of(self.change), source=named, subjects=(">",))
-        likely = () if self._renamed else tuple(meets(taken_subjects(self.source), self._subjects_to_come))
+        likely = (
+            ()
+            if self._subject_transforms
+            else tuple(common_subjects(taken_subjects(self.source), self._subjects_to_come))
+        )
         return CopiedUpTo(
             stream=stream_of(self.change),
             source=named,
@@ -424,7 +430,7 @@ class NewSource:
         return subjects if len(subjects) <= MANY else ()
 
     @property
-    def _renamed(self) -> Sequence[Mapping[str, Json]]:
+    def _subject_transforms(self) -> Sequence[Mapping[str, Json]]:
         return self.source.get("subject_transforms") or ()
 
     @property
@@ -459,7 +465,7 @@ def _added_sources(change: Change, view: View) -> Iterator[NewSource]:
             yield source
 
 
-def drained(change: Change, view: View, config: Config) -> Iterator[NewSource]:
+def draining_sources(change: Change, view: View, config: Config) -> Iterator[NewSource]:
     """Sources of a stream with this configuration, new or existing, that begin to copy a stream that deletes what is
     copied."""
     is_new = change.action is Action.CREATE
@@ -500,7 +506,7 @@ def questions(change: Change, view: View) -> Iterator[Question]:
     """What must be asked about sources that a stream gets, and about streams that delete what a new stream copies."""
     asking = [*new_sources(change, view)]
     if change.action is Action.CREATE and change.desired:
-        asking += drained(change, view, change.desired.config)
+        asking += draining_sources(change, view, change.desired.config)
     for source in asking:
         yield from source.questions()
         if deletes_copied(source.origin, view):

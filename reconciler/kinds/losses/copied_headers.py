@@ -45,7 +45,7 @@ def _stores_markers(stream: str, view: View, through: Sequence[str] = ()) -> boo
     return any(_stores_markers(origin, view, (*through, stream)) for origin in origins)
 
 
-def reached_by_markers(origin: str, view: View) -> list[str]:
+def streams_reached_by_markers(origin: str, view: View) -> list[str]:
     """Live streams that store the markers of this one: copies, and copies of these."""
     return _copies_behind(origin, view, lambda name: _stores_rollups(name, view))
 
@@ -87,13 +87,13 @@ def rolled_up(change: Change, view: View, own: OwnName, code: str) -> Iterator[F
                 f"{listed_few(losing)} then {verb(len(losing), 'delete')} everything stored there of that subject, "
                 f"{amount(most, 'message')}",
                 quantities={"messages": most},
-                affects=_affected(losing, view),
+                affects=_affected_addresses(losing, view),
                 fix="copy what must stay to a stream without allow_rollup_hdrs first; or consent here if that is meant: "
                 f"{consent_to(code, cause.to, cause.unit)}",
             )
 
 
-def _affected(losing: Sequence[str], view: View) -> Sequence[Address]:
+def _affected_addresses(losing: Sequence[str], view: View) -> Sequence[Address]:
     readers = (address for name in losing for address in dependants.everybody(name, view))
     return list(dict.fromkeys((*dependants.streams(losing, view), *readers)))
 
@@ -116,14 +116,14 @@ def _causes_at_origin(change: Change, view: View, own: OwnName) -> Iterator[_Cau
     begins = bool(change.becomes(marker)) and not change.was(marker)
     if begins or (change.becomes(marker) and is_lowered(change, age)):
         path = marker if begins else age
-        copies = reached_by_markers(stream_of(change), view)
+        copies = streams_reached_by_markers(stream_of(change), view)
         yield _Cause(path, change.becomes(path), "duration", "", copies)
 
 
 def _causes_at_copy(change: Change, view: View) -> Iterator[_Cause]:
     """It begins to obey markers, or to copy from a stream that stores some."""
     stream = stream_of(change)
-    behind = [stream, *reached_by_markers(stream, view)]
+    behind = [stream, *streams_reached_by_markers(stream, view)]
     if change.touches(ROLLS_UP) and change.becomes(ROLLS_UP) and _copies_markers(stream, view):
         copies = behind[:1] if view.target.version >= V2_14 else behind
         yield _Cause(ROLLS_UP, True, "flag", " at its origin", copies)
@@ -148,12 +148,12 @@ def _meets_what_is_stored(given: Sequence[str], change: Change, view: View) -> b
     return any(collide(mine, theirs) for mine in given for theirs in held)
 
 
-def outlasting(change: Change, view: View) -> str:
+def outlasting_text(change: Change, view: View) -> str:
     """What copies keep when a stream begins to let messages end by `Nats-TTL`, in words; empty: nothing."""
     stream = stream_of(change)
     cleared = {
         name
-        for name in reached_by_markers(stream, view)
+        for name in streams_reached_by_markers(stream, view)
         if _stores_markers(stream, view) and _has(ROLLS_UP, name, view)
     }
     keeping = [
@@ -175,7 +175,7 @@ def _advice_to_end(keeping: Sequence[str], view: View) -> str:
     return "" if all(address.kind == "elastic_group" for address in addresses) else ": write allow_msg_ttl there, too"
 
 
-def unheeding(change: Change, view: View) -> str:
+def unheeding_text(change: Change, view: View) -> str:
     """Copies in which `Nats-Rollup` deletes nothing, in words; empty: none."""
     names = [name for name in sorted(copies_afterwards(stream_of(change), view)) if not _has(ROLLS_UP, name, view)]
     names = [name for name in names if name in view.snapshot.streams]
@@ -197,11 +197,11 @@ def of_new_copies(change: Change, view: View, family: str, own: OwnName = as_nam
     stream = view.stream_of(change.address)
     if change.action is Action.CREATE and stream:
         code = f"{family}301"
-        notes = (note for origin in origin_names(_copying(change, own)) for note in _notes(stream, origin, view))
+        notes = (note for origin in origin_names(_copying_config(change, own)) for note in _notes(stream, origin, view))
         yield from (Consequence(message=f"{note} ({code})", code=code) for note in notes)
 
 
-def _copying(change: Change, own: OwnName) -> Config:
+def _copying_config(change: Change, own: OwnName) -> Config:
     return {name: change.becomes(own(name)) for name in ("mirror", "sources")}
 
 

@@ -10,7 +10,7 @@ from reconciler.changes.change import Change
 from reconciler.changes.view import View
 from reconciler.kinds.stream_config import origins
 from reconciler.kinds.subjects.filters import filters_of
-from reconciler.kinds.subjects.subjects import meets
+from reconciler.kinds.subjects.subjects import common_subjects
 from reconciler.model.resource import Address
 
 
@@ -64,21 +64,23 @@ def copies(stream: str, view: View) -> list[Address]:
     return streams(origins.copies_afterwards(stream, view), view)
 
 
-def consuming(stream: str, view: View) -> list[Address]:
+def live_consumers(stream: str, view: View) -> list[Address]:
     """Everything that consumes it now."""
     return consumers(stream, view.snapshot.consumers.get(stream, {}), view)
 
 
 def everybody(stream: str, view: View) -> list[Address]:
     """Everything that consumes or copies it now."""
-    return [*consuming(stream, view), *copies(stream, view)]
+    return [*live_consumers(stream, view), *copies(stream, view)]
 
 
 def readers_of(subjects: Sequence[str], stream: str, view: View) -> list[Address]:
     """What consumes or copies some of these subjects of it now."""
     consumers_now = view.snapshot.consumers.get(stream, {})
-    reading = [name for name, info in consumers_now.items() if meets(filters_of(info["config"]), subjects)]
-    copying = [name for name, taken in origins.copies_afterwards(stream, view).items() if meets(taken, subjects)]
+    reading = [name for name, info in consumers_now.items() if common_subjects(filters_of(info["config"]), subjects)]
+    copying = [
+        name for name, taken in origins.copies_afterwards(stream, view).items() if common_subjects(taken, subjects)
+    ]
     return [*consumers(stream, reading, view), *streams(copying, view)]
 
 

@@ -87,11 +87,11 @@ def _finding_of_losses(change: Change, view: View, family: str, path: str, count
         quantities={name: Amount(0, most) for name, most in costs.items() if most}
         | ({"unread": len(unread)} if unread else {}),
         affects=dependants.consumers(stream, lost.names, view),
-        fix=", or ".join([*_ways_out(lost), *consent]),
+        fix=", or ".join([*_ways_out_texts(lost), *consent]),
     )
 
 
-def _ways_out(lost: _Losing) -> list[str]:
+def _ways_out_texts(lost: _Losing) -> list[str]:
     late = [name for name in lost.names if name not in (*lost.fewer, *lost.fleeting)]
     first = [
         f"leave out num_replicas of {few(lost.fewer)} in an apply before this one" if lost.fewer else "",
@@ -123,7 +123,7 @@ def _losing_consumers(change: Change, view: View, counts: Counts) -> _Losing:
 def consumers_that_move(change: Change, view: View) -> dict[str, Info]:
     """Consumers whose clients are not told that the one server that keeps the stream leads them from now on: a pull that
     waits where they were gets no answer. From 2.15 on it ends with 409 if that server has a copy of the consumer."""
-    stream, leader = stream_of(change), _leader(change)
+    stream, leader = stream_of(change), _leader_name(change)
     stays = that_stay(stream, view)
     return {
         name: info
@@ -137,7 +137,7 @@ def consumers_that_move(change: Change, view: View) -> dict[str, Info]:
 
 def _is_lost(info: Info, change: Change) -> bool:
     """Has the server that leads the stream no current copy of it? If no server says so, its number of copies tells."""
-    cluster, leader = info.get("cluster") or {}, _leader(change)
+    cluster, leader = info.get("cluster") or {}, _leader_name(change)
     if not leader or not cluster.get("leader"):
         return _has_fewer_copies(info, change)
     current = [replica["name"] for replica in cluster.get("replicas") or () if replica.get("current", True)]
@@ -151,7 +151,7 @@ def _has_fewer_copies(info: Info, change: Change) -> bool:
     return 0 < own < int(live.get(FIELD) or 1) or (is_fleeting and own == 0)
 
 
-def _leader(change: Change) -> str:
+def _leader_name(change: Change) -> str:
     return (_live_info(change).get("cluster") or {}).get("leader") or ""
 
 
@@ -173,7 +173,7 @@ def _possible_costs(info: Info, change: Change) -> tuple[int, int, int]:
 def _lost_state_text(lost: _Losing, change: Change, view: View) -> str:
     if not lost.names:
         return ""
-    leader, is_one = _leader(change), len(lost.names) == 1
+    leader, is_one = _leader_name(change), len(lost.names) == 1
     has, its = ("has", "its") if is_one else ("have", "their")
     server_text = (
         f"on {leader}, which leads the stream and keeps it"

@@ -15,7 +15,7 @@ from functools import lru_cache
 from reconciler.changes.amount import Amount, total
 from reconciler.changes.view import View
 from reconciler.kinds.fields.words import few, listed, some, verb
-from reconciler.kinds.stream_config.origins import deleted_streams, fed_now, is_fed_durably
+from reconciler.kinds.stream_config.origins import deleted_streams, is_fed_durably, streams_fed_now
 from reconciler.model.resource import Json
 from reconciler.model.wire.info import hears
 
@@ -23,7 +23,7 @@ NAMED = 3
 USED = {"max_msgs": "messages", "max_bytes": "bytes"}
 
 
-def reached_limit(info: Mapping[str, Json]) -> str | None:
+def reached_limit_text(info: Mapping[str, Json]) -> str | None:
     """The limit that a stream has reached, with its value."""
     config, state = info["config"], info.get("state") or {}
     for limit, used in USED.items():
@@ -32,18 +32,18 @@ def reached_limit(info: Mapping[str, Json]) -> str | None:
     return None
 
 
-def lagging(origin: str, view: View) -> list[str]:
+def lagging_copies(origin: str, view: View) -> list[str]:
     """Streams that have not yet copied everything from this one, and that exist once this plan is applied."""
-    return [*uncopied(origin, view)]
+    return [*uncopied_by_copy(origin, view)]
 
 
-def uncopied(origin: str, view: View) -> dict[str, Amount]:
+def uncopied_by_copy(origin: str, view: View) -> dict[str, Amount]:
     """How many messages of this stream each of those has yet to copy."""
     every = _uncopied_by_origin(view).get(origin, {})
     return {name: number for name, number in every.items() if name not in deleted_streams(view)}
 
 
-def taking_in(origin: str, view: View) -> list[str]:
+def copies_taking_in(origin: str, view: View) -> list[str]:
     """Streams to which the server passes on right now what this one stores."""
     streams = view.snapshot.streams
     return sorted(
@@ -53,9 +53,9 @@ def taking_in(origin: str, view: View) -> list[str]:
     )
 
 
-def behind_in(origin: str, view: View) -> str:
+def lagging_text(origin: str, view: View) -> str:
     """Words after a semicolon; empty if no copy is behind."""
-    names, numbers = lagging(origin, view), uncopied(origin, view).values()
+    names, numbers = lagging_copies(origin, view), uncopied_by_copy(origin, view).values()
     if not names:
         return ""
     have = verb(len(names), "have") if any(number.least for number in numbers) else "may have"
@@ -71,16 +71,19 @@ def _uncopied_by_origin(view: View) -> dict[str, dict[str, Amount]]:
     for name, info in sorted(view.snapshot.streams.items()):
         for copy in _reported_copies(info):
             origin = str(copy.get("name"))
-            number, numbers = _uncopied(copy, info, view.snapshot.state_of(origin)), by_origin.setdefault(origin, {})
+            number, numbers = (
+                _uncopied_messages(copy, info, view.snapshot.state_of(origin)),
+                by_origin.setdefault(origin, {}),
+            )
             if number is not None:
                 numbers[name] = total([number, *([numbers[name]] if name in numbers else [])])
     return by_origin
 
 
-def _uncopied(copy: Mapping[str, Json], info: Mapping[str, Json], origin: Mapping[str, Json]) -> Amount | None:
+def _uncopied_messages(copy: Mapping[str, Json], info: Mapping[str, Json], origin: Mapping[str, Json]) -> Amount | None:
     """None: it has copied everything. A full stream that keeps what it has may report no lag at all."""
     lag, stored = int(copy.get("lag") or 0), int(origin.get("messages", 0))
-    is_full = info["config"].get("discard") == "new" and reached_limit(info) is not None
+    is_full = info["config"].get("discard") == "new" and reached_limit_text(info) is not None
     is_mirror = copy is info.get("mirror")
     reached = (info.get("state") or {}).get("last_seq") if is_mirror else copy.get("seq")
     left = stored if reached is None else min(stored, max(0, int(origin.get("last_seq", 0)) - int(reached)))
@@ -104,7 +107,7 @@ ACKNOWLEDGED_AFTER = 1_000
 def copies_keeping(stream: str, view: View) -> list[str]:
     """Copies for which the stream keeps messages that all of its own consumers have processed."""
     is_durable = is_fed_durably(view.snapshot.config_of(stream), view.target.version)
-    return fed_now(stream, view) if is_durable else []
+    return streams_fed_now(stream, view) if is_durable else []
 
 
 def is_kept(stream: str, view: View) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from reconciler.changes.view import View
-from reconciler.kinds.fields.times import before, utc
+from reconciler.kinds.fields.times import time_before, utc
 from reconciler.model.ledger.intents import Intent
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.questions import MessagesFrom
@@ -21,7 +21,7 @@ NOTE = "reached"
 MICROSECOND = 1_000
 
 
-def reached(info: Mapping[str, Json] | None) -> Config:
+def tail_note(info: Mapping[str, Json] | None) -> Config:
     """What to note of a STREAM.INFO reply."""
     state = (info or {}).get("state") or {}
     return {NOTE: {"seq": state["last_seq"], "at": state["last_ts"]}} if state.get("last_seq") else {}
@@ -29,9 +29,9 @@ def reached(info: Mapping[str, Json] | None) -> Config:
 
 def questions(stream: str, intent: Intent) -> Iterator[MessagesFrom]:
     """The first message after the last one noted, and the first one after the note was written."""
-    if noted := _noted(intent):
+    if noted := _noted_tail(intent):
         _, time = noted
-        yield MessagesFrom(stream=stream, start=before(time, -MICROSECOND))
+        yield MessagesFrom(stream=stream, start=time_before(time, -MICROSECOND))
     if intent.written:
         yield MessagesFrom(stream=stream, start=intent.written)
 
@@ -46,9 +46,11 @@ def _first_since(stream: str, intent: Intent, view: View) -> int | None:
     """The first message that was not there when `point` was noted; None: nobody can tell, or there is none. The
     stream's own clock tells what came before the stream was read. Between that and the note, the bucket's clock tells,
     and it may be another one."""
-    noted = _noted(intent)
+    noted = _noted_tail(intent)
     seq, time = noted or (0, "")
-    since = _first_in_answer(MessagesFrom(stream=stream, start=before(time, -MICROSECOND)), view) if noted else None
+    since = (
+        _first_in_answer(MessagesFrom(stream=stream, start=time_before(time, -MICROSECOND)), view) if noted else None
+    )
     if since is not None and since <= seq:
         return since
     later = (
@@ -62,7 +64,7 @@ def _first_in_answer(question: MessagesFrom, view: View) -> int | None:
     return answer.get("first") if isinstance(answer, Mapping) else None
 
 
-def _noted(intent: Intent) -> tuple[int, str] | None:
+def _noted_tail(intent: Intent) -> tuple[int, str] | None:
     """The note, if it has the expected shape."""
     recorded = intent.notes.get(NOTE)
     if not isinstance(recorded, Mapping) or not isinstance(recorded.get("seq"), int):

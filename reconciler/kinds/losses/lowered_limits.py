@@ -62,7 +62,7 @@ def limit_lowered(family: str, own: OwnName = as_named, counts: unprocessed.Coun
         for path in lost.each:
             if not is_lowered(change, path):
                 continue  # the rule about discard says it
-            loss, to = lost.told(path), over_limit.becomes(change, path)
+            loss, to = lost.described_loss(path), over_limit.becomes(change, path)
             yield Finding(
                 outcome=Outcome.NEEDS_CONSENT,
                 path=path,
@@ -99,7 +99,7 @@ def _expired_copies(change: Change, view: View, code: str) -> Iterator[Finding]:
 
 def _aging_findings(change: Change, view: View, family: str, own: OwnName) -> Iterator[Finding]:
     """A shorter `max_age` that deletes nothing yet, of a stream whose schedules and counters it deletes one day."""
-    path, most = own("max_age"), Amount(0, schedules_and_counters.aging(change))
+    path, most = own("max_age"), Amount(0, schedules_and_counters.aging_count(change))
     if most.most and is_lowered(change, path):
         to, unit = over_limit.becomes(change, path), _unit_of(change, path)
         yield Finding(
@@ -133,10 +133,10 @@ class LimitLosses:
         self._change, self._view, self._counts = change, view, counts
         self._limits = {own(limit): limit for limit in over_limit.LOSSES}
 
-    def told(self, path: str) -> DescribedLoss:
+    def described_loss(self, path: str) -> DescribedLoss:
         """What is to be said of one of them."""
         altogether_lost = combined_loss([*self.each.values()], over_limit.state_of(self._change))
-        late, others = self._unread(altogether_lost), [other for other in self.each if other != path]
+        late, others = self._unread_by_consumers(altogether_lost), [other for other in self.each if other != path]
         return DescribedLoss(
             self.each[path].words
             + _others_text(others, altogether_lost)
@@ -146,12 +146,12 @@ class LimitLosses:
             late.affects,
         )
 
-    def _unread(self, altogether_lost: Loss) -> Unread:
+    def _unread_by_consumers(self, altogether_lost: Loss) -> Unread:
         if altogether_lost.going is None:
             return Unread()
         stream, state = over_limit.stream_of(self._change), over_limit.state_of(self._change)
         counts = unprocessed.that_stay(stream, self._view, self._counts)
-        return unprocessed.unread(
+        return unprocessed.unread_by_consumers(
             stream, state, altogether_lost.going, self._view, by=altogether_lost.by or None, counts=counts
         )
 

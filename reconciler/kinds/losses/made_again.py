@@ -175,7 +175,7 @@ def is_made_again(change: Change) -> bool:
     return change.action is Action.CREATE and is_ours
 
 
-def when_recorded(change: Change, held: str) -> str:
+def when_recorded_text(change: Change, held: str) -> str:
     """` (500 messages when it was recorded on 2026-11-22)`: what the bucket remembers of the lost object."""
     day = change.on_record.written[:10] if change.on_record else ""
     when = f"when it was recorded{f' on {day}' if day else ''}"
@@ -216,13 +216,16 @@ def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named)
         if change.desired is None or not (is_again or _is_plain_create(change)):
             return None
         messages = change.on_record.seen.get("messages", 0) if change.on_record else 0
-        held = when_recorded(change, some(messages, "message") if messages else "")
+        held = when_recorded_text(change, some(messages, "message") if messages else "")
         copies = copies_behind(stream(change.address.name), change, view, own, is_known=is_again)
         if change.made_anew:
             return _recreated_by_hand(held, messages, copies) if messages or copies.words else None
         if not is_again and not copies.words:
             return None
-        texts = [f"it is gone with everything in it{held}: recreated, it is empty", *_refilled_from(change, view, own)]
+        texts = [
+            f"it is gone with everything in it{held}: recreated, it is empty",
+            *_refilling_streams(change, view, own),
+        ]
         texts = [*texts, *_restarting_consumers_text(change, view)] if is_again else []
         needs_consent = bool(copies.words) and (is_again or bool(copies.skipped))
         ways = _advice(change, copies, own, stream(change.address.name), is_again=is_again)
@@ -252,10 +255,10 @@ def _advice(change: Change, copies: Behind, own: OwnName, stream: str, *, is_aga
     """What to do about it, in the order of what helps most."""
     mirror, ways, is_stream = change.becomes(own("mirror")), list[str](), change.address.kind == "stream"
     if copies.first and not (is_stream and copies.first == change.becomes("first_seq")):
-        count_on = f"write first_seq: {copies.first}" if is_stream else purged_up_to(stream, copies.first)
+        count_on = f"write first_seq: {copies.first}" if is_stream else purge_advice(stream, copies.first)
         ways.append(f"{count_on}, so that the streams that copied from it skip nothing")
     elif copies.needs_number:
-        count_on = "write a first_seq" if is_stream else f"{purged_up_to(stream, 'NUMBER')}, with a number"
+        count_on = "write a first_seq" if is_stream else f"{purge_advice(stream, 'NUMBER')}, with a number"
         ways.append(f"{count_on} above the last message that they copied, so that they skip nothing {_COPIED}")
     if copies.answering:
         ways.append(
@@ -271,7 +274,7 @@ def _advice(change: Change, copies: Behind, own: OwnName, stream: str, *, is_aga
     return ways
 
 
-def purged_up_to(stream: str, first: int | str) -> str:
+def purge_advice(stream: str, first: int | str) -> str:
     """How a stream whose file takes no `first_seq`, as that of a bucket, begins with this number. Measured on 2.11.11 to
     2.15.1: its copies go on there."""
     return f"right after the apply, before anybody writes to it, run nats stream purge {stream} --seq {first} --force"
@@ -302,7 +305,7 @@ def _recreated_by_hand(held: str, messages: int, copies: Behind) -> Finding:
     )
 
 
-def _refilled_from(change: Change, view: View, own: OwnName) -> Iterator[str]:
+def _refilling_streams(change: Change, view: View, own: OwnName) -> Iterator[str]:
     """The streams that fill it again."""
     if origins := _origins_text(change, view, own):
         yield f"it copies again from {origins}"

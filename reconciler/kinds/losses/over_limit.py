@@ -146,7 +146,7 @@ def _age_question(change: Change, path: str, view: View) -> MessagesFrom | Messa
     server_time, longest = (change.live.state.get("ts") if change.live else None), becomes(change, path)
     if not server_time or not longest or not state_of(change).get("messages"):
         return None
-    since = times.before(server_time, longest)
+    since = times.time_before(server_time, longest)
     if view.target.version < FINDS_TIMES and state_of(change).get("num_deleted"):
         return MessagesSince(stream=stream_of(change), since=since)
     return MessagesFrom(stream=stream_of(change), start=since)
@@ -220,7 +220,7 @@ def too_many(change: Change, path: str, view: View) -> Loss | None:
     )
 
 
-def weighing(over: Amount, change: Change) -> Amount:
+def messages_weighing(over: Amount, change: Change) -> Amount:
     """How many of the oldest messages go where this many bytes must, at most all."""
     state = state_of(change)
     if not state.get("messages"):
@@ -308,7 +308,7 @@ def too_many_per_subject(change: Change, path: str, view: View) -> Loss | None:
         return None
     counts = next((view.facts.get(question) for question in _subject_question(change)), None)
     is_prompt = bool(view.target.version >= TRIMS or _effective_limit(change, path, change.was(path)))
-    who, when = ("apply", "") if is_prompt else ("the server", _when_deleted(change))
+    who, when = ("apply", "") if is_prompt else ("the server", _when_deleted_text(change))
     if isinstance(counts, Mapping):
         by = {subject: number - limit for subject, number in counts.items() if number > limit}
         above = sum(by.values())
@@ -326,7 +326,7 @@ def too_many_per_subject(change: Change, path: str, view: View) -> Loss | None:
     return Loss(words=words + _reason_text(counts), going=going, is_prompt=is_prompt, keeps=limit)
 
 
-def _when_deleted(change: Change) -> str:
+def _when_deleted_text(change: Change) -> str:
     """When the server deletes them. If it refuses a subject's next message, that message deletes no other."""
     if change.becomes("discard_new_per_subject"):
         return " at its next restart"
@@ -387,7 +387,7 @@ def _stops_refusing(change: Change) -> bool:
 def _oldest_age(change: Change) -> int | None:
     """Nanoseconds between the first stored message and the server's clock when it answered."""
     server_time, first = (change.live.state.get("ts") if change.live else None), state_of(change).get("first_ts")
-    return times.between(first, server_time) if server_time and first else None
+    return times.nanoseconds_between(first, server_time) if server_time and first else None
 
 
 LOSSES: Mapping[str, Callable[[Change, str, View], Loss | None]] = {

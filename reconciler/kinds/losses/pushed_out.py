@@ -120,14 +120,14 @@ def _pushed_out_messages(change: Change, view: View, limit: str, over: Amount) -
     """The oldest messages of the stream itself; copies of what is beyond them go too."""
     stored = int(state_of(change).get("messages", 0))
     by_number = Amount(min(over.least, stored), min(over.most, stored))
-    messages = by_number if limit == "max_msgs" else over_limit.weighing(over, change)
+    messages = by_number if limit == "max_msgs" else over_limit.messages_weighing(over, change)
     return Going(messages=messages, before=over_limit.first_kept(messages, change, view))
 
 
 def _deletion_finding(code: str, change: Change, view: View, limit: str, own: OwnName, over: Amount) -> Finding:
     stream, state = stream_of(change), state_of(change)
     going, bringing = _pushed_out_messages(change, view, limit, over), _copies_at_once(change, view)
-    late = unprocessed.unread(stream, state, going, view, counts=unprocessed.that_stay(stream, view))
+    late = unprocessed.unread_by_consumers(stream, state, going, view, counts=unprocessed.that_stay(stream, view))
     quantity = {"unprocessed": late.furthest} if late.furthest.most else {}
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,

@@ -35,7 +35,7 @@ def may_fire(stream: str, view: View, declared: Config | None = None) -> bool:
     return bool(config.get(SCHEDULES) and (view.target.is_imagined or view.snapshot.state_of(stream).get("messages")))
 
 
-def aging(change: Change) -> int:
+def aging_count(change: Change) -> int:
     """How many stored schedules or counters a shorter `max_age` deletes one day, at most."""
     return _most(change) if _is_on(change, SCHEDULES) or _is_on(change, COUNTERS) else 0
 

@@ -18,11 +18,11 @@ from reconciler.kinds.fields.times import moment
 from reconciler.kinds.fields.words import amount, consent_to, few, some, verb
 from reconciler.kinds.losses import added_sources, dependants
 from reconciler.kinds.losses.added_sources import LastCopy, NewSource, new_sources, sources_of_new_streams
-from reconciler.kinds.losses.made_again import purged_up_to
+from reconciler.kinds.losses.made_again import purge_advice
 from reconciler.kinds.losses.over_limit import OwnName, as_named, state_of, stream_of
 from reconciler.kinds.stream_config.mirrors_and_sources import origin_of, source_identity
 from reconciler.kinds.stream_config.origins import given_subjects, taken_subjects
-from reconciler.kinds.subjects.subjects import collide, meets
+from reconciler.kinds.subjects.subjects import collide, common_subjects
 from reconciler.model.resource import Address, Json
 
 NOTHING = exactly(0)
@@ -103,7 +103,7 @@ def _new_source(source: Source, change: Change, view: View) -> NewSource | None:
 
 def _overlapping_subjects(source: Source, change: Change) -> list[str]:
     """What the source takes of its origin that another one took before."""
-    return meets(
+    return common_subjects(
         taken_subjects(source),
         [subject for other in _same_earlier(source, change) for subject in taken_subjects(other)],
     )
@@ -119,12 +119,12 @@ def _copied_once_more(source: Source, change: Change, view: View) -> Amount | No
     if not (source_begun := _new_source(source, change, view)):
         return None if _same_earlier(source, change) else NOTHING
     if source_begun.goes_on_after is not None:
-        return NOTHING if source_begun.refused_by else Amount(0, source_begun.unacknowledged)
+        return NOTHING if source_begun.refused_by else Amount(0, source_begun.unacknowledged_count)
     coming = source_begun.copies(_overlapping_subjects(source, change)) if _same_earlier(source, change) else NOTHING
     reported = (change.live.state.get("sources") or ()) if change.live else ()
     lag = sum(report.get("lag", 0) for report in reported if origin_of(report) == origin_of(source))
     is_whole = not any(start in earlier for earlier in _same_earlier(source, change) for start in STARTS)
-    least, most = max(0, coming.least - lag) if is_whole else 0, max(coming.most, source_begun.held)
+    least, most = max(0, coming.least - lag) if is_whole else 0, max(coming.most, source_begun.held_messages)
     return Amount(least, most, about=coming.most if least < coming.most < most else None)
 
 
@@ -228,7 +228,7 @@ def _start_before_newest(change: Change, view: View) -> Iterator[Finding]:
             or source_identity(source, view.target.version) in before
         ):
             continue
-        passed = one.passed if one else None
+        passed = one.passed_messages if one else None
         if (one and not (passed and passed.most)) or not (one or state_of(change).get("messages")):
             continue
         many = amount(passed, "message") if passed else "messages"
@@ -279,7 +279,7 @@ def _never_copied(change: Change, view: View) -> Iterator[Finding]:
 def _before_it_begins(change: Change, view: View) -> Iterator[Finding]:
     """Sources whose origins the same plan creates, so that publishers may be faster than the server."""
     for source in sources_of_new_streams(change, view):
-        if source.earliest and not any(start in source.source for start in STARTS):
+        if source.earliest_time and not any(start in source.source for start in STARTS):
             yield Finding(
                 outcome=Outcome.WARNS,
                 path=f"{source.path}.name",
@@ -311,7 +311,7 @@ def _skipped_after_recreation(code: str, change: Change, view: View) -> Iterator
     """Sources that are added again, and whose origin has begun to count again since, or does so in the same plan. They skip
     less if the server begins to copy while the new one is shorter."""
     for source in (*new_sources(change, view), *sources_of_new_streams(change, view)):
-        if (reached := source.reached) is None:
+        if (reached := source.last_copy) is None:
             continue
         consent = f"consent here: {consent_to(code, source.origin)}"
         is_certain = bool(reached.at) or (source.is_on_record and not source.continues_numbering)
@@ -324,11 +324,11 @@ def _skipped_after_recreation(code: str, change: Change, view: View) -> Iterator
             else {},
             affects=_affected_readers(source.source, change, view),
             message=_skipping_text(source, reached),
-            fix=f"{_continued_numbers(source, reached, view)}{f', or {consent}' if is_certain else ', if it did'}",
+            fix=f"{_continued_numbers_text(source, reached, view)}{f', or {consent}' if is_certain else ', if it did'}",
         )
 
 
-def _continued_numbers(source: NewSource, reached: LastCopy, view: View) -> str:
+def _continued_numbers_text(source: NewSource, reached: LastCopy, view: View) -> str:
     """How the new origin continues the numbers of the old one."""
     origin_change = view.change_of_stream(source.origin)
     may_say_so = origin_change is None or origin_change.address.kind == "stream"
@@ -340,7 +340,7 @@ def _continued_numbers(source: NewSource, reached: LastCopy, view: View) -> str:
         "Nats-Stream-Source of its newest copy names it)"
     )
     if not may_say_so:
-        return f"{purged_up_to(source.origin, first)}{above}"
+        return f"{purge_advice(source.origin, first)}{above}"
     begin = f"first_seq: {first}" if reached.is_known else "a first_seq"
     return f"let {source.origin} be created with {begin}{above}"
 

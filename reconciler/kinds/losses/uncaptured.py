@@ -18,24 +18,24 @@ from reconciler.kinds.losses.over_limit import Loss
 from reconciler.kinds.losses.schedules_and_counters import may_fire
 from reconciler.kinds.losses.unprocessed import (
     Going,
-    called,
+    consumer_label,
     consumers_afterwards,
-    deleted,
+    deleted_consumers,
     is_durable,
     that_stay,
-    unread,
+    unread_by_consumers,
 )
 from reconciler.kinds.stream_config.origins import copies_afterwards, streams_reached_by
-from reconciler.kinds.subjects.filters import filters_of, keeping
+from reconciler.kinds.subjects.filters import filters_of, keeping_filters
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subject_moves import is_parking_subject, taken_at_deletions
-from reconciler.kinds.subjects.subjects import collide, is_subset, matches, meets
+from reconciler.kinds.subjects.subjects import collide, common_subjects, is_subset, matches
 from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Address
 from reconciler.model.wire.questions import MessagesFrom, SubjectCounts, Unanswered
 
 
-def no_longer_covered(change: Change) -> list[str]:
+def uncovered_subjects(change: Change) -> list[str]:
     """Subjects that are captured now and that no new subject covers whole. Part of one may still be captured. Nobody
     publishes to a subject on which an unfinished run left the stream."""
     kept = change.becomes("subjects") or ()
@@ -52,7 +52,7 @@ def questions(change: Change) -> Iterator[SubjectCounts | MessagesFrom]:
         change.action is Action.UPDATE
         and 0 < over_limit.state_of(change).get("num_subjects", 0) <= over_limit.MANY_SUBJECTS
     ):
-        gone = no_longer_covered(change)
+        gone = uncovered_subjects(change)
         yield from (SubjectCounts(stream=change.address.name, filter=subject) for subject in gone)
         if gone:
             yield _arrived_question(change)
@@ -92,11 +92,11 @@ def subject_removed(change: Change, view: View) -> Found:
 
     Instead: move the publishers first.
     """
-    if not (gone := no_longer_covered(change)):
+    if not (gone := uncovered_subjects(change)):
         return None
     words, stored = _stored_text(change, gone, view)
     taken, parts = _taking_streams(change, gone, view)
-    lost = [_without_stored_parts(change, subject, parts) for subject in gone if subject not in taken]
+    lost = [_without_stored_parts_text(change, subject, parts) for subject in gone if subject not in taken]
     texts = (
         [f"messages published on {listed(lost)} will no longer be stored, and publishers get an error (no responders)"]
         if lost
@@ -137,7 +137,7 @@ def _takeover_texts(change: Change, taken: dict[str, str], parts: dict[str, str]
     for subject, other in (taken | parts).items():
         then = f"{_caveat_about_interest(subject, other, view)}{_caveat_about_readers(change, subject, other, view)}"
         by_taker.setdefault((other, then), []).append(
-            subject if subject in parts else _without_stored_parts(change, subject)
+            subject if subject in parts else _without_stored_parts_text(change, subject)
         )
     return [
         f"messages published on {listed(subjects)} will be stored in {other} instead{then}"
@@ -198,18 +198,18 @@ def _caveat_about_readers(change: Change, subject: str, taker: str, view: View) 
         return ""  # its readers are deleted too, and each is named for itself
     arrived, stream = streams_reached_by(taker.removeprefix("stream/"), subject, view), change.address.name
     nothing, less = list[str](), list[str]()
-    for name, wanted, where in reading(stream, view):
-        got = meets(meets(wanted, [subject]), arrived.get(where, ()))
+    for name, wanted, where in readers_with_subjects(stream, view):
+        got = common_subjects(common_subjects(wanted, [subject]), arrived.get(where, ()))
         if not got and any(collide(pattern, subject) for pattern in wanted):
             nothing.append(name)
-        elif any(not any(is_subset(part, other) for other in got) for part in meets(wanted, [subject])):
+        elif any(not any(is_subset(part, other) for other in got) for part in common_subjects(wanted, [subject])):
             less.append(f"; {name}, which reads {stream}, gets only {listed(got)} of them")
     one = len(nothing) == 1
     who = f"{few(nothing)}, which read{'s' if one else ''} {stream},"
     return (f"; {who} {'gets' if one else 'get'} none of them" if nothing else "") + "".join(less)
 
 
-def reading(stream: str, view: View) -> Iterator[tuple[str, Sequence[str], str]]:
+def readers_with_subjects(stream: str, view: View) -> Iterator[tuple[str, Sequence[str], str]]:
     """Consumers that stay, and streams that copy this one, with the subjects they want and the stream in which they look
     for them."""
     live = view.snapshot.consumers.get(stream, {})
@@ -217,7 +217,7 @@ def reading(stream: str, view: View) -> Iterator[tuple[str, Sequence[str], str]]
         change = view.changes.get(Address.of("consumer", stream, name))
         if change is None or change.action is not Action.DELETE:
             yield (
-                called(name, info),
+                consumer_label(name, info),
                 filters_of(change.desired.config if change and change.desired else info["config"]),
                 stream,
             )
@@ -225,7 +225,7 @@ def reading(stream: str, view: View) -> Iterator[tuple[str, Sequence[str], str]]
     yield from ((name, subjects, name) for name, subjects in copies if name in view.snapshot.streams)
 
 
-def _without_stored_parts(change: Change, subject: str, elsewhere: Iterable[str] = ()) -> str:
+def _without_stored_parts_text(change: Change, subject: str, elsewhere: Iterable[str] = ()) -> str:
     """A subject without the parts of it that are still stored."""
     return outside(
         subject, [pattern for pattern in (*(change.becomes("subjects") or ()), *elsewhere) if collide(pattern, subject)]
@@ -275,7 +275,7 @@ def _stored_text(change: Change, gone: list[str], view: View) -> tuple[str, dict
     if not (number := sum(staying.values())):
         return f". Nothing is stored under it{_renamed_text(change, gone)}", {"stored": 0}
     leaving = Going(messages=exactly(number))
-    late = unread(
+    late = unread_by_consumers(
         change.address.name,
         over_limit.state_of(change),
         leaving,
@@ -357,9 +357,9 @@ def _staying_messages(change: Change, staying: Mapping[str, int], view: View) ->
     kept = [
         subject
         for config in consumers_afterwards(stream, view).values()
-        for subject in keeping(filters_of(config), taken)
+        for subject in keeping_filters(filters_of(config), taken)
     ]
-    parted = [subject for info in deleted(stream, view) for subject in filters_of(info["config"])]
+    parted = [subject for info in deleted_consumers(stream, view) for subject in filters_of(info["config"])]
     wanted = {subject: many for subject, many in staying.items() if _any_matches(parted, subject)}
     at_stake, lost = (
         sum(wanted.values()),

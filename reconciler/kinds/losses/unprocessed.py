@@ -19,7 +19,7 @@ from reconciler.changes.view import View
 from reconciler.engine.bindings import passed_in_flight
 from reconciler.kinds.fields.words import amount, listed, some
 from reconciler.kinds.losses import dependants
-from reconciler.kinds.losses.lagging import behind_in, lagging
+from reconciler.kinds.losses.lagging import lagging_copies, lagging_text
 from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
 from reconciler.kinds.subjects.subjects import collide, matches
 from reconciler.model.dataclass import dataclass
@@ -60,7 +60,7 @@ def every(_consumer: Info) -> bool:
     return True
 
 
-def deleted(stream: str, view: View) -> list[Info]:
+def deleted_consumers(stream: str, view: View) -> list[Info]:
     """Live consumers of the stream that this plan deletes."""
     live = view.snapshot.consumers.get(stream, {})
     changes = ((info, view.changes.get(Address.of("consumer", stream, name))) for name, info in live.items())
@@ -69,7 +69,7 @@ def deleted(stream: str, view: View) -> list[Info]:
 
 def that_stay(stream: str, view: View, counts: Counts = every) -> Counts:
     """Of these consumers only those that the plan does not delete."""
-    going = set(map(id, deleted(stream, view)))
+    going = set(map(id, deleted_consumers(stream, view)))
     return lambda info: counts(info) and id(info) not in going
 
 
@@ -123,12 +123,12 @@ def taking_questions(stream: str, view: View) -> Iterator[MessagesFrom]:
     yield from [question for info in in_flight for question in _unacknowledged_questions(stream, info)][:ASKED]
 
 
-def taking(stream: str, info: Info, messages: int, view: View) -> int:
+def matched_messages(stream: str, info: Info, messages: int, view: View) -> int:
     """How many of the stored messages a consumer matches at most, whether or not it has received them."""
     return messages if _takes_all(info) else _staying_wanted(stream, info, 1, exactly(messages), view).most
 
 
-def unread(
+def unread_by_consumers(
     stream: str,
     state: Info,
     going: Going,
@@ -158,7 +158,7 @@ def unread(
         for name, info in consumers.items()
     }
     behind = {
-        name: _with_arrivals(unprocessed(stream, info, taken[name], parts[name], view), parts[name], arrived)
+        name: _with_arrivals(unprocessed_messages(stream, info, taken[name], parts[name], view), parts[name], arrived)
         for name, info in consumers.items()
     }
     late = sorted((name for name in behind if behind[name].most), key=lambda name: (-behind[name].most, name))
@@ -167,9 +167,9 @@ def unread(
     )
     if why := view.snapshot.unknown.get(Scope.consumers(stream)):
         words = f"its consumers could not be read ({why}), so who has not processed them is unknown"
-    text = (f"; {words}" if words else "") + behind_in(stream, view)
+    text = (f"; {words}" if words else "") + lagging_text(stream, view)
     numbers = (exactly(0), *behind.values())
-    affects = (*dependants.consumers(stream, late, view), *dependants.streams(lagging(stream, view), view))
+    affects = (*dependants.consumers(stream, late, view), *dependants.streams(lagging_copies(stream, view), view))
     return Unread(
         text, Amount(max(number.least for number in numbers), max(number.most for number in numbers)), affects
     )
@@ -188,7 +188,7 @@ def _late_consumers_text(
         choosy = any(not _takes_all(info) for info in consumers.values())
         wanted_text = f"what {'it wants' if len(consumers) == 1 else 'they want'} of them" if choosy else "them"
         return f"{_all_consumers_text(consumers, everybody)} processed {wanted_text}" if consumers else ""
-    first, *others = ((called(name, consumers[name]), amount(behind[name])) for name in late)
+    first, *others = ((consumer_label(name, consumers[name]), amount(behind[name])) for name in late)
     texts = [f"{name} {number}" for name, number in others[: NAMED - 1]]
     if rest := len(others) - len(texts):
         is_certain = all(behind[name].least for name in late[-rest:])
@@ -214,10 +214,10 @@ def _bounds_reason(
             " (only bounds: without allow_direct, a server does not count a filter's messages from a given sequence on)"
         )
     given_up = any(gave_up(stream, info, view) for info in in_bounds)
-    return f" (only bounds: {' and '.join(_unknown_facts(in_bounds, going, given_up=given_up))})"
+    return f" (only bounds: {' and '.join(_unknown_facts_texts(in_bounds, going, given_up=given_up))})"
 
 
-def _unknown_facts(in_bounds: Sequence[Info], going: Going, *, given_up: bool) -> Iterator[str]:
+def _unknown_facts_texts(in_bounds: Sequence[Info], going: Going, *, given_up: bool) -> Iterator[str]:
     """What nobody knows of these consumers. One without acknowledgements has processed what it has received."""
     if given_up:
         yield "the server does not tell which messages a consumer gave up at max_deliver"
@@ -237,7 +237,7 @@ def _all_consumers_text(consumers: Mapping[str, Info], everybody: int) -> str:
     return "both its consumers have" if len(consumers) == 2 else f"all its {len(consumers)} consumers have"
 
 
-def called(name: str, info: Info) -> str:
+def consumer_label(name: str, info: Info) -> str:
     """Its name, with a word beforehand if it is ephemeral."""
     return name if is_durable(info) else f"ephemeral {name}"
 
@@ -283,13 +283,13 @@ def _wanted_part(info: Info, going: Going, by: Mapping[str, int] | None) -> Goin
 
 def behind(stream: str, info: Info, view: View) -> Amount:
     """Messages a consumer still wants: not delivered yet, or delivered and not acknowledged."""
-    return total((undelivered(stream, info, view), exactly(int(info.get("num_ack_pending", 0)))))
+    return total((undelivered_messages(stream, info, view), exactly(int(info.get("num_ack_pending", 0)))))
 
 
-def claimed(stream: str, info: Info, view: View) -> Amount:
+def claimed_messages(stream: str, info: Info, view: View) -> Amount:
     """Messages that an interest stream keeps for a consumer: what is `behind`, without messages in flight that are not stored any
     more or that its filter has left out since they were delivered."""
-    return total((undelivered(stream, info, view), _claimed_in_flight(stream, info, view)))
+    return total((undelivered_messages(stream, info, view), _claimed_in_flight(stream, info, view)))
 
 
 # Measured: a filter that changes leaves messages of the old one in flight, and so does a deletion of messages that the filter
@@ -306,7 +306,7 @@ def _claimed_in_flight(stream: str, info: Info, view: View) -> Amount:
 
 def _matched_between(stream: str, info: Info, view: View) -> int:
     """How many stored messages its filter matches between what is acknowledged and the last one delivered, at least."""
-    floor, ahead = _sequence(info, "ack_floor"), undelivered(stream, info, view).most
+    floor, ahead = _sequence(info, "ack_floor"), undelivered_messages(stream, info, view).most
     answers = [view.facts.get(question) for question in _unacknowledged_questions(stream, info)]
     counts = [int(answer["messages"]) for answer in answers if isinstance(answer, Mapping) and "messages" in answer]
     if len(counts) == len(answers):
@@ -325,7 +325,7 @@ def _unacknowledged_questions(stream: str, info: Info) -> list[MessagesFrom]:
 
 # Measured: of a consumer that had got the last of each of three subjects, 30 messages later, the server said 30; after its
 # restart it said 3, and 0 once these had come, and delivered 30.
-def undelivered(stream: str, info: Info, view: View) -> Amount:
+def undelivered_messages(stream: str, info: Info, view: View) -> Amount:
     """Messages that a consumer has yet to deliver. One that began with the last message of each subject is given all later
     ones, but its server counts one of each subject after a restart, or a change of its filter."""
     number = int(info.get("num_pending", 0))
@@ -357,7 +357,7 @@ def later(stream: str, info: Info) -> list[MessagesFrom]:
     return [MessagesFrom(stream=stream, start=start, filter=subject) for subject in wanted]
 
 
-def unprocessed(stream: str, info: Info, messages: int, going: Going, view: View) -> Amount:
+def unprocessed_messages(stream: str, info: Info, messages: int, going: Going, view: View) -> Amount:
     """How many of the deleted messages this consumer still wants. `messages`: how many stored ones it matches at most.
 
     The consumer may have been read later than its stream, after more messages had arrived. The number never exceeds the
@@ -392,7 +392,7 @@ def gave_up(stream: str, info: Info, view: View) -> int:
     everybody = [
         info for where in (view.snapshot.consumers, view.snapshot.copiers) for info in where.get(stream, {}).values()
     ]
-    wanted = together((filters_of(info["config"]), claimed(stream, info, view).least) for info in everybody)
+    wanted = together((filters_of(info["config"]), claimed_messages(stream, info, view).least) for info in everybody)
     return max(0, min(int(state.get("messages", 0)) - wanted, _sequence(info, "delivered")))
 
 
@@ -431,7 +431,7 @@ def _wanted_before(info: Info, kept: int, staying: Amount, view: View, stream: s
     """Wanted messages with a sequence below `kept`; `staying`: how many that it matches have that sequence or a higher
     one."""
     delivered, floor = _sequence(info, "delivered"), _sequence(info, "ack_floor")
-    pending, unacknowledged = undelivered(stream, info, view), info.get("num_ack_pending", 0)
+    pending, unacknowledged = undelivered_messages(stream, info, view), info.get("num_ack_pending", 0)
     if _began_with_last(info):  # it need not get everything that stays
         staying = Amount(0, staying.most)
     if delivered < kept:

@@ -19,8 +19,8 @@ from reconciler.kinds.losses import dependants
 from reconciler.kinds.losses.unprocessed import consumers_afterwards, unread_consumers
 from reconciler.kinds.stream_config.origins import copies_afterwards, copies_now, fed_elsewhere, given_subjects
 from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
-from reconciler.kinds.subjects.subject_part import SubjectPart, subjects_transformed
-from reconciler.kinds.subjects.subjects import is_covered, meet, meets, widest
+from reconciler.kinds.subjects.subject_part import SubjectPart, transformed_subjects
+from reconciler.kinds.subjects.subjects import common_subject, common_subjects, is_covered, widest_subjects
 from reconciler.kinds.subjects.transforms import published_as
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.units import show_duration
@@ -62,14 +62,14 @@ class _Zone(NamedTuple):
     outside: tuple[str, ...] = ()
     transform: Mapping[str, Json] | None = None
 
-    def published(self, filters: Iterable[str]) -> list[str]:
+    def published_subjects(self, filters: Iterable[str]) -> list[str]:
         """What is published that is stored under these."""
         if self.transform is None:
             return list(filters)
         return [one for each in filters if (one := published_as(each, self.transform)) is not None]
 
 
-def unwanted(stream: str, view: View) -> Unwanted:
+def compare_wanted(stream: str, view: View) -> Unwanted:
     """Compare who wants what of the stream before and after this plan."""
     before, after = view.snapshot.config_of(stream), config_afterwards(stream, view)
     if after is None or after.get("retention") not in NEED_READERS or after.get("sealed"):
@@ -77,11 +77,11 @@ def unwanted(stream: str, view: View) -> Unwanted:
     turns = before.get("retention") != after.get("retention")
     if turns and after.get("retention") == "workqueue":
         return NOTHING  # a new one
-    wanted = EVERYTHING if turns else tuple(_wanted_now(stream, view))
-    wanted_then = tuple(_wanted_afterwards(stream, view))
+    wanted = EVERYTHING if turns else tuple(_subjects_wanted_now(stream, view))
+    wanted_then = tuple(_subjects_wanted_afterwards(stream, view))
     if before is after and set(wanted) <= set(wanted_then):
         return NOTHING
-    return _compared(stream, (before, wanted), (after, wanted_then), view)
+    return _compare_configs(stream, (before, wanted), (after, wanted_then), view)
 
 
 def config_afterwards(stream: str, view: View) -> Config | None:
@@ -99,21 +99,23 @@ def readers_kept(stream: str, view: View) -> Unwanted:
     before, after = view.snapshot.config_of(stream), config_afterwards(stream, view)
     if after is None or before.get("retention") not in NEED_READERS:
         return NOTHING
-    wanted = (*_wanted_now(stream, view), *_wanted_afterwards(stream, view))
-    return _compared(stream, (before, wanted), (after, wanted), view)
+    wanted = (*_subjects_wanted_now(stream, view), *_subjects_wanted_afterwards(stream, view))
+    return _compare_configs(stream, (before, wanted), (after, wanted), view)
 
 
-def _compared(
+def _compare_configs(
     stream: str, now: tuple[Config, Sequence[str]], then: tuple[Config, Sequence[str]], view: View
 ) -> Unwanted:
     (before, wanted_before), (after, wanted_after) = now, then
     transforms = [_transform_of(config) for config in (before, after)]
-    taken = [_taken(stream, config, is_whole=not any(transforms)) if config else [] for config in (before, after)]
+    taken = [
+        _taken_subjects(stream, config, is_whole=not any(transforms)) if config else [] for config in (before, after)
+    ]
     is_queue, messages, are = after.get("retention") == "workqueue", "publishes {}", "will be acknowledged and"
     if transforms[0] == transforms[1] and transforms[0]:
-        taken = [[*subjects_transformed(subjects, transforms[0])] for subjects in taken]
+        taken = [[*transformed_subjects(subjects, transforms[0])] for subjects in taken]
         messages, transforms = "publishes that subject_transform puts {}", [None, None]
-    elif not after.get("subjects") and _copied(after):
+    elif not after.get("subjects") and _copied_entries(after):
         messages, are = "copied messages {}", "are"
     if transforms == [None, None]:  # what somebody wants before and afterwards is stored all the time
         left = set(wanted_after)
@@ -123,23 +125,28 @@ def _compared(
         for old in _zones(transforms[0])
         for new in _zones(transforms[1])
         for part in _rest(
-            meets(meets(meets(*taken), meets([old.within], [new.within])), old.published(wanted_before)),
-            (*new.published(wanted_after), *old.outside, *new.outside),
+            common_subjects(
+                common_subjects(common_subjects(*taken), common_subjects([old.within], [new.within])),
+                old.published_subjects(wanted_before),
+            ),
+            (*new.published_subjects(wanted_after), *old.outside, *new.outside),
         )
     ]
-    wanted = (*wanted_after, *_read_by_groups("static_group", stream, view))
+    wanted = (*wanted_after, *_subjects_read_by_groups("static_group", stream, view))
     added = [
         part
         for new in _zones(transforms[1])
-        for part in _rest(meets(taken[1], [new.within]), (*taken[0], *new.published(wanted), *new.outside))
+        for part in _rest(
+            common_subjects(taken[1], [new.within]), (*taken[0], *new.published_subjects(wanted), *new.outside)
+        )
     ]
-    caveat = _unless_unread(stream, view) if lost or added else ""
+    caveat = _unless_unread_text(stream, view) if lost or added else ""
     if is_queue:
-        return Unwanted(lost, [], f"{messages} will be stored, and", caveat, _stay(after))
+        return Unwanted(lost, [], f"{messages} will be stored, and", caveat, _stay_text(after))
     return Unwanted(lost, added, f"{messages} {are} not stored:", caveat)
 
 
-def _stay(queue: Config) -> str:
+def _stay_text(queue: Config) -> str:
     """How long messages stay that nobody takes, and what they do to others, as the end of a sentence."""
     age, most = queue.get("max_age"), {limit: queue.get(limit) or -1 for limit in ("max_msgs", "max_bytes")}
     is_new = queue.get("discard") == "new"
@@ -158,8 +165,8 @@ def _rest(subjects: Sequence[str], kept: Sequence[str]) -> Iterator[SubjectPart]
     """The subjects without those that are kept."""
     for subject in subjects:
         if not is_covered(subject, kept):
-            inside = dict.fromkeys(both for other in kept if (both := meet(subject, other)))
-            yield SubjectPart(subject, tuple(widest(inside) if len(inside) <= FEW else inside))
+            inside = dict.fromkeys(both for other in kept if (both := common_subject(subject, other)))
+            yield SubjectPart(subject, tuple(widest_subjects(inside) if len(inside) <= FEW else inside))
 
 
 def _zones(transform: Mapping[str, Json] | None) -> list[_Zone]:
@@ -174,37 +181,37 @@ def _transform_of(config: Config) -> Mapping[str, Json] | None:
     return transform if transform and transform.get("dest") else None
 
 
-def _copied(config: Config) -> list[Config]:
+def _copied_entries(config: Config) -> list[Config]:
     return [entry for entry in (config.get("mirror"), *(config.get("sources") or ())) if entry]
 
 
-def _taken(stream: str, config: Config, *, is_whole: bool) -> list[str]:
+def _taken_subjects(stream: str, config: Config, *, is_whole: bool) -> list[str]:
     """What is published to it, and what it copies unless a transform hides under which subjects."""
-    copied = _copied(config)
+    copied = _copied_entries(config)
     own = list(config.get("subjects") or (() if copied else (stream,)))
     return [*own, *(subject for entry in copied for subject in given_subjects(entry))] if is_whole else own
 
 
-def _wanted_now(stream: str, view: View) -> Iterator[str]:
+def _subjects_wanted_now(stream: str, view: View) -> Iterator[str]:
     for info in view.snapshot.consumers.get(stream, {}).values():
         yield from filters_of(info["config"])
     for subjects in copies_now(stream, view).values():
         yield from subjects
-    yield from _wanted_elsewhere(stream, view)
+    yield from _subjects_wanted_elsewhere(stream, view)
 
 
-def _wanted_afterwards(stream: str, view: View) -> Iterator[str]:
+def _subjects_wanted_afterwards(stream: str, view: View) -> Iterator[str]:
     gone = {change.origin.name for change in view.children(stream, "consumer") if change.origin}
     for name, config in consumers_afterwards(stream, view).items():
         if name not in gone and not _goes_with_its_group(stream, name, view):
             yield from filters_of(config)
     for subjects in copies_afterwards(stream, view).values():
         yield from subjects
-    yield from _read_by_groups("elastic_group", stream, view)
-    yield from _wanted_elsewhere(stream, view)
+    yield from _subjects_read_by_groups("elastic_group", stream, view)
+    yield from _subjects_wanted_elsewhere(stream, view)
 
 
-def _read_by_groups(kind: str, stream: str, view: View) -> Iterator[str]:
+def _subjects_read_by_groups(kind: str, stream: str, view: View) -> Iterator[str]:
     """What declared groups read. A queue begins to copy at once, and members of a static group when they start."""
     for address in _declared_groups(view).get(stream, ()):
         if address.kind == kind:
@@ -231,13 +238,13 @@ def _goes_with_its_group(stream: str, name: str, view: View) -> bool:
     )
 
 
-def _wanted_elsewhere(stream: str, view: View) -> Iterator[str]:
+def _subjects_wanted_elsewhere(stream: str, view: View) -> Iterator[str]:
     """What streams of other accounts and domains copy, as far as the server lists the consumers that feed them."""
     for feed in fed_elsewhere(stream, view.snapshot):
         yield from feed.subjects
 
 
-def _unless_unread(stream: str, view: View) -> str:
+def _unless_unread_text(stream: str, view: View) -> str:
     """Before 2.14 no server lists the consumers that feed streams of other accounts, but it counts them."""
     known = len(view.snapshot.consumers.get(stream, {})) + len(copies_now(stream, view))
     is_hidden = view.target.version < V2_14 and view.snapshot.state_of(stream).get("consumer_count", 0) > known

@@ -21,11 +21,11 @@ from reconciler.kinds.afterwards.streams import config_of, copies, live_streams
 from reconciler.kinds.elastic_group import refilling
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.losses.added_sources import deletes_copied
-from reconciler.kinds.order.subject_handovers import parked
+from reconciler.kinds.order.subject_handovers import parked_subjects
 from reconciler.kinds.stream_config.new_copies import new_reads
 from reconciler.kinds.stream_config.stream_settle import window_then
 from reconciler.kinds.subjects.filters import filters_of
-from reconciler.kinds.subjects.subjects import meets
+from reconciler.kinds.subjects.subjects import common_subjects
 from reconciler.model.resource import Config
 
 Origins = Mapping[str, set[str]]
@@ -94,7 +94,7 @@ def _drop_sources(change: Change, view: View) -> Opening | None:
     held = config.get("sources") or []
     kept = [source for source in held if source["name"] in wanted]
     lost = sorted({source["name"] for source in held} - wanted)
-    subjects = None if kept or config.get("subjects") else parked(change.address, view)
+    subjects = None if kept or config.get("subjects") else parked_subjects(change.address, view)
     if not (kept or config.get("subjects") or subjects):
         return None
     fields = {"sources": kept or None, **({"subjects": subjects} if subjects else {})}
@@ -114,7 +114,11 @@ def _after_their_consumers(view: View) -> Iterator[Tie]:
         for read in new_reads(change, view):
             for consumer in view.children(read.stream, "consumer") if deletes_copied(read.stream, view) else ():
                 is_written = consumer.action.writes and consumer.desired is not None
-                if is_written and consumer.desired and meets(filters_of(consumer.desired.config), read.subjects):
+                if (
+                    is_written
+                    and consumer.desired
+                    and common_subjects(filters_of(consumer.desired.config), read.subjects)
+                ):
                     yield Tie(consumer.address, change.address, weak=weak)
 
 

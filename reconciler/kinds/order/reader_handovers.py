@@ -18,11 +18,18 @@ from reconciler.kinds.consumer.handovers import handovers
 from reconciler.kinds.consumer_position.retention import is_interest
 from reconciler.kinds.fields.known import OVERLAPPING_FILTERS
 from reconciler.kinds.order import subject_handovers
-from reconciler.kinds.order.subject_handovers import parked, subjects_after, subjects_before
+from reconciler.kinds.order.subject_handovers import parked_subjects, subjects_after, subjects_before
 from reconciler.kinds.stream_config.new_copies import newly_copied_streams, replaced_readers
-from reconciler.kinds.subjects.filters import gained, held, is_work_queue, let_go, wanted, written
-from reconciler.kinds.subjects.subject_moves import passed_on
-from reconciler.kinds.subjects.subjects import collide, widest
+from reconciler.kinds.subjects.filters import (
+    filter_fields,
+    gained_subjects,
+    held_subjects,
+    is_work_queue,
+    partly_lost_subjects,
+    wanted_subjects,
+)
+from reconciler.kinds.subjects.subject_moves import passed_on_subjects
+from reconciler.kinds.subjects.subjects import collide, widest_subjects
 from reconciler.model.resource import Address
 
 GIVES = "filter_subjects"
@@ -65,7 +72,7 @@ def _under_new_copies(change: Change, givers: Mapping[Address, Iterable[Address]
 def _under_stream(above: Change, consumers: Sequence[Change], givers: Iterable[Address], view: View) -> Iterator[Tie]:
     """The stream passes subjects on before its consumers give them up, and takes none before their readers exist; until
     then, those that give them to it keep them."""
-    lost, taken = passed_on(above.address.name, view), subjects_after(above, view) - subjects_before(above)
+    lost, taken = passed_on_subjects(above.address.name, view), subjects_after(above, view) - subjects_before(above)
     drops = is_interest(consumers[0], view)
     for change in consumers:
         if above.action is Action.CREATE and change.action is Action.CREATE:
@@ -73,9 +80,11 @@ def _under_stream(above: Change, consumers: Sequence[Change], givers: Iterable[A
                 yield Tie(above.address, above.address, gives=EXISTENCE)
                 yield Tie(change.address, above.address, gives=INTEREST, weak=BETTER)
                 yield from (Tie(change.address, giver, gives=INTEREST, weak=BETTER) for giver in givers)
-        elif change.action.writes and _any_collides(gained(change), taken) and (drops or _misses(change, view)):
+        elif (
+            change.action.writes and _any_collides(gained_subjects(change), taken) and (drops or _misses(change, view))
+        ):
             yield Tie(change.address, above.address, gives=INTEREST)
-        elif drops and change.action.writes and _any_collides(let_go(change), lost):
+        elif drops and change.action.writes and _any_collides(partly_lost_subjects(change), lost):
             yield Tie(above.address, change.address, gives="subjects")
 
 
@@ -99,17 +108,19 @@ def _without_subjects(change: Change, view: View) -> Opening | None:
     """Created on a subject that nobody publishes to."""
     if change.address.kind != "stream" or not subjects_after(change, view):
         return None
-    stays = parked(change.address, view)
+    stays = parked_subjects(change.address, view)
     return Opening(fields={"subjects": stays}, cost=(0, 0)) if stays else None
 
 
-def _widen(change: Change, view: View) -> Opening | None:
-    both = widest([*wanted(change), *held(change)])  # no server accepts one that lies inside another
+def _widen_filters(change: Change, view: View) -> Opening | None:
+    both = widest_subjects(
+        [*wanted_subjects(change), *held_subjects(change)]
+    )  # no server accepts one that lies inside another
     if view.target.version < OVERLAPPING_FILTERS and any(collide(*pair) for pair in combinations(both, 2)):
         return None
     stream, name = change.address.names
     effect = f"let consumer {name} of {stream} take over subjects before it gives up any"
-    return Opening(fields=written(both), cost=(0, 1), effect=effect)
+    return Opening(fields=filter_fields(both), cost=(0, 1), effect=effect)
 
 
-OPENS = {GIVES: _widen, EXISTENCE: _without_subjects}
+OPENS = {GIVES: _widen_filters, EXISTENCE: _without_subjects}

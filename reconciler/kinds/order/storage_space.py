@@ -69,10 +69,10 @@ def _in_account(view: View) -> Iterator[Tie]:
 
 def _added_storage(change: Change, was: Config | None, will: Config | None, storage: str) -> More:
     gives = next((field for field in FREES if change.touches(field)), "") if change.action is Action.UPDATE else ""
-    return More(change.address, _reserved(will, storage) - _reserved(was, storage), gives)
+    return More(change.address, _reserved_bytes(will, storage) - _reserved_bytes(was, storage), gives)
 
 
-def _reserved(config: Config | None, storage: str) -> int:
+def _reserved_bytes(config: Config | None, storage: str) -> int:
     need = StreamReservation.of(config or {})
     return need.reserves * need.replicas if need.storage == storage else 0
 
@@ -166,7 +166,7 @@ def _taking_places(stream: str, consumers: Sequence[Change], view: View) -> Iter
         yield from (Tie(first, then) for first in row[-1:] for then in coming)
 
 
-def _loosen(change: Change, _view: View) -> Opening:
+def _loosen_limits(change: Change, _view: View) -> Opening:
     """Each limit as the looser one of both; none if one of them has none."""
     was, becomes = change.was("consumer_limits"), change.becomes("consumer_limits")
     looser = {
@@ -202,7 +202,7 @@ def _raise(change: Change, _view: View) -> Opening:
 
 OPENS = {
     "max_bytes": _shrink,
-    "consumer_limits": _loosen,
+    "consumer_limits": _loosen_limits,
     "max_consumers": _raise,
     "max_ack_pending": lambda change, view: _lower("max_ack_pending", change, view),
     "inactive_threshold": lambda change, view: _lower("inactive_threshold", change, view),

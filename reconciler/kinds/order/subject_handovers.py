@@ -16,7 +16,7 @@ from reconciler.kinds.afterwards.streams import afterwards, config_of
 from reconciler.kinds.fields.words import few
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subject_moves import is_parking_subject, parking_subject
-from reconciler.kinds.subjects.subjects import collide, meets
+from reconciler.kinds.subjects.subjects import collide, common_subjects
 from reconciler.model.resource import Address
 
 
@@ -47,8 +47,8 @@ def subjects_after(change: Change, view: View) -> set[str]:
 def _drop_subjects(change: Change, view: View) -> Opening | None:
     """Only the subjects that stay its own throughout; if there are none, a subject that nobody publishes to."""
     held, wanted = subjects_before(change), subjects_after(change, view)
-    kept = sorted(meets(held, wanted))
-    stays = kept or parked(change.address, view)
+    kept = sorted(common_subjects(held, wanted))
+    stays = kept or parked_subjects(change.address, view)
     if stays is None:
         return None
     lost = sorted(subject for subject in held if subject not in kept and not is_parking_subject(subject))
@@ -67,7 +67,7 @@ def _drop_subjects(change: Change, view: View) -> Opening | None:
     )
 
 
-def parked(address: Address, view: View) -> list[str] | None:
+def parked_subjects(address: Address, view: View) -> list[str] | None:
     """A subject that nobody publishes to, for a stream that has nothing else for a moment."""
     index = _all_subjects(view)
     subject = parking_subject(

@@ -23,7 +23,7 @@ from reconciler.kinds.group_records import group_record, group_steps
 from reconciler.kinds.group_records import group_rules as shared
 from reconciler.kinds.group_records import membership_rules as membership
 from reconciler.kinds.group_records.another_name import recipe
-from reconciler.kinds.group_records.group_record import durable, durables, members
+from reconciler.kinds.group_records.group_record import durable_name, durable_names, members
 from reconciler.kinds.group_records.group_spec import GroupSpec, render_mappings, with_membership_left
 from reconciler.kinds.group_records.group_start import MatchedMessages, start_consequences, stored_messages
 from reconciler.kinds.group_records.member_subjects import group_subjects, taken_subjects
@@ -67,7 +67,7 @@ def _claims(snapshot: Snapshot) -> Iterable[Raw]:
     """The members' durables: exactly those of the record, never any by prefix."""
     for group in _recognise(snapshot):
         stream, name = group.address.names
-        for consumer in durables(name, group.config):
+        for consumer in durable_names(name, group.config):
             yield Raw("consumer", (stream, consumer))
 
 
@@ -83,7 +83,7 @@ def _settle(declared: Declared, _context: Context) -> Resource:
 
 def _steps(change: Change, view: View) -> Sequence[Step]:
     if change.action is Action.CREATE and change.desired:
-        record = group_record.write(change.desired.config, elastic=False)
+        record = group_record.new_record_text(change.desired.config, elastic=False)
         return (
             *group_steps.bucket_creation(change, BUCKET, view),
             group_steps.record_creation(change, BUCKET, record, view),
@@ -96,7 +96,7 @@ def _steps(change: Change, view: View) -> Sequence[Step]:
             gone,
             *(
                 calls.delete_consumer(change, stream, name, after=(gone.id,), before=consumers[name]["config"])
-                for name in durables(group, change.live.config)
+                for name in durable_names(group, change.live.config)
                 if name in consumers
             ),
         )
@@ -150,21 +150,26 @@ def group_made_again(change: Change, view: View) -> Found:
     """
     if not _starts_over(change, view):
         return None
-    matched, unserved = _matched(change, view), _without_consumer(change, view)
+    matched, unserved = _matched_messages(change, view), _members_without_consumer(change, view)
     number = Amount(0, matched.messages)
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         quantities={"redelivered": number},
-        message=f"it is gone, and {_positions(unserved)}: recreated, the group starts with everything that {change.address.stream} "
-        f"holds{matched.where}: {amount(number, 'message')}, including what its members have processed",
+        message=f"it is gone, and {_lost_positions_text(unserved)}: recreated, the group starts with everything "
+        f"that {change.address.stream} holds{matched.where_text}: {amount(number, 'message')}, including what its members have processed",
         fix="make sure that processing a message twice does no harm, and consent here: " + consent_to("SG312"),
     )
 
 
 def _starts_over(change: Change, view: View) -> bool:
     """Is it to come back without positions, where messages stay when they are processed?"""
-    keeps = _retention(change, view) != "workqueue"
-    return bool(keeps and is_made_again(change) and _matched(change, view).messages and _without_consumer(change, view))
+    keeps = _stream_retention(change, view) != "workqueue"
+    return bool(
+        keeps
+        and is_made_again(change)
+        and _matched_messages(change, view).messages
+        and _members_without_consumer(change, view)
+    )
 
 
 def _questions(change: Change, view: View) -> list[MessagesFrom]:
@@ -178,7 +183,7 @@ def _questions(change: Change, view: View) -> list[MessagesFrom]:
     ]
 
 
-def _matched(change: Change, view: View) -> MatchedMessages:
+def _matched_messages(change: Change, view: View) -> MatchedMessages:
     """What its members start with: what their filters match, where somebody counted it."""
     stored, questions = stored_messages(change, view), _questions(change, view)
     answers = [answer for question in questions if isinstance(answer := view.facts.get(question), Mapping)]
@@ -188,13 +193,13 @@ def _matched(change: Change, view: View) -> MatchedMessages:
     return MatchedMessages(min(stored, sum(counts)) if questions and is_counted else stored, subjects)
 
 
-def _retention(change: Change, view: View) -> str:
+def _stream_retention(change: Change, view: View) -> str:
     """Of its stream, as it is now."""
     config = view.snapshot.streams.get(change.address.stream, {}).get("config") or {}
     return str(config.get("retention") or "limits")
 
 
-def _positions(lost: Sequence[str]) -> str:
+def _lost_positions_text(lost: Sequence[str]) -> str:
     return f"with it the position{'s' if len(lost) > 1 else ''} of {few(lost, 3)}"
 
 
@@ -202,25 +207,27 @@ def _consumer_infos(change: Change, view: View) -> dict[str, Mapping[str, Json] 
     """The consumer of each member; None: it does not exist."""
     stream, group = change.address.names
     consumers = view.snapshot.consumers.get(stream, {})
-    return {member: consumers.get(durable(group, member)) for member in members(change.wanted)}
+    return {member: consumers.get(durable_name(group, member)) for member in members(change.wanted)}
 
 
-def _without_consumer(change: Change, view: View) -> list[str]:
+def _members_without_consumer(change: Change, view: View) -> list[str]:
     return [member for member, info in _consumer_infos(change, view).items() if info is None]
 
 
 def _start_consequences(change: Change, view: View) -> Iterator[Consequence]:
     """Members whose consumers exist continue there."""
-    consumers, unserved = _consumer_infos(change, view).values(), _without_consumer(change, view)
+    consumers, unserved = _consumer_infos(change, view).values(), _members_without_consumer(change, view)
     remaining = total(behind(change.address.stream, info, view) for info in consumers if info)
-    if is_made_again(change) and unserved and _retention(change, view) == "interest":
+    if is_made_again(change) and unserved and _stream_retention(change, view) == "interest":
         deletion = f"When the consumer{'s' if len(unserved) > 1 else ''} of {few(unserved, 3)} {verb(len(unserved), 'were')} deleted"
         yield Consequence(message=f"{deletion}, the interest stream deleted what no other consumer wanted")
     if change.action is Action.CREATE and any(consumers) and not unserved:
         to_process = f"{amount(remaining, 'message')} left to process"
         yield Consequence(message=f"Its members continue where their consumers stand: {to_process}")
     else:
-        yield from start_consequences(change, view, is_told=_starts_over(change, view), matched=_matched(change, view))
+        yield from start_consequences(
+            change, view, is_told=_starts_over(change, view), matched=_matched_messages(change, view)
+        )
 
 
 STATIC_GROUP = Kind(

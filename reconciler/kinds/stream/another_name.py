@@ -37,7 +37,7 @@ def _steps_for_stream(renaming: Renaming) -> list[str]:
         f"until `nats stream info {new}` shows no lag.{_caveats_of_copied_messages(renaming)}",
         f"{_step_that_ends_intake(renaming)} Wait until {new} shows no lag, and note its last sequence: N.",
         f"Give {new} {f'the {given} and ' if given else ''}{_clause_about_own_sources(renaming)}; declare its "
-        f"consumers{_except_push_consumers(renaming)} with `deliver_policy: by_start_sequence` and `opt_start_seq:` "
+        f"consumers{_except_push_consumers_text(renaming)} with `deliver_policy: by_start_sequence` and `opt_start_seq:` "
         f"N + 1{_clause_about_sourcing_both(renaming)}; apply.{_sentence_about_publishers(renaming, is_copied=True)}",
         *_steps_that_end_sourcing(renaming),
         *_step_for_its_mirrors(renaming, f", with consumers that start at N + 1 as those of {new} do. {_EMPTIED}"),
@@ -268,19 +268,19 @@ def _step_that_empties_the_old(renaming: Renaming) -> str:
     )
 
 
-def _names_of_push_consumers(renaming: Renaming) -> str:
+def _push_consumers_text(renaming: Renaming) -> str:
     return f"push consumer{'s' if len(renaming.pushed) > 1 else ''} {listed([*renaming.pushed])}"
 
 
-def _except_push_consumers(renaming: Renaming) -> str:
-    return f", except {_names_of_push_consumers(renaming)}," if renaming.pushed else ""
+def _except_push_consumers_text(renaming: Renaming) -> str:
+    return f", except {_push_consumers_text(renaming)}," if renaming.pushed else ""
 
 
 def _step_for_push_consumers(renaming: Renaming) -> Iterator[str]:
     """Two consumers that push to one subject mix the messages of both streams."""
     if renaming.pushed:
         yield (
-            f"In one apply, declare {_names_of_push_consumers(renaming)} on {renaming.new.name} with `opt_start_seq:` N + 1, and "
+            f"In one apply, declare {_push_consumers_text(renaming)} on {renaming.new.name} with `opt_start_seq:` N + 1, and "
             f"write `removed` for {'it' if len(renaming.pushed) == 1 else 'them'} on {renaming.old.name}."
         )
 
@@ -288,16 +288,14 @@ def _step_for_push_consumers(renaming: Renaming) -> Iterator[str]:
 def _clause_about_push_consumers(renaming: Renaming) -> str:
     """Mirrors hold the same messages, so two consumers that push to one subject deliver each message twice."""
     return (
-        f" (and write `removed` for {_names_of_push_consumers(renaming)} of {renaming.old.name})"
-        if renaming.pushed
-        else ""
+        f" (and write `removed` for {_push_consumers_text(renaming)} of {renaming.old.name})" if renaming.pushed else ""
     )
 
 
 def _caveat_about_double_pushes(renaming: Renaming) -> str:
     if not renaming.pushed:
         return ""
-    who, verb = _names_of_push_consumers(renaming), "delivers" if len(renaming.pushed) == 1 else "deliver"
+    who, verb = _push_consumers_text(renaming), "delivers" if len(renaming.pushed) == 1 else "deliver"
     return f" Meanwhile {who} {verb} from both, so clients get newer messages among older ones."
 
 

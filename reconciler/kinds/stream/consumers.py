@@ -10,11 +10,11 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_checks.places import staying
+from reconciler.kinds.consumer_checks.places import staying_consumer_count
 from reconciler.kinds.fields.words import consent_to, few, in_words
-from reconciler.kinds.losses.dependants import consumers, consuming, streams
+from reconciler.kinds.losses.dependants import consumers, live_consumers, streams
 from reconciler.kinds.stream_config.config_checks import objection
-from reconciler.kinds.stream_config.origins import FED_FOR, can_remove_limit, fed_now, is_fed_durably
+from reconciler.kinds.stream_config.origins import FED_FOR, can_remove_limit, is_fed_durably, streams_fed_now
 from reconciler.kinds.subjects.subjects import matches
 from reconciler.model.fields import Unit
 from reconciler.model.resource import Address, Config, Json
@@ -61,7 +61,7 @@ def consumers_above_limits(change: Change, view: View) -> Iterator[Finding]:
             if _future_value(field, raw, theirs, limit) > limit
         ]
         of_copiers = COPIERS_HAVE[field](change, view.target.version)
-        copies = fed_now(change.address.name, view) if of_copiers > limit else []
+        copies = streams_fed_now(change.address.name, view) if of_copiers > limit else []
         if copies:
             least = in_words(of_copiers, unit)
             yield objection(
@@ -204,14 +204,14 @@ def fewer_than_there_are(change: Change, view: View) -> Found:
     Instead: write as many as there are, or remove some in the same plan.
     """
     most = change.becomes("max_consumers") or -1
-    if not change.touches("max_consumers") or not 0 < most < (count := staying(change, view)):
+    if not change.touches("max_consumers") or not 0 < most < (count := staying_consumer_count(change, view)):
         return None
     return objection(
         "max_consumers",
         f"{count:_} consumers stay: with max_consumers {most:_} the server recreates none of them after it is lost",
         f"write max_consumers: {count} or more, or remove consumers in the same plan",
         quantities={"consumers": count},
-        affects=consuming(change.address.name, view),
+        affects=live_consumers(change.address.name, view),
     )
 
 

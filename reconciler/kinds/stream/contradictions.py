@@ -16,7 +16,7 @@ from reconciler.kinds.stream_config.config_checks import Sent, config_check, is_
 from reconciler.kinds.stream_config.stream_config import FIELDS
 from reconciler.kinds.stream_config.stream_settle import SEALED
 from reconciler.kinds.stream_config.upgrades import FORCING
-from reconciler.kinds.subjects.subjects import collide, is_valid, reserved, storable
+from reconciler.kinds.subjects.subjects import collide, is_valid, reserved_by_server, storable
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config
 from reconciler.model.wire.version import Version
@@ -247,7 +247,7 @@ def reserved_subject(sent: Sent) -> Iterator[Finding]:
 def _objection_to_reserved(sent: Sent, subject: str) -> tuple[str, str] | None:
     """The objection and the fix in words; None: nothing is wrong with it."""
     if "no_ack" not in sent.config:
-        taken = reserved(subject)
+        taken = reserved_by_server(subject)
         if taken is None:
             return None
         return (

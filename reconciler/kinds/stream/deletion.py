@@ -11,7 +11,7 @@ from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.fields.words import few, size, some
-from reconciler.kinds.group_records.group_record import durables
+from reconciler.kinds.group_records.group_record import durable_names
 from reconciler.kinds.losses import dependants, over_limit
 from reconciler.kinds.losses.ordered_readers import ordered_readers_text
 from reconciler.kinds.losses.schedules_and_counters import deletion_text
@@ -19,7 +19,7 @@ from reconciler.kinds.losses.uncaptured import takeover_text
 from reconciler.kinds.losses.unprocessed import (
     Going,
     going_unread,
-    unread,
+    unread_by_consumers,
 )
 from reconciler.model.resource import Address
 from reconciler.model.written import quoted
@@ -110,7 +110,7 @@ def _groups_by_consumer(stream: str, view: View) -> dict[str, Change]:
     return {
         name: change
         for change in view.children(stream, "static_group")
-        for name in durables(change.address.name, change.live.config if change.live else {})
+        for name in durable_names(change.address.name, change.live.config if change.live else {})
     }
 
 
@@ -118,7 +118,7 @@ def _lost_messages(change: Change, view: View) -> Iterator[Finding]:
     state, name = over_limit.state_of(change), change.address.name
     if messages := state.get("messages", 0):
         everything = Going(messages=exactly(messages), before=exactly(state.get("last_seq", messages) + 1))
-        late = unread(name, state, everything, view)
+        late = unread_by_consumers(name, state, everything, view)
         yield Finding(
             outcome=Outcome.WARNS,
             quantities={"messages": messages, "bytes": state.get("bytes", 0)}

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.view import View
-from reconciler.kinds.losses.unwanted import is_unused, unwanted
-from reconciler.kinds.stream.retention import kept_until_restart, turns_to_interest
+from reconciler.kinds.losses.unwanted import compare_wanted, is_unused
+from reconciler.kinds.stream.retention import kept_until_restart_text, turns_to_interest
 
 
 def consequences(change: Change, view: View) -> Iterator[Consequence]:
@@ -15,13 +15,13 @@ def consequences(change: Change, view: View) -> Iterator[Consequence]:
     if change.action not in (Action.CREATE, Action.UPDATE):
         return
     name, turns = change.address.name, change.action is Action.UPDATE and change.touches("retention")
-    found = unwanted(name, view)
+    found = compare_wanted(name, view)
     if parts := [*found.new, *(found.lost if turns and is_unused(change) else ())]:
         yield _note(found.text(parts, name), "XX245")
     if turns and change.was("retention") == "interest":
         text = "from then on the stream keeps what consumers have acknowledged, and what none wants, until a limit deletes it"
         yield _note(text, "ST302")
-    elif turns and not turns_to_interest(change) and (text := kept_until_restart(change, view)):
+    elif turns and not turns_to_interest(change) and (text := kept_until_restart_text(change, view)):
         yield _note(text, "ST302")
 
 

@@ -16,7 +16,14 @@ from reconciler.kinds.stream.rules import EFFECTS, RULES, questions
 from reconciler.kinds.stream_config import advisories, calls
 from reconciler.kinds.stream_config.new_copies import with_waits_for_copies
 from reconciler.kinds.stream_config.origins import origin_names, origin_of_mirror, reads_by_copying
-from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, STOCK, StreamConfig, canonical, lasting, settle
+from reconciler.kinds.stream_config.stream_config import (
+    FIELD_INFOS,
+    STOCK,
+    StreamConfig,
+    canonical,
+    lasting_config,
+    settle,
+)
 from reconciler.model.resource import Address, Config, Declared, OtherOwner, Resource
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.steps import Step
@@ -33,7 +40,9 @@ class StreamSpec(StreamConfig):
 
 def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
     for name, info in snapshot.streams.items():
-        yield Resource(address=Address.of("stream", name), config=lasting(info["config"]), stock=STOCK, state=info)
+        yield Resource(
+            address=Address.of("stream", name), config=lasting_config(info["config"]), stock=STOCK, state=info
+        )
 
 
 def _settle(declared: Declared, context: Context) -> Resource:

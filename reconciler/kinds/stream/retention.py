@@ -13,15 +13,15 @@ from reconciler.changes.view import View
 from reconciler.engine.bindings import passed_in_flight
 from reconciler.kinds.fields.words import amount, consent_to, listed, listed_few, some, verb
 from reconciler.kinds.losses import dependants, over_limit
-from reconciler.kinds.losses.lagging import taking_in, uncopied
+from reconciler.kinds.losses.lagging import copies_taking_in, uncopied_by_copy
 from reconciler.kinds.losses.unprocessed import (
     SOME,
-    claimed,
+    claimed_messages,
     consumers_afterwards,
-    taking,
+    matched_messages,
     unread_consumers,
 )
-from reconciler.kinds.losses.unwanted import unwanted
+from reconciler.kinds.losses.unwanted import compare_wanted
 from reconciler.kinds.stream_config.origins import copies_afterwards
 from reconciler.model.resource import Json
 from reconciler.model.wire.version import Version
@@ -59,7 +59,7 @@ def interest_retention(change: Change, view: View) -> Found:
     if not turns_to_interest(change):
         return None
     going, words = _deleted_messages(change, view, over_limit.state_of(change)["messages"])
-    lost, copying = _lost_to_copies(change.address.name, going, view), [*uncopied(change.address.name, view)]
+    lost, copying = _lost_to_copies(change.address.name, going, view), [*uncopied_by_copy(change.address.name, view)]
     copies_texts = [_copies_text(change.address.name, lost, view)] if lost.most else []
     texts = [*copies_texts, *_afterwards_texts(change, view)]
     words += "".join(f". {text[0].upper()}{text[1:]}" for text in texts)
@@ -77,7 +77,7 @@ def interest_retention(change: Change, view: View) -> Found:
 
 def _lost_to_copies(stream: str, going: Amount, view: View) -> Amount:
     """How many of the deleted messages a stream has yet to copy. Nobody knows which of those consumers still want."""
-    numbers = uncopied(stream, view).values()
+    numbers = uncopied_by_copy(stream, view).values()
     is_all = going.is_exact and going.most == view.snapshot.state_of(stream).get("messages", 0)
     least = max((number.least for number in numbers), default=0) if is_all else 0
     return Amount(min(least, going.most), min(going.most, sum(number.most for number in numbers)))
@@ -86,7 +86,7 @@ def _lost_to_copies(stream: str, going: Amount, view: View) -> Amount:
 def _copies_text(stream: str, lost: Amount, view: View) -> str:
     behind = {
         name: f" (at least {some(number.least, 'message')} behind)" if number.least else ""
-        for name, number in uncopied(stream, view).items()
+        for name, number in uncopied_by_copy(stream, view).items()
     }
     copying = listed_few([f"{name}{clause}" for name, clause in behind.items()])
     return (
@@ -105,13 +105,13 @@ def _afterwards_texts(change: Change, view: View) -> Iterator[str]:
     """What becomes of new messages. If nobody reads the stream at all, that is said before."""
     stream = change.address.name
     is_read = consumers_afterwards(stream, view) or copies_afterwards(stream, view)
-    if is_read and (found := unwanted(stream, view)).lost:
+    if is_read and (found := compare_wanted(stream, view)).lost:
         yield found.text(found.lost, stream)
-    if text := kept_until_restart(change, view):
+    if text := kept_until_restart_text(change, view):
         yield text
 
 
-def kept_until_restart(change: Change, view: View) -> str:
+def kept_until_restart_text(change: Change, view: View) -> str:
     """The words for messages that a server deletes only at its next restart; empty if there are none."""
     consumers = consumers_afterwards(change.address.name, view)
     names = sorted(name for name, config in consumers.items() if (config.get("ack_policy") or "none") == "none")
@@ -127,7 +127,7 @@ def kept_until_restart(change: Change, view: View) -> str:
 def _deleted_messages(change: Change, view: View, messages: int) -> tuple[Amount, str]:
     """How many messages are deleted, and why. The plan's own consumers are created and deleted before."""
     stored, takers = some(messages, "stored message"), _takers_by_name(change, messages, view)
-    if not takers and (copies := taking_in(change.address.name, view)):
+    if not takers and (copies := copies_taking_in(change.address.name, view)):
         return exactly(0), _sentence_about_copies(change.address.name, stored, copies, view)
     if not takers:
         if view.target.version >= EMPTIES:
@@ -214,8 +214,8 @@ def _takers_by_name(above: Change, messages: int, view: View) -> dict[str, _Take
 
 
 def _taker_of_consumer(above: Change, info: Mapping[str, Json], messages: int, view: View) -> _Taker:
-    wants = claimed(above.address.name, info, view)
-    got = taking(above.address.name, info, messages, view) - wants.least
+    wants = claimed_messages(above.address.name, info, view)
+    got = matched_messages(above.address.name, info, messages, view) - wants.least
     return _Taker(wants, max(0, min(got, _stored_up_to(_last_delivered(info), above))))
 
 

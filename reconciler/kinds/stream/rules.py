@@ -105,7 +105,7 @@ def external_mismatch(change: Change, view: View) -> Iterator[Finding]:
         yield objection(
             "external",
             "this external stream does not exist here, and reconciler does not create what someone else manages",
-            _way_to_missing(change.desired),
+            _way_to_missing_text(change.desired),
         )
     for item in change.fields:
         live, expected = side_in_words(item, item.live), side_in_words(item, item.desired)
@@ -122,7 +122,7 @@ def _is_created_here(stream: str, view: View) -> bool:
     return any(resource is not None and not resource.external for resource in declared)
 
 
-def _way_to_missing(desired: Resource) -> str:
+def _way_to_missing_text(desired: Resource) -> str:
     owner = owner_in(desired.terms)
     advice = f"apply `{owner}` first, with this stream declared" if owner else "ask its owner to create it"
     return f"{advice}, or check that this is the right account"

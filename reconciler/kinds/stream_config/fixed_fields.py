@@ -77,7 +77,7 @@ def _rule_of_field(
         )
         return manner(change, view, refusal)
 
-    summary = f"`{field}` of an existing {of} changes. Updates: {entry.updatability}."
+    summary = f"`{field}` of an existing {of} changes. Updates: {entry.updatability_text}."
     judge.__doc__ = "\n\n".join((summary, words.why, f"Instead: {words.instead}{words.with_consent}."))
     return rule(
         words.code,

@@ -14,7 +14,7 @@ from reconciler.kinds.fields.words import in_words
 from reconciler.kinds.stream_config.config_checks import is_since
 from reconciler.kinds.stream_config.stream_settle import canonical
 from reconciler.kinds.subjects.filters import filters_of
-from reconciler.kinds.subjects.subjects import is_subset, meets
+from reconciler.kinds.subjects.subjects import common_subjects, is_subset
 from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.snapshot import Snapshot
@@ -120,7 +120,7 @@ def streams_reached_by(origin: str, subject: str, view: View) -> dict[str, list[
     while todo:
         through, coming = todo.pop()
         for name, taken in copies_afterwards(through, view).items():
-            passed = coming if through in _renaming_streams(view) else meets(coming, taken)
+            passed = coming if through in _renaming_streams(view) else common_subjects(coming, taken)
             new = [
                 pattern for pattern in passed if not any(is_subset(pattern, other) for other in by_stream.get(name, ()))
             ]
@@ -148,7 +148,7 @@ def deleted_streams(view: View) -> frozenset[str]:
     return frozenset(name for address in going if (name := view.stream_of(address)))
 
 
-def fed_now(origin: str, view: View) -> list[str]:
+def streams_fed_now(origin: str, view: View) -> list[str]:
     """Streams that mirror or source this stream now, also elsewhere, as far as the server lists what feeds them."""
     live = (name for name in copiers(origin, view) if name in view.snapshot.streams)
     return sorted({*live, *(feed.copy for feed in fed_elsewhere(origin, view.snapshot))})
@@ -156,7 +156,7 @@ def fed_now(origin: str, view: View) -> list[str]:
 
 def fed_stream(copier: Mapping[str, Json]) -> str:
     """The stream that the server's own consumer feeds, as it says; empty: it does not say."""
-    return _said_of_copy(copier, "stream")
+    return _copier_metadata_value(copier, "stream")
 
 
 class Feed(NamedTuple):
@@ -178,13 +178,13 @@ def fed_elsewhere(origin: str, snapshot: Snapshot) -> Iterator[Feed]:
 
 def _place_of_copy(copier: Mapping[str, Json], snapshot: Snapshot) -> str:
     """` (account BILLING)`, or the domain if it is in this account."""
-    account, domain = _said_of_copy(copier, "acc"), _said_of_copy(copier, "domain")
+    account, domain = _copier_metadata_value(copier, "acc"), _copier_metadata_value(copier, "domain")
     if account and account != snapshot.target.account:
         return f" (account {account})"
     return f" (domain {domain})" if domain and domain != snapshot.target.domain else ""
 
 
-def _said_of_copy(copier: Mapping[str, Json], key: str) -> str:
+def _copier_metadata_value(copier: Mapping[str, Json], key: str) -> str:
     """A server says the same of a mirror and of a source, under different names."""
     metadata = copier["config"].get("metadata") or {}
     return str(metadata.get(f"_nats.mirror.{key}") or metadata.get(f"_nats.src.{key}") or "")
@@ -248,10 +248,10 @@ def deletes_at_restart(origin: Config) -> bool:
     return origin.get("retention") == "interest" and origin.get("storage") != "memory"
 
 
-def read_after(feed: str, subjects: Sequence[str], consumers: Mapping[str, Sequence[str]]) -> list[str]:
+def consumers_read_after(feed: str, subjects: Sequence[str], consumers: Mapping[str, Sequence[str]]) -> list[str]:
     """Of consumers of an interest stream with these filters, those that a single server from 2.14 on reads, when it starts,
     after the consumer that feeds a copy: it has deleted by then what they have not processed."""
-    return [name for name, filters in consumers.items() if name > feed and meets(filters, subjects)]
+    return [name for name, filters in consumers.items() if name > feed and common_subjects(filters, subjects)]
 
 
 def consents_of_group(stream: str, group: Config, view: View) -> tuple[str, ...]:
@@ -264,4 +264,4 @@ def consents_of_group(stream: str, group: Config, view: View) -> tuple[str, ...]
         return ()
     subjects = [filter_["filter"] for filter_ in group.get("partitioning_filters") or ()] or [">"]
     filters = {name: filters_of(info["config"]) for name, info in view.snapshot.consumers.get(stream, {}).items()}
-    return (UNREAD_AT_RESTART,) if read_after(FEEDS_SOURCE, subjects, filters) else ()
+    return (UNREAD_AT_RESTART,) if consumers_read_after(FEEDS_SOURCE, subjects, filters) else ()

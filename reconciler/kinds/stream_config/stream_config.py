@@ -20,7 +20,7 @@ from reconciler.kinds.stream_config.stream_parts import (
     StreamSource,
     SubjectTransform,
 )
-from reconciler.kinds.stream_config.stream_settle import STOCK, canonical, lasting, settle
+from reconciler.kinds.stream_config.stream_settle import STOCK, canonical, lasting_config, settle
 from reconciler.model.resource import Config
 
 __all__ = [
@@ -37,13 +37,13 @@ __all__ = [
     "StreamSource",
     "SubjectTransform",
     "canonical",
-    "lasting",
+    "lasting_config",
     "required_level",
     "settle",
     "update_body",
 ]
 
-FIELDS = _known.known(StreamConfig)
+FIELDS = _known.known_fields(StreamConfig)
 FIELD_INFOS = _known.field_infos(StreamConfig)
 
 

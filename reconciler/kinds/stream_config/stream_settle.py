@@ -9,13 +9,13 @@ from reconciler.kinds.fields.canonical_form import (
     Settled,
     as_list,
     canonical_time,
-    followed,
     lowercase,
     mapping,
     metadata,
     positive,
+    sources_followed,
 )
-from reconciler.kinds.fields.known import V2_12, V2_14, known
+from reconciler.kinds.fields.known import V2_12, V2_14, known_fields
 from reconciler.kinds.stream_config.stream_fields import StreamConfig
 from reconciler.model.resource import Config, Json, ServerDefault
 from reconciler.model.wire.snapshot import Target
@@ -38,7 +38,7 @@ def _canonical_republish(value: Json) -> Json:
 
 
 _canon = Canon(
-    defaults={name: about.default for name, about in known(StreamConfig).items() if about.default is not None},
+    defaults={name: about.default for name, about in known_fields(StreamConfig).items() if about.default is not None},
     clean={
         **dict.fromkeys(LIMITS, positive),
         "discard": lowercase,  # the only text the server reads in any letter case
@@ -62,7 +62,7 @@ def canonical(config: Config) -> dict[str, Json]:
     return sparse
 
 
-def lasting(echo: Config) -> dict[str, Json]:
+def lasting_config(echo: Config) -> dict[str, Json]:
     """The same of a live stream, without what servers forget when they start: the duplicate window of a mirror, which means
     nothing, since nobody publishes to one."""
     config = canonical(echo)
@@ -87,7 +87,7 @@ def settle(
         filled["mirror_direct"] = ServerDefault(is_direct or None, stays=True)
     _apply_sealing(config)
     config |= {field: default.value for field, default in filled.items() if default.value is not None}
-    return Settled(config=config, filled=filled, follows=followed(stated, config, _value_sources(config)))
+    return Settled(config=config, filled=filled, follows=sources_followed(stated, config, _value_sources(config)))
 
 
 def _value_sources(config: Config) -> dict[str, str]:

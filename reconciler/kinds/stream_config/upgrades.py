@@ -65,7 +65,7 @@ _CONSUMER = {
 }  # fmt: skip
 
 
-def capped(raw: Config, consumers: int, target: Target) -> str | None:
+def why_capped(raw: Config, consumers: int, target: Target) -> str | None:
     """The reason why no further consumer can be created on a stream that has this many; existing ones stay."""
     named = max(raw.get("max_consumers", -1), target.limits.get("max_consumers", -1))
     if target.version < CAPPED_SINCE or named > 0 or consumers < CAP:
@@ -99,7 +99,7 @@ NEWS = (
 )  # fmt: skip
 
 
-def in_memory(snapshot: Snapshot) -> Iterator[str]:
+def in_memory_sentences(snapshot: Snapshot) -> Iterator[str]:
     """A sentence about what no single server keeps through a restart, in any version."""
     if snapshot.target.is_clustered:
         return
@@ -116,7 +116,7 @@ def in_memory(snapshot: Snapshot) -> Iterator[str]:
         yield f"A single server keeps these in memory and loses them at every restart: {', '.join(addresses[:SHOWN])}{rest}."
 
 
-def news(before: Version, after: Version) -> list[str]:
+def news_sentences(before: Version, after: Version) -> list[str]:
     """Sentences about what changes on the way from one version to a newer one."""
     beyond = [text for version in dict.fromkeys((before, after)) if (text := unsupported_version_sentence(version))]
     return [*beyond, *(news.words for news in NEWS if before < news.since <= after)]

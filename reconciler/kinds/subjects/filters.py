@@ -11,7 +11,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.fields.canonical_form import SECOND
 from reconciler.kinds.fields.words import in_words, some
 from reconciler.kinds.subjects.subject_moves import is_parking_subject
-from reconciler.kinds.subjects.subjects import is_subset, meets
+from reconciler.kinds.subjects.subjects import common_subjects, is_subset
 from reconciler.model.resource import Config, Json
 
 ACK_WAIT = 30 * SECOND
@@ -22,7 +22,7 @@ def longest(change: Change) -> int:
     return int(max(change.was("backoff") or [change.was("ack_wait") or ACK_WAIT]))
 
 
-def waiting(change: Change) -> str:
+def waiting_text(change: Change) -> str:
     """Return what comes after "apply" while messages are in flight."""
     unacknowledged = in_flight(change)
     return (
@@ -31,7 +31,7 @@ def waiting(change: Change) -> str:
     )
 
 
-def waiting_for_part(change: Change) -> str:
+def waiting_for_part_text(change: Change) -> str:
     """Return the same where only some of them matter."""
     return (
         f"waits until clients have acknowledged what is in flight of that (up to {some(in_flight(change), 'message')}), "
@@ -43,11 +43,11 @@ def _longest_wait_text(change: Change) -> str:
     return f"at most its ack_wait of {in_words(longest(change), 'duration')}"
 
 
-def finishing(change: Change) -> str:
+def finishing_text(change: Change) -> str:
     """Return what apply does with a consumer that delivers nothing meanwhile, as the end of a sentence."""
     if not in_flight(change):
         return "apply gives it what is still stored, from the first message on"
-    return f"apply {waiting(change)}; then it starts over with what is still stored"
+    return f"apply {waiting_text(change)}; then it starts over with what is still stored"
 
 
 def in_flight(change: Change) -> int:
@@ -71,13 +71,13 @@ def filters_of(config: Config) -> tuple[str, ...]:
     return named_filters(config) or EVERYTHING
 
 
-def keeping(filters: Sequence[str], taken: Collection[str]) -> Sequence[str]:
+def keeping_filters(filters: Sequence[str], taken: Collection[str]) -> Sequence[str]:
     """What a consumer of an interest stream keeps from being deleted, if the stream takes these subjects. A server takes
     filters that are the subjects of the stream for none: they keep everything, whatever it lies under."""
     return EVERYTHING if set(filters) == set(taken) else filters
 
 
-def written(filters: Sequence[str]) -> dict[str, Json]:
+def filter_fields(filters: Sequence[str]) -> dict[str, Json]:
     """Both filter fields, one of them absent."""
     if len(filters) == 1:
         return {"filter_subject": None if filters[0] in EVERYTHING else filters[0], "filter_subjects": None}
@@ -90,7 +90,7 @@ def is_work_queue(stream: str, view: View) -> bool:
     return view.snapshot.config_of(stream).get("retention") == "workqueue"
 
 
-def held(change: Change) -> tuple[str, ...]:
+def held_subjects(change: Change) -> tuple[str, ...]:
     """What it takes from the queue now."""
     before = filters_of(change.live.config) if change.live else ()
     return tuple(subject for subject in before if not is_parking_subject(subject))
@@ -103,37 +103,41 @@ def is_parked(change: Change) -> bool:
 
 def parks(change: Change) -> bool:
     """The change leaves the consumer on a parking subject, where it delivers nothing."""
-    return any(map(is_parking_subject, wanted(change)))
+    return any(map(is_parking_subject, wanted_subjects(change)))
 
 
-def wanted(change: Change) -> tuple[str, ...]:
+def wanted_subjects(change: Change) -> tuple[str, ...]:
     """What it takes once this plan is applied: everything without a filter, nothing if it is deleted."""
     return filters_of(change.desired.config) if change.desired and change.action is not Action.DELETE else ()
 
 
-def gained(change: Change) -> list[str]:
+def gained_subjects(change: Change) -> list[str]:
     """Subjects that it takes and did not have; all of them while it has not started over."""
-    before = () if is_parked(change) else held(change)
-    return [subject for subject in wanted(change) if not any(is_subset(subject, wider) for wider in before)]
+    before = () if is_parked(change) else held_subjects(change)
+    return [subject for subject in wanted_subjects(change) if not any(is_subset(subject, wider) for wider in before)]
 
 
-def lost(change: Change) -> list[str]:
+def lost_subjects(change: Change) -> list[str]:
     """Subjects that it gives up."""
-    return [subject for subject in held(change) if subject not in wanted(change)]
+    return [subject for subject in held_subjects(change) if subject not in wanted_subjects(change)]
 
 
-def let_go(change: Change) -> list[str]:
+def partly_lost_subjects(change: Change) -> list[str]:
     """Subjects of which it takes less afterwards than before."""
-    return [subject for subject in held(change) if not any(is_subset(subject, wider) for wider in wanted(change))]
+    return [
+        subject
+        for subject in held_subjects(change)
+        if not any(is_subset(subject, wider) for wider in wanted_subjects(change))
+    ]
 
 
-def handed_over(change: Change, view: View) -> list[str]:
+def handed_over_subjects(change: Change, view: View) -> list[str]:
     """What other consumers of the stream take of what it gives up, in the same plan."""
-    stream, given = change.address.stream, lost(change)
+    stream, given = change.address.stream, lost_subjects(change)
     taken = (
         subject
         for taker in (view.children(stream, "consumer") if given else ())
         if taker.action.writes and taker.address != change.address
-        for subject in gained(taker)
+        for subject in gained_subjects(taker)
     )
-    return meets(given, taken)
+    return common_subjects(given, taken)

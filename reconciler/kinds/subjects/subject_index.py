@@ -39,7 +39,7 @@ class SubjectIndex:
 
     def near(self, subject: str) -> Iterator[Owned]:
         """Every entered subject that may collide with this one, with its owner; some of them do not."""
-        yield from _matching(self._root, [_wildcard_or_token(token) for token in subject.split(".")], 0)
+        yield from _matching_subjects(self._root, [_wildcard_or_token(token) for token in subject.split(".")], 0)
 
 
 def _wildcard_or_token(token: str) -> str:
@@ -47,7 +47,7 @@ def _wildcard_or_token(token: str) -> str:
     return token[0] if token[:1] in ("*", ">") else token
 
 
-def _matching(node: _Node, tokens: list[str], index: int) -> Iterator[Owned]:
+def _matching_subjects(node: _Node, tokens: list[str], index: int) -> Iterator[Owned]:
     if index == len(tokens):
         yield from node.ends
         return
@@ -57,11 +57,11 @@ def _matching(node: _Node, tokens: list[str], index: int) -> Iterator[Owned]:
         yield from _all_below(node)
     elif token == "*":
         for following in node.next.values():
-            yield from _matching(following, tokens, index + 1)
+            yield from _matching_subjects(following, tokens, index + 1)
     else:
         for same in (token, "*"):
             if same in node.next:
-                yield from _matching(node.next[same], tokens, index + 1)
+                yield from _matching_subjects(node.next[same], tokens, index + 1)
 
 
 def _all_below(node: _Node) -> Iterator[Owned]:

@@ -36,7 +36,7 @@ def _possible_subjects(name: str) -> Iterator[str]:
         yield ".".join([PARKED + "_" * first, name, *["_"] * more])
 
 
-def passed_on(stream: str, view: View) -> list[str]:
+def passed_on_subjects(stream: str, view: View) -> list[str]:
     """What this stream gives up, as far as another takes any of it. An interest stream does so before its consumers
     change: otherwise it would drop what somebody publishes meanwhile."""
     change = view.changes.get(Address.of("stream", stream))
@@ -50,7 +50,7 @@ def taken_at_deletions(stream: str, view: View) -> set[str]:
     """What a stream takes when consumers of it are deleted: the new subjects where it passes some on, since it does that
     first, and otherwise those of now."""
     change = view.changes.get(Address.of("stream", stream))
-    if change and passed_on(stream, view):
+    if change and passed_on_subjects(stream, view):
         return _subjects_after(change)
     return set(view.snapshot.config_of(stream).get("subjects") or ())
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from reconciler.kinds.fields.words import outside
-from reconciler.kinds.subjects.subjects import collide, is_subset, meet, meets
+from reconciler.kinds.subjects.subjects import collide, common_subject, common_subjects, is_subset
 from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Json
 
@@ -21,13 +21,13 @@ class SubjectPart(NamedTuple):
         """Those of them that a filter matches; None: not one."""
         if not collide(self.subject, wanted):
             return None
-        both = meet(self.subject, wanted) or self.subject
+        both = common_subject(self.subject, wanted) or self.subject
         without = tuple(subject for subject in self.without if collide(subject, both))
         return None if any(is_subset(both, subject) for subject in without) else SubjectPart(both, without)
 
     def outside(self, taken: str) -> SubjectPart | None:
         """Those of them that a pattern does not match; None: not one."""
-        both = meet(self.subject, taken)
+        both = common_subject(self.subject, taken)
         if both is None or is_subset(self.subject, taken):
             return None if both else self
         return SubjectPart(self.subject, tuple(dict.fromkeys([*self.without, both])))
@@ -40,7 +40,7 @@ class SubjectPart(NamedTuple):
         return outside(self.subject, self.without)
 
 
-def transformed(parts: Iterable[SubjectPart], transform: Mapping[str, Json] | None) -> Iterator[SubjectPart]:
+def transformed_parts(parts: Iterable[SubjectPart], transform: Mapping[str, Json] | None) -> Iterator[SubjectPart]:
     """Parts after a transform: what it makes of those it touches, and the rest."""
     if not transform or not transform.get("dest"):
         yield from parts
@@ -53,18 +53,18 @@ def transformed(parts: Iterable[SubjectPart], transform: Mapping[str, Json] | No
             yield rest
 
 
-def subjects_transformed(subjects: Iterable[str], transform: Mapping[str, Json] | None) -> Iterator[str]:
+def transformed_subjects(subjects: Iterable[str], transform: Mapping[str, Json] | None) -> Iterator[str]:
     """The same of whole subjects; what remains of one that the transform touches in part counts as all of it."""
-    return (part.subject for part in transformed(map(SubjectPart, subjects), transform))
+    return (part.subject for part in transformed_parts(map(SubjectPart, subjects), transform))
 
 
-def lost(before: Iterable[SubjectPart], after: Sequence[SubjectPart]) -> list[SubjectPart]:
+def lost_parts(before: Iterable[SubjectPart], after: Sequence[SubjectPart]) -> list[SubjectPart]:
     """What is stored until now, and no longer."""
     return list(dict.fromkeys(gone for part in before for gone in _lost_of(part, after)))
 
 
 def _lost_of(part: SubjectPart, after: Sequence[SubjectPart]) -> Iterator[SubjectPart]:
-    gaps = [gap for wider in after for gap in meets([part.subject], wider.without)]
+    gaps = [gap for wider in after for gap in common_subjects([part.subject], wider.without)]
     if not any(is_subset(part.subject, wider.subject) for wider in after):
         gaps.insert(0, part.subject)
     for gap in gaps:

@@ -38,7 +38,7 @@ def is_subset(inner: str, outer: str) -> bool:
     return len(ins) == len(outs)
 
 
-def meet(one: str, other: str) -> str | None:
+def common_subject(one: str, other: str) -> str | None:
     """The subject that matches exactly what both match; None if nothing does."""
     if is_subset(one, other):
         return one
@@ -61,13 +61,13 @@ def _token(tokens: list[str], index: int) -> str | None:
     return ">" if tokens[-1] == ">" else None
 
 
-def meets(some: Iterable[str], others: Iterable[str]) -> list[str]:
+def common_subjects(some: Iterable[str], others: Iterable[str]) -> list[str]:
     """What lies in both sets of subjects, nothing twice."""
     others = list(others)
-    return widest(both for subject in some for other in others if (both := meet(subject, other)))
+    return widest_subjects(both for subject in some for other in others if (both := common_subject(subject, other)))
 
 
-def widest(subjects: Iterable[str]) -> list[str]:
+def widest_subjects(subjects: Iterable[str]) -> list[str]:
     """The subjects without those that lie inside another, nothing twice."""
     once = list(dict.fromkeys(subjects))
     return [subject for subject in once if not any(subject != wider and is_subset(subject, wider) for wider in once)]
@@ -122,7 +122,7 @@ RESERVED = ("$JS.>", "$JSC.>", "$NRG.>", "$SYS.>")
 ALLOWED = ("$JS.EVENT.>", "$SYS.ACCOUNT.>")
 
 
-def reserved(subject: str) -> str | None:
+def reserved_by_server(subject: str) -> str | None:
     """The server's own subjects that it captures."""
     taken = next((one for one in RESERVED if subject[:1] in "$*>" and collide(subject, one)), None)
     return None if taken and any(is_subset(subject, one) for one in ALLOWED) else taken
@@ -133,7 +133,9 @@ def storable(config: Config) -> dict[int, str]:
     their overlaps are none."""
     subjects = enumerate(config.get("subjects") or ())
     return {
-        i: subject for i, subject in subjects if is_valid(subject) and (config.get("no_ack") or not reserved(subject))
+        i: subject
+        for i, subject in subjects
+        if is_valid(subject) and (config.get("no_ack") or not reserved_by_server(subject))
     }
 
 

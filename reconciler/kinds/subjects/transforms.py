@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from reconciler.kinds.fields.known import V2_12, V2_15
-from reconciler.kinds.subjects.subjects import WHITE, is_literal, is_valid, meet
+from reconciler.kinds.subjects.subjects import WHITE, common_subject, is_literal, is_valid
 from reconciler.model.resource import Json
 from reconciler.model.wire.version import Version
 
@@ -48,7 +48,7 @@ def calls(dest: str) -> list[DestinationFunction]:
 def partition_call(dest: str) -> DestinationFunction | None:
     """The partition function that a destination starts with: `numbers[0]` partitions, then the deciding wildcards."""
     call = _parsed_call(dest.split(".", maxsplit=1)[0])
-    is_partition = call and call.name == "partition" and not list(_wrong_arguments(call))
+    is_partition = call and call.name == "partition" and not list(_argument_problems(call))
     return call if call and is_partition and 1 <= _size_argument(call) <= LARGEST else None
 
 
@@ -65,7 +65,7 @@ def published_as(subject: str, transform: Mapping[str, Json]) -> str | None:
     """Everything that a transform stores under this subject, by the subjects under which it is published; None: nothing. What
     other functions than `wildcard` make of a token does not narrow it, so the answer is rather too much."""
     dest = transform["dest"].split(".")
-    if (met := meet(subject, outcome(transform["dest"]))) is None:
+    if (met := common_subject(subject, outcome(transform["dest"]))) is None:
         return None
     given = met.split(".")
     values = {number: value for token, value in zip(dest, given, strict=False) if (number := _wildcard_number(token))}
@@ -146,7 +146,7 @@ def _call_problems(token: str, call: DestinationFunction, purpose: _Purpose) -> 
     since = _SINCE.get(call.name)
     if since and purpose.version < since and not (purpose.republishing and call.name in ("left", "right")):
         yield Problem(f"`{token}` needs nats-server {since.major}.{since.minor}")
-    if wrong := next(_wrong_arguments(call), None):
+    if wrong := next(_argument_problems(call), None):
         yield Problem(f"`{token}` {wrong}")
         return
     if call.name in ("partition", "random", *_BY_WILDCARD) and not 1 <= _size_argument(call) <= LARGEST:
@@ -167,7 +167,7 @@ def _whole_subject_problems(token: str, call: DestinationFunction, purpose: _Pur
         yield Problem(f"`{token}` partitions by the whole subject, which needs nats-server 2.12")
 
 
-def _wrong_arguments(call: DestinationFunction) -> Iterator[str]:
+def _argument_problems(call: DestinationFunction) -> Iterator[str]:
     numeric = call.args[:1] if call.name == "split" else call.args
     wanted = {"wildcard": 1, "random": 1, "split": 2, **dict.fromkeys(_BY_WILDCARD, 2)}.get(call.name)
     if wanted and len(call.args) != wanted:
