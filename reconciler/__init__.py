@@ -83,7 +83,7 @@ def load_plan(path: Path_) -> Saved:
     """Read a plan that was saved with `save_plan` or `plan --out`. Raises CannotContinue where it was altered since."""
     from reconciler.journeys.saved import saving  # noqa: PLC0415
 
-    return saving.read(Path(path))
+    return saving.read_plan(Path(path))
 
 
 def apply(planned: Planned | Saved, server: str | ConnectOptions, *, partial: bool = False) -> Finished:

@@ -16,7 +16,7 @@ from reconciler.documents.fill.values import Filled
 from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.files_and_account import both
-from reconciler.journeys.plan.plan import planned
+from reconciler.journeys.plan.plan import plan_from_snapshot
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.run_options import RunOptions
@@ -88,7 +88,7 @@ async def apply_to(target: FleetTarget) -> Finished:
         target.options(),
         Filled(values=target.values, origin="the fleet file", environment=target.environment),
     ) as opened:
-        plan = await planned(opened.topology, opened.snapshot, opened.js, RunOptions())
+        plan = await plan_from_snapshot(opened.topology, opened.snapshot, opened.js, RunOptions())
         return [event async for event in apply(plan, opened.js) if isinstance(event, Finished)][-1]
 
 

@@ -12,7 +12,7 @@ from reconciler.fleet.accounts.reading import REQUESTS, SharedWindow
 from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.fleet.report.plans import TargetPlan
 from reconciler.journeys.files_and_account import both
-from reconciler.journeys.plan.plan import planned
+from reconciler.journeys.plan.plan import plan_from_snapshot
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.run_options import RunOptions
 
@@ -62,7 +62,7 @@ async def _plan_within_deadline(
     files = Filled(values=target.values, needed=target.own, origin=ORIGIN, environment=target.environment)
     window = SharedWindow(requests)
     async with both(target.topology, target.options(), files, window) as opened:
-        plan = (await planned(opened.topology, opened.snapshot, opened.js, options)).plan
+        plan = (await plan_from_snapshot(opened.topology, opened.snapshot, opened.js, options)).plan
         return replace(unplanned, plan=replace(plan, diagnostics=(*opened.loaded.diagnostics, *plan.diagnostics)))
 
 

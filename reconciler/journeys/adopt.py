@@ -51,10 +51,10 @@ def adoption(planned_all: Planned, *, as_is: bool = False) -> Adoption:
         if _is_somebody_elses(change) or change.action is Action.UNKNOWN:
             differing.append(change)
         elif change.action is Action.ADOPT:
-            adopted.append(_untouched(change, verdicts=_standing(change)))
+            adopted.append(_as_adoption(change, verdicts=_standing_verdicts(change)))
         elif as_is and (live_object := live.get(Address.parse(change.address))) and change.record:
             recorded = replace(change, record=_as_live(change.record, live_object))
-            adopted.append(replace(_untouched(recorded), fields=change.fields))
+            adopted.append(replace(_as_adoption(recorded), fields=change.fields))
         elif not as_is:
             differing.append(change)
 
@@ -74,25 +74,25 @@ def _is_somebody_elses(change: PlannedChange) -> bool:
     return any(verdict.blocks and verdict.code in OWNERSHIP for verdict in change.verdicts)
 
 
-def _untouched(change: PlannedChange, verdicts: tuple[Verdict, ...] = ()) -> PlannedChange:
+def _as_adoption(change: PlannedChange, verdicts: tuple[Verdict, ...] = ()) -> PlannedChange:
     return replace(
         change, action=Action.ADOPT, fields=(), verdicts=verdicts, consequences=(), blocked_by=None, adopts=True
     )
 
 
-def _standing(change: PlannedChange) -> tuple[Verdict, ...]:
+def _standing_verdicts(change: PlannedChange) -> tuple[Verdict, ...]:
     """Keep the warnings about what exists and stays as it is."""
     return tuple(verdict for verdict in change.verdicts if verdict.outcome is Outcome.WARNS)
 
 
 def _as_live(record: Owned, live: Resource) -> Owned:
     """Record the object as if its live configuration had been applied."""
-    managed = dict(_managed(record, live.config))
+    managed = dict(_managed_values(record, live.config))
     filled = {name: value for name, value in record.filled.items() if managed.get(name) == value}
     return replace(record, fields={n: value for n, value in managed.items() if n not in filled}, filled=filled)
 
 
-def _managed(record: Owned, config: Config) -> Iterator[tuple[str, object]]:
+def _managed_values(record: Owned, config: Config) -> Iterator[tuple[str, object]]:
     for name, value in config.items():
         if name == "metadata":
             value = {key: label for key, label in value.items() if key in record.fields.get("metadata", {})}  # noqa: PLW2901

@@ -99,10 +99,10 @@ async def publish_orders_and_wait(options: ConnectOptions, count: int) -> None:
             await nc.publish(f"orders.{region}.customer-{customer}", f"order {number}".encode())
         await nc.flush()
         async with asyncio.timeout(PATIENCE):
-            while await _queued(js) < count:  # noqa: ASYNC110 - the server copies them and tells nobody
+            while await _queued_count(js) < count:  # noqa: ASYNC110 - the server copies them and tells nobody
                 await asyncio.sleep(0.05)
 
 
-async def _queued(js: JetStream) -> int:
+async def _queued_count(js: JetStream) -> int:
     counts = await subject_counts(js, "ORDERS-billing", ">")
     return sum(counts.values()) if isinstance(counts, dict) else 0

@@ -38,11 +38,11 @@ def formed_files(paths: Sequence[Path]) -> tuple[list[Formed], list[Diagnostic]]
     """The files of topologies, and every problem. What else is found in folders is left alone, and no more than noted."""
     found, problems = find_files(paths)
     order = document_order(REGISTRY)
-    files = {path: _read(path, order) for path in found}
+    files = {path: _formed_file(path, order) for path in found}
     wrong = {path: file.problems for path, file in files.items() if file.problems}
     foreign = _unrelated_files([path for path in wrong if path not in paths], wrong, paths)
     for path, said in wrong.items():
-        problems += map(_noted, said) if path in foreign else said
+        problems += map(_as_note, said) if path in foreign else said
     return [file for file in files.values() if not file.problems], problems
 
 
@@ -60,7 +60,7 @@ def write(files: Iterable[Formed]) -> None:
     write_whole({Path(file.name): file.now for file in files if file.changes})
 
 
-def _read(path: Path, order: Shape) -> Formed:
+def _formed_file(path: Path, order: Shape) -> Formed:
     try:
         data = path.read_bytes()
     except OSError:
@@ -81,5 +81,5 @@ def _unrelated_files(
     return foreign | {path for path in unnamed if path not in ours}
 
 
-def _noted(problem: Diagnostic) -> Diagnostic:
+def _as_note(problem: Diagnostic) -> Diagnostic:
     return replace(problem, severity=Severity.NOTE, message=f"{problem.message}; the file stays as it is", fix=None)

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from reconciler.changes.events import Finished
 from reconciler.journeys.apply import apply as applying
-from reconciler.journeys.drift.attribute import attributed
+from reconciler.journeys.drift.attribute import attribute_drift
 from reconciler.journeys.drift.drift import Drift
 from reconciler.journeys.drift.look import look
 from reconciler.journeys.export import export as exporting
@@ -38,7 +38,7 @@ def drift(topology: Topology, server: str | ConnectOptions, options: RunOptions)
     """Return what drifted since the last apply, and who changed it as far as an audit trail shows."""
 
     async def work(js: JetStream) -> Drift:
-        return (await attributed(look(topology, await observe(js), options), js)).drift
+        return (await attribute_drift(look(topology, await observe(js), options), js)).drift
 
     return _ask(server, work)
 
@@ -73,7 +73,7 @@ async def _apply_saved(saved: Saved, js: JetStream) -> Finished:
 
 def export(server: str | ConnectOptions, topology: str) -> str:
     """Export the account as one topology file. Raises CannotContinue where a part of it could not be read."""
-    file = _ask(server, lambda js: exporting.exported(js, topology=topology))
+    file = _ask(server, lambda js: exporting.exported_file(js, topology=topology))
     if any(problem.is_error for problem in file.left_out):
         raise CannotContinue(*file.left_out)
     return file.text

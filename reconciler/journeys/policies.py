@@ -43,11 +43,11 @@ class Tested:
     diagnostics: tuple[Diagnostic, ...]
 
 
-def tested(paths: Sequence[Path]) -> Tested:
+def judge_cases(paths: Sequence[Path]) -> Tested:
     """Judge every case in these files."""
     placed, wrong = read_policies(paths, REGISTRY)
     if not wrong:
-        wrong = [diagnostic for policy in placed for diagnostic in _tested(policy)]
+        wrong = [diagnostic for policy in placed for diagnostic in _diagnostics_of_policy(policy)]
     return Tested(
         policies=len(placed), diagnostics=tuple(wrong),
         cases=tuple(
@@ -66,7 +66,7 @@ class _Unfit(Exception):
     """The case describes no resource."""
 
 
-def _tested(placed: PlacedPolicy) -> Iterator[Diagnostic]:
+def _diagnostics_of_policy(placed: PlacedPolicy) -> Iterator[Diagnostic]:
     policy = placed.policy
     if not policy.cases:
         message = f"policy {policy.code} has no cases; write one that it forbids, and one that it lets pass"
@@ -75,7 +75,7 @@ def _tested(placed: PlacedPolicy) -> Iterator[Diagnostic]:
         )
     for index, case in enumerate(policy.cases):
         try:
-            problem = _answered(placed, case)
+            problem = _wrong_answer_text(placed, case)
         except _Unfit as why:
             problem = str(why)
         if problem:
@@ -85,7 +85,7 @@ def _tested(placed: PlacedPolicy) -> Iterator[Diagnostic]:
             )  # fmt: skip
 
 
-def _answered(placed: PlacedPolicy, case: PolicyCase) -> str:
+def _wrong_answer_text(placed: PlacedPolicy, case: PolicyCase) -> str:
     """How the policy answers otherwise than the case says; empty if it does not."""
     kind = _kind(placed, case)
     change, view = _change(kind, case)
@@ -110,10 +110,14 @@ def _change(kind: Kind, case: PolicyCase) -> tuple[Change, View]:
     stream = Address.of(within or "stream", str(case.stream.get("name", EXAMPLE)))
     names = (stream.name, case.name or EXAMPLE) if within else (case.name or EXAMPLE,)
     address = Address.of(kind.name, *names)
-    above = [_declared(REGISTRY[within], stream, _without_name(case.stream), "stream")] if within else []
-    now = _settled([*above, _declared(kind, address, case.resource, "resource")], case)
+    above = [_declared_resource(REGISTRY[within], stream, _without_name(case.stream), "stream")] if within else []
+    now = _view_of_case([*above, _declared_resource(kind, address, case.resource, "resource")], case)
     was = case.resource if case.before is None and case.action not in (None, "create") else case.before
-    live = None if was is None else _settled([*above, _declared(kind, address, was, "before")], case).desired[address]
+    live = (
+        None
+        if was is None
+        else _view_of_case([*above, _declared_resource(kind, address, was, "before")], case).desired[address]
+    )
     desired = now.desired[address]
     action = Action(case.action or ("update" if live else "create"))
     ends = action in (Action.DELETE, Action.FORGET)
@@ -125,7 +129,7 @@ def _change(kind: Kind, case: PolicyCase) -> tuple[Change, View]:
     return change, replace(now, changes={**now.changes, address: change})
 
 
-def _settled(resources: Sequence[Declared], case: PolicyCase) -> View:
+def _view_of_case(resources: Sequence[Declared], case: PolicyCase) -> View:
     topology = Topology(name="example", resources=tuple(resources), environment=case.environment)
     snapshot = Snapshot(target=nowhere(topology, SUPPORTED[-1]))
     return replace(compare(topology, snapshot, Memory(), REGISTRY), today=_day(case.today))
@@ -142,7 +146,7 @@ def _without_name(said: Mapping[str, Json]) -> dict[str, Json]:
     return {name: value for name, value in said.items() if name != "name"}
 
 
-def _declared(kind: Kind, address: Address, said: Mapping[str, Json], key: str) -> Declared:
+def _declared_resource(kind: Kind, address: Address, said: Mapping[str, Json], key: str) -> Declared:
     """The resource that a case describes, read as a file's."""
     tag = kind.place.tag
     values = {name: value for name, value in said.items() if not (tag and name == tag[0])}

@@ -31,7 +31,7 @@ async def unpin(js: JetStream, wanted: str) -> Unpinned:
     pinned."""
     stream, _, consumer = wanted.partition("/")
     info = await _consumer_info(js, stream, consumer)
-    groups, client = _group_names(wanted, info.get("config") or {}), _pinned_client(info)
+    groups, client = _group_names(wanted, info.get("config") or {}), _pinned_client_id(info)
     if client:
         answer = await js.write(f"CONSUMER.UNPIN.{stream}.{consumer}", {"group": groups[0]})
         if not isinstance(answer, Mapping):
@@ -45,17 +45,17 @@ async def _consumer_info(js: JetStream, stream: str, consumer: str) -> Mapping[s
         return answer
     if isinstance(answer, Refusal) and answer.err_code == NO_STREAM:
         names = await _listed_names(js, "STREAM.NAMES", "streams")
-        raise _cannot(f"There is no stream {stream}{_choice_meant(stream, names)}", "Name an existing stream.")
+        raise _cannot(f"There is no stream {stream}{_did_you_mean_text(stream, names)}", "Name an existing stream.")
     if isinstance(answer, Refusal) and answer.err_code == NO_CONSUMER:
         names = await _listed_names(js, f"CONSUMER.NAMES.{stream}", "consumers")
-        message = f"Stream {stream} has no consumer {consumer}{_choice_meant(consumer, names)}"
+        message = f"Stream {stream} has no consumer {consumer}{_did_you_mean_text(consumer, names)}"
         raise _cannot(message, "Name an existing consumer.")
     raise _cannot(
         f"{stream}/{consumer} could not be read: {answer}.", "Try again, or as a user who may read the consumer."
     )
 
 
-def _choice_meant(word: str, choices: Sequence[str]) -> str:
+def _did_you_mean_text(word: str, choices: Sequence[str]) -> str:
     return did_you_mean(word, choices) or "."
 
 
@@ -74,7 +74,7 @@ def _group_names(wanted: str, config: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(config["priority_groups"])
 
 
-def _pinned_client(info: Mapping[str, Any]) -> str | None:
+def _pinned_client_id(info: Mapping[str, Any]) -> str | None:
     clients = (group.get("pinned_client_id") for group in info.get("priority_groups") or ())
     return next(filter(None, clients), None)
 

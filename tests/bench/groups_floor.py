@@ -84,7 +84,7 @@ async def active(js: JetStream, number: int) -> None:
 
 
 async def examined(js: JetStream, number: int) -> None:
-    seen, _ = await asking.examined(js)
+    seen, _ = await asking.examine_groups(js)
     assert len(seen.groups) == number
 
 

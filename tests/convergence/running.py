@@ -20,7 +20,7 @@ from reconciler.documents.write.dump import dump
 from reconciler.engine.compare import compare
 from reconciler.engine.decide import decide
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.plan.plan import Planned, planned
+from reconciler.journeys.plan.plan import Planned, plan_from_snapshot
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.stream_config import stream_config
@@ -151,7 +151,7 @@ class Real:
 
     async def _plan(self, wanted: Topology) -> Planned:
         options = RunOptions(allow=CONSENTED, today=TODAY)
-        return await planned(wanted, await observe(self.js), self.js, options, REGISTRY)
+        return await plan_from_snapshot(wanted, await observe(self.js), self.js, options, REGISTRY)
 
     def apply(self, made: Planned, steps: int | None = None) -> Finished:
         """`steps`: nothing more is begun when so many are done."""

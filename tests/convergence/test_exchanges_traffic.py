@@ -15,7 +15,7 @@ from nats.errors import NoRespondersError, TimeoutError
 
 from reconciler.changes.events import Finished
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.plan.plan import planned
+from reconciler.journeys.plan.plan import plan_from_snapshot
 from reconciler.kinds import REGISTRY
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
@@ -45,7 +45,7 @@ def files(tmp_path: Path) -> Callable[[str], Topology]:
 
 
 async def applied(js: JetStream, wanted: Topology) -> None:
-    made = await planned(wanted, await observe(js), js, RunOptions(allow=CONSENTED, today=TODAY), REGISTRY)
+    made = await plan_from_snapshot(wanted, await observe(js), js, RunOptions(allow=CONSENTED, today=TODAY), REGISTRY)
     (finished,) = [event async for event in apply(made, js) if isinstance(event, Finished)]
     assert finished.is_success, finished
     assert finished.done, made.plan.blocked

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from reconciler.changes.change import Action
-from reconciler.journeys.export.importing import imported
+from reconciler.journeys.export.importing import import_files
 from reconciler.journeys.plan.files import load
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
@@ -27,7 +27,7 @@ def test_infos_of_any_object_import_to_an_empty_plan(account: Account, tmp_path:
         infos = tmp_path / "infos"
         infos.mkdir()
         asyncio.run(_write(account, infos))
-        found = imported([infos], "again")
+        found = import_files([infos], "again")
         assert [str(one) for one in found.problems if one.is_error] == []
         file = tmp_path / "again.yaml"
         file.write_text(found.text, encoding="utf-8")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.journeys.export.importing import Imported, imported
+from reconciler.journeys.export.importing import Imported, import_files
 from reconciler.journeys.plan.validate import validate
 from reconciler.model.diagnostic import Diagnostic
 from tests.support import foreign
@@ -18,7 +18,7 @@ def read(folder: Path, *texts: str, ending: str = "json") -> Imported:
     paths = [folder / f"{number}.{ending}" for number in range(len(texts))]
     for path, text in zip(paths, texts, strict=True):
         path.write_text(text, encoding="utf-8")
-    return imported(paths)
+    return import_files(paths)
 
 
 def said(found: Imported) -> list[str]:
@@ -132,7 +132,7 @@ def test_a_configuration_of_terraform_leads_to_its_state(tmp_path: Path, name: s
         '{"resource": {"jetstream_stream": {"o": {"name": "O"}}}}' if name.endswith("json") else 'resource "a" "b" {}\n'
     )
     (tmp_path / name).write_text(body)
-    (problem,) = imported([tmp_path / name]).problems
+    (problem,) = import_files([tmp_path / name]).problems
     assert (problem.code, problem.message) == (
         "IM103", "this is a Terraform configuration, which only Terraform evaluates"
     )  # fmt: skip
@@ -180,6 +180,6 @@ def test_a_folder_is_read_with_its_backups(tmp_path: Path) -> None:
     head = foreign.INFO.replace('"created": "2026-03-01T08:00:00Z", ', "")
     (tmp_path / "ORDERS").mkdir()
     (tmp_path / "ORDERS" / "backup.json").write_text(head)
-    found = imported([tmp_path])
+    found = import_files([tmp_path])
     assert (found.count, [one.code for one in found.problems]) == (1, ["IM101"])
     assert "consumers (1) are in the archive" in found.problems[0].message

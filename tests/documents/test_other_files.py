@@ -9,7 +9,7 @@ import pytest
 from reconciler.documents.fill.values import Filled
 from reconciler.documents.find.discover import discover
 from reconciler.documents.parse.files import DISK
-from reconciler.journeys.plan.files import load, read
+from reconciler.journeys.plan.files import load, read_topology
 from reconciler.journeys.plan.validate import checked_each
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import CannotContinue
@@ -86,7 +86,7 @@ def test_it_is_called_what_it_is_with_what_reads_it(text: str, message: str, fix
         (one.code, one.message, one.fix) for loaded in checked_each([file]).each for one in loaded.diagnostics
     ] == wanted
     with pytest.raises(CannotContinue) as raised:
-        read([file], Filled(DISK, {"unused": "value"}, needed=["unused"]))
+        read_topology([file], Filled(DISK, {"unused": "value"}, needed=["unused"]))
     assert [(one.code, one.message, one.fix) for one in raised.value.diagnostics] == wanted
     found = discover([file], DISK, REGISTRY)
     assert [(one.code, one.message) for one in found.strange[file]] == [("XX524", message)]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item
-from reconciler.journeys.drift.look import drift
+from reconciler.journeys.drift.look import find_drift
 from reconciler.model.ledger.records import Owned
 from reconciler.model.resource import Address
 from tests.support.topologies import Scene, scene
@@ -43,7 +43,7 @@ def with_record(found: Scene, more: Mapping[str, Any], address: str = "stream/S"
 
 def seen(found: Scene, *, known: bool = True) -> Drift:
     found = replace(found, ledger_known=known, ledger=found.ledger if known else {})
-    return drift(found.desired, found.view(), found.options)
+    return find_drift(found.desired, found.view(), found.options)
 
 
 def item(found: Drift, address: str = "stream/S") -> Item:

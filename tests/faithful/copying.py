@@ -12,7 +12,7 @@ from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.files import load
-from reconciler.journeys.plan.plan import planned
+from reconciler.journeys.plan.plan import plan_from_snapshot
 from reconciler.journeys.plan.validate import offline
 from reconciler.journeys.review.review import Pair, review
 from reconciler.kinds import REGISTRY
@@ -114,7 +114,7 @@ def offences(wanted: Topology, version: Version) -> list[str]:
 
 def applied(live: Live, wanted: Topology) -> tuple[Plan, Finished]:
     async def work() -> tuple[Plan, Finished]:
-        made = await planned(wanted, await observe(live.js), live.js, OPTIONS)
+        made = await plan_from_snapshot(wanted, await observe(live.js), live.js, OPTIONS)
         finished = [event async for event in apply(made, live.js) if isinstance(event, Finished)]
         return made.plan, finished[0]
 
@@ -126,7 +126,7 @@ def plan_of(live: Live, wanted: Topology) -> Plan:
     """Without any consent."""
 
     async def work() -> Plan:
-        return (await planned(wanted, await observe(live.js), live.js, RunOptions(today=TODAY))).plan
+        return (await plan_from_snapshot(wanted, await observe(live.js), live.js, RunOptions(today=TODAY))).plan
 
     found: Plan = live.run(work())
     return found

@@ -10,7 +10,7 @@ from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.journeys.drift.accept import accept
 from reconciler.journeys.drift.look import Looked, look
-from reconciler.journeys.plan.plan import planned
+from reconciler.journeys.plan.plan import plan_from_snapshot
 from reconciler.model.resource import Address
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot
@@ -74,7 +74,7 @@ def _looked_at(
 ) -> Tally:
     tally = Tally()
     after = configurations(snapshot)  # of the very look that is judged: an idle consumer may be gone in the next one
-    plan: Plan = live.run(planned(wanted, snapshot, live.js, OPTIONS)).plan
+    plan: Plan = live.run(plan_from_snapshot(wanted, snapshot, live.js, OPTIONS)).plan
     drift = look(wanted, snapshot, OPTIONS).drift
     planned_fields = {one.address: {field.top for field in one.fields} for one in plan.changes}
     judged = {one.address for one in plan.changes if one.verdicts}

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from reconciler.journeys.plan.validate import checked
+from reconciler.journeys.plan.validate import checked_topology
 from reconciler.model.diagnostic import SourceSpan
 from reconciler.report.document.document import Document, ReportedFinding, findings
 from reconciler.report.formats import FORMATS
@@ -61,7 +61,7 @@ EXPECTED = (
 def both(monkeypatch: pytest.MonkeyPatch) -> Document:
     """What `validate` finds in each folder, as one report."""
     monkeypatch.chdir(PLACES)
-    found = [one for folder in ("wrong", "judged") for one in checked([Path(folder)]).diagnostics]
+    found = [one for folder in ("wrong", "judged") for one in checked_topology([Path(folder)]).diagnostics]
     return Document(command="validate", topology="places", diagnostics=tuple(found))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.journeys.groups.groups import examined
+from reconciler.journeys.groups.groups import examine_groups
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.server.read import lost_answers as settled
 from reconciler.server.wire.answers import Refusal
@@ -27,7 +27,7 @@ Breaking = Callable[[JetStream], Awaitable[Any]]
 
 
 async def findings(js: JetStream) -> list[Diagnostic]:
-    found = (await examined(js))[1]
+    found = (await examine_groups(js))[1]
     assert all(one.fix and one.address for one in found)
     return found
 

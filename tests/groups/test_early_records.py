@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.journeys.groups.groups import examined
+from reconciler.journeys.groups.groups import examine_groups
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.server.read import lost_answers
 from reconciler.server.wire.api import JetStream
@@ -54,7 +54,7 @@ def someone(tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch) -
 
 
 async def findings(js: JetStream) -> list[Diagnostic]:
-    return (await examined(js))[1]
+    return (await examine_groups(js))[1]
 
 
 def flat(text: str) -> str:

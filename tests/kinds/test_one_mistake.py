@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from reconciler.changes.verdict import Outcome
-from reconciler.journeys.plan.plan import planned
+from reconciler.journeys.plan.plan import plan_from_snapshot
 from reconciler.journeys.plan.validate import nowhere, validate
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import Diagnostic
@@ -148,7 +148,9 @@ def refusals(text: str, folder: Path) -> list[str]:
     topology, said = validate([file])
     if topology is None:
         return codes(said, are_errors=True)
-    made = asyncio.run(planned(topology, Snapshot(target=nowhere(topology, SUPPORTED[-1])), None, RunOptions()))
+    made = asyncio.run(
+        plan_from_snapshot(topology, Snapshot(target=nowhere(topology, SUPPORTED[-1])), None, RunOptions())
+    )
     verdicts = [verdict for change in made.plan.changes for verdict in change.verdicts]
     return sorted(one.code for one in verdicts if one.outcome is Outcome.REFUSED)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.journeys.export.importing import imported
+from reconciler.journeys.export.importing import import_files
 from reconciler.journeys.plan.plan import plan
 from reconciler.model.run_options import RunOptions
 from reconciler.server.wire.api import JetStream
@@ -47,7 +47,7 @@ def test_what_nack_made_is_as_its_manifest_is_read(account: Account, tmp_path: P
     (tmp_path / "nack.yaml").write_text(
         f"{head}{STREAM}---\n{head}kind: Consumer\nspec: {{streamName: LST, durableName: c, {spec}}}\n"
     )
-    file = imported([tmp_path / "nack.yaml"])
+    file = import_files([tmp_path / "nack.yaml"])
 
     async def work(js: JetStream) -> dict[str, str]:
         done(await js.request("STREAM.CREATE.LST", SENT_STREAM))

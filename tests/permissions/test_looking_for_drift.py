@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from reconciler.journeys.drift.attribute import attributed
+from reconciler.journeys.drift.attribute import attribute_drift
 from reconciler.journeys.drift.drift import Drift
 from reconciler.journeys.drift.look import look
 from reconciler.journeys.permissions.permissions import permissions
@@ -32,7 +32,7 @@ ONLY_WHERE_A_LIST_IS_LATE = "$JS.API.CONSUMER.INFO"
 
 def seen_by(user: User, wanted: Topology) -> Drift:
     async def drifted(js: JetStream) -> Drift:
-        return (await attributed(look(wanted, await observe(js)), js)).drift
+        return (await attribute_drift(look(wanted, await observe(js)), js)).drift
 
     return talk(user, drifted)
 

@@ -14,7 +14,7 @@ from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan
 from reconciler.changes.verdict import Outcome
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.apply.backup import back_up, to_back_up
+from reconciler.journeys.apply.backup import back_up, streams_to_back_up
 from reconciler.journeys.permissions.permissions import permissions, permissions_for_all
 from reconciler.journeys.plan.plan import plan
 from reconciler.journeys.plan.preflight import check, memory_warning
@@ -222,7 +222,7 @@ def test_backups_can_be_part_of_them(tmp_path: Path) -> None:
 
     async def backup(js: JetStream) -> None:
         made = await plan(then, js, OPTIONS)
-        assert [one async for one in back_up(js, to_back_up(made.plan, made.snapshot), folder)]
+        assert [one async for one in back_up(js, streams_to_back_up(made.plan, made.snapshot), folder)]
 
     with NatsServer(config=users({"ci": own})) as server:
         talk(User(server, "admin"), lambda js: applied(js, first))

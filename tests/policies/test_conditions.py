@@ -191,7 +191,7 @@ def test_one_code_is_one_policy() -> None:
 
 
 def test_the_starter_pack_answers_its_cases() -> None:
-    found = journey.tested([Path(__file__).parents[2] / "examples" / "policies"])
+    found = journey.judge_cases([Path(__file__).parents[2] / "examples" / "policies"])
     assert (found.policies, found.diagnostics) == (10, ())
     assert len(found.cases) > 2 * found.policies
 

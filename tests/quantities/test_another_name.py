@@ -10,7 +10,7 @@ from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.journeys.drift.drift import Standing
 from reconciler.journeys.drift.look import look
 from reconciler.journeys.plan.plan import plan
-from reconciler.journeys.plan.plan import planned as planned_from
+from reconciler.journeys.plan.plan import plan_from_snapshot as planned_from
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from reconciler.testbed import imagined

@@ -15,7 +15,7 @@ from nats.aio.msg import Msg
 from reconciler.changes.amount import Amount
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.journeys.plan.plan import plan
-from reconciler.journeys.plan.plan import planned as planned_from
+from reconciler.journeys.plan.plan import plan_from_snapshot as planned_from
 from reconciler.kinds.losses.unprocessed import together
 from reconciler.model.run_options import RunOptions
 from reconciler.server.read.observe import observe

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.journeys.groups.text import active_text, age, group_text, groups_text, place_text, spread_text
+from reconciler.journeys.groups.text import active_text, age_text, group_text, groups_text, place_text, spread_text
 from reconciler.report.document.partitions import ranges_text
 from reconciler.report.words.paper import Paper
 
@@ -25,7 +25,7 @@ GROUP: dict[str, Any] = {
     [(0, "0s"), (59, "59s"), (60, "1m"), (3_725, "1h2m"), (86_400 * 3 + 5, "3d"), (86_400 + 3_600 * 5 + 7, "1d5h")],
 )
 def test_an_age_has_two_units_at_most(seconds: int, said: str) -> None:
-    assert age(seconds * SECOND) == said
+    assert age_text(seconds * SECOND) == said
 
 
 @pytest.mark.parametrize(("numbers", "said"), [([], ""), ([3], "3"), ([0, 1, 2, 7, 9, 10], "0-2 7 9-10")])

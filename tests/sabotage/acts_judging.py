@@ -1590,7 +1590,7 @@ RULES = (
     Act(
         name="`drift --restore` asks the server for the reader of a stream that its owner deleted",
         file="reconciler/journeys/drift/way_back.py",
-        before="    changes = {**dict(_changes_back(view, items, registry)), **_refusing(drift, view, registry)}",
+        before="    changes = {**dict(_changes_back(view, items, registry)), **_missing_stream_changes(drift, view, registry)}",
         after="    changes = dict(_changes_back(view, items, registry))",
         seen_by=("tests/drift/test_restore.py::test_a_reader_of_a_stream_that_its_owner_deleted_is_not_put_back",),
     ),
@@ -1895,7 +1895,7 @@ QUANTITIES = (
     Act(
         name="a review takes the consumers of every stream for unread",
         file="reconciler/journeys/review/review.py",
-        before="map(Scope.consumers, _queues(topologies))",
+        before="map(Scope.consumers, _group_streams(topologies))",
         after="map(Scope.consumers, snapshot.streams)",
         seen_by=("tests/review/test_dependants.py",),
     ),
@@ -2574,8 +2574,8 @@ QUANTITIES = (
     Act(
         name="one value that no file can be read with keeps every file from being written",
         file="reconciler/journeys/drift/accept.py",
-        before="        done = _Acceptance(looked, paths, options, is_wary=True).made()",
-        after="        done = _Acceptance(looked, paths, options).made()",
+        before="        done = _Acceptance(looked, paths, options, is_wary=True).accept_items()",
+        after="        done = _Acceptance(looked, paths, options).accept_items()",
         seen_by=(
             "tests/drift/test_accept.py::test_a_value_with_which_no_file_can_be_read_keeps_nothing_else_from_being_written",
         ),
@@ -2684,7 +2684,7 @@ QUANTITIES = (
     Act(
         name="whoever upgrades is not told that restarts delete from copied interest streams",
         file="reconciler/journeys/upgrade/check.py",
-        before="        *_emptied(snapshot, after),\n",
+        before="        *_emptied_streams(snapshot, after),\n",
         after="",
         seen_by=("tests/upgrades/test_upgrade_check.py::test_what_each_restart_deletes_from_then_on_is_said",),
     ),

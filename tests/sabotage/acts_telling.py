@@ -861,8 +861,8 @@ DRIFT = (
     Act(
         name="the account of a look for drift is told twice",
         file="reconciler/cli/drift/drift.py",
-        before="title=place_of(drift), summary=drift_sums(drift)",
-        after='summary=f"{place_of(drift)}: {drift_sums(drift)}"',
+        before="title=place_text(drift), summary=drift_sums_line(drift)",
+        after='summary=f"{place_text(drift)}: {drift_sums_line(drift)}"',
         seen_by=(
             "tests/cli/test_environments.py::test_each_environment_is_planned_applied_and_compared_in_its_own_account",
         ),

@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from reconciler.journeys.saved.saving import read as read_plan
+from reconciler.journeys.saved.saving import read_plan
 from reconciler.journeys.saved.saving import save as save_plan
 from reconciler.server.wire.api import JetStream
 from tests.cli.running import ROOT, Ran

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.journeys.plan.plan import planned
+from reconciler.journeys.plan.plan import plan_from_snapshot
 from reconciler.model.run_options import RunOptions
 from reconciler.model.wire.questions import Peers, Unanswered
 from reconciler.server.read.observe import ask, observe
@@ -47,7 +47,7 @@ def test_more_replicas_than_servers_are_refused_as_the_cluster_refuses_them(mino
                 subjects = [stream.lower()]
                 text = f"streams: {json.dumps({stream: {'subjects': subjects, **config}})}"
                 wanted = read(tmp_path / f"{number}{stream}", text)
-                made = await planned(wanted, await observe(js), js, RunOptions(today=TODAY))
+                made = await plan_from_snapshot(wanted, await observe(js), js, RunOptions(today=TODAY))
                 ours = any(v.blocks for change in made.plan.changes for v in change.verdicts if v.code == "XX227")
                 verb = "UPDATE" if stream == "LIVE" else "CREATE"
                 said = await js.write(f"STREAM.{verb}.{stream}", {"name": stream, "subjects": subjects, **config})

@@ -9,7 +9,7 @@ import pytest
 from reconciler.changes.change import Action
 from reconciler.changes.plan import PlannedChange
 from reconciler.changes.verdict import Outcome
-from reconciler.journeys.stages.stage_checks import changes_beyond, check_as_shown
+from reconciler.journeys.stages.stage_checks import addresses_beyond, check_as_shown
 from reconciler.model.diagnostic import CannotContinue
 from tests.report.plans import create, delete, field, plan, planned, update, verdict
 
@@ -33,7 +33,7 @@ ORDERS = "stream/ORDERS"
     ids=["as shown", "done by now", "part is done", "adopted", "kept", "refused by now", "harms less"],
 )
 def test_what_was_shown_or_less_is_applied(shown: Sequence[PlannedChange], now: Sequence[PlannedChange]) -> None:
-    assert changes_beyond(plan(*shown), plan(*now)) == []
+    assert addresses_beyond(plan(*shown), plan(*now)) == []
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_what_was_shown_or_less_is_applied(shown: Sequence[PlannedChange], now: 
     ids=["anew", "otherwise", "more fields", "from another value", "harms more", "refused before", "taken over"],
 )
 def test_what_goes_beyond_is_not_applied(shown: Sequence[PlannedChange], now: Sequence[PlannedChange]) -> None:
-    assert changes_beyond(plan(*shown), plan(*now)) == [ORDERS]
+    assert addresses_beyond(plan(*shown), plan(*now)) == [ORDERS]
     with pytest.raises(
         CannotContinue, match="no longer the one that was shown before the first stage: `stream/ORDERS`"
     ):
@@ -58,4 +58,4 @@ def test_what_goes_beyond_is_not_applied(shown: Sequence[PlannedChange], now: Se
 
 
 def test_a_topology_that_was_not_shown_is_not_applied() -> None:
-    assert changes_beyond(None, plan(create(ORDERS))) == [ORDERS]
+    assert addresses_beyond(None, plan(create(ORDERS))) == [ORDERS]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from reconciler.changes.plan import Plan
-from reconciler.journeys.saved.codec import not_a_plan, parsed, with_kept_count
+from reconciler.journeys.saved.codec import not_a_plan, parse_plan, with_kept_count
 from reconciler.report.codec.reading import Damaged, read_as
 
 
 def plan_from_json(text: str) -> Plan:
     """Read the plan that was written. Raises CannotContinue for anything else, with the reason."""
-    data = parsed(text)
+    data = parse_plan(text)
     try:
         return with_kept_count(read_as(Plan, data), data)
     except Damaged as damage:

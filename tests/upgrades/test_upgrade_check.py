@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reconciler.journeys.upgrade.check import Checked, checked
+from reconciler.journeys.upgrade.check import Checked, check_snapshot
 from reconciler.journeys.upgrade.outcomes import Fate
 from reconciler.model.wire.version import Version
 from reconciler.server.wire.answers import Refusal
@@ -35,7 +35,7 @@ def below(gone: set[str], address: str) -> bool:
 def test_what_is_said_of_a_store_happens_to_it(before: str, after: str) -> None:
     with running(before) as server:
         snapshot = filled(server, LEFT[before])
-        found = checked(snapshot, Version.parse(VERSIONS[after]))
+        found = check_snapshot(snapshot, Version.parse(VERSIONS[after]))
         there = objects(snapshot)
         left = objects(look(server.restart(after)))
     gone = set(there.keys() - left.keys())
@@ -47,7 +47,7 @@ def test_what_is_said_of_a_store_happens_to_it(before: str, after: str) -> None:
 @pytest.mark.parametrize(("before", "after"), [("2.12", "2.12"), ("2.11", "2.12"), ("2.12", "2.15")])
 def test_what_is_not_said_to_be_refused_can_be_updated_there(before: str, after: str) -> None:
     with running(before) as server:
-        found = checked(filled(server, LEFT[before]), Version.parse(VERSIONS[after]))
+        found = check_snapshot(filled(server, LEFT[before]), Version.parse(VERSIONS[after]))
         left = look(server.restart(after)).streams
 
         async def refused(js: JetStream) -> set[str]:
@@ -77,7 +77,7 @@ def test_what_each_restart_deletes_from_then_on_is_said(before: str, after: str)
 
     with running(before) as server:
         talk(Place(server), fill)
-        found = checked(look(server), Version.parse(VERSIONS[after]))
+        found = check_snapshot(look(server), Version.parse(VERSIONS[after]))
         talk(Place(server.restart(after)), fed)
         left = look(server.restart()).streams["B"]["state"]["messages"]
     assert addresses(found, Fate.EMPTIED) == ({"stream/B"} if left < 5 else set())

@@ -13,7 +13,7 @@ from reconciler.cli.shared import common
 from reconciler.cli.shared.common import NOTHING_CHANGED
 from reconciler.cli.shared.screen import tell
 from reconciler.cli.shared.status_line import LINE
-from reconciler.journeys.apply.backup import back_up, to_back_up
+from reconciler.journeys.apply.backup import back_up, streams_to_back_up
 from reconciler.journeys.plan.plan import Planned
 from reconciler.report.words.values import counted
 from reconciler.report.words.visible import visible
@@ -46,7 +46,7 @@ def unused_folder(folder: Path) -> Path:
 async def back_up_first(planned: Planned, js: JetStream, folder: Path) -> None:
     """Back up before the first step. Raises CannotContinue where not everything can be backed up; then nothing is
     changed."""
-    if not (streams := to_back_up(planned.plan, planned.snapshot)):
+    if not (streams := streams_to_back_up(planned.plan, planned.snapshot)):
         tell("Nothing here destroys anything, so nothing was backed up.\n")
         return
     try:

@@ -24,7 +24,7 @@ from reconciler.documents.fill.values import Filled
 from reconciler.documents.read.load import Loaded
 from reconciler.journeys.files_and_account import both
 from reconciler.journeys.plan.going_back import Earlier, lasting_losses
-from reconciler.journeys.plan.plan import Planned, planned
+from reconciler.journeys.plan.plan import Planned, plan_from_snapshot
 from reconciler.model.dataclass import dataclass
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
@@ -178,7 +178,9 @@ async def open_plan(
         earlier = selected.earlier(paths)
         left, stopped = (before.account_left(), before.topologies_stopped) if before else (None, ())
         async with both(paths, options, selected.tree(earlier), account=left) as state:
-            without_files = await planned(state.topology, state.snapshot, state.js, selected.options(earlier, stopped))
+            without_files = await plan_from_snapshot(
+                state.topology, state.snapshot, state.js, selected.options(earlier, stopped)
+            )
             LINE.show("")
             seconds = time.monotonic() - began
             plan = replace(

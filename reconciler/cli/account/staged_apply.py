@@ -25,8 +25,16 @@ from reconciler.cli.shared.reporting import document
 from reconciler.cli.shared.screen import NobodyReads, confirm, tell
 from reconciler.journeys.drift.look import look
 from reconciler.journeys.stages.divide import RolloutMember, RolloutStage, divide, division_text
-from reconciler.journeys.stages.stage_checks import Seen, objections_while_staying, seen
-from reconciler.journeys.stages.text import NOT_BEGUN, Progress, passed, progress_lines, reason, summary, title
+from reconciler.journeys.stages.stage_checks import Seen, judge_look, objections_while_staying
+from reconciler.journeys.stages.text import (
+    NOT_BEGUN,
+    Progress,
+    passed_line,
+    progress_lines,
+    reason,
+    summary_text,
+    title,
+)
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.model.run_options import RunOptions
@@ -169,7 +177,7 @@ class Staged:
         self._together.print_document()
         if is_stopped:
             tell("Nothing was applied, because not everything can be. Correct it, and run the same command again.\n")
-        self._together.print_text(f"\n{summary(self._outcomes, self.word)}\n")
+        self._together.print_text(f"\n{summary_text(self._outcomes, self.word)}\n")
         return exits.worst(codes)
 
     def _confirm(self, plans: Plans, stages: Sequence[RolloutStage]) -> bool:
@@ -222,7 +230,7 @@ class Staged:
             stage.stay, lambda: self._look_again(units), counted(len(units), self.word)
         )
         if not reasons:
-            self._together.print_text(passed(number, stage, self.word))
+            self._together.print_text(passed_line(number, stage, self.word))
         return reasons
 
     def _apply_work(self, by_unit: dict[str, UnitResults[Made]]) -> Work[Applied]:
@@ -248,7 +256,7 @@ class Staged:
             reached = self.reach(unit, files)
             made, selected = await reached.make_plan(files), reached.chosen
             options = RunOptions(only=selected.only, exclude=selected.exclude)
-            return seen(unit.name, made.planned.plan, look(made.topology, made.planned.snapshot, options).drift)
+            return judge_look(unit.name, made.planned.plan, look(made.topology, made.planned.snapshot, options).drift)
 
         results = await UnitRun(lambda: look_again, at_once=self.at_once).run(units)
         return [
@@ -271,4 +279,4 @@ class Staged:
             more = [FORMATS["json"](failure)]
             self._together.print_text("".join(f"{line}\n" for line in ("", *progress_lines(course))))
         self._together.print_document(*more)
-        self._together.print_text(f"{'' if is_short else chr(10)}{summary(self._outcomes, self.word)}\n")
+        self._together.print_text(f"{'' if is_short else chr(10)}{summary_text(self._outcomes, self.word)}\n")

@@ -44,9 +44,9 @@ def unlock(
 
 
 def _topology_name(paths: list[Path], values: Values) -> str | None:
-    from reconciler.journeys.plan.files import read  # noqa: PLC0415 - only for who names files
+    from reconciler.journeys.plan.files import read_topology  # noqa: PLC0415 - only for who names files
 
-    return read(paths, values.tree()).name if paths else None
+    return read_topology(paths, values.tree()).name if paths else None
 
 
 async def _unlock(js: JetStream, topology: str | None, *, yes: bool) -> int:

@@ -35,12 +35,12 @@ from reconciler.cli.shared.each_topology import (
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
 from reconciler.cli.shared.screen import doing, paper
 from reconciler.cli.shared.value_option import Values, values
-from reconciler.journeys.drift.attribute import attributed
+from reconciler.journeys.drift.attribute import attribute_drift
 from reconciler.journeys.drift.codec import drift_json
 from reconciler.journeys.drift.findings import drift_findings
 from reconciler.journeys.drift.look import Looked, look
 from reconciler.journeys.drift.metrics import Gauges, metrics_text
-from reconciler.journeys.drift.text import drift_sums, drift_text, place_of
+from reconciler.journeys.drift.text import drift_sums_line, drift_text, place_text
 from reconciler.journeys.drift.watch import Watch
 from reconciler.journeys.files_and_account import both
 from reconciler.model.diagnostic import CannotContinue
@@ -232,7 +232,7 @@ def _drift_document(looked: Looked, sheet: Paper, arguments: str, seconds: float
     }
     return document(
         command="drift", topology=drift.topology, diagnostics=drift_findings(drift), declared=looked.topology,
-        title=place_of(drift), summary=drift_sums(drift), arguments=arguments, seconds=seconds, paper=sheet, own=formats,
+        title=place_text(drift), summary=drift_sums_line(drift), arguments=arguments, seconds=seconds, paper=sheet, own=formats,
     )  # fmt: skip
 
 
@@ -243,6 +243,6 @@ async def _look_for_drift(
     began = time.monotonic()
     with doing("reading files and account …"):
         async with both(paths, options, drift_selection.values.tree()) as state:
-            looked = await attributed(look(state.topology, state.snapshot, drift_selection.options()), state.js)
+            looked = await attribute_drift(look(state.topology, state.snapshot, drift_selection.options()), state.js)
             drift = replace(looked.drift, diagnostics=(*state.loaded.diagnostics, *looked.drift.diagnostics))
             return replace(looked, drift=drift), time.monotonic() - began

@@ -16,7 +16,7 @@ from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.screen import emit, paper, tell
 from reconciler.cli.shared.writing import Overwrite, write
 from reconciler.documents.write.new_files import other_yaml_files
-from reconciler.journeys.export.export import Exported, ExportedFolder, Layout, exported, exported_folder
+from reconciler.journeys.export.export import Exported, ExportedFolder, Layout, exported_file, exported_folder
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.report.words.diagnostics import report
 from reconciler.report.words.values import counted
@@ -64,7 +64,7 @@ def export_(
         )
         _write_folder(folder, into, connection, overwrite=overwrite)
         return _report_left_out(folder.left_out)
-    file = connection.ask(lambda js: exported(js, topology=topology, only=only, exclude=exclude))
+    file = connection.ask(lambda js: exported_file(js, topology=topology, only=only, exclude=exclude))
     if output is None:
         emit(file.text)
     else:

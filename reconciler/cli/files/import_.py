@@ -11,7 +11,7 @@ import typer
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.screen import emit, paper, tell
 from reconciler.cli.shared.writing import Overwrite, write
-from reconciler.journeys.export.importing import Imported, imported
+from reconciler.journeys.export.importing import Imported, import_files
 from reconciler.report.words.diagnostics import report
 from reconciler.report.words.values import counted
 
@@ -38,7 +38,7 @@ def import_(
     common.refuse_if_any(
         (overwrite and output is None, "--overwrite is about a file; name it with --output, or leave it out."),
     )
-    topology_file = imported(sources, topology)
+    topology_file = import_files(sources, topology)
     has_errors = any(problem.is_error for problem in topology_file.problems)
     if topology_file.count or not has_errors:
         _hand_out(topology_file, output, overwrite=overwrite)

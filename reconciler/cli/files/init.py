@@ -22,7 +22,7 @@ from reconciler.documents.parse.files import DISK
 from reconciler.documents.schema.topology import topology_text
 from reconciler.documents.write.new_files import other_yaml_files
 from reconciler.journeys.export.export import Layout
-from reconciler.journeys.export.first import FirstFiles, Part, first_files, main_file, starter
+from reconciler.journeys.export.first import FirstFiles, Part, first_files, main_file_name, starter
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.words.diagnostics import report
@@ -77,7 +77,7 @@ def init_(
 
 def _check_free(folder: Path, name: str) -> None:
     """Raise CannotContinue where files are in the way, before the account is read, which may take a while."""
-    if (main := folder / main_file(name)).exists():
+    if (main := folder / main_file_name(name)).exists():
         raise already_exists(str(main), _ELSEWHERE)
     declared = discover([folder], DISK, REGISTRY).files if folder.is_dir() else {}
     if files := [file for topology, files in declared.items() if topology.name == name for file in files]:

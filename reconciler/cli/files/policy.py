@@ -10,7 +10,7 @@ from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
 from reconciler.cli.shared.screen import doing, paper, say
-from reconciler.journeys.policies import Tested, names, tested
+from reconciler.journeys.policies import Tested, judge_cases, names
 from reconciler.kinds import REGISTRY
 from reconciler.model.spelling import meant_choice
 from reconciler.report.words.values import counted
@@ -36,7 +36,7 @@ def test(
 ) -> int:
     """Judge the cases that stand beside policies. Each says whether the policy forbids it."""
     with doing("judging cases …"):
-        tested_cases = tested(paths)
+        tested_cases = judge_cases(paths)
     is_fine = not any(diagnostic.is_error for diagnostic in tested_cases.diagnostics)
     reports.publish(
         format_,

@@ -15,7 +15,7 @@ from reconciler.cli.shared.screen import doing, paper, say, tell
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.upgrade.check import Checked, check_account, check_files
 from reconciler.journeys.upgrade.json import upgrade_json
-from reconciler.journeys.upgrade.text import head, upgrade_text
+from reconciler.journeys.upgrade.text import head_line, upgrade_text
 from reconciler.model.wire.version import Version
 from reconciler.report.words import diagnostics
 from reconciler.report.words.paper import Paper
@@ -73,7 +73,7 @@ def _target_version(text: str) -> Version:
 
 def _checked_text(checked: Checked, paths: list[Path] | None, paper: Paper) -> str:
     place = " ".join(map(str, paths)) if paths else "account"
-    title = head(checked.before, checked.after, checked.read, place)
+    title = head_line(checked.before, checked.after, checked.read, place)
     return upgrade_text(
         title, checked.findings, checked.news, checked.after, paper, of_files=bool(paths), unknown=checked.unknown
     )

@@ -19,9 +19,9 @@ from reconciler.documents.parse.files import Tree
 from reconciler.journeys.files_and_account import both
 from reconciler.journeys.groups.json import GroupsMigrated, MembersPreview
 from reconciler.journeys.groups.members import Preview, preview, preview_offline, write
-from reconciler.journeys.groups.migrate import described, migrate, migrations
+from reconciler.journeys.groups.migrate import describe_migration, migrate, migrations
 from reconciler.journeys.groups.text import members_text, migrations_text
-from reconciler.journeys.plan.files import read
+from reconciler.journeys.plan.files import read_topology
 from reconciler.kinds.groups.membership import Wish
 from reconciler.report.codec.json import json_text
 from reconciler.report.codec.shape import data_of
@@ -116,7 +116,7 @@ async def _preview_members(
     group: str, wish: Wish, paths: Sequence[Path], tree: Tree, options: ConnectOptions | None
 ) -> Preview:
     if options is None:
-        return await preview_offline(read(paths, tree), group, wish)
+        return await preview_offline(read_topology(paths, tree), group, wish)
     if paths:
         async with both(paths, options, tree) as state:
             return await preview(state.js, state.snapshot, group, wish, state.topology)
@@ -163,7 +163,7 @@ async def _migrate(
     js: JetStream, wanted: Sequence[str], *, yes: bool, while_running: bool, format_: PlainFormat
 ) -> int:
     records = await migrations(js, wanted, while_running=while_running)
-    descriptions = [described(migration) for migration in records]
+    descriptions = [describe_migration(migration) for migration in records]
     say(
         json_text(data_of(GroupsMigrated(records=tuple(descriptions))))
         if format_ is PlainFormat.JSON

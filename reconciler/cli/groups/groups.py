@@ -43,16 +43,20 @@ def list_(connection: Connection, wanted: Groups = None, format_: ChosenPlainFor
     """Show every group with its partitions, its members, and what is queued."""
     read = connection.ask(lambda js: groups.look(js, wanted or (), consumers=False))
     _print_groups(
-        documents.GroupsListed, [data.summary(group) for group in read.groups], format_, text.groups_text, read.unread
+        documents.GroupsListed,
+        [data.summary(group) for group in read.groups],
+        format_,
+        text.groups_text,
+        read.unread_buckets,
     )
-    return exits.FAILED if read.unread else exits.FINE
+    return exits.FAILED if read.unread_buckets else exits.FINE
 
 
 @app.command()
 @takes(connection)
 def show(connection: Connection, group: Group, format_: ChosenPlainFormat = PlainFormat.TEXT) -> int:
     """Show one group from all sides: its record, its queue, its members and their clients, and what waits in each partition."""
-    details = connection.ask(lambda js: groups.shown(js, [group]))
+    details = connection.ask(lambda js: groups.group_details(js, [group]))
     _print_groups(
         documents.GroupsShown,
         details,
@@ -68,9 +72,13 @@ def active(connection: Connection, wanted: Groups = None, format_: ChosenPlainFo
     """Show members with and without a client, and since when each client is pinned."""
     read = connection.ask(lambda js: groups.look(js, wanted or ()))
     _print_groups(
-        documents.GroupsActive, [data.active(group) for group in read.groups], format_, text.active_text, read.unread
+        documents.GroupsActive,
+        [data.active(group) for group in read.groups],
+        format_,
+        text.active_text,
+        read.unread_buckets,
     )
-    return exits.FAILED if read.unread else exits.FINE
+    return exits.FAILED if read.unread_buckets else exits.FINE
 
 
 @app.command(name="step-down")
@@ -143,7 +151,7 @@ def _wildcards(filter_: str, numbers: Sequence[int]) -> tuple[int, ...]:
 @takes(connection)
 def skew(connection: Connection, wanted: Groups = None, format_: ChosenPlainFormat = PlainFormat.TEXT) -> int:
     """Show how evenly keys and messages spread over partitions, in the queue and in the stream."""
-    spreads = connection.ask(lambda js: groups.spread(js, wanted or ()))
+    spreads = connection.ask(lambda js: groups.group_spreads(js, wanted or ()))
     _print_groups(documents.GroupsSpread, spreads, format_, text.spread_text)
     return exits.FINE
 
@@ -157,7 +165,7 @@ def doctor_(
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 3 when something is wrong.")] = False,
 ) -> int:
     """Show what is wrong with groups, and what to do: in records, queues, transforms, replicas and consumers."""
-    read, findings = connection.ask(lambda js: groups.examined(js, wanted or ()))
+    read, findings = connection.ask(lambda js: groups.examine_groups(js, wanted or ()))
     if format_ is PlainFormat.JSON:
         examined = documents.GroupsExamined(examined=len(read.groups), diagnostics=tuple(findings))
         say(json_text(data_of(examined)))

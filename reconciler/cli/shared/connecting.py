@@ -63,9 +63,9 @@ class Connection:
         tree = values.tree()
         environment = environments_in(paths, tree).get(values.environment)
         if environment is None:
-            from reconciler.journeys.plan.files import read  # noqa: PLC0415
+            from reconciler.journeys.plan.files import read_topology  # noqa: PLC0415
 
-            read(paths, tree)
+            read_topology(paths, tree)
             return self
         is_placed = environment.context or environment.server
         return replace(self, place=Settings(context=environment.context, url=environment.server)) if is_placed else self

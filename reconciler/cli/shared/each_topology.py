@@ -16,7 +16,7 @@ from reconciler.cli.shared.reporting import document
 from reconciler.cli.shared.screen import Turns, tell
 from reconciler.cli.shared.value_option import Values
 from reconciler.journeys.plan.files import Several, owners_named
-from reconciler.journeys.stages.text import NOT_BEGUN, summary
+from reconciler.journeys.stages.text import NOT_BEGUN, summary_text
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.document.document import Document
@@ -171,7 +171,7 @@ class UnitRun(Generic[T]):
             raise CannotContinue(replace(diagnostic, message=message))
         environment = unit.values.environment
         topologies = [*several.readable(environment)]
-        if not unit.name and (left_out := several.elsewhere(environment)):
+        if not unit.name and (left_out := several.topologies_without(environment)):
             tell(left_out_line(left_out, environment))
         unit = replace(unit, owners_named=owners_named(topologies))
         for number, topology in enumerate(topologies):
@@ -208,12 +208,12 @@ def results(parts: Iterable[UnitResults[T]]) -> Iterator[T | CannotContinue]:
 def summary_line(parts: Sequence[UnitResults[T]], outcome: Callable[[UnitResults[T]], str]) -> str:
     """Return the last line about several environments, or several topologies of one; nothing about one alone."""
     if len(parts) > 1:
-        return summary({part.unit.name: outcome(part) for part in parts}, "environment") + "\n"
+        return summary_text({part.unit.name: outcome(part) for part in parts}, "environment") + "\n"
     each = [UnitResults(part.unit, [result]) for part in parts for result in part.results]
     outcomes = [*map(outcome, each), *(NOT_BEGUN for part in parts for _ in part.not_begun)]
     if len(outcomes) < 2:
         return ""
-    return summary({str(number): word for number, word in enumerate(outcomes)}, "topology") + "\n"
+    return summary_text({str(number): word for number, word in enumerate(outcomes)}, "topology") + "\n"
 
 
 def failure_document(command: str, problem: CannotContinue, paper: Paper) -> Document:

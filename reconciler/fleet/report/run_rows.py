@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple, Self
 
 from reconciler.changes.change import FieldClass
 from reconciler.fleet.tables.rows import UNCOMPARED, UNREACHABLE, UNREMEMBERED, TargetLabels, TargetName
-from reconciler.journeys.drift.drift import Standing, what_happened
+from reconciler.journeys.drift.drift import Standing, what_happened_text
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.fields import FieldInfo
@@ -74,7 +74,7 @@ class Field:
     @property
     def cause(self) -> str:
         """What made it differ, as far as records tell."""
-        return what_happened(FieldClass(self.field_class), drifted=self.drifted, ignored=self.ignored)
+        return what_happened_text(FieldClass(self.field_class), drifted=self.drifted, ignored=self.ignored)
 
     @property
     @computed("drift", after="class")

@@ -12,7 +12,7 @@ from reconciler.changes.events import Done, Event, Finished
 from reconciler.changes.plan import Plan, is_at_stake
 from reconciler.engine.bindings import server_filled
 from reconciler.engine.pairing import identity
-from reconciler.journeys.apply.backup import to_back_up
+from reconciler.journeys.apply.backup import streams_to_back_up
 from reconciler.journeys.apply.exclusive import Tell, Turn, turn
 from reconciler.journeys.apply.last_look import LastLook
 from reconciler.journeys.plan.plan import Planned
@@ -50,7 +50,7 @@ async def apply(
     before it begins. `backup` saves what is at stake, once no other run of this tool can change it. Raises
     CannotContinue where the user lacks a permission, or where `backup` does."""
     planned = _plan_in(given)
-    kept = to_back_up(planned.plan, planned.snapshot) if backup else ()
+    kept = streams_to_back_up(planned.plan, planned.snapshot) if backup else ()
     check(planned.plan, planned.snapshot, js, kept=kept)
     stop = stop or asyncio.Event()
     js = js.persistent(hurried=stop.is_set)
@@ -59,7 +59,7 @@ async def apply(
         aclosing(_run_steps(given, ours, stop, backup)) as events,
     ):
         async for event in events:
-            yield await ours.ended(event) if isinstance(event, Finished) else event
+            yield await ours.record_end(event) if isinstance(event, Finished) else event
 
 
 def _plan_in(given: Planned | SavedReview) -> Planned:
@@ -93,7 +93,7 @@ async def _run_steps(
     async with aclosing(running) as events:
         async for event in events:
             if isinstance(event, Done):
-                book.done(event)
+                book.record_done(event)
                 ours.warnings += resuming_warnings(event)
             if ours.remembers and (len(book.ready) >= BATCH or isinstance(event, Finished)):
                 ours.warnings += await ledger.write(ours.js, book.take(), book.known)
@@ -138,7 +138,7 @@ async def _back_up(backup: Backup, given: Planned | SavedReview, ours: Turn, sto
             keeping.result()
     except CannotContinue:
         await ours.began(planned)
-        await ours.ended(Finished(stopped="the backup of what is at stake failed"))
+        await ours.record_end(Finished(stopped="the backup of what is at stake failed"))
         raise
     finally:
         keeping.cancel()
@@ -197,13 +197,13 @@ class _Book:
         for address in (
             records.keys() - book.waiting.keys()
         ):  # an object that goes with its stream is owned until the stream has gone
-            if records[address] is None and (deletion := _deletion_of(address, plan)):
+            if records[address] is None and (deletion := _deletion_step_id(address, plan)):
                 book.waiting[address] = {deletion}
                 book.owners.setdefault(deletion, []).append(address)
         book.at_once = {address: record for address, record in records.items() if address not in book.waiting}
         return book
 
-    def done(self, done: Done) -> None:
+    def record_done(self, done: Done) -> None:
         self._record_identity(done)
         for address in self.owners.get(done.step.id, ()):
             self.waiting[address].discard(done.step.id)
@@ -253,7 +253,7 @@ def _as_seen(record: ledger.Record, address: Address, snapshot: Snapshot) -> led
     return replace(record, seen=seen) if record and seen else record
 
 
-def _deletion_of(address: Address, plan: Plan) -> str | None:
+def _deletion_step_id(address: Address, plan: Plan) -> str | None:
     """The step that deletes the stream of a resource."""
     on = (address.stream,) if len(address.names) > 1 else None
     return next((step.id for step in plan.steps if step.call is Call.STREAM_DELETE and step.on == on), None)

@@ -38,7 +38,7 @@ class BackedUp:
     """The size of the archive in bytes."""
 
 
-def to_back_up(plan: Plan, snapshot: Snapshot) -> list[str]:
+def streams_to_back_up(plan: Plan, snapshot: Snapshot) -> list[str]:
     """Return the streams to back up that exist."""
     return [stream for stream in streams_at_stake(plan) if stream in snapshot.streams]
 

@@ -48,7 +48,7 @@ def holder(topology: str, target: Target, source: str | None, git_revision: str 
     return Holder(
         topology=topology,
         run=secrets.token_hex(8),
-        user=_user(os.environ),
+        user=_user_name(os.environ),
         account_user=target.user or "",
         host=socket.gethostname(),
         pid=os.getpid(),
@@ -59,7 +59,7 @@ def holder(topology: str, target: Target, source: str | None, git_revision: str 
     )
 
 
-def _user(environment: Mapping[str, str]) -> str:
+def _user_name(environment: Mapping[str, str]) -> str:
     if actor := next((name for variable in ACTORS if (name := environment.get(variable))), None):
         return actor
     try:
@@ -72,7 +72,7 @@ def streams_met(steps: Iterable[Step], snapshot: Snapshot) -> set[str]:
     """Return the names of live streams that these steps reach. A step that only removes subjects from its own stream
     reaches no other stream."""
     configs = [_config_of_step(step) for step in steps if step.call in (Call.STREAM_CREATE, Call.STREAM_UPDATE)]
-    names = {name for config in configs for name in _origins(config)} & snapshot.streams.keys()
+    names = {name for config in configs for name in _origin_names(config)} & snapshot.streams.keys()
     subjects = {subject for config in configs for subject in _subjects(config)}
     return names | (_streams_storing(subjects, snapshot) if subjects else set())
 
@@ -81,7 +81,7 @@ def _config_of_step(step: Step) -> Config:
     return step.body if step.call is Call.STREAM_CREATE else step.set
 
 
-def _origins(config: Config) -> Iterator[str]:
+def _origin_names(config: Config) -> Iterator[str]:
     """Origins in this account; those of another account are behind `external`."""
     for origin in (config.get("mirror"), *(config.get("sources") or ())):
         if isinstance(origin, Mapping) and not origin.get("external"):
@@ -91,10 +91,10 @@ def _origins(config: Config) -> Iterator[str]:
 def _subjects(config: Config) -> Iterator[str]:
     yield from config.get("subjects") or ()
     if isinstance(republish := config.get("republish"), Mapping):
-        yield _as_pattern(str(republish.get("dest", "")))
+        yield _subject_pattern(str(republish.get("dest", "")))
 
 
-def _as_pattern(mapping: str) -> str:
+def _subject_pattern(mapping: str) -> str:
     """The subjects that a mapping may lead to: each placeholder stands for any token."""
     return ".".join("*" if token[:1] in ("{", "$") else token for token in mapping.split("."))
 
@@ -136,7 +136,7 @@ class Turn:
                 unwritten
             )  # the end is written all the same: without it the run would count as cut off
 
-    async def ended(self, finished: Finished) -> Finished:
+    async def record_end(self, finished: Finished) -> Finished:
         """Add why the run ended early and the other warnings, and write the end to the journal, unless nothing may be
         written any more."""
         if not finished.is_success:

@@ -54,7 +54,7 @@ class _Editing:
     now: dict[Path, bytes] = field(default_factory=dict)
     before: dict[Path, bytes] = field(default_factory=dict)
 
-    def read(self, file: Path) -> bytes:
+    def read_as_edited(self, file: Path) -> bytes:
         """Return the contents of a file as edited so far."""
         if file not in self.now:
             self.now[file] = self.before[file] = file.read_bytes()
@@ -77,11 +77,11 @@ class _AsEdited(Disk):
 def accept(looked: Looked, paths: Sequence[Path], options: RunOptions) -> Accepted:
     """Edit the files: write every value that can be written, and report the others. Raises CannotContinue where the
     files cannot be read or written."""
-    done = _Acceptance(looked, paths, options).made()
+    done = _Acceptance(looked, paths, options).accept_items()
     if done.left is None:  # one value is at fault: each is read again as soon as it is written
-        done = _Acceptance(looked, paths, options, is_wary=True).made()
+        done = _Acceptance(looked, paths, options, is_wary=True).accept_items()
     if refused := done.newly_refused():  # with what waits to be applied
-        done = _Acceptance(looked, paths, options, is_wary=done.is_wary, doubtful=refused).made()
+        done = _Acceptance(looked, paths, options, is_wary=done.is_wary, doubtful=refused).accept_items()
     if done.left is None:
         raise _not_as_wanted_error(done.loaded.diagnostics)
     try:
@@ -109,7 +109,7 @@ class _Acceptance:
     left: Looked | None = None
     """The drift that is left with the files as they will be; None: they cannot be read."""
 
-    def made(self) -> _Acceptance:
+    def accept_items(self) -> _Acceptance:
         for item in self.found.drift.drifted:
             if any(drifting.counts for drifting in item.fields):
                 self._accept_item(item)
@@ -152,7 +152,8 @@ class _Acceptance:
     def _accept_item(self, item: Item) -> None:
         edits, lost = listed_values(item, self.found)
         self.refused += (
-            _refusal_of(item, lost_value.name, lost_value.why, _what_else(item, lost_value)) for lost_value in lost
+            _refusal_of(item, lost_value.name, lost_value.why, _what_else_advice(item, lost_value))
+            for lost_value in lost
         )
         edits_made = self._edit_each(item, edits)
         values = {edit.name: edit.value for edit in edits_made}
@@ -188,7 +189,7 @@ class _Acceptance:
         if span is None or change.live is None or change.desired is None:
             raise CannotEdit("no file declares it")
         file = Path(span.file)
-        before = self.editing.read(file)
+        before = self.editing.read_as_edited(file)
         values = {edit.name: edit.value for edit in edits}
         ordered = [name for name, info in kind.fields.items() if info.ordered]
         after = edited_bytes(span.file, before, [*path_in_file(address, kind)], values, ordered)
@@ -209,7 +210,7 @@ class _Acceptance:
         return f"with it, the next plan is refused ({refusal.code}): {refusal.message}" if refusal else ""
 
 
-def _what_else(item: Item, lost: NotExpressed) -> str:
+def _what_else_advice(item: Item, lost: NotExpressed) -> str:
     if not lost.left_out:
         return BY_HAND
     stays = any(drifting.stays for drifting in item.fields if drifting.change.top == lost.name)

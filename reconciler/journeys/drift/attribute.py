@@ -61,7 +61,7 @@ class Heard:
         return Trail(events=self.events, before=before)
 
 
-async def attributed(looked: Looked, js: JetStream, heard: Heard | None = None) -> Looked:
+async def attribute_drift(looked: Looked, js: JetStream, heard: Heard | None = None) -> Looked:
     """Add who did it to a drift. Only what drifted is looked up, and nothing is read where nothing drifted."""
     if not looked.drift.drifted:
         return looked

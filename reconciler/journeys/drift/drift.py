@@ -82,7 +82,7 @@ def codes_of(verdicts: Sequence[Verdict]) -> list[str]:
 UNREMEMBERED = "differs from the file; no record of an apply"
 
 
-def what_happened(field_class: FieldClass, *, drifted: bool, ignored: str) -> str:
+def what_happened_text(field_class: FieldClass, *, drifted: bool, ignored: str) -> str:
     """Say what made a field differ, as far as records tell; nobody is accused where there is no record."""
     if field_class is FieldClass.UNFINISHED:
         return "left unfinished by an apply; the next one completes it"
@@ -131,7 +131,7 @@ class FieldDrift:
     @property
     def cause(self) -> str:
         """What made it differ, as far as records tell."""
-        return what_happened(self.change.field_class, drifted=self.drifted, ignored=self.ignored)
+        return what_happened_text(self.change.field_class, drifted=self.drifted, ignored=self.ignored)
 
     @property
     def is_stuck(self) -> bool:

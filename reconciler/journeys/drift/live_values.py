@@ -81,7 +81,7 @@ def no_longer_following(written: Mapping[str, Json], item: Item, looked: Looked)
         return []
     before = _declared_values(desired.terms)
     after = {name: value for name, value in {**before, **written}.items() if value is not None}
-    was, will = _settled(before, change, kind, looked), _settled(after, change, kind, looked)
+    was, will = _settled_resource(before, change, kind, looked), _settled_resource(after, change, kind, looked)
     if was is None or will is None:
         return []
     rendered = kind.render(live)
@@ -214,7 +214,7 @@ def _without_derived(values: Mapping[str, Json], change: Change, kind: Kind, loo
         rest = {
             key: value for key, value in {**declared, **kept}.items() if key in sayable - {name} and value is not None
         }
-        settled = _settled(rest, change, kind, looked)
+        settled = _settled_resource(rest, change, kind, looked)
         if settled and name in settled.config and settled.config[name] == change.live.config.get(name):
             del kept[name]
     return kept
@@ -233,7 +233,7 @@ def _followed_field(name: str, stated: Resource, live: Resource, kind: Kind) -> 
     return FieldDrift(change=change, applied=change.desired, drifted=False)
 
 
-def _settled(config: Mapping[str, Json], change: Change, kind: Kind, looked: Looked) -> Resource | None:
+def _settled_resource(config: Mapping[str, Json], change: Change, kind: Kind, looked: Looked) -> Resource | None:
     """What a server would echo; None where no file may say this."""
     with contextlib.suppress(ValidationError):
         declared = Declared(address=change.address, spec=kind.spec.model_validate(config))

@@ -24,7 +24,7 @@ from reconciler.engine.judging import verdicts_of_all
 from reconciler.engine.target_check import check_place
 from reconciler.journeys.drift.drift import AT_REST, Coverage, Drift, FieldDrift, Item, Standing
 from reconciler.journeys.drift.way_back import missing_streams
-from reconciler.journeys.plan.plan import completed
+from reconciler.journeys.plan.plan import complete_options
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
 from reconciler.model.dataclass import dataclass
@@ -56,9 +56,9 @@ def look(
     """Compare everything declared or owned here with a snapshot that was already taken. Raises CannotContinue where
     this is not the account that the files expect."""
     check_place(topology, snapshot.target)
-    options = completed(options, topology, snapshot)
+    options = complete_options(options, topology, snapshot)
     view = compare(topology, snapshot, remembered.read_memory(snapshot, registry), registry, options)
-    drifted = drift(topology, view, options)
+    drifted = find_drift(topology, view, options)
     verdicts = _verdicts_on(drifted, view, registry)
     shown = replace(
         drifted,
@@ -103,7 +103,7 @@ def _is_at_or_below(path: str, other: str) -> bool:
     return path == other or (other != "" and path.startswith((f"{other}.", f"{other}[")))
 
 
-def drift(topology: Topology, view: View, options: RunOptions) -> Drift:
+def find_drift(topology: Topology, view: View, options: RunOptions) -> Drift:
     """Compare everything declared or owned here, as far as the run's selection reaches."""
     look = _Look(view)
     chosen = {a: c for a, c in view.changes.items() if options.selects(a, c.labels)}

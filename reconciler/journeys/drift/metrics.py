@@ -37,39 +37,41 @@ def _families(now: Gauges) -> Iterator[list[str]]:
     own = {"topology": now.drift.topology if now.drift else now.topology}
     if now.drift and now.drift.environment:
         own["environment"] = now.drift.environment
-    yield _family("reconciler_drift_up", "gauge", "Whether the account can be seen now.", [(own, int(now.up))])
-    yield _family("reconciler_drift_looks_total", "counter", "How many full looks were taken.", [(own, now.looks)])
+    yield _family_lines("reconciler_drift_up", "gauge", "Whether the account can be seen now.", [(own, int(now.up))])
+    yield _family_lines(
+        "reconciler_drift_looks_total", "counter", "How many full looks were taken.", [(own, now.looks)]
+    )
     heard = "Advisories that led to a look."
-    yield _family("reconciler_drift_advisories_total", "counter", heard, [(own, now.advisories)])
+    yield _family_lines("reconciler_drift_advisories_total", "counter", heard, [(own, now.advisories)])
     again = "How often the connection was dialled again."
-    yield _family("reconciler_drift_reconnects_total", "counter", again, [(own, now.reconnects)])
+    yield _family_lines("reconciler_drift_reconnects_total", "counter", again, [(own, now.reconnects)])
     if now.drift is not None:
         yield from _drifted_series(now.drift, own)
         when = "When the last full look was taken, in seconds since 1970."
-        yield _family("reconciler_drift_last_look_timestamp_seconds", "gauge", when, [(own, now.at)])
+        yield _family_lines("reconciler_drift_last_look_timestamp_seconds", "gauge", when, [(own, now.at)])
         took = "How long the last full look took."
-        yield _family("reconciler_drift_look_duration_seconds", "gauge", took, [(own, now.seconds)])
+        yield _family_lines("reconciler_drift_look_duration_seconds", "gauge", took, [(own, now.seconds)])
 
 
 def _drifted_series(drift: Drift, own: dict[str, str]) -> Iterator[list[str]]:
     counts = [({**own, "standing": name}, number) for name, number in drift.counts.items()]
-    yield _family("reconciler_drift_objects", "gauge", "Objects declared or owned here, by state.", counts)
+    yield _family_lines("reconciler_drift_objects", "gauge", "Objects declared or owned here, by state.", counts)
     fields = sum(field.counts for item in drift.items for field in item.fields)
-    yield _family(
+    yield _family_lines(
         "reconciler_drift_fields", "gauge", "Fields that somebody changed outside the files.", [(own, fields)]
     )
     each = [({**own, "address": item.address, "standing": item.standing.value}, 1) for item in drift.drifted]
-    yield _family("reconciler_drift", "gauge", "1 for each object that drifted.", each)
+    yield _family_lines("reconciler_drift", "gauge", "1 for each object that drifted.", each)
     coverage = drift.coverage
     extras = [(own, len(coverage.extras))]
-    yield _family("reconciler_drift_unmanaged_objects", "gauge", "Live objects that nobody declares.", extras)
+    yield _family_lines("reconciler_drift_unmanaged_objects", "gauge", "Live objects that nobody declares.", extras)
     share = coverage.percent / 100
-    yield _family(
+    yield _family_lines(
         "reconciler_drift_coverage_ratio", "gauge", "Share of live objects that are declared.", [(own, share)]
     )
 
 
-def _family(name: str, kind: str, help_text: str, samples: Sequence[tuple[dict[str, str], float]]) -> list[str]:
+def _family_lines(name: str, kind: str, help_text: str, samples: Sequence[tuple[dict[str, str], float]]) -> list[str]:
     lines = [f"{name}{{{_label_pairs_text(labels)}}} {_number_text(value)}" for labels, value in samples]
     return [f"# HELP {name} {help_text}", f"# TYPE {name} {kind}", *lines]
 

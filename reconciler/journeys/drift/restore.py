@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from reconciler.journeys.drift import way_back
 from reconciler.journeys.drift.look import Looked
-from reconciler.journeys.plan.plan import Planned, PlanPurpose, compared, decided
+from reconciler.journeys.plan.plan import Planned, PlanPurpose, compare_with_snapshot, decide_plan
 from reconciler.kinds import REGISTRY
 from reconciler.server.wire.api import JetStream
 
@@ -17,8 +17,8 @@ async def restore(looked: Looked, js: JetStream) -> Planned:
     options = replace(
         looked.options, only=way_back.patterns_of_restorable(looked.drift, looked.view, REGISTRY), exclude=()
     )
-    back = way_back.narrowed_view(compared(looked.topology, snapshot, options), looked.drift, REGISTRY)
+    back = way_back.narrowed_view(compare_with_snapshot(looked.topology, snapshot, options), looked.drift, REGISTRY)
     plan = way_back.with_old_records(
-        await decided(back, js, options), looked.view, looked.drift, looked.options, REGISTRY
+        await decide_plan(back, js, options), looked.view, looked.drift, looked.options, REGISTRY
     )
     return Planned(plan=plan, snapshot=snapshot, topology=looked.topology, options=options, purpose=PlanPurpose.RESTORE)

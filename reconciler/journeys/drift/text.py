@@ -72,7 +72,7 @@ def drift_text(
     paper = paper or Paper()
     shown = [item for item in drift.items if paper.verbose or not item.is_quiet]
     if not (shown or drift.diagnostics or paper.verbose) and drift.ledger_known:
-        return f"{place_of(drift)}: no drift, {in_sync_sentence(drift)}{_coverage_sentence(drift)}\n"
+        return f"{place_text(drift)}: no drift, {in_sync_sentence(drift)}{_coverage_sentence(drift)}\n"
     lines = [*_head_lines(drift, paper, seconds), ""]
     if drift.diagnostics:
         lines += [*diagnostics.lines(drift.diagnostics, paper), ""]
@@ -81,16 +81,18 @@ def drift_text(
     if paper.verbose and drift.coverage.extras:
         lines += [*name_lines("live, but not declared anywhere:", drift.coverage.extras, paper, 0), ""]
     then = [] if goes_on else _advice_lines(drift, arguments, paper)
-    return inert("\n".join([*lines, *_unknown_authors(drift, paper), *paper.wrapped(drift_sums(drift)), *then]) + "\n")
+    return inert(
+        "\n".join([*lines, *_unknown_author_lines(drift, paper), *paper.wrapped(drift_sums_line(drift)), *then]) + "\n"
+    )
 
 
-def place_of(drift: Drift) -> str:
+def place_text(drift: Drift) -> str:
     """`orders → account ORDERS at prod-eu (nats-server 2.12.8, 3 nodes)`"""
     return topology_and_account(name_in_environment(drift.topology, drift.environment), drift.target)
 
 
 def _head_lines(drift: Drift, paper: Paper, seconds: float | None) -> list[str]:
-    return paper.heading_lines(place_of(drift), what_was_read_text(drift.read, seconds) if drift.read else "")
+    return paper.heading_lines(place_text(drift), what_was_read_text(drift.read, seconds) if drift.read else "")
 
 
 def _equal_items(items: Sequence[Item]) -> list[list[Item]]:
@@ -173,28 +175,28 @@ _SAYS = {
 def _field_lines(fields: Sequence[FieldDrift], paper: Paper) -> list[str]:
     names = [visible(field.path) for field in fields]
     width = min(max(map(columns, names), default=0), 40)
-    values = [arrow(field) for field in fields]
+    values = [arrow_text(field) for field in fields]
     wide = min(max(map(columns, values), default=0), 40)
     lines: list[str] = []
     for name, value, field in zip(names, values, fields, strict=True):
         head = f"    {padded(name, width)}  "
-        lines += _in_two_columns(head + padded(value, wide), _field_words(field), columns(head), paper)
+        lines += _two_column_lines(head + padded(value, wide), _field_words(field), columns(head), paper)
     return lines
 
 
 def field_sentence(field: FieldDrift) -> str:
     """Describe one field: `max_age 7d → 3d, changed outside`."""
-    return f"{field.path} {arrow(field)}, {_field_words(field)}"
+    return f"{field.path} {arrow_text(field)}, {_field_words(field)}"
 
 
-def _in_two_columns(left: str, words: str, margin: int, paper: Paper) -> list[str]:
+def _two_column_lines(left: str, words: str, margin: int, paper: Paper) -> list[str]:
     """On one line where there is room, otherwise below the value."""
     if columns(left) + columns(words) + 2 <= paper.width:
         return [f"{left}  {words}".rstrip()]
     return [left.rstrip(), *paper.wrapped(words, margin)]
 
 
-def arrow(field: FieldDrift) -> str:
+def arrow_text(field: FieldDrift) -> str:
     """Return `applied → found`; for a change that waits to be applied, `live → file`."""
     info = field.change.info
     if not field.drifted:
@@ -220,23 +222,23 @@ def _author_text(by: Attribution) -> str:
     actor = by.actor
     inside = ", ".join(part for part in (f"user {actor.user}" if actor.user else "", actor.host) if part)
     client = actor.client or "a client without a name"
-    return visible(f"{client}{f' ({inside})' if inside else ''}, {_to_the_second(actor.at)}")
+    return visible(f"{client}{f' ({inside})' if inside else ''}, {_time_to_the_second(actor.at)}")
 
 
-def _to_the_second(moment: str) -> str:
+def _time_to_the_second(moment: str) -> str:
     """`2026-11-21T03:43:22.899155069Z` → `2026-11-21 03:43:22Z`"""
     seconds, dot, _ = moment.partition(".")
     return f"{seconds.replace('T', ' ')}Z" if dot else moment.replace("T", " ")
 
 
-def _unknown_authors(drift: Drift, paper: Paper) -> list[str]:
+def _unknown_author_lines(drift: Drift, paper: Paper) -> list[str]:
     """Say why nobody is named, each reason once."""
     attributions = [by for item in drift.drifted for by in (item.by, *(f.by for f in item.fields if f.counts)) if by]
     reasons = dict.fromkeys(by.unknown for by in attributions if by.actor is None and by.unknown)
     return [line for why in reasons for line in paper.wrapped(f"By unknown: {why}.")]
 
 
-def drift_sums(drift: Drift) -> str:
+def drift_sums_line(drift: Drift) -> str:
     """Return the sums, such as `2 changed · 1 pending · 40 resources as declared`, and how much of the account is
     declared."""
     counts = drift.counts

@@ -18,7 +18,7 @@ from nats.errors import Error as NatsError
 
 from reconciler.changes.kind import Raw
 from reconciler.documents.parse.files import DISK, Tree
-from reconciler.journeys.drift.attribute import Heard, attributed
+from reconciler.journeys.drift.attribute import Heard, attribute_drift
 from reconciler.journeys.drift.drift import Drift
 from reconciler.journeys.drift.look import Looked, look
 from reconciler.journeys.plan.files import load
@@ -93,7 +93,7 @@ class Watch:
 
     async def run(self) -> None:
         """Watch until `stop` is set. Raises CannotContinue when not even the first look succeeds."""
-        await self._read()
+        await self._read_files()
         failed = 0
         while not self.stop.is_set():
             try:
@@ -148,18 +148,18 @@ class Watch:
             ear.heard = 0
 
     async def _look(self, js: JetStream, ear: Ear, live: dict[Address, Config] | None) -> Looked:
-        warnings = await self._read()
+        warnings = await self._read_files()
         assert self.topology is not None, "the first reading raises"
         snapshot = await observe(js)
         looked = look(self.topology, snapshot, self.options)
         ear.consumers = _consumers(looked)
         heard = Heard(events=tuple(ear.changes), live=live) if live is not None else None
-        with_authors = await attributed(looked, js, heard)
+        with_authors = await attribute_drift(looked, js, heard)
         return replace(
             with_authors, drift=replace(with_authors.drift, diagnostics=(*warnings, *with_authors.drift.diagnostics))
         )
 
-    async def _read(self) -> tuple[Diagnostic, ...]:
+    async def _read_files(self) -> tuple[Diagnostic, ...]:
         """Read the files as they are now, or keep the earlier ones while somebody edits them."""
         loaded = await asyncio.to_thread(load, self.paths, self.tree)
         if loaded.topology is not None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Annotated, NamedTuple
 
 from reconciler.journeys.drift.drift import COUNTED, FORMAT, Drift, FieldDrift, Item
-from reconciler.journeys.drift.text import drift_sums, field_sentence, in_sync_sentence, item_sentence, place_of
+from reconciler.journeys.drift.text import drift_sums_line, field_sentence, in_sync_sentence, item_sentence, place_text
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.shape import ALWAYS, INLINE, AddressText, Like, counts_by, format_of
@@ -118,7 +118,7 @@ def change_lines(before: Drift | None, now: Drift) -> Iterator[WatchLine]:
     """Return what differs; the first look reports the state of everything."""
     was, is_ = (_strayed_by_key(before) if before else {}), _strayed_by_key(now)
     if before is None:
-        yield WatchLine(Watching(summary=now.counts), f"{place_of(now)}: {drift_sums(now)}")
+        yield WatchLine(Watching(summary=now.counts), f"{place_text(now)}: {drift_sums_line(now)}")
     for key, (item, field) in is_.items():
         text = _sentence_of(item, field)
         if key not in was or _is_news(was[key], (item, field)):

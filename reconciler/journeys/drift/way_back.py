@@ -42,7 +42,7 @@ def _is_missing(change: Change) -> bool:
     return change.live is None and change.desired is not None and change.desired.external
 
 
-def _refusing(drift: Drift, view: View, registry: Registry) -> dict[Address, Change]:
+def _missing_stream_changes(drift: Drift, view: View, registry: Registry) -> dict[Address, Change]:
     """The changes of missing streams that objects to put back stand on."""
     items = (Address.parse(item.address) for item in restorable(drift))
     return {stream: view.changes[stream] for item in items for stream in missing_streams(item, view, registry)}
@@ -51,14 +51,17 @@ def _refusing(drift: Drift, view: View, registry: Registry) -> dict[Address, Cha
 def narrowed_view(view: View, drift: Drift, registry: Registry) -> View:
     """Reduce the comparison to the changes that put something back, and what refuses them."""
     items = {Address.parse(item.address): item for item in restorable(drift)}
-    changes = {**dict(_changes_back(view, items, registry)), **_refusing(drift, view, registry)}
+    changes = {**dict(_changes_back(view, items, registry)), **_missing_stream_changes(drift, view, registry)}
     desired = {address: change.desired for address, change in changes.items() if change.desired}
     return replace(view, changes=changes, desired=desired)
 
 
 def patterns_of_restorable(drift: Drift, view: View, registry: Registry) -> tuple[str, ...]:
     """Return patterns that select exactly the objects to put back, and what refuses them."""
-    selected = (*(item.address for item in restorable(drift)), *map(str, _refusing(drift, view, registry)))
+    selected = (
+        *(item.address for item in restorable(drift)),
+        *map(str, _missing_stream_changes(drift, view, registry)),
+    )
     return tuple(map(glob.escape, selected))
 
 

@@ -61,7 +61,7 @@ class ExportedFolder:
     left_out: tuple[Diagnostic, ...] = ()
 
 
-async def exported(
+async def exported_file(
     js: JetStream, *, topology: str | None = None, only: Sequence[str] = (), exclude: Sequence[str] = ()
 ) -> Exported:
     """Export the whole account, or what the patterns select, as one deterministic file, and report what had to be left
@@ -88,14 +88,16 @@ async def exported_folder(
         own = account.writer.sections({a for a in account.chosen if account.owner(a) == owner}.__contains__)
         own = in_order(own, order)
         parts = (
-            {".yaml": own} if layout is Layout.OWNER else {f"/{path}": content for path, content in apart(own).items()}
+            {".yaml": own}
+            if layout is Layout.OWNER
+            else {f"/{path}": content for path, content in files_apart(own).items()}
         )
         files |= {f"{stems[owner]}{rest}": dump(owner, sections) for rest, sections in parts.items()}
     plans = tuple(f"{stems[owner]}.yaml" if layout is Layout.OWNER else stems[owner] for owner in owners)
     return ExportedFolder(files=files, plans=plans, left_out=account.left_out)
 
 
-def apart(sections: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
+def files_apart(sections: Mapping[str, Json]) -> dict[str, dict[str, Json]]:
     """Write a file for each name in each section, in a folder for the section."""
     parts: dict[str, dict[str, Json]] = {}
     for section, entries in sections.items():
@@ -134,21 +136,21 @@ def account(
     protected = {address: {"protect": True} for address, record in records.items() if record.protected}
     writer = Writer(snapshot, registry, protected, known=[record for record in records if registry.of(record).backing])
     records = {**records, **_by_another_name(writer, records, registry)}
-    wanted = [address for address in writer.addresses if selected(str(address), only, exclude)]
+    wanted = [address for address in writer.addresses if matches_selection(str(address), only, exclude)]
     broken = {address: str(why) for address, resource in writer.live.items() if (why := resource.state.get("broken"))}
     broken |= _unfit(writer, wanted, snapshot.target.version, registry)
     twins = _twins([address for address in wanted if address not in broken], registry)
     chosen = tuple(address for address in wanted if address not in broken and address not in twins)
 
     def is_selected(address: Address) -> bool:
-        return selected(str(address), only, exclude)
+        return matches_selection(str(address), only, exclude)
 
     return ExportedAccount(
         writer=writer,
         chosen=chosen,
         records=records,
         left_out=(
-            *_unread(snapshot),
+            *_unread_diagnostics(snapshot),
             *(not_exported(address, why, REPAIR) for address, why in sorted(broken.items()) if is_selected(address)),
             *(
                 not_exported(
@@ -176,13 +178,13 @@ def _by_another_name(writer: Writer, records: Mapping[Address, Owned], registry:
     return {address: recorded[stream] for address, stream in unrecorded.items() if stream in recorded}
 
 
-def selected(address: str, only: Sequence[str], exclude: Sequence[str]) -> bool:
+def matches_selection(address: str, only: Sequence[str], exclude: Sequence[str]) -> bool:
     """Does the selection include this address? Without `only` it includes all; `exclude` has the last word."""
     wanted = not only or any(fnmatchcase(address, pattern) for pattern in only)
     return wanted and not any(fnmatchcase(address, pattern) for pattern in exclude)
 
 
-def _unread(snapshot: Snapshot) -> Iterator[Diagnostic]:
+def _unread_diagnostics(snapshot: Snapshot) -> Iterator[Diagnostic]:
     """Report what could not be read. Records of this tool are no part of an export."""
     for scope, why in sorted(snapshot.unknown.items()):
         if scope != Scope.bucket(BUCKET):
@@ -197,7 +199,7 @@ def _unfit(writer: Writer, wanted: Sequence[Address], version: Version, registry
     """Group records that no member can work with: anybody may write one, and every file that declares one is
     refused."""
     entries = [address for address in wanted if registry.of(address).primary(address).type == "entry"]
-    declared = tuple(writer.declared(address) for address in entries)
+    declared = tuple(writer.declared_resource(address) for address in entries)
     unfit: dict[Address, str] = {}
     for diagnostic in offline(Topology(name=NOBODYS, resources=declared), version, registry, ALONE):
         if diagnostic.is_error and diagnostic.address:

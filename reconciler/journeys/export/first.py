@@ -9,7 +9,7 @@ from dataclasses import field
 from reconciler.changes.kind import Registry
 from reconciler.documents.write.dump import dump, flow_text, scalar_text
 from reconciler.documents.write.new_files import file_names
-from reconciler.journeys.export.export import ExportedAccount, Layout, account, apart
+from reconciler.journeys.export.export import ExportedAccount, Layout, account, files_apart
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered
 from reconciler.model.dataclass import dataclass
@@ -56,7 +56,7 @@ def first(snapshot: Snapshot, registry: Registry, part: Part) -> FirstFiles:
     if problem := _in_the_way(snapshot, held, part):
         raise problem
     if not (held.writer.live or part.only or part.exclude):
-        return starter(part.topology, _expected(snapshot.target))
+        return starter(part.topology, _expected_place(snapshot.target))
     owners = Counter(held.records[address].topology for address in held.chosen if address in held.records)
     owned = {str(address) for address in held.records}
     free = [address for address in held.chosen if address not in held.records]
@@ -74,19 +74,19 @@ def first(snapshot: Snapshot, registry: Registry, part: Part) -> FirstFiles:
 
 
 def _files(sections: Mapping[str, Json], target: Target, part: Part) -> dict[str, str]:
-    main, head = main_file(part.topology), {"expect": _expected(target)}
+    main, head = main_file_name(part.topology), {"expect": _expected_place(target)}
     if part.layout is Layout.OWNER:
         return {main: dump(part.topology, {**head, **sections})}
-    below = {path: dump(part.topology, inside) for path, inside in apart(sections).items()}
+    below = {path: dump(part.topology, inside) for path, inside in files_apart(sections).items()}
     return {main: dump(part.topology, head), **below}
 
 
-def main_file(topology: str) -> str:
+def main_file_name(topology: str) -> str:
     """The name of the file that says the topology's name."""
     return f"{file_names([topology])[topology]}.yaml"
 
 
-def _expected(target: Target) -> dict[str, Json]:
+def _expected_place(target: Target) -> dict[str, Json]:
     """A cluster has a name that no other place answers by; a server of its own has none, and may be anybody's."""
     if not target.cluster:
         return {}
@@ -176,4 +176,4 @@ def starter(topology: str, expect: Mapping[str, Json] | None = None) -> FirstFil
     """A stream and a consumer, with what else there is to say in comments."""
     said = f"expect: {flow_text(expect)}\n" if expect else _OPTION
     text = _STARTER.format(topology=f"topology: {scalar_text(topology)}".ljust(34) + " ", expect=said)
-    return FirstFiles(files={main_file(topology): text})
+    return FirstFiles(files={main_file_name(topology): text})

@@ -33,7 +33,7 @@ class Imported:
     problems: tuple[Diagnostic, ...] = ()
 
 
-def imported(paths: Sequence[Path], topology: str = "imported") -> Imported:
+def import_files(paths: Sequence[Path], topology: str = "imported") -> Imported:
     """Return a topology file that declares what these files describe; `problems` lists what could not be carried
     over."""
     read = read_foreign(paths)
@@ -69,7 +69,7 @@ def _sound(read: Findings) -> Iterator[ForeignObject]:
                 f"it is described here and at {first_place}; give only one of them",
                 about=foreign_object.address,
             )
-        elif why := _wrong(foreign_object):
+        elif why := _why_unusable(foreign_object):
             read.add_unreadable(
                 foreign_object.where, "", f"no server knows such a configuration: {why}", about=foreign_object.address
             )
@@ -78,7 +78,7 @@ def _sound(read: Findings) -> Iterator[ForeignObject]:
             yield foreign_object
 
 
-def _wrong(foreign_object: ForeignObject) -> str | None:
+def _why_unusable(foreign_object: ForeignObject) -> str | None:
     if not all(foreign_object.on) or not all(address.name for address in REGISTRY.backed_by(foreign_object.on[0])):
         return "it has no name"
     try:

@@ -121,7 +121,7 @@ def _left_as_found(writer: Writer, registry: Registry, chosen: Sequence[Address]
     for address in chosen:
         if names := writer.entry(address).get("unmanaged"):
             kind, rendered = registry.of(address), registry.of(address).render(writer.live[address])
-            values = _in_words({name: rendered.get(name) for name in names}, kind)
+            values = _values_in_words({name: rendered.get(name) for name in names}, kind)
             yield Diagnostic(
                 severity=Severity.WARNING, code="XX905", name="not-exported", address=str(address),
                 message=f"no file can say this of it: {values}. The file leaves that as found (`unmanaged`), and a copy lacks it",
@@ -129,7 +129,7 @@ def _left_as_found(writer: Writer, registry: Registry, chosen: Sequence[Address]
             )  # fmt: skip
 
 
-def _in_words(values: Config, kind: Kind) -> str:
+def _values_in_words(values: Config, kind: Kind) -> str:
     """`discard old, no duplicate_window`."""
     return ", ".join(
         f"no {name}" if value is None else f"{name} {written_value(value, kind.fields.get(name, FieldInfo()))}"
@@ -150,7 +150,7 @@ def written_as_streams(snapshot: Snapshot, registry: Registry, streams: Collecti
             yield Diagnostic(
                 severity=Severity.WARNING, code="XX913", name="bucket-written-as-stream",
                 address=f"stream/{kind.stream(bucket.address)}",
-                message=f"written as a stream, because `{kind.section}` cannot declare it as it is: {_in_words(odd, kind)}. "
+                message=f"written as a stream, because `{kind.section}` cannot declare it as it is: {_values_in_words(odd, kind)}. "
                 f"The file says all of it, but its plans judge it by the rules of streams, not by those of `{kind.section}`",
                 fix=f"declare `{bucket.address.name}` under `{kind.section}` if it is to be an ordinary one; the plan shows "
                 "what that changes",

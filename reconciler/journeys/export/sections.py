@@ -57,7 +57,7 @@ class Writer:
                 found[kind.section] = own
         return found
 
-    def declared(self, address: Address) -> Declared:
+    def declared_resource(self, address: Address) -> Declared:
         """Return the declaration as it will be read back from a file."""
         spec = self._registry.of(address).spec
         said = {name: value for name, value in self.entry(address).items() if name in spec.model_fields}
@@ -102,7 +102,7 @@ def _beyond_words(
     """Fields that a server would not make of the file as they are live: those that no file can say, that it would fill in
     although this object lacks them, or whose value it would overrule. They stay as found, because otherwise a plan of the
     export would change them."""
-    settled = _settled(said, resource, kind, context).config
+    settled = _settled_resource(said, resource, kind, context).config
     either = rendered.keys() | settled.keys()
     return sorted(name for name in either if (settled.get(name) or None) != (rendered.get(name) or None))
 
@@ -111,7 +111,7 @@ def _without_filled(said: dict[str, Json], resource: Resource, kind: Kind, conte
     """Leave out values that the server fills in by itself, as far as they are the stock default: any other value was
     chosen."""
     bare = {name: value for name, value in said.items() if name not in _fillable(kind, said, resource, context)}
-    filled = _settled(bare, resource, kind, context).filled
+    filled = _settled_resource(bare, resource, kind, context).filled
     return {name: value for name, value in said.items() if name not in filled or filled[name].value != value}
 
 
@@ -119,8 +119,8 @@ def _fillable(kind: Kind, said: Mapping[str, Json], resource: Resource, context:
     required = {
         name: said[name] for name, field in kind.spec.model_fields.items() if field.is_required() and name in said
     }
-    return frozenset(_settled(required, resource, kind, context).filled)
+    return frozenset(_settled_resource(required, resource, kind, context).filled)
 
 
-def _settled(said: Mapping[str, Json], resource: Resource, kind: Kind, context: Context) -> Resource:
+def _settled_resource(said: Mapping[str, Json], resource: Resource, kind: Kind, context: Context) -> Resource:
     return kind.settle(Declared(address=resource.address, spec=kind.spec.model_validate(said)), context)

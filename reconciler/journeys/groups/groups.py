@@ -36,7 +36,7 @@ class GroupsRead:
     snapshot: Snapshot
 
     @property
-    def unread(self) -> list[Diagnostic]:
+    def unread_buckets(self) -> list[Diagnostic]:
         """Buckets whose records are unknown: with these, no list is complete."""
         return [diagnostic for diagnostic in doctor.account_findings(self.snapshot, ()) if diagnostic.code == "GR190"]
 
@@ -44,14 +44,14 @@ class GroupsRead:
 async def look(js: JetStream, wanted: Sequence[str] = (), *, consumers: bool = True) -> GroupsRead:
     """Read the groups that match one of the patterns (none: all groups), with the consumers of their members."""
     snapshot = await observe(js, buckets=BUCKETS.values(), consumers_of=())
-    chosen = _chosen(groups(snapshot), wanted, snapshot)
+    chosen = _chosen_groups(groups(snapshot), wanted, snapshot)
     if consumers:
         snapshot = await with_consumers(js, snapshot, {group.queue_name for group in chosen})
         chosen = [refreshed_group(group, snapshot) for group in chosen]
     return GroupsRead(groups=chosen, snapshot=snapshot)
 
 
-def _chosen(all_groups: Sequence[Group], wanted: Sequence[str], snapshot: Snapshot) -> list[Group]:
+def _chosen_groups(all_groups: Sequence[Group], wanted: Sequence[str], snapshot: Snapshot) -> list[Group]:
     """Select by `ORDERS/billing`, `elastic_group/ORDERS/billing`, or a pattern of either."""
     for pattern in wanted:
         if not any(_is_meant(group, pattern) for group in all_groups):
@@ -78,7 +78,7 @@ def group_error(code: str, message: str, fix: str, span: SourceSpan | None = Non
     return CannotContinue.because(code, PAGES[code].name, message, fix=fix, span=span)
 
 
-async def queued(js: JetStream, among: Iterable[Group]) -> dict[Address, Depths]:
+async def queued_depths(js: JetStream, among: Iterable[Group]) -> dict[Address, Depths]:
     """Count the messages queued in each partition. Only elastic groups are counted: a static group's stream keeps
     messages that are already processed. Groups that could not be counted are left out."""
     counted = [group for group in among if group.is_elastic and group.queue is not None and not group.record.broken]
@@ -92,22 +92,22 @@ def _in_queue(group: Group) -> SubjectCounts:
     return SubjectCounts(stream=group.queue_name, filter=">")
 
 
-async def shown(js: JetStream, wanted: Sequence[str]) -> list[data.GroupDetail]:
+async def group_details(js: JetStream, wanted: Sequence[str]) -> list[data.GroupDetail]:
     """Return everything about these groups."""
     seen = await look(js, wanted)
-    depths_by_group = await queued(js, seen.groups)
+    depths_by_group = await queued_depths(js, seen.groups)
     return [data.detail(group, depths_by_group.get(group.address)) for group in seen.groups]
 
 
-async def spread(js: JetStream, wanted: Sequence[str]) -> list[data.GroupSpread]:
+async def group_spreads(js: JetStream, wanted: Sequence[str]) -> list[data.GroupSpread]:
     """Measure how evenly keys and messages spread, in the queue and over what the source retains."""
     seen = await look(js, wanted, consumers=False)
     usable = [group for group in seen.groups if group.partitions and not group.record.broken]
-    in_queue, stored = await asyncio.gather(queued(js, usable), _stored(js, usable))
+    in_queue, stored = await asyncio.gather(queued_depths(js, usable), _stored_depths(js, usable))
     return [data.spread(g, in_queue.get(g.address), stored.get(g.address)) for g in usable]
 
 
-async def _stored(js: JetStream, among: Iterable[Group]) -> dict[Address, Depths]:
+async def _stored_depths(js: JetStream, among: Iterable[Group]) -> dict[Address, Depths]:
     sources = [group for group in among if group.source is not None]
     answers = await ask(js, {SubjectCounts(stream=group.stream, filter=">") for group in sources})
     depths_by_group = {}
@@ -120,18 +120,19 @@ async def _stored(js: JetStream, among: Iterable[Group]) -> dict[Address, Depths
     return depths_by_group
 
 
-async def examined(js: JetStream, wanted: Sequence[str] = ()) -> tuple[GroupsRead, list[Diagnostic]]:
+async def examine_groups(js: JetStream, wanted: Sequence[str] = ()) -> tuple[GroupsRead, list[Diagnostic]]:
     """Find what is wrong with these groups; with all groups, also find what belongs to none of them."""
     seen = await look(js, wanted)
     depths_found, sourced = await asyncio.gather(
-        queued(js, doctor.groups_with_queue(seen.groups)), _sourced(js, doctor.groups_in_doubt(seen.groups))
+        queued_depths(js, doctor.groups_with_queue(seen.groups)),
+        _source_sequences(js, doctor.groups_in_doubt(seen.groups)),
     )
     evidence = Evidence(depths=depths_found, sourced=sourced, version=seen.snapshot.target.version)
     findings = list(doctor.examine(seen.groups, evidence))
     return seen, [*findings, *(() if wanted else doctor.account_findings(seen.snapshot, seen.groups))]
 
 
-async def _sourced(js: JetStream, doubtful: Sequence[Group]) -> dict[Address, int]:
+async def _source_sequences(js: JetStream, doubtful: Sequence[Group]) -> dict[Address, int]:
     """The sequence in its source of the newest message of each queue, from the message's own header."""
     body = {"last_by_subj": ">"}
     answers = await asyncio.gather(*(js.read(f"STREAM.MSG.GET.{group.queue_name}", body) for group in doubtful))
@@ -148,12 +149,12 @@ async def places(js: JetStream, key: str, wanted: Sequence[str]) -> list[data.Ke
     partition."""
     seen = await look(js, wanted)
     usable = (group for group in seen.groups if group.partitions and not group.record.broken)
-    pairs = [(group, located) for group in usable for located in _located(key, group, anything=bool(wanted))]
+    pairs = [(group, located) for group in usable for located in _located_keys(key, group, anything=bool(wanted))]
     counts = await ask(js, {_in_partition(*pair) for pair in pairs if pair[0].is_elastic and pair[0].queue is not None})
     return [data.key_place(located, group, _sum(counts.get(_in_partition(group, located)))) for group, located in pairs]
 
 
-def _located(key: str, group: Group, *, anything: bool) -> list[Located]:
+def _located_keys(key: str, group: Group, *, anything: bool) -> list[Located]:
     """Without a named group, only a key that is a whole subject has an answer."""
     candidates = (locate(key, pattern) for pattern in patterns(group))
     return [

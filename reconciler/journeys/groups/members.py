@@ -11,7 +11,7 @@ from reconciler.documents.write.atomic import write_whole
 from reconciler.documents.write.edit import edited_bytes
 from reconciler.documents.write.splices import CannotEdit
 from reconciler.journeys.groups.groups import group_error
-from reconciler.journeys.plan.plan import planned
+from reconciler.journeys.plan.plan import plan_from_snapshot
 from reconciler.journeys.plan.validate import nowhere, versions
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.elastic_group.movement import moved_partitions
@@ -55,7 +55,7 @@ async def preview_offline(topology: Topology, name: str, wish: Wish) -> Preview:
     target = nowhere(topology, versions(topology, None)[0])
     unread_account = Snapshot(target=target, unknown={Scope.STREAMS: "no server was asked"})
     address, _, declared = _live_and_declared(name, unread_account, topology)
-    config = _settled(declared, unread_account) if declared else {}
+    config = _settled_config(declared, unread_account) if declared else {}
     if not declared or not config.get("max_members"):
         raise group_error("GR193", f"{address} has no partitions.", "Give it a `max_members` from 1.")
     record = Entry(group_record.new_record_text(config, elastic=True).encode(), revision=1)
@@ -81,7 +81,7 @@ async def preview(
             "GR193", f"{address}: {refusal.message}.", f"{refusal.fix[:1].upper()}{refusal.fix[1:]}."
         ) from None
     resource = declared if declared and not wish else _with_membership(declared or _as_declared(address, live), wanted)
-    then = owners(_settled(resource, snapshot) if wish else base)
+    then = owners(_settled_config(resource, snapshot) if wish else base)
     return Preview(
         address=address, membership=wanted, declared=declared, moved=len(moved_partitions(now, then)),
         change=await _change_of_group(js, snapshot, topology or _topology_of_the_group_only(address, snapshot), resource),
@@ -113,7 +113,7 @@ def _live_and_declared(
 
 def _base_config(live: Group | None, declared: Declared | None, snapshot: Snapshot) -> Config:
     """The membership to start from: the file's where it has one, otherwise the live one."""
-    declared_config = _settled(declared, snapshot) if declared else {}
+    declared_config = _settled_config(declared, snapshot) if declared else {}
     has_membership = any(declared_config.get(field) for field in MEMBERSHIP)
     if live is None or has_membership:
         return declared_config
@@ -124,7 +124,7 @@ def _base_config(live: Group | None, declared: Declared | None, snapshot: Snapsh
     }
 
 
-def _settled(declared: Declared, snapshot: Snapshot) -> Config:
+def _settled_config(declared: Declared, snapshot: Snapshot) -> Config:
     return GROUPS.settle(declared, Context(target=snapshot.target, snapshot=snapshot)).config
 
 
@@ -151,7 +151,7 @@ async def _change_of_group(
 ) -> PlannedChange | None:
     others = tuple(candidate for candidate in topology.resources if candidate.address != wished.address)
     changed = replace(topology, resources=(*others, wished), removed=(), forget=(), bulk=())
-    plan = (await planned(changed, snapshot, js, RunOptions(only=(str(wished.address),)))).plan
+    plan = (await plan_from_snapshot(changed, snapshot, js, RunOptions(only=(str(wished.address),)))).plan
     own_change = next((candidate for candidate in plan.changes if candidate.address == str(wished.address)), None)
     return replace(own_change, adopts=False) if own_change else None  # a real plan decides who comes to own it
 

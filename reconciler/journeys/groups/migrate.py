@@ -22,18 +22,21 @@ from reconciler.server.wire.pipeline import NoAnswer
 async def migrations(js: JetStream, wanted: Sequence[str], *, while_running: bool) -> list[Migration]:
     """Find the groups among those named (none: all) whose record has an earlier form. Changes nothing."""
     seen = await look(js, wanted)
-    if unread := [*seen.unread, *(_unknown(group.address, group.unread) for group in seen.groups if group.unread)]:
+    if unread := [
+        *seen.unread_buckets,
+        *(_unknown_finding(group.address, group.unread) for group in seen.groups if group.unread),
+    ]:
         raise CannotContinue(*unread)
     each = (migration(group, while_running=while_running) for group in seen.groups)
     return [migration for migration in each if migration is not None]
 
 
-def _unknown(address: object, why: str) -> Diagnostic:
+def _unknown_finding(address: object, why: str) -> Diagnostic:
     message = f"{address} cannot be judged: {why}."
     return Diagnostic(severity=Severity.ERROR, code="GR190", name=PAGES["GR190"].name, message=message)
 
 
-def described(one: Migration) -> RecordMigration:
+def describe_migration(one: Migration) -> RecordMigration:
     """Return a migration as reports and tools show it."""
     obstacles = tuple(MigrationObstacle(why=why, fix=fix) for why, fix in one.obstacles)
     return RecordMigration(

@@ -36,7 +36,7 @@ def members_text(
         return f"{visible(address)}: nothing would change\n"
     lines = entry_lines(ChangeEntry(section=section_of(change), changes=(change,)), paper)
     lines += paper.wrapped(OFFLINE, 4) if offline else []
-    lines += _partitions_before_and_after(change)
+    lines += _partition_table_lines(change)
     if least is not None and least < moved and "members" in membership and not change.is_blocked:
         sentence = (
             f"With member_mappings only {counted(least, 'partition')} instead of {moved:_} would move: add --mappings."
@@ -45,7 +45,7 @@ def members_text(
     return "\n".join(lines) + "\n"
 
 
-def _partitions_before_and_after(change: PlannedChange) -> list[str]:
+def _partition_table_lines(change: PlannedChange) -> list[str]:
     """A table of each member's partitions."""
     sides: Mapping[str, Mapping[str, list[int]]] = next(
         (consequence.detail["members"] for consequence in change.consequences if "members" in consequence.detail), {}
@@ -98,7 +98,7 @@ def _group_row(group: Data) -> list[str]:
     members = (
         counted(len(group["members"]), "member") if group.get("members") else "" if "broken" in group else "no members"
     )
-    return [group["type"], group_name(group), partitions, members, _state(group)]
+    return [group["type"], group_name(group), partitions, members, _state_text(group)]
 
 
 def group_name(group: Data) -> str:
@@ -106,7 +106,7 @@ def group_name(group: Data) -> str:
     return str(group["address"]).partition("/")[2]
 
 
-def _state(group: Data) -> str:
+def _state_text(group: Data) -> str:
     queue = group.get("queue") or {}
     facts = [f"record broken: {group['broken']}"] if "broken" in group else []
     facts += [f"legacy record: {', '.join(group['legacy'])}"] if "legacy" in group else []
@@ -121,15 +121,15 @@ def _state(group: Data) -> str:
 def group_text(group: Data, paper: Paper) -> str:
     """Return the text of `groups show`: all about one group."""
     title = paper.with_right(visible(group["address"]), f"record at revision {group['revision']}")
-    lines = [paper.paint(title, "head"), *(line for text in _facts(group) for line in paper.wrapped(text, 2))]
+    lines = [paper.paint(title, "head"), *(line for text in _fact_lines(group) for line in paper.wrapped(text, 2))]
     if group.get("members"):
-        lines += ["", *_member_table(group["members"])]
+        lines += ["", *_member_table_lines(group["members"])]
     if group.get("owners"):
-        lines += ["", *partition_map(group, paper)]
+        lines += ["", *partition_map_lines(group, paper)]
     return "\n".join(lines) + "\n"
 
 
-def _facts(group: Data) -> list[str]:
+def _fact_lines(group: Data) -> list[str]:
     facts = []
     if "broken" in group:
         facts += [f"The record cannot be read: {group['broken']}.", f"It holds: {group['text']}",
@@ -137,7 +137,7 @@ def _facts(group: Data) -> list[str]:
     if "unread" in group:
         facts.append(f"Its live state is unknown: {group['unread']}")
     facts += [
-        f"{counted(filter_of_group['partitions'], 'partition')} by {_pattern(filter_of_group)}"
+        f"{counted(filter_of_group['partitions'], 'partition')} by {_pattern_text(filter_of_group)}"
         for filter_of_group in group["pattern"]
         if "partitions" in group
     ]
@@ -145,16 +145,16 @@ def _facts(group: Data) -> list[str]:
         facts.append(f"legacy record, with {', '.join(group['legacy'])}; an ordinary apply leaves it alone")
     if writer := group["written_by"].get("record"):
         facts.append(f"record in the form that {writer} writes")
-    return [*facts, *_queue_facts(group)]
+    return [*facts, *_queue_fact_texts(group)]
 
 
-def _pattern(pattern: Data) -> str:
+def _pattern_text(pattern: Data) -> str:
     numbers = pattern.get("wildcards", ())
     by = f"{noun(len(numbers), 'wildcard')} {' '.join(map(str, numbers))}" if numbers else "the whole subject"
     return f"{by} of {pattern['filter']}"
 
 
-def _queue_facts(group: Data) -> list[str]:
+def _queue_fact_texts(group: Data) -> list[str]:
     queue, writer = group.get("queue"), group["written_by"].get("queue")
     if queue is None:
         return []
@@ -162,7 +162,9 @@ def _queue_facts(group: Data) -> list[str]:
         return [f"queue {queue['stream']} " + ("does not exist" if queue.get("missing") else "is unknown")]
     behind = f", at least {queue['lag']:_} not copied yet" if queue.get("lag") else ""
     form = f"; in the form that {writer} creates" if writer else ""
-    facts = [f"queue {queue['stream']}: {counted(queue['messages'], 'message')} ({size(queue['bytes'])}){behind}{form}"]
+    facts = [
+        f"queue {queue['stream']}: {counted(queue['messages'], 'message')} ({size_text(queue['bytes'])}){behind}{form}"
+    ]
     if "resuming" in queue:
         next_form = "once it has stored a message, the next apply gives it the form that the reference creates"
         facts.append(
@@ -171,12 +173,12 @@ def _queue_facts(group: Data) -> list[str]:
     return facts
 
 
-def _member_table(members: Sequence[Data]) -> list[str]:
+def _member_table_lines(members: Sequence[Data]) -> list[str]:
     head = ["member", "partitions", "queued", "in flight", "pulls", "client"]
     rows = [
         [
-            member["member"], ranges_text(member["partitions"]) or "none", _number(_unacknowledged_count(member)),
-            _number(member.get("in_flight")), _number(member.get("waiting")), client_text(member),
+            member["member"], ranges_text(member["partitions"]) or "none", _number_text(_unacknowledged_count(member)),
+            _number_text(member.get("in_flight")), _number_text(member.get("waiting")), client_text(member),
         ]
         for member in members
     ]  # fmt: skip
@@ -190,7 +192,7 @@ def _unacknowledged_count(member: Data) -> int | None:
     return int(member["pending"]) + int(member["in_flight"])
 
 
-def _number(number: int | None) -> str:
+def _number_text(number: int | None) -> str:
     return NOBODY if number is None else f"{number:_}"
 
 
@@ -200,10 +202,10 @@ def client_text(member: Data) -> str:
         return "no consumer"
     if member["state"] == "unpinned":
         return "no client pinned yet" if member["waiting"] else "consumer without a client"
-    return f"{member['client']} pinned for {age(member['pinned_for'])}, since {member['since'][:19]}Z"
+    return f"{member['client']} pinned for {age_text(member['pinned_for'])}, since {member['since'][:19]}Z"
 
 
-def size(count: int) -> str:
+def size_text(count: int) -> str:
     """Return `900 bytes`, `1.5 KiB`, `40 GiB`."""
     for unit, factor in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if count >= factor:
@@ -211,7 +213,7 @@ def size(count: int) -> str:
     return counted(count, "byte")
 
 
-def age(nanoseconds: int) -> str:
+def age_text(nanoseconds: int) -> str:
     """Return `3d4h`, `2h5m`, `12s`: two units are precise enough."""
     units = (86_400, 3_600, 60)
     seconds = nanoseconds // 1_000_000_000
@@ -219,13 +221,13 @@ def age(nanoseconds: int) -> str:
     return show_duration((seconds - seconds % finer) * 1_000_000_000)
 
 
-def partition_map(group: Data, paper: Paper) -> list[str]:
+def partition_map_lines(group: Data, paper: Paper) -> list[str]:
     """Show a column per partition with its owner and what is queued in it."""
     owners = [owner or NOBODY for owner in group["owners"]]
     rows = [["partition", *map(str, range(len(owners)))], ["owner", *owners]]
     if "queued" in group:
         rows.append(["queued", *(f"{number:_}" for number in group["queued"])])
-    lines = in_blocks(rows, paper)
+    lines = block_lines(rows, paper)
     if "unassigned" in group:
         lines += paper.wrapped(f"unassigned: {ranges_text(group['unassigned'])}", 2)
     if "stalled" in group:
@@ -240,7 +242,7 @@ MOST_COLUMNS = 128
 """Above this number of partitions the columns are left out; JSON has them all."""
 
 
-def in_blocks(rows: Sequence[Sequence[str]], paper: Paper) -> list[str]:
+def block_lines(rows: Sequence[Sequence[str]], paper: Paper) -> list[str]:
     """Cut wide rows into pieces that fit, each with its labels."""
     labels, cells = [row[0] for row in rows], [row[1 : MOST_COLUMNS + 1] for row in rows]
     width = max(columns(visible(cell)) for row in cells for cell in row) + 2
@@ -256,7 +258,7 @@ def in_blocks(rows: Sequence[Sequence[str]], paper: Paper) -> list[str]:
 def active_text(groups: Sequence[Data], _paper: Paper) -> str:
     """Return the text of `groups active`: members with and without a client."""
     rows = [
-        [group_name(group), member["member"], client_text(member), *_work(member)]
+        [group_name(group), member["member"], client_text(member), *_work_cells(member)]
         for group in groups
         for member in group["members"]
     ]  # fmt: skip
@@ -265,7 +267,7 @@ def active_text(groups: Sequence[Data], _paper: Paper) -> str:
     return "\n".join([*(table(rows) if rows else ()), total]) + "\n"
 
 
-def _work(member: Data) -> list[str]:
+def _work_cells(member: Data) -> list[str]:
     if member["state"] == "absent":
         return ["", ""]
     return [f"{counted(member['waiting'], 'pull')} waiting", f"{member['in_flight']:_} in flight"]
@@ -273,10 +275,10 @@ def _work(member: Data) -> list[str]:
 
 def place_text(places: Sequence[Data], _paper: Paper) -> str:
     """Return the text of `groups where`: the partition of a key, and its member."""
-    return "".join(f"{_place(place_data)}\n" for place_data in places)
+    return "".join(f"{_key_place_text(place_data)}\n" for place_data in places)
 
 
-def _place(place_data: Data) -> str:
+def _key_place_text(place_data: Data) -> str:
     by = f"by `{visible(place_data['hashed'])}`" if place_data["hashed"] != place_data["key"] else "by the whole key"
     where = f"{visible(place_data['key'])} → partition {place_data['partition']} of {place_data['partitions']}, {by}"
     if "address" not in place_data:
@@ -289,7 +291,7 @@ def _place(place_data: Data) -> str:
 
 def spread_text(groups: Sequence[Data], paper: Paper) -> str:
     """Return the text of `groups skew`: how unevenly partitions are filled."""
-    return "\n".join("\n".join(_spread(group, paper)) for group in groups) + "\n" if groups else "no groups\n"
+    return "\n".join("\n".join(_spread_lines(group, paper)) for group in groups) + "\n" if groups else "no groups\n"
 
 
 _MEASURED = {
@@ -300,20 +302,22 @@ _MEASURED = {
 }
 
 
-def _spread(group: Data, paper: Paper) -> list[str]:
+def _spread_lines(group: Data, paper: Paper) -> list[str]:
     owners = [owner or NOBODY for owner in group["owners"]]
     rows = [["partition", *map(str, range(len(owners)))], ["owner", *owners]]
     rows += [[label, *(f"{number:_}" for number in group[key])] for key, label in _MEASURED.items() if key in group]
-    return [paper.paint(visible(group_name(group)), "head"), *in_blocks(rows, paper), *_sentences(group, paper)]
+    return [paper.paint(visible(group_name(group)), "head"), *block_lines(rows, paper), *_sentences(group, paper)]
 
 
 def _sentences(group: Data, paper: Paper) -> list[str]:
     pairs = (("queued", "queued messages"), ("stored", "messages in the stream"))
-    sentences = (_unevenness(what, group[key], group["owners"]) for key, what in pairs if sum(group.get(key) or ()))
+    sentences = (
+        _unevenness_text(what, group[key], group["owners"]) for key, what in pairs if sum(group.get(key) or ())
+    )
     return [line for sentence in sentences for line in paper.wrapped(sentence, 2)]
 
 
-def _unevenness(what: str, numbers: Sequence[int], owners: Sequence[str | None]) -> str:
+def _unevenness_text(what: str, numbers: Sequence[int], owners: Sequence[str | None]) -> str:
     total, fullest = sum(numbers), max(range(len(numbers)), key=numbers.__getitem__)
     ratio = numbers[fullest] * len(numbers) / total
     whose = f" ({visible(owner)})" if (owner := owners[fullest]) else ""

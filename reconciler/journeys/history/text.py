@@ -25,7 +25,7 @@ def difference_text(difference: ChangesBetween, paper: Paper) -> str:
 def _difference_lines(difference: ChangesBetween, paper: Paper) -> Iterator[str]:
     first, last = difference.first, difference.last
     head = f"run {first.number} → run {last.number} of topology {last.topology}"
-    revisions = [revision(run.begun) or "unknown revision" for run in (first, last)]
+    revisions = [revision_text(run.begun) or "unknown revision" for run in (first, last)]
     yield paper.paint(visible(f"{head}: {' → '.join(revisions)}"), "head")
     for resource in difference.resources:
         yield from _resource_lines(resource, paper)
@@ -61,18 +61,18 @@ def _run_row(run: Run) -> tuple[str, ...]:
     begun = run.begun
     by = f"{begun.get('user', '')}@{begun.get('host', '')}".strip("@")
     return (
-        str(run.number), _time_text(run.at), run.topology, by, revision(begun),
-        str(begun.get("steps", 0)), outcome(run),
+        str(run.number), _time_text(run.at), run.topology, by, revision_text(begun),
+        str(begun.get("steps", 0)), outcome_text(run),
     )  # fmt: skip
 
 
-def revision(begun: Mapping[str, Json]) -> str:
+def revision_text(begun: Mapping[str, Json]) -> str:
     """Return `0a0ecbc577ec` or `0a0ecbc577ec-dirty`: the short revision, and whether the files differed from it."""
     commit, dash, more = str(begun.get("git_revision") or "").partition("-")
     return f"{commit[:12]}{dash}{more[:5]}"
 
 
-def outcome(run: Run) -> str:
+def outcome_text(run: Run) -> str:
     """Return `applied`, `applied, 2 changes left out`, `incomplete: 4 done, 1 failed`, or `stopped: interrupted`."""
     left = f", {counted(number, 'change')} left out" if (number := run.begun.get("left_out")) else ""
     if run.outcome in ("applied", "running", "cut off", UNKNOWN):
@@ -94,7 +94,7 @@ def run_text(run: Run, paper: Paper) -> str:
 
 def _run_lines(run: Run, paper: Paper) -> Iterator[str]:
     begun = run.begun
-    yield paper.paint(visible(f"run {run.number} of topology {run.topology}: {outcome(run)}"), "head")
+    yield paper.paint(visible(f"run {run.number} of topology {run.topology}: {outcome_text(run)}"), "head")
     until = f" to {_time_text(run.until)}" if run.until else ""
     facts = {
         "time": f"{_time_text(run.at)}{until} UTC, by the server's clock",

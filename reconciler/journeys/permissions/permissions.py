@@ -70,14 +70,14 @@ def permissions(
     possible = [*_possible_changes(topology, patterns, registry)]
     publish = [*api.looking()]
     if purpose is Purpose.DRIFT:
-        publish += api.attributing(_trails(topology))
+        publish += api.attributing(_trail_streams(topology))
     else:
         publish += [*api.measuring(_streams_measured(possible)), *api.asking(_peers_asked(possible))]
     if purpose is Purpose.APPLY:
         steps = [step for may in possible for step in _possible_steps(may)]
         publish += [*api.remembering(), *api.carrying_out(steps), *api.verifying(steps)]
         if backup:
-            publish += api.backing_up(dict.fromkeys(_kept_in(raw) for may in possible for raw in sorted(may.raws)))
+            publish += api.backing_up(dict.fromkeys(_stream_of(raw) for may in possible for raw in sorted(may.raws)))
     heard = api.hearing() if watch else ()
     return Needs(publish=minimal_needs(publish), subscribe=(api.answers(), *heard))
 
@@ -150,7 +150,7 @@ def _is_stream(declared: Declared) -> bool:
     return declared.address.kind == "stream"
 
 
-def _trails(topology: Topology) -> list[str]:
+def _trail_streams(topology: Topology) -> list[str]:
     """Streams declared here that capture the account's audit events; other capturing streams are unknown without a
     look."""
     streams = (declared for declared in topology.resources if _is_stream(declared))
@@ -182,7 +182,7 @@ def _peers_asked(possible: Iterable[_May]) -> Iterator[Peers]:
 def _possible_steps(may: _May) -> Iterator[Step]:
     for raw in sorted(may.raws):
         if may.spec is None:
-            yield from _removed(may, raw)
+            yield from _removal_steps(may, raw)
         elif raw.type == "stream":
             yield from _stream(may, raw)
         elif raw.type == "consumer":
@@ -191,7 +191,7 @@ def _possible_steps(may: _May) -> Iterator[Step]:
             yield from _entry(raw)
 
 
-def _removed(may: _May, raw: Raw) -> Iterator[Step]:
+def _removal_steps(may: _May, raw: Raw) -> Iterator[Step]:
     if raw.type == "consumer":
         yield _step(Call.CONSUMER_DELETE, raw.on)
     elif raw.type == "entry":
@@ -245,7 +245,7 @@ def _entry(raw: Raw) -> Iterator[Step]:
     yield _step(Call.ENTRY_PUT, raw.on)
 
 
-def _kept_in(raw: Raw) -> str:
+def _stream_of(raw: Raw) -> str:
     return f"KV_{raw.on[0]}" if raw.type == "entry" else raw.on[0]
 
 

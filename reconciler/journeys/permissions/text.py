@@ -12,12 +12,19 @@ from reconciler.report.words.visible import visible
 
 def config_block(needs: Needs, title: str) -> str:
     """Return a block to put as it is into a user's entry, `{user: ci, password: …, permissions { … }}`."""
-    lines = [f"# {visible(title)}", "permissions {", "  publish {", "    allow: [", *_entries(needs.publish), "    ]"]
-    lines += ["  }", "  subscribe {", "    allow: [", *_entries(needs.subscribe), "    ]", "  }", "}"]
+    lines = [
+        f"# {visible(title)}",
+        "permissions {",
+        "  publish {",
+        "    allow: [",
+        *_entry_lines(needs.publish),
+        "    ]",
+    ]
+    lines += ["  }", "  subscribe {", "    allow: [", *_entry_lines(needs.subscribe), "    ]", "  }", "}"]
     return "\n".join(lines) + "\n"
 
 
-def _entries(needs: Iterable[Need]) -> Iterator[str]:
+def _entry_lines(needs: Iterable[Need]) -> Iterator[str]:
     for why, some in groupby(needs, key=lambda need: need.why):
         yield f"      # {why}"
         yield from (f"      {quoted(need.subject)}" for need in some)
@@ -26,10 +33,10 @@ def _entries(needs: Iterable[Need]) -> Iterator[str]:
 def quoted(subject: str) -> str:
     """Quote a string for nats-server's configuration, which has escapes for bytes (`\\xNN`) but no other numeric
     escapes."""
-    return '"' + "".join(_in_config(character) for character in subject) + '"'
+    return '"' + "".join(_escaped_character(character) for character in subject) + '"'
 
 
-def _in_config(character: str) -> str:
+def _escaped_character(character: str) -> str:
     if character in '"\\':
         return "\\" + character
     if visible(character) == character:
@@ -41,16 +48,19 @@ def nsc_lines(needs: Needs, title: str, user: str) -> str:
     """Return one command with an option per subject, because commas in a list would need escapes."""
     flags = [("--allow-pub", need.subject) for need in needs.publish]
     flags += [("--allow-sub", need.subject) for need in needs.subscribe]
-    said = [f"nsc edit user --name {_in_shell(user)}", *(f"  {flag} {_in_shell(_in_list(s))}" for flag, s in flags)]
+    said = [
+        f"nsc edit user --name {_quoted_for_shell(user)}",
+        *(f"  {flag} {_quoted_for_shell(_with_escaped_commas(s))}" for flag, s in flags),
+    ]
     return f"# {visible(title)}\n" + " \\\n".join(said) + "\n"
 
 
-def _in_list(subject: str) -> str:
+def _with_escaped_commas(subject: str) -> str:
     """Escape commas: nsc reads each option as comma-separated values."""
     return '"' + subject.replace('"', '""') + '"' if any(c in subject for c in ',"') else subject
 
 
-def _in_shell(text: str) -> str:
+def _quoted_for_shell(text: str) -> str:
     if visible(text) == text:
         return shlex.quote(text)
     written = (c if visible(c) == c and c not in "'\\" else "".join(f"\\x{b:02x}" for b in c.encode()) for c in text)

@@ -31,18 +31,18 @@ class Several(CannotContinue):
     def readable(self, environment: str | None = None) -> list[Loaded]:
         """Return all topologies of one account in the order in which to apply them; of an environment, those that declare
         it. Raises CannotContinue with every problem in any of them."""
-        each = self._declaring(environment)
+        each = self._declaring_topologies(environment)
         wrong = [item for loaded in each if loaded.topology is None for item in loaded.diagnostics]
         if found := wrong or [*_claimed_twice(each), *_missing_declarations(each)]:
             raise CannotContinue(*found)
         return in_order(each)
 
-    def elsewhere(self, environment: str | None) -> list[str]:
+    def topologies_without(self, environment: str | None) -> list[str]:
         """Return the names of the topologies that do not declare this environment."""
-        declaring = self._declaring(environment)
+        declaring = self._declaring_topologies(environment)
         return [loaded.name for loaded in self.each if loaded not in declaring]
 
-    def _declaring(self, environment: str | None) -> list[Loaded]:
+    def _declaring_topologies(self, environment: str | None) -> list[Loaded]:
         """Return those that declare this environment. Where none does, its name is wrong, and all of them say so."""
         declaring = (loaded for loaded in self.each if not environment or environment in loaded.environments)
         return [*declaring] or [*self.each]
@@ -92,7 +92,7 @@ def without_repeated_diagnostics(each: Sequence[Loaded]) -> Iterator[Loaded]:
             yield replace(loaded, diagnostics=tuple(ordered([*first, *own])))
 
 
-def read(paths: Sequence[Path], tree: Tree = DISK) -> Topology:
+def read_topology(paths: Sequence[Path], tree: Tree = DISK) -> Topology:
     """Read one topology. Raises CannotContinue where there is none."""
     return topology_of(load(paths, tree))
 

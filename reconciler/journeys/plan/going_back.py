@@ -83,16 +83,16 @@ def _recreated_object(change: PlannedChange, renamed: str | None) -> Diagnostic:
     """`renamed`: a consumer that the earlier files do not know, and that seems to be this one under a newer name."""
     if REGISTRY[change.address.split("/")[0]].backing is not None:
         return _warning(
-            change, "GB102", "starts-over", _recreated_empty(change.record.fields if change.record else {}),
+            change, "GB102", "starts-over", _recreated_empty_text(change.record.fields if change.record else {}),
             "restore a backup before you apply, if you have one: a server restores no stream that exists",
         )  # fmt: skip
     message = (
         "is recreated: nothing remembers its position from before it was deleted, so it starts where its file says"
     )
-    return _warning(change, "GB102", "starts-over", message, _rename_back(change, renamed) if renamed else None)
+    return _warning(change, "GB102", "starts-over", message, _rename_back_advice(change, renamed) if renamed else None)
 
 
-def _recreated_empty(fields: Config) -> str:
+def _recreated_empty_text(fields: Config) -> str:
     if fields.get("mirror"):
         return "is recreated and copies what its origin still holds; nothing else that it held comes back"
     if fields.get("sources"):
@@ -100,7 +100,7 @@ def _recreated_empty(fields: Config) -> str:
     return "is recreated empty: the messages it held when it was deleted do not come back"
 
 
-def _rename_back(change: PlannedChange, renamed: str) -> str:
+def _rename_back_advice(change: PlannedChange, renamed: str) -> str:
     entry = moved_section_text(renamed, change.address)
     return f"if {renamed} is the same consumer under a newer name, rename it back with this entry in the files: {entry}"
 

@@ -54,10 +54,10 @@ class Planned:
 async def plan(topology: Topology, js: JetStream, options: RunOptions = NO_OPTIONS) -> Planned:
     """Read the account, compare it with the topology, ask the server what the changes need to know, and decide the
     plan."""
-    return await planned(topology, await observe(js), js, options)
+    return await plan_from_snapshot(topology, await observe(js), js, options)
 
 
-async def planned(
+async def plan_from_snapshot(
     topology: Topology,
     snapshot: Snapshot,
     js: JetStream | None,
@@ -65,15 +65,15 @@ async def planned(
     registry: Registry = REGISTRY,
 ) -> Planned:
     """Plan from a snapshot that was already taken. Without a connection, questions about the changes stay unanswered."""
-    options = completed(options, topology, snapshot)
-    view = compared(topology, snapshot, options, registry, is_looked_at=js is not None)
-    decided_plan = await decided(view, js, options, registry)
+    options = complete_options(options, topology, snapshot)
+    view = compare_with_snapshot(topology, snapshot, options, registry, is_looked_at=js is not None)
+    decided_plan = await decide_plan(view, js, options, registry)
     ignored = IgnoredDrift(topology.ignore_drift, options.day).put_back(decided_plan.changes)
     decided_plan = replace(decided_plan, diagnostics=(*decided_plan.diagnostics, *ignored))
     return Planned(plan=decided_plan, snapshot=snapshot, topology=topology, options=options)
 
 
-def completed(options: RunOptions, topology: Topology, snapshot: Snapshot) -> RunOptions:
+def complete_options(options: RunOptions, topology: Topology, snapshot: Snapshot) -> RunOptions:
     """Fill in the day from the server's clock and the origin of the files from git, unless the options give them."""
     from_files = origin(Path(topology.files[0])) if topology.files and options.origin is None else options.came_from
     return replace(
@@ -83,7 +83,7 @@ def completed(options: RunOptions, topology: Topology, snapshot: Snapshot) -> Ru
     )
 
 
-def compared(
+def compare_with_snapshot(
     topology: Topology,
     snapshot: Snapshot,
     options: RunOptions,
@@ -102,7 +102,7 @@ def compared(
     return replace(view, diagnostics=(*diagnostics, *view.diagnostics))
 
 
-async def decided(view: View, js: JetStream | None, options: RunOptions, registry: Registry = REGISTRY) -> Plan:
+async def decide_plan(view: View, js: JetStream | None, options: RunOptions, registry: Registry = REGISTRY) -> Plan:
     """Ask the server what the changes need to know, and decide the plan."""
     decided_plan = decide(replace(view, facts=await _answers(js, view, registry)), registry, options)
     return replace(decided_plan, read=count_objects(view))

@@ -22,17 +22,17 @@ def forms(snapshot: Snapshot) -> Forms:
         if len(step.on) == 1:
             streams[step.on[0]] = echo
             settled = stream_config.settle(sent, snapshot.target, name=step.on[0], origin=_origin_of(sent, streams))
-            return surprises_in(settled.config, settled.filled, stream_config.canonical(echo))
+            return surprise_texts(settled.config, settled.filled, stream_config.canonical(echo))
         parent = stream_config.canonical(streams.get(step.on[0], {}))
         written = sent if before is None else _without_pause(sent, echo)
         predicted = consumer_config.settle(written, snapshot.target, parent=parent)
-        return surprises_in(predicted.config, predicted.filled, consumer_config.canonical(echo))
+        return surprise_texts(predicted.config, predicted.filled, consumer_config.canonical(echo))
 
-    def stored(on: tuple[str, ...]) -> Entry | None:
+    def stored_entry(on: tuple[str, ...]) -> Entry | None:
         bucket, key = on
         return snapshot.entries.get(bucket, {}).get(key)
 
-    return Forms(patch=stream_config.update_body, wrong=wrong, fields=fields_of, stored=stored)
+    return Forms(patch=stream_config.update_body, wrong=wrong, fields=fields_of, stored=stored_entry)
 
 
 def fields_of(step: Step) -> Mapping[str, FieldInfo]:
@@ -53,7 +53,7 @@ def _origin_of(sent: Config, streams: Mapping[str, Config]) -> Config | None:
     return stream_config.canonical(origin) if origin is not None else None
 
 
-def surprises_in(predicted: Config, filled: Mapping[str, ServerDefault], echoed: Config) -> list[str]:
+def surprise_texts(predicted: Config, filled: Mapping[str, ServerDefault], echoed: Config) -> list[str]:
     """Describe each field whose answer differs from the prediction, except where a limit of the server explains the
     difference."""
     surprises = []

@@ -41,7 +41,7 @@ FILLED = Filled()
 
 def validate(paths: Sequence[Path], server: Version | None = None) -> tuple[Topology | None, list[Diagnostic]]:
     """Return the topology, if it could be read, and everything wrong with it."""
-    loaded = checked(paths, server)
+    loaded = checked_topology(paths, server)
     return loaded.topology, list(loaded.diagnostics)
 
 
@@ -76,7 +76,7 @@ def _neighbour_topologies(loaded: Loaded, all_loaded: Sequence[Loaded]) -> Itera
             yield other.topology
 
 
-def checked(paths: Sequence[Path], server: Version | None = None, tree: Tree = DISK) -> Loaded:
+def checked_topology(paths: Sequence[Path], server: Version | None = None, tree: Tree = DISK) -> Loaded:
     """Check what the files say, and report everything wrong with it."""
     return _checked_loaded(load(paths, tree), server)
 
@@ -92,11 +92,11 @@ def _checked_loaded(loaded: Loaded, server: Version | None, neighbours: Collecti
         span = None if server else topology.where("expect.min_server")
         diagnostics |= dict.fromkeys(version_warnings(version, span))
         diagnostics |= dict.fromkeys(offline(topology, version, REGISTRY, needing, neighbours))
-    diagnostics |= dict.fromkeys(_impossible_renames(topology, REGISTRY))
+    diagnostics |= dict.fromkeys(_impossible_rename_warnings(topology, REGISTRY))
     return replace(loaded, diagnostics=tuple(ordered(diagnostics)))
 
 
-def _impossible_renames(topology: Topology, registry: Registry) -> Iterator[Diagnostic]:
+def _impossible_rename_warnings(topology: Topology, registry: Registry) -> Iterator[Diagnostic]:
     """Warn of entries in `moved` that a plan refuses while the old object is live, which no file can tell."""
     for entry in topology.moved:
         if not (entry.is_of_topology or is_renamable(entry, registry.of(entry.origin))):
@@ -145,12 +145,12 @@ def able_to_stand(topology: Topology, version: Version, registry: Registry) -> S
     """The address, code and path of each finding that would not stop an object which an older server accepted."""
 
     @cache
-    def standing() -> frozenset[tuple[str, str, str]]:
+    def standing_verdicts() -> frozenset[tuple[str, str, str]]:
         older = (each for each in SUPPORTED if each < version)
         verdicts = (verdict for each in older for verdict in _verdicts(topology, each, registry))
         return frozenset((judged.address, judged.code, judged.path) for judged in verdicts if judged.can_stand)
 
-    return standing
+    return standing_verdicts
 
 
 def unless_live(verdict: Verdict, older: Said) -> Verdict:

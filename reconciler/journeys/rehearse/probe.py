@@ -16,7 +16,7 @@ from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.rehearsal import Experience, Foresight, Missing, Probe, Rehearsal, Unshown
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.plan.plan import planned
+from reconciler.journeys.plan.plan import plan_from_snapshot
 from reconciler.journeys.rehearse.probe_scenes import (
     GOES,
     MESSAGES,
@@ -129,7 +129,7 @@ class _Playbill:
 
 
 def _probe_result(played: _Playbill, unplayed: Iterable[Missing], seconds: float) -> Probe:
-    objects = [name for play in played.scenes for name in _objects(play.scene)]
+    objects = [name for play in played.scenes for name in _object_addresses(play.scene)]
     return Probe(
         operations=sum(play.operations for play in played.scenes),
         objects=tuple(objects),
@@ -141,7 +141,7 @@ def _probe_result(played: _Playbill, unplayed: Iterable[Missing], seconds: float
     )
 
 
-def _objects(scene: Scene) -> list[str]:
+def _object_addresses(scene: Scene) -> list[str]:
     return [*map(address_of, scene.streams), *(address_of(*key) for key in scene.consumers)]
 
 
@@ -180,18 +180,20 @@ class _Theatre:
             Missing(name, LATE)
             for scene, play in zip(scenes, plays, strict=True)
             if play is None
-            for name in _objects(scene)
+            for name in _object_addresses(scene)
         ]
         left = [Missing(address_of(*key), GOES) for key in gone]
         return _Playbill(
-            scenes=tuple(play for play in plays if play), unplayed=(*left, *late, *change.undone), done=change.done
+            scenes=tuple(play for play in plays if play),
+            unplayed=(*left, *late, *change.undone),
+            done=change.done_addresses,
         )
 
     async def _change(self, js: JetStream) -> _ChangesMade:
         """Return the plan with every consent given: people want to know what a change would do before they consent."""
         codes = (*(rule.code for rule in REGISTRY.rules()), *PLANNING)
         options = replace(self.options, allow=(*self.options.allow, *((code, "*") for code in codes)))
-        plan_made = await planned(self.topology, await read_stage(js), js, options)
+        plan_made = await plan_from_snapshot(self.topology, await read_stage(js), js, options)
         stop = asyncio.Event()
         given_up = asyncio.get_running_loop().call_later(PATIENCE, stop.set)
         (finished,) = [event async for event in apply(plan_made, js, stop=stop) if isinstance(event, Finished)]
@@ -248,7 +250,7 @@ class _ChangesMade:
         return cls(done, consumers, tuple(undone))
 
     @property
-    def done(self) -> frozenset[str]:
+    def done_addresses(self) -> frozenset[str]:
         return frozenset(change.address for change in self.changes)
 
     def of_scene(self, scene: Scene) -> list[PlannedChange]:

@@ -52,7 +52,7 @@ def choose_scenes(live: Snapshot, plan: Plan, missing: Sequence[Missing]) -> Cas
     """Choose the scenes. The objects in `missing` could not be recreated."""
     account = _Account(live, plan, frozenset(lacking.what.partition("/")[2].split("/")[0] for lacking in missing))
     scenes = tuple(account.scene(sorted(streams)) for streams in account.groups)
-    return Casting(scenes, tuple(dict.fromkeys([*account.unplayed(scenes), *missing])))
+    return Casting(scenes, tuple(dict.fromkeys([*account.unplayed_changes(scenes), *missing])))
 
 
 def address_of(stream: str, consumer: str = "") -> str:
@@ -80,19 +80,19 @@ class _Account:
     lost: frozenset[str]
 
     @cached_property
-    def writing(self) -> list[PlannedChange]:
+    def writing_changes(self) -> list[PlannedChange]:
         return [change for change in self.plan.changes if change.action.writes]
 
     @cached_property
-    def changed(self) -> set[str]:
+    def changed_streams(self) -> set[str]:
         """Streams that exist before and after, and of which something changes."""
         goes = {
             name
-            for change in self.writing
+            for change in self.writing_changes
             if change.action is Action.DELETE and not _is_consumer(change)
             for name in streams_of(change)
         }
-        altered = {name for change in self.writing if self._matters(change) for name in streams_of(change)}
+        altered = {name for change in self.writing_changes if self._matters(change) for name in streams_of(change)}
         return (altered & self.live.streams.keys()) - goes - self.lost - self.outside
 
     def _matters(self, change: PlannedChange) -> bool:
@@ -119,7 +119,7 @@ class _Account:
     def origins(self) -> dict[str, set[str]]:
         """The origins of every stream, before and after."""
         origins = {name: set(origins_in_account(info["config"])) for name, info in self.live.streams.items()}
-        for change in self.writing:
+        for change in self.writing_changes:
             for name in streams_of(change) & origins.keys():
                 origins[name] |= {
                     origin
@@ -130,9 +130,9 @@ class _Account:
         return origins
 
     @cached_property
-    def touched(self) -> set[str]:
+    def touched_streams(self) -> set[str]:
         """The streams that change, and every copy of them."""
-        streams = set(self.changed)
+        streams = set(self.changed_streams)
         while (
             more := {name for name, origins in self.origins.items() if origins & streams}
             - streams
@@ -145,7 +145,7 @@ class _Account:
     @cached_property
     def cast(self) -> set[str]:
         """These and their origins, so that messages arrive."""
-        streams, ring = set(self.touched), set(self.changed)
+        streams, ring = set(self.touched_streams), set(self.changed_streams)
         while (
             ring := {origin for name in ring for origin in sorted(self.origins[name])[:ORIGINS]}
             & self.live.streams.keys() - streams - self.lost
@@ -173,7 +173,7 @@ class _Account:
         return list(dict.fromkeys([*(self._config(stream).get("subjects") or ()), *self._become(stream, "subjects")]))
 
     def _become(self, stream: str, field: str) -> Iterator[Json]:
-        for resource_change in self.writing:
+        for resource_change in self.writing_changes:
             if stream in streams_of(resource_change) and not _is_consumer(resource_change):
                 yield from (
                     item for change in resource_change.fields if change.path == field for item in change.desired or ()
@@ -181,11 +181,13 @@ class _Account:
 
     def scene(self, streams: Sequence[str]) -> Scene:
         consumers = {
-            key: body for name in streams if name in self.touched for key, body in self._consumers(name).items()
+            key: body for name in streams if name in self.touched_streams for key, body in self._consumers(name).items()
         }
-        published = {name: chosen for name in streams if (chosen := self._chosen(name))}
+        published = {name: chosen for name in streams if (chosen := self._chosen_subjects(name))}
         stored = [
-            _invented_messages(kept) for name, chosen in published.items() if (kept := self._stored(name, chosen))
+            _invented_messages(kept)
+            for name, chosen in published.items()
+            if (kept := self._stored_subjects(name, chosen))
         ]
         return Scene(
             streams={name: self._config(name) for name in streams},
@@ -195,7 +197,7 @@ class _Account:
             ),
             begins=BEGINS * len(stored),
             subjects=published,
-            listen=tuple(dict.fromkeys(subject for name in streams for subject in self._listened(name))),
+            listen=tuple(dict.fromkeys(subject for name in streams for subject in self._listened_patterns(name))),
         )
 
     def _consumers(self, stream: str) -> dict[Consumer, Mapping[str, Json]]:
@@ -211,10 +213,10 @@ class _Account:
 
     @cached_property
     def _changing_consumers(self) -> set[Consumer]:
-        by_name = {Address.parse(change.address).names for change in self.writing if _is_consumer(change)}
+        by_name = {Address.parse(change.address).names for change in self.writing_changes if _is_consumer(change)}
         return {(names[0], names[1]) for names in by_name}
 
-    def _chosen(self, stream: str) -> tuple[str, ...]:
+    def _chosen_subjects(self, stream: str) -> tuple[str, ...]:
         """The subjects that clients publish to; messages of the last one need not stay."""
         patterns = self.subjects(stream)
         if not patterns or self._config(stream).get("mirror"):
@@ -228,15 +230,15 @@ class _Account:
         before, after = set(self._config(stream).get("subjects") or ()), set(self._become(stream, "subjects"))
         return _literals(patterns, filters, before ^ after if after else set())
 
-    def _stored(self, stream: str, chosen: Sequence[str]) -> list[str]:
+    def _stored_subjects(self, stream: str, chosen: Sequence[str]) -> list[str]:
         """Return those of these subjects that are stored before anything changes."""
         patterns = self._config(stream).get("subjects") or ()
         stored = [subject for subject in chosen if any(subjects.matches(subject, pattern) for pattern in patterns)]
         return [subject for subject in stored if subject != chosen[-1]] or stored
 
-    def _listened(self, stream: str) -> Iterator[str]:
+    def _listened_patterns(self, stream: str) -> Iterator[str]:
         dests = [(self._config(stream).get("republish") or {}).get("dest")]
-        for change in self.writing:
+        for change in self.writing_changes:
             if stream in streams_of(change):
                 dests += [
                     field.desired.get("dest") if isinstance(field.desired, Mapping) else field.desired
@@ -245,9 +247,9 @@ class _Account:
                 ]
         yield from (_listening_pattern(dest) for dest in dests if dest)
 
-    def unplayed(self, scenes: Sequence[Scene]) -> Iterator[Missing]:
+    def unplayed_changes(self, scenes: Sequence[Scene]) -> Iterator[Missing]:
         played = {name for scene in scenes for name in scene.streams}
-        for change in self.writing:
+        for change in self.writing_changes:
             if change.action is Action.CREATE:
                 yield Missing(change.address, NEW)
             elif change.action is Action.DELETE:
@@ -257,7 +259,7 @@ class _Account:
             elif change.address.partition("/")[0].endswith("_group"):
                 yield Missing(f"members of {change.address}", MEMBERS)
         heard = {key for scene in scenes for key in scene.consumers}
-        for stream in sorted(played & self.touched):
+        for stream in sorted(played & self.touched_streams):
             left = [
                 name
                 for name, info in self.live.consumers.get(stream, {}).items()
@@ -300,13 +302,13 @@ def _literals(patterns: Sequence[str], filters: Iterable[str], moving: Collectio
     stay = [pattern for pattern in ours if pattern not in moving]
     heard = [*subjects.common_subjects([pattern for pattern in filters if subjects.is_valid(pattern)], stay), *stay]
     wanted = [*heard[:1], *[pattern for pattern in ours if pattern in moving][:SUBJECTS], *heard[1:]]
-    literals = list(dict.fromkeys(_literal(pattern, token) for token in "ab" for pattern in wanted))
+    literals = list(dict.fromkeys(_literal_subject(pattern, token) for token in "ab" for pattern in wanted))
     literals = literals[: SUBJECTS + len([pattern for pattern in ours if pattern in moving][:SUBJECTS])]
-    spare = next((_literal(pattern, "spare") for pattern in stay if not subjects.is_literal(pattern)), None)
+    spare = next((_literal_subject(pattern, "spare") for pattern in stay if not subjects.is_literal(pattern)), None)
     return tuple(dict.fromkeys([*literals, spare or literals[0]])) if literals else ()
 
 
-def _literal(pattern: str, token: str) -> str:
+def _literal_subject(pattern: str, token: str) -> str:
     return ".".join(token if part in subjects.WILDCARDS else part for part in pattern.split("."))
 
 

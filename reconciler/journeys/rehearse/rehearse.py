@@ -17,7 +17,7 @@ from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.rehearsal import TIERS, Missing, Rehearsal, Restarted
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.plan.plan import Planned, planned
+from reconciler.journeys.plan.plan import Planned, plan_from_snapshot
 from reconciler.kinds import REGISTRY
 from reconciler.model.fields import info_at
 from reconciler.model.resource import Address, Json
@@ -65,7 +65,7 @@ def rehearse(
         size=cast.size,
         plan=_without_consumer_findings(carried_out),
         finished=finished,
-        missing=(*_unlimited(live.target), *missing),
+        missing=(*_missing_limits(live.target), *missing),
         left=left,
         restarted=restarted,
     )
@@ -79,7 +79,7 @@ def _without_consumer_findings(plan: Plan) -> Plan:
     )
 
 
-def _unlimited(target: Target) -> Iterator[Missing]:
+def _missing_limits(target: Target) -> Iterator[Missing]:
     if target.usage.get("tiers"):
         yield Missing(TIERS, "a rehearsal cannot set these on its servers; a plan against the account judges by them")
 
@@ -126,7 +126,7 @@ async def _carry_plan_out(
 ) -> tuple[Plan, Finished, list[Missing], Snapshot]:
     tell(f"recreating what the account holds ({counted(len(live.streams), 'stream')}), without its messages …")
     missing = await recreate(js, live)
-    to_apply = await planned(topology, await read_stage(js), js, options)
+    to_apply = await plan_from_snapshot(topology, await read_stage(js), js, options)
     tell(f"carrying the plan out there ({counted(len(to_apply.plan.steps), 'step')}) …")
     events = [event async for event in apply(to_apply, js) if isinstance(event, Finished)]
     return to_apply.plan, events[0], missing, await read_stage(js)
@@ -141,7 +141,7 @@ async def read_stage(js: JetStream) -> Snapshot:
 
 
 async def _plan_again(js: JetStream, topology: Topology, options: RunOptions) -> Planned:
-    return await planned(topology, await read_stage(js), js, options)
+    return await plan_from_snapshot(topology, await read_stage(js), js, options)
 
 
 def _still_to_change(again: Plan, plan: Plan) -> tuple[PlannedChange, ...]:
@@ -162,7 +162,7 @@ def _restart_and_plan(
     return Restarted(
         version=then,
         gone=tuple(sorted(was.keys() - now.keys())),
-        rewritten=tuple(_rewritten(was, now)),
+        rewritten=tuple(_rewritten_fields(was, now)),
         left=_still_to_change(again.plan, plan),
     )
 
@@ -175,7 +175,7 @@ def _raw_configs(snapshot: Snapshot) -> dict[str, Mapping[str, Json]]:
     return configs
 
 
-def _rewritten(
+def _rewritten_fields(
     was: Mapping[str, Mapping[str, Json]], now: Mapping[str, Mapping[str, Json]]
 ) -> Iterator[tuple[str, FieldChange]]:
     for address in sorted(was.keys() & now.keys()):

@@ -24,12 +24,17 @@ def rehearsal_text(rehearsal: Rehearsal, paper: Paper | None = None) -> str:
     """Return what the throw-away servers answered, what is left or was not tried, and at the end whether it went
     well."""
     paper = paper or Paper()
-    lines = [*_outcome(rehearsal, paper), *_left(rehearsal), *_missing(rehearsal.missing), *_unrehearsed(rehearsal)]
-    lines += _restarted(rehearsal.restarted) if rehearsal.restarted else []
-    return inert("\n".join([*lines, *paper.wrapped(_verdict(rehearsal))]) + "\n")
+    lines = [
+        *_outcome_lines(rehearsal, paper),
+        *_left_lines(rehearsal),
+        *_missing_lines(rehearsal.missing),
+        *_unrehearsed_lines(rehearsal),
+    ]
+    lines += _restarted_lines(rehearsal.restarted) if rehearsal.restarted else []
+    return inert("\n".join([*lines, *paper.wrapped(_verdict_sentence(rehearsal))]) + "\n")
 
 
-def _outcome(rehearsal: Rehearsal, paper: Paper) -> Iterator[str]:
+def _outcome_lines(rehearsal: Rehearsal, paper: Paper) -> Iterator[str]:
     """Say what the server answered, and whether it holds what was predicted."""
     done = rehearsal.finished
     if not done.is_success:
@@ -40,19 +45,19 @@ def _outcome(rehearsal: Rehearsal, paper: Paper) -> Iterator[str]:
         yield "There was nothing to do."
 
 
-def _left(rehearsal: Rehearsal) -> Iterator[str]:
+def _left_lines(rehearsal: Rehearsal) -> Iterator[str]:
     if rehearsal.left:
         yield "A second plan still wants these changes:"
         yield from (f"  {change.action} {visible(change.address)}" for change in rehearsal.left)
 
 
-def _missing(missing: tuple[Missing, ...]) -> Iterator[str]:
+def _missing_lines(missing: tuple[Missing, ...]) -> Iterator[str]:
     if missing:
         yield "These could not be recreated for the rehearsal:"
         yield from table([[item.what, item.why] for item in missing], indent=2)
 
 
-def _unrehearsed(rehearsal: Rehearsal) -> Iterator[str]:
+def _unrehearsed_lines(rehearsal: Rehearsal) -> Iterator[str]:
     for why, names in (
         ("the plan refuses them", rehearsal.refused_addresses),
         ("they need what could not be recreated", rehearsal.unrehearsed_addresses),
@@ -62,19 +67,19 @@ def _unrehearsed(rehearsal: Rehearsal) -> Iterator[str]:
             yield from (f"  {visible(name)}" for name in names)
 
 
-def _restarted(after: Restarted) -> Iterator[str]:
+def _restarted_lines(after: Restarted) -> Iterator[str]:
     yield f"The same stores, started by nats-server {after.version}:"
     if after.gone:
         yield from (f"  {visible(address)} is gone" for address in after.gone)
     if after.rewritten:
-        fields = [[address, field.path, _live_and_desired(field)] for address, field in after.rewritten]
+        fields = [[address, field.path, _live_and_desired_text(field)] for address, field in after.rewritten]
         yield from table(fields, indent=2)
     yield from (f"  a plan there wants to {change.action} {visible(change.address)}" for change in after.left)
     if not (after.gone or after.rewritten or after.left):
         yield "  everything exists, and nothing changed"
 
 
-def _live_and_desired(field: FieldChange) -> str:
+def _live_and_desired_text(field: FieldChange) -> str:
     return " → ".join(
         "absent" if value is None else show_value(value, field.info) for value in (field.live, field.desired)
     )
@@ -91,7 +96,9 @@ def rehearsal_findings(rehearsal: Rehearsal) -> Iterator[Diagnostic]:
     for address in rehearsal.unrehearsed_addresses:
         yield _failure(address, "could not be rehearsed, because it needs something that could not be recreated")
     yield from (
-        (_unforetold(row) for row in probe_rows(rehearsal.probe, Foresight.UNFORETOLD)) if rehearsal.probe else ()
+        (_unforetold_finding(row) for row in probe_rows(rehearsal.probe, Foresight.UNFORETOLD))
+        if rehearsal.probe
+        else ()
     )
 
 
@@ -99,7 +106,7 @@ def _failure(address: str, message: str) -> Diagnostic:
     return Diagnostic(severity=Severity.ERROR, code="RV103", name="rehearsal-failed", message=message, address=address)
 
 
-def _unforetold(row: ProbeRow) -> Diagnostic:
+def _unforetold_finding(row: ProbeRow) -> Diagnostic:
     return Diagnostic(
         severity=Severity.ERROR, code="RV104", name="effect-not-foretold", address=row.address,
         message=f"clients feel something that the plan does not foretell: {row.operation}: {row.before} → {row.after}",
@@ -107,7 +114,7 @@ def _unforetold(row: ProbeRow) -> Diagnostic:
     )  # fmt: skip
 
 
-def _verdict(rehearsal: Rehearsal) -> str:
+def _verdict_sentence(rehearsal: Rehearsal) -> str:
     if not rehearsal.is_fine:
         return "The rehearsal failed: the account would have the same trouble."
     if rehearsal.unrehearsed_addresses:

@@ -117,7 +117,7 @@ def _plan_on_version(version: Version, pair: Pair, head: Topology, today: date) 
     snapshot = replace(
         snapshot,
         entries={**snapshot.entries, BUCKET: {**(pair.recorded or {}), **written}},
-        unknown=dict.fromkeys(map(Scope.consumers, _queues(topologies)), NOBODY_ASKED),
+        unknown=dict.fromkeys(map(Scope.consumers, _group_streams(topologies)), NOBODY_ASKED),
     )
     plan, left = _plan_offline(head, snapshot, today)
     return plan, {**left, **({WRONG_OWNER: len(assumed)} if assumed else {})}
@@ -128,7 +128,7 @@ def as_applied(bases: Sequence[Topology], head: Topology, version: Version) -> S
     return imagined.account(bases, nowhere(head, version), dict(_undeclared_streams([*bases, head])))
 
 
-def _queues(topologies: Iterable[Topology]) -> Iterator[str]:
+def _group_streams(topologies: Iterable[Topology]) -> Iterator[str]:
     """Streams of groups. Their members create the consumers, so these are unknown."""
     for topology in topologies:
         for declared in topology.resources:
@@ -226,9 +226,9 @@ def _diagnostics_of_pair(pair: Pair, today: date) -> Iterator[Diagnostic]:
         after = {resource.address: resource for resource in pair.head.resources}
         yield from _led_elsewhere(pair.base, pair.head)
         yield from _unseen_matches(pair.base, pair.head, today)
-        yield from _unprotected(before, after)
+        yield from _dropped_protections(before, after)
         yield from _left_to_others(before, after)
-        yield from _renamed(before, after, {(resource.origin, resource.address) for resource in pair.head.moved})
+        yield from _likely_renames(before, after, {(resource.origin, resource.address) for resource in pair.head.moved})
 
 
 def _led_elsewhere(base: Topology, head: Topology) -> Iterator[Diagnostic]:
@@ -269,7 +269,7 @@ def _elsewhere(message: str, head: Topology, path: str) -> Diagnostic:
     )  # fmt: skip
 
 
-def _unprotected(before: Resources, after: Resources) -> Iterator[Diagnostic]:
+def _dropped_protections(before: Resources, after: Resources) -> Iterator[Diagnostic]:
     for address, now in after.items():
         if address in before and before[address].spec.protect and not now.spec.protect:
             yield Diagnostic(
@@ -290,7 +290,7 @@ def _left_to_others(before: Resources, after: Resources) -> Iterator[Diagnostic]
             )  # fmt: skip
 
 
-def _renamed(before: Resources, after: Resources, moved: Set[tuple[Address, Address]]) -> Iterator[Diagnostic]:
+def _likely_renames(before: Resources, after: Resources, moved: Set[tuple[Address, Address]]) -> Iterator[Diagnostic]:
     """Pair a name that disappeared with one that appeared in the same place with exactly the same settings, unless `moved`
     says so."""
     gone = [resource for address, resource in before.items() if address not in after]

@@ -64,14 +64,14 @@ def review_files(
     then, now = (discover(paths, tree, REGISTRY) for tree in (old, new))
     elsewhere = list(_of_submodules(now, older))
     _add_moved(then, now, old, new, Path(os.path.relpath(older.root)))
-    same = _untouched(then, old, now, new, older)
-    before, after = _read(then, old, same, environment), _read(now, new, same, environment)
+    same = _untouched_topologies(then, old, now, new, older)
+    before, after = _read_topologies(then, old, same, environment), _read_topologies(now, new, same, environment)
     wrong = [*_wrong(before, after), *_spoilt(paths, then, now)]
     if then.files or now.files:
         names_given.update(then.parameters, now.parameters)
         wrong = wrong or list(new.unused_value_problems(new.given_values()[0]))
     if wrong or not (then.files or now.files):
-        raise CannotContinue(*(wrong or [_nothing(paths)]))
+        raise CannotContinue(*(wrong or [_no_files_diagnostic(paths)]))
     warnings = [problem for problem in after.problems if not problem.is_error]  # the last file may be gone
     both = pairs(before.files, after.files)
     everybody = [*after.files.values(), *_perhaps_concerned(both, now, new, same, environment)] if both else []
@@ -107,7 +107,7 @@ def _add_moved(then: Discovered, now: Discovered, older: Filled, newer: Filled, 
     if not looking_new:
         return
     all_then, all_now = (discover([top], tree, REGISTRY) for tree in (older, newer))
-    was = _matched(all_then.files, all_now.files)
+    was = _matched_homes(all_then.files, all_now.files)
     home_of = {os.path.realpath(path): home for home, files in all_now.files.items() for path in files}
     read = {os.path.realpath(path) for files in then.files.values() for path in files}
     looking_new = [path for path in looking_new if home_of.get(path) in was]
@@ -118,7 +118,9 @@ def _add_moved(then: Discovered, now: Discovered, older: Filled, newer: Filled, 
             then.parameters |= all_then.parameters
 
 
-def _untouched(then: Discovered, older: Filled, now: Discovered, newer: Filled, repository: GitTree) -> set[Home]:
+def _untouched_topologies(
+    then: Discovered, older: Filled, now: Discovered, newer: Filled, repository: GitTree
+) -> set[Home]:
     """Topologies of which nothing that they read has changed: most of a big repository, and of no interest here. Another
     value may change any of them."""
     if _texts(older.files, older) != _texts(newer.files, newer):
@@ -191,7 +193,7 @@ def _spoilt(paths: Sequence[Path], then: Discovered, now: Discovered) -> list[Di
     return [problem for path, problems in now.strange.items() if path in ours for problem in problems]
 
 
-def _nothing(paths: Sequence[Path]) -> Diagnostic:
+def _no_files_diagnostic(paths: Sequence[Path]) -> Diagnostic:
     where = ", ".join(f"`{path}`" for path in paths)
     message = f"no file below {where} names a topology, neither now nor before"
     return complain(
@@ -215,7 +217,7 @@ class _Read:
     """Topologies that lack the environment that was asked for, while others have it."""
 
 
-def _read(discovered: Discovered, tree: Filled, same: Collection[Home], environment: str | None) -> _Read:
+def _read_topologies(discovered: Discovered, tree: Filled, same: Collection[Home], environment: str | None) -> _Read:
     """Read the topologies, in each environment that is meant. A file of the older state that cannot be read counts as
     absent: it is being repaired now."""
     problems, files, left_out = [*discovered.problems], {}, []
@@ -233,7 +235,7 @@ def _read(discovered: Discovered, tree: Filled, same: Collection[Home], environm
 def pairs(base: Mapping[Home, Topology], head: Mapping[Home, Topology]) -> list[Pair]:
     """Pair each topology with its older state: in the same place, or moved, or renamed. A topology also gets the older
     declarations of resources that it takes over from others."""
-    was = _matched(base, head)
+    was = _matched_homes(base, head)
     found = [
         Pair(base=base.get(was[home]) if home in was else None, head=topology,
              others=tuple(_givers(was.get(home), topology, base, head, was)))
@@ -243,7 +245,7 @@ def pairs(base: Mapping[Home, Topology], head: Mapping[Home, Topology]) -> list[
     return sorted((*found, *gone), key=lambda home: home.name)
 
 
-def _matched(base: Iterable[Home], head: Iterable[Home]) -> dict[Home, Home]:
+def _matched_homes(base: Iterable[Home], head: Iterable[Home]) -> dict[Home, Home]:
     """Map the place of each topology now to its place then."""
     now, then = set(head), set(base)
     matched = {home: home for home in now & then}

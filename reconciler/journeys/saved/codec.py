@@ -44,7 +44,7 @@ def with_kept_count(plan: Plan, data: Data) -> Plan:
         raise Damaged("a number expected", "summary.keep") from None
 
 
-def parsed(text: str) -> Data:
+def parse_plan(text: str) -> Data:
     """Parse the data of a plan in this format."""
     try:
         data = from_json(text)  # nested deeper than any plan
@@ -178,7 +178,7 @@ def _terms(saved: Saved) -> SavedOptions:
 def saved_from_json(text: str, registry: Registry) -> Saved:
     """Read the plan that was saved. Raises CannotContinue for a file that was altered since, and for one that is no
     saved plan."""
-    data = parsed(text)
+    data = parse_plan(text)
     if "saved" not in data or FINGERPRINT not in data:
         raise not_a_plan(
             "this plan was printed for reading, and cannot be applied",
@@ -206,7 +206,7 @@ def _altered_error() -> CannotContinue:
 
 def _saved_of(document: SavedDocument, data: Mapping[str, Any], registry: Registry) -> Saved:
     saved, terms = document.saved, document.saved.terms
-    resources = tuple(resource.declared(registry) for resource in saved.declared.resources)
+    resources = tuple(resource.declared_resource(registry) for resource in saved.declared.resources)
     return Saved(
         plan=with_kept_count(document.plan, data),
         place=saved.place,

@@ -178,13 +178,13 @@ def _is_settled(change: PlannedChange) -> bool:
 def _judge(change: PlannedChange, both: _BothPlans) -> Judged:
     change_now = both.found.get(change.address)
     if kept := _why_kept(change, change_now, both.now):
-        return _stopped(change, "AP203", "no-longer-allowed", kept)
+        return _stopped_change(change, "AP203", "no-longer-allowed", kept)
     if change_now is None or (_is_settled(change_now) and not change_now.is_blocked):
         return Judged(change=change, standing=SavedStanding.AS_WANTED)
     if blocking := next((verdict for verdict in change_now.verdicts if verdict.blocks), None):
         return _judge_blocked(change, blocking, both)
-    if hindered := _what_hinders(change_now):
-        return _stopped(change, "AP204", "no-longer-possible", hindered)
+    if hindered := _what_hinders_text(change_now):
+        return _stopped_change(change, "AP204", "no-longer-possible", hindered)
     if change_now.action in (Action.ADOPT, Action.FORGET) and change.action.writes:
         return Judged(
             change=change_now, standing=SavedStanding.TO_DO
@@ -221,22 +221,23 @@ def _compare(change: PlannedChange, change_now: PlannedChange, both: _BothPlans)
     is_being_replaced = Address.parse(change.address) in both.begun  # and not by this plan
     if (is_rest(mine, needed) or is_left_to_later(mine, needed)) and not is_being_replaced:
         return Judged(change=change, standing=SavedStanding.TO_DO, rest=tuple(needed))
-    if recreated_name := _first_recreated(change, both):
+    if recreated_name := _first_recreated_object(change, both):
         return _stopped_as_recreated(change, recreated_name)
     strayed = tuple(_strayed_values(change, change_now, mine, both.steps))
     if strayed or change_now.action is not change.action:
         return replace(
-            _stopped(change, "AP103", "changed-since-plan", _what_changed(change, change_now)), strayed=strayed
+            _stopped_change(change, "AP103", "changed-since-plan", _what_changed_text(change, change_now)),
+            strayed=strayed,
         )
     if more := next(losses_beyond_consent_sentences(change, change_now, both.consents(change)), None):
-        return _stopped(change, "AP202", "more-than-consented", more)
-    if _needs_other_steps(_without_waiting(mine), _without_waiting(needed), both.steps):
+        return _stopped_change(change, "AP202", "more-than-consented", more)
+    if _needs_other_steps(_without_waiting_steps(mine), _without_waiting_steps(needed), both.steps):
         why = "other steps are needed now than the plan holds; nothing was done to it"
-        return _stopped(change, "AP103", "changed-since-plan", why)
+        return _stopped_change(change, "AP103", "changed-since-plan", why)
     return Judged(
         change=change,
         standing=SavedStanding.TO_DO,
-        rest=tuple(needed) if _waiting_ids(mine) != _waiting_ids(needed) else None,
+        rest=tuple(needed) if _waiting_step_ids(mine) != _waiting_step_ids(needed) else None,
         counted_again=tuple(changed_losses_sentences(change, change_now)),
     )
 
@@ -248,22 +249,22 @@ def _is_as_saved(change: PlannedChange, change_now: PlannedChange, both: _BothPl
 
 def _judge_as_saved(change: PlannedChange, both: _BothPlans) -> Judged:
     """Nothing is lost that the plan does not name, but an object of the same values may be another one."""
-    if recreated_name := _first_recreated(change, both):
+    if recreated_name := _first_recreated_object(change, both):
         return _stopped_as_recreated(change, recreated_name)
     return Judged(change=change, standing=SavedStanding.TO_DO)
 
 
 def _judge_blocked(change: PlannedChange, blocking: Verdict, both: _BothPlans) -> Judged:
-    if change.action is Action.DELETE and (recreated_name := _first_recreated(change, both)):
+    if change.action is Action.DELETE and (recreated_name := _first_recreated_object(change, both)):
         return _stopped_as_recreated(change, recreated_name)
-    if more := next(_above_upto(blocking, both.consents(change)), None):
-        return _stopped(change, "AP202", "more-than-consented", more)
+    if more := next(_above_upto_texts(blocking, both.consents(change)), None):
+        return _stopped_change(change, "AP202", "more-than-consented", more)
     now = "this is refused" if blocking.outcome is Outcome.REFUSED else "this needs consent"
     why = f"as things are now, {now}: {_verdict_text(blocking)}"
-    return _stopped(change, "AP203", "no-longer-allowed", why)
+    return _stopped_change(change, "AP203", "no-longer-allowed", why)
 
 
-def _above_upto(verdict: Verdict, consents: Iterable[Consent]) -> Iterator[str]:
+def _above_upto_texts(verdict: Verdict, consents: Iterable[Consent]) -> Iterator[str]:
     """What is lost now beyond the bound of a consent to it."""
     for allow in consents:
         for name, most in allow.upto.items() if allow.code == verdict.code else ():
@@ -271,7 +272,7 @@ def _above_upto(verdict: Verdict, consents: Iterable[Consent]) -> Iterator[str]:
                 yield f"the consent to {allow.code} allows up to {most:_} {name}, and now it is {number:_}"
 
 
-def _first_recreated(change: PlannedChange, both: _BothPlans) -> str | None:
+def _first_recreated_object(change: PlannedChange, both: _BothPlans) -> str | None:
     """The first object of its steps that was recreated since the plan was made."""
     mine = both.planned_steps.get(change.address, [])
     return next((name for step in mine if (name := recreated_object(step, both.saved.seen, both.seen))), None)
@@ -293,29 +294,31 @@ def _judge_resumed(change: PlannedChange, change_now: PlannedChange, both: _Both
         return _stopped_as_recreated(change, recreated_name)
     raw = [stray for step in left for stray in _strayed_raw_values(step, both.steps[step.id])]
     if strayed := tuple(stray for stray in raw if not (start and stray.now == start.get(stray.path, stray))):
-        return replace(_stopped(change, "AP103", "changed-since-plan", _what_changed(change, change)), strayed=strayed)
+        return replace(
+            _stopped_change(change, "AP103", "changed-since-plan", _what_changed_text(change, change)), strayed=strayed
+        )
     if left == mine and (
         more := next(losses_beyond_consent_sentences(change, change_now, both.consents(change)), None)
     ):
-        return _stopped(change, "AP202", "more-than-consented", more)
+        return _stopped_change(change, "AP202", "more-than-consented", more)
     return Judged(change=change, standing=SavedStanding.TO_DO, rest=tuple(both.needed.get(change.address, [])))
 
 
 def _stopped_as_recreated(change: PlannedChange, recreated_object: str) -> Judged:
     why = f"{recreated_object} was deleted and recreated after the plan was made; it was left alone"
-    return _stopped(change, "AP201", "recreated", why)
+    return _stopped_change(change, "AP201", "recreated", why)
 
 
-def _waiting_ids(steps: Iterable[Step]) -> set[str]:
+def _waiting_step_ids(steps: Iterable[Step]) -> set[str]:
     return {step.id for step in steps if step.call.waits}
 
 
-def _without_waiting(steps: Iterable[Step]) -> list[Step]:
+def _without_waiting_steps(steps: Iterable[Step]) -> list[Step]:
     """Leave out waiting steps: they depend on the moment, for example on whether a mirror lags."""
     return [step for step in steps if not step.call.waits]
 
 
-def _stopped(change: PlannedChange, code: str, name: str, message: str) -> Judged:
+def _stopped_change(change: PlannedChange, code: str, name: str, message: str) -> Judged:
     why = Diagnostic(
         severity=Severity.ERROR, code=code, name=name, message=f"{message[0].upper()}{message[1:]}.",
         address=change.address, span=change.span, fix=PLAN_AGAIN,
@@ -323,7 +326,7 @@ def _stopped(change: PlannedChange, code: str, name: str, message: str) -> Judge
     return Judged(change=change, standing=SavedStanding.STOPPED, why=why)
 
 
-def _what_changed(change: PlannedChange, change_now: PlannedChange) -> str:
+def _what_changed_text(change: PlannedChange, change_now: PlannedChange) -> str:
     if change_now.action is change.action:
         return "somebody changed it after the plan was made; it was left alone"
     planned, now = f"{change.action.value} it", f"{change_now.action.value} it"
@@ -331,7 +334,7 @@ def _what_changed(change: PlannedChange, change_now: PlannedChange) -> str:
     return f"somebody {did} it after the plan was made: the plan was to {planned}, but a plan made now would {now}"
 
 
-def _what_hinders(change_now: PlannedChange) -> str | None:
+def _what_hinders_text(change_now: PlannedChange) -> str | None:
     """What stands in the way without a rule: an unknown state, or a dependency that cannot be done."""
     if change_now.action is Action.UNKNOWN:
         return f"its live state has become unknown: {change_now.reason}"

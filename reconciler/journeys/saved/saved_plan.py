@@ -91,7 +91,7 @@ class ResourceSpec:
             address=resource.address, spec=resource.spec.model_dump(mode="json", exclude_unset=True, by_alias=True)
         )
 
-    def declared(self, registry: Registry) -> Declared:
+    def declared_resource(self, registry: Registry) -> Declared:
         """Return the resource. Raises ValueError (pydantic's) where its kind has no such fields."""
         return Declared(address=self.address, spec=registry.of(self.address).spec.model_validate(self.spec))
 
@@ -172,7 +172,7 @@ def why_elsewhere(planned: AccountPlace, account_now: AccountPlace) -> str | Non
     }
     for part, pair in compared.items():
         if pair is not None and pair[0] != pair[1]:
-            return f"it was made for {_named_part(part, pair[0])}, but {_named_part(part, pair[1])} answers here"
+            return f"it was made for {_part_text(part, pair[0])}, but {_part_text(part, pair[1])} answers here"
     if planned.id is not None and planned.id != account_now.id:
         id_here = "has a different id" if account_now.id else "has none"
         return f"bucket {BUCKET} of the account it was made for holds an id, but the one here {id_here}"
@@ -209,7 +209,7 @@ def _is_before(earlier: str | None, later: str | None) -> bool:
         return False
 
 
-def _named_part(part: str, name: str | None) -> str:
+def _part_text(part: str, name: str | None) -> str:
     return f"{part} `{name}`" if name else "a single server" if part == "cluster" else f"no {part}"
 
 

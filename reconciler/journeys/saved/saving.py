@@ -17,7 +17,7 @@ from reconciler.engine.pairing.identity import identities_touched
 from reconciler.journeys.adopt import adoption
 from reconciler.journeys.drift.look import look
 from reconciler.journeys.drift.restore import restore
-from reconciler.journeys.plan.plan import Planned, PlanPurpose, planned
+from reconciler.journeys.plan.plan import Planned, PlanPurpose, plan_from_snapshot
 from reconciler.journeys.saved.codec import saved_from_json, saved_json
 from reconciler.journeys.saved.comparison import Outlook, outlook
 from reconciler.journeys.saved.saved_plan import AccountPlace, Saved, state_digest, why_elsewhere, why_set_back
@@ -75,7 +75,7 @@ def save(saved: Saved, path: Path) -> None:
     write_whole({path: saved_json(saved).encode()})
 
 
-def read(path: Path) -> Saved:
+def read_plan(path: Path) -> Saved:
     """Read the plan in this file. Raises CannotContinue where the file holds none, or somebody altered it."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -138,7 +138,7 @@ async def _plan_again(
         return saved.plan
     if purpose is PlanPurpose.RESTORE:
         return (await restore(look(saved.topology, snapshot, saved.options), js)).plan
-    plan_now = await planned(saved.topology, snapshot, js, saved.options)
+    plan_now = await plan_from_snapshot(saved.topology, snapshot, js, saved.options)
     return (
         plan_now.plan
         if purpose is PlanPurpose.APPLY

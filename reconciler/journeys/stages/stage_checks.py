@@ -22,7 +22,7 @@ _RECORDED = (Action.ADOPT, Action.FORGET)
 """These change who owns an object, and not the object."""
 
 
-def changes_beyond(shown: Plan | None, now: Plan) -> list[str]:
+def addresses_beyond(shown: Plan | None, now: Plan) -> list[str]:
     """Return the addresses at which the plan does anything that was not shown. Less than was shown is fine: by then
     somebody has done the rest."""
     by_address = {change.address: change for change in shown.changes} if shown else {}
@@ -35,7 +35,7 @@ def changes_beyond(shown: Plan | None, now: Plan) -> list[str]:
 
 def check_as_shown(shown: Plan | None, now: Plan) -> None:
     """Raise CannotContinue where the plan goes beyond what was shown, and agreed to."""
-    if more := changes_beyond(shown, now):
+    if more := addresses_beyond(shown, now):
         raise CannotContinue.because(
             "XX929", "not-as-shown",
             f"the plan is no longer the one that was shown before the first stage: {few_names(more)}. Nothing was changed here.",
@@ -75,7 +75,7 @@ class Seen:
     """Why the look could not tell."""
 
 
-def seen(member: str, plan: Plan, drift: Drift) -> Seen:
+def judge_look(member: str, plan: Plan, drift: Drift) -> Seen:
     """Return what one look at a member means. A plan that is refused, or knows too little, is not empty."""
     pending = tuple(change.address for change in plan.changes if change.action.writes or change.is_blocked)
     drifted = tuple(item.address for item in drift.drifted)

@@ -25,12 +25,12 @@ class Progress:
     """Why the next one was not done, or did not pass."""
 
     @property
-    def failed(self) -> RolloutStage | None:
+    def failed_stage(self) -> RolloutStage | None:
         """The stage that did not pass; None where all did."""
         return self.stages[self.passed] if self.why else None
 
 
-def summary(outcomes: Mapping[str, str], word: str) -> str:
+def summary_text(outcomes: Mapping[str, str], word: str) -> str:
     """Return `3 environments: 2 applied, 1 refused`, with what most of them have first."""
     counts = Counter(outcomes.values())
     return f"{counted(len(outcomes), word)}: {', '.join(f'{count:_} {outcome}' for outcome, count in counts.most_common())}"
@@ -39,13 +39,13 @@ def summary(outcomes: Mapping[str, str], word: str) -> str:
 def progress_lines(course: Progress) -> Iterator[str]:
     """Yield a line for each stage: whether it is done, and if not, why not."""
     for number, stage in enumerate(course.stages):
-        yield f"{_stage_name(number, stage)}: {_stage_fate(number, stage, course)}"
+        yield f"{_stage_name(number, stage)}: {_stage_fate_text(number, stage, course)}"
 
 
 def reason(course: Progress) -> str:
     """Return the same in one sentence, for a message."""
     parts = [
-        f"stage {number + 1} (`{visible(stage.said)}`) {_stage_fate(number, stage, course)}"
+        f"stage {number + 1} (`{visible(stage.said)}`) {_stage_fate_text(number, stage, course)}"
         for number, stage in enumerate(course.stages)
     ]
     return "; ".join(parts)
@@ -56,7 +56,7 @@ def title(number: int, stage: RolloutStage, of: int) -> str:
     return f"Stage {number + 1} of {of}, {visible(stage.said)}: {names(stage)}"
 
 
-def passed(number: int, stage: RolloutStage, word: str) -> str:
+def passed_line(number: int, stage: RolloutStage, word: str) -> str:
     """Return the line about a stage that passed."""
     many = len(stage.members) > 1
     whom = f"{'all ' if many else ''}{counted(len(stage.members), word)} {'plan' if many else 'plans'} empty"
@@ -75,7 +75,7 @@ def _stage_name(number: int, stage: RolloutStage) -> str:
     return f"Stage {number + 1}, {visible(stage.said)}"
 
 
-def _stage_fate(number: int, stage: RolloutStage, course: Progress) -> str:
+def _stage_fate_text(number: int, stage: RolloutStage, course: Progress) -> str:
     if number < course.passed:
         return "done"
     if number > course.passed:

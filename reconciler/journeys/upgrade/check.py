@@ -22,7 +22,7 @@ from reconciler.journeys.upgrade.outcomes import (
     Fate,
     UpgradeFinding,
     finding,
-    marked,
+    marked_findings,
     refused_configurations,
     worst_first,
 )
@@ -90,23 +90,23 @@ class Checked:
 
 async def check_account(js: JetStream, after: Version) -> Checked:
     """Check everything live, managed or not."""
-    return checked(await observe(js), after)
+    return check_snapshot(await observe(js), after)
 
 
-def checked(snapshot: Snapshot, after: Version, registry: Registry = REGISTRY) -> Checked:
+def check_snapshot(snapshot: Snapshot, after: Version, registry: Registry = REGISTRY) -> Checked:
     """Judge a snapshot of the account for another version; no server is asked."""
     before, live = snapshot.target.version, _live(snapshot, after)
     there = refused_configurations(live, _view(snapshot, after), registry, OF_ROOM)
     here = list(refused_configurations(_live(snapshot, before), _view(snapshot, before), registry, OF_ROOM))
-    lost = [*_known(marked(there, here)), *_offline(live, after)]
+    lost = [*_without_unknown_streams(marked_findings(there, here)), *_offline(live, after)]
     gone = {upgrade_finding.address for upgrade_finding in lost if upgrade_finding.fate in GONE}
     rewritten = [
-        upgrade_finding for upgrade_finding in _rewritten(snapshot, after) if upgrade_finding.address not in gone
+        upgrade_finding for upgrade_finding in _rewritten_fields(snapshot, after) if upgrade_finding.address not in gone
     ]
     found = [
         *(_with_quantities(upgrade_finding, live) for upgrade_finding in lost),
-        *_emptied(snapshot, after),
-        *_capped(snapshot, after),
+        *_emptied_streams(snapshot, after),
+        *_capped_streams(snapshot, after),
         *rewritten,
     ]
     named = _names(snapshot, registry)
@@ -122,7 +122,7 @@ def checked(snapshot: Snapshot, after: Version, registry: Registry = REGISTRY) -
         news=(
             *upgrades.news_sentences(before, after),
             *upgrades.in_memory_sentences(snapshot),
-            *_in_clusters(snapshot, lost),
+            *_cluster_sentences(snapshot, lost),
         ),
         unknown=snapshot.unknown,
         read={"streams": len(snapshot.streams), "consumers": sum(map(len, snapshot.consumers.values()))},
@@ -166,7 +166,7 @@ def _names(snapshot: Snapshot, registry: Registry) -> dict[str, str]:
     }
 
 
-def _in_clusters(snapshot: Snapshot, lost: Iterable[UpgradeFinding]) -> Iterator[str]:
+def _cluster_sentences(snapshot: Snapshot, lost: Iterable[UpgradeFinding]) -> Iterator[str]:
     if snapshot.target.is_clustered and any(
         upgrade_finding.address.startswith("consumer/") for upgrade_finding in lost
     ):
@@ -186,7 +186,7 @@ def _with_quantities(one: UpgradeFinding, live: Mapping[Address, Resource]) -> U
     return replace(one, quantities=quantities, fix=fix)
 
 
-def _emptied(snapshot: Snapshot, after: Version) -> Iterator[UpgradeFinding]:
+def _emptied_streams(snapshot: Snapshot, after: Version) -> Iterator[UpgradeFinding]:
     """Interest streams from which each restart deletes what consumers have yet to process."""
     rule, losses = unread_at_restart.unread_gone_at_restart, dict[str, list[unread_at_restart.AtRisk]]()
     for risk in (
@@ -201,7 +201,7 @@ def _emptied(snapshot: Snapshot, after: Version) -> Iterator[UpgradeFinding]:
         )  # fmt: skip
 
 
-def _known(findings: Iterable[UpgradeFinding]) -> Iterator[UpgradeFinding]:
+def _without_unknown_streams(findings: Iterable[UpgradeFinding]) -> Iterator[UpgradeFinding]:
     """Leave out streams with fields that the version does not know: it does not judge them at all."""
     return (
         upgrade_finding
@@ -224,7 +224,7 @@ def _offline(live: Mapping[Address, Resource], after: Version) -> Iterator[Upgra
             )  # fmt: skip
 
 
-def _rewritten(snapshot: Snapshot, after: Version) -> Iterator[UpgradeFinding]:
+def _rewritten_fields(snapshot: Snapshot, after: Version) -> Iterator[UpgradeFinding]:
     for address, info in _raw(snapshot):
         for path, old, new in upgrades.rewrites(address.kind, info["config"], after):
             unit = REGISTRY.of(address).fields[path].unit
@@ -232,7 +232,7 @@ def _rewritten(snapshot: Snapshot, after: Version) -> Iterator[UpgradeFinding]:
             yield UpgradeFinding(fate=Fate.REWRITTEN, address=str(address), path=path, message=words)
 
 
-def _capped(snapshot: Snapshot, after: Version) -> Iterator[UpgradeFinding]:
+def _capped_streams(snapshot: Snapshot, after: Version) -> Iterator[UpgradeFinding]:
     target = replace(snapshot.target, version=after)
     for name, info in snapshot.streams.items():
         number = info["state"].get("consumer_count", len(snapshot.consumers.get(name, {})))
@@ -250,14 +250,16 @@ def check_files(paths: Sequence[Path], after: Version, tree: Tree = DISK) -> Che
     return Checked(
         before=before,
         after=after,
-        findings=tuple(worst_first(marked(_refused(topology, after), _refused(topology, before)))),
+        findings=tuple(
+            worst_first(marked_findings(_refused_resources(topology, after), _refused_resources(topology, before)))
+        ),
         news=tuple(upgrades.news_sentences(before, after)),
         read={"resources": len(topology.resources)},
         diagnostics=loaded.diagnostics,
     )
 
 
-def _refused(topology: Topology, version: Version) -> list[UpgradeFinding]:
+def _refused_resources(topology: Topology, version: Version) -> list[UpgradeFinding]:
     view = compare(topology, Snapshot(target=nowhere(topology, version)), Memory(), REGISTRY)
     found = verdicts_of_all(view, REGISTRY, needing=OFFLINE).values()
     return [

@@ -133,7 +133,7 @@ def worst_first(findings: Iterable[UpgradeFinding]) -> list[UpgradeFinding]:
     return sorted(once.values(), key=lambda item: (order.index(item.fate), item.address, item.path))
 
 
-def marked(findings: Iterable[UpgradeFinding], already_here: Iterable[UpgradeFinding]) -> list[UpgradeFinding]:
+def marked_findings(findings: Iterable[UpgradeFinding], already_here: Iterable[UpgradeFinding]) -> list[UpgradeFinding]:
     """Mark the findings that would also happen on the running version."""
     keys = {(item.fate, item.address, item.code, item.path) for item in already_here}
     return [replace(item, already=(item.fate, item.address, item.code, item.path) in keys) for item in findings]

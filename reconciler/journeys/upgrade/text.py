@@ -44,8 +44,8 @@ def upgrade_text(
         lines.append("")
     if news:
         lines += ["Also worth knowing:"]
-        lines += [line for item in news for line in _item(item, paper)] + [""]
-    lines += paper.wrapped(_sum(findings, after))
+        lines += [line for item in news for line in _item_lines(item, paper)] + [""]
+    lines += paper.wrapped(_sum_line(findings, after))
     for scope, why in unknown.items():
         lines += paper.wrapped(f"{scope} could not be read, so it was not judged: {why}")
     return inert("\n".join(lines) + "\n")
@@ -58,12 +58,12 @@ def _title(title: str) -> str:
 def _alike(findings: Iterator[UpgradeFinding]) -> list[list[UpgradeFinding]]:
     """Group equal messages, in the order in which the first of each came."""
     groups: dict[tuple[str, str, bool], list[UpgradeFinding]] = {}
-    for finding in _joined(findings):
+    for finding in _joined_findings(findings):
         groups.setdefault((finding.code, finding.message, finding.already), []).append(finding)
     return list(groups.values())
 
 
-def _joined(findings: Iterator[UpgradeFinding]) -> Iterator[UpgradeFinding]:
+def _joined_findings(findings: Iterator[UpgradeFinding]) -> Iterator[UpgradeFinding]:
     """Join rewritten fields of one object into one sentence."""
     for (fate, _), same in groupby(findings, key=lambda finding: (finding.fate, finding.address)):
         members = list(same)
@@ -76,7 +76,7 @@ def _joined(findings: Iterator[UpgradeFinding]) -> Iterator[UpgradeFinding]:
 def _entry(alike: Sequence[UpgradeFinding], paper: Paper) -> list[str]:
     first = alike[0]
     shown = alike if paper.verbose else alike[:MANY]
-    names = ", ".join(visible(finding.address) + _at_stake(finding.quantities) for finding in shown)
+    names = ", ".join(visible(finding.address) + _at_stake_text(finding.quantities) for finding in shown)
     names += f" and {len(alike) - len(shown):_} more (-v names all)" if len(shown) < len(alike) else ""
     code = f"{first.code} {first.name}. " if first.code else ""
     already = " The running server does the same at its next start." if first.already else ""
@@ -88,7 +88,7 @@ def _entry(alike: Sequence[UpgradeFinding], paper: Paper) -> list[str]:
     return [*lines, *(paper.paragraphs(f"Instead: {first.fix}", 6) if first.fix else [])]
 
 
-def _at_stake(quantities: Mapping[str, int]) -> str:
+def _at_stake_text(quantities: Mapping[str, int]) -> str:
     """` (1_200 messages, 3MiB, 2 consumers)`"""
     parts = [counted(quantities[name], noun) for name, noun in NOUNS.items() if name in quantities]
     if "bytes" in quantities:
@@ -96,12 +96,12 @@ def _at_stake(quantities: Mapping[str, int]) -> str:
     return f" ({', '.join(parts)})" if parts else ""
 
 
-def _item(text: str, paper: Paper) -> list[str]:
+def _item_lines(text: str, paper: Paper) -> list[str]:
     first, *rest = paper.wrapped(text, 4)
     return [f"  * {first[4:]}", *rest]
 
 
-def _sum(findings: Sequence[UpgradeFinding], after: Version) -> str:
+def _sum_line(findings: Sequence[UpgradeFinding], after: Version) -> str:
     numbers = {fate: len({finding.address for finding in findings if finding.fate is fate}) for fate in Fate}
     by_fate = " · ".join(f"{number:_} {fate}" for fate, number in numbers.items() if number)
     return (
@@ -111,7 +111,7 @@ def _sum(findings: Sequence[UpgradeFinding], after: Version) -> str:
     )
 
 
-def head(before: Version, after: Version, read: Mapping[str, int], place: str) -> str:
+def head_line(before: Version, after: Version, read: Mapping[str, int], place: str) -> str:
     """Return `account: 12 streams, 40 consumers judged for nats-server 2.14 (from 2.12)`."""
     counts = ", ".join(counted(number, what.removesuffix("s")) for what, number in read.items())
     return f"{place}: {counts} judged for nats-server {after.short} (from {before.short})"
