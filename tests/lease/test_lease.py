@@ -69,9 +69,9 @@ def test_a_lease_is_kept_longer_than_its_term_and_given_back(account: Account) -
             with pytest.raises(CannotContinue, match=r"being applied by a on here \(process 7\) since 2026-01-01"):
                 async with leased(js, [holder("b")], terms=LeaseTerms(ttl=1, every=1, grace=4)):
                     pass  # that was waited for longer than the term of the first
-            lost = held(first).lost()
+            lost = held(first).why_lost()
         async with leased(js, [holder("b")], terms=PATIENT, tell=waited_for.append) as second:
-            return lost, held(second).lost() is None, waited_for
+            return lost, held(second).why_lost() is None, waited_for
 
     assert talk(account, work) == (None, True, [])
 
@@ -108,7 +108,7 @@ def test_who_works_on_after_unlock_has_stopped_before_anybody_else_gets_the_leas
             assert isinstance(shown, Held)
             ended = await end_if_still_held(js, shown)
             async with leased(js, [holder("b")], terms=PATIENT):
-                return ended, held(first).lost()
+                return ended, held(first).why_lost()
 
     ended, lost = talk(account, work)
     assert isinstance(ended, Free)
@@ -121,7 +121,7 @@ async def one(js: JetStream, run: str, inside: list[str], most: list[int]) -> No
         inside.append(run)
         most.append(len(inside))
         await asyncio.sleep(0.05)
-        assert held(leases).lost() is None
+        assert held(leases).why_lost() is None
         inside.remove(run)
 
 
@@ -152,7 +152,7 @@ def test_on_a_bucket_with_three_replicas_one_of_many_has_it_and_it_ends_with_its
         assert isinstance(put, Stored)
         async with leased(js, [holder("b")], terms=PATIENT) as leases:
             there = await entry(js, "reconciler", lease_key("t"))
-            assert held(leases).lost() is None
+            assert held(leases).why_lost() is None
             return replicas, most, there.value.decode()  # type: ignore[union-attr]
 
     replicas, most, value = talk(clustered_account, work)
@@ -180,7 +180,7 @@ def test_whoever_was_taken_over_learns_it_and_gives_nothing_back(account: Accoun
                 "reconciler", lease_key("t"), b'{"run":"b","user":"bob","host":"h"}', expected_revision=None
             )
             await asyncio.wait_for(gone.wait(), 30)
-            lost = held(leases).lost()
+            lost = held(leases).why_lost()
         there = await entry(js, "reconciler", lease_key("t"))
         return lost, gone.is_set(), there.value  # type: ignore[union-attr]
 
@@ -266,7 +266,7 @@ def test_why_a_lease_could_not_be_renewed_is_said_with_the_way_out(account: Acco
             config = done(await js.request("STREAM.INFO.KV_reconciler"))["config"]
             done(await js.request("STREAM.UPDATE.KV_reconciler", {**config, "max_bytes": 1}))
             await asyncio.wait_for(gone.wait(), 30)
-            return held(leases).lost()
+            return held(leases).why_lost()
 
     lost = talk(account, work)
     assert lost is not None
@@ -297,7 +297,7 @@ def test_a_new_leader_of_the_cluster_that_does_not_know_the_bucket_yet_is_asked_
             nc = await connect(f"nats://127.0.0.1:{between.port}", account.user, account.password)
             js = await JetStream.open(nc)
             async with leased(js, [holder("a")], terms=PATIENT) as leases:
-                is_ours = held(leases).lost() is None
+                is_ours = held(leases).why_lost() is None
             await js.close()
             await nc.close()
             return is_ours and between.was_reached
@@ -350,7 +350,7 @@ def test_renewals_that_arrive_keep_a_lease_also_where_none_of_their_answers_does
             await bucket(js)
             async with leased(js, [holder("a")], terms=LeaseTerms(ttl=5, every=0.7)) as leases:
                 await asyncio.sleep(6)
-                lost = held(leases).lost()
+                lost = held(leases).why_lost()
             await nc.close()
         return lost
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from reconciler.server.remember.capacity import way_out
+from reconciler.server.remember.capacity import way_out_advice
 from reconciler.server.wire.answers import Conflict, Put, Refusal
 from reconciler.server.wire.pipeline import NoAnswer, Silence
 
@@ -26,4 +26,4 @@ from reconciler.server.wire.pipeline import NoAnswer, Silence
     ],
 )
 def test_the_way_out_is_told_by_cause(answer: Put, begins: str) -> None:
-    assert way_out(answer, "otherwise").startswith(begins)
+    assert way_out_advice(answer, "otherwise").startswith(begins)

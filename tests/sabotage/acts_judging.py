@@ -526,7 +526,7 @@ RULES = (
         name="a stream that takes subjects over is said to get none of their messages",
         file="reconciler/kinds/across/dry_readers.py",
         before='    if not gone or reader.address is None or reader.address.kind != "stream":\n',
-        after='    if lost or reader.address is None or reader.address.kind != "stream":\n',
+        after='    if gone or reader.address is None or reader.address.kind != "stream":\n',
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(

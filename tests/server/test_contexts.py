@@ -67,7 +67,7 @@ def test_a_variable_beats_the_context(tmp_path: Path) -> None:
 def test_the_selected_context_is_used_and_named(tmp_path: Path) -> None:
     write(tmp_path, "prod", url="nats://nats.example.org:4222")
     select(tmp_path, "prod")
-    assert resolve(Settings(), {}, tmp_path).where() == "nats://nats.example.org:4222 (context prod)"
+    assert resolve(Settings(), {}, tmp_path).where_text() == "nats://nats.example.org:4222 (context prod)"
 
 
 def test_a_named_context_beats_the_selected_one(tmp_path: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_flags_api_prefix_replaces_the_contexts_domain(tmp_path: Path) -> None
     ],
 )
 def test_a_server_is_completed_and_shown_without_its_login(written: str, url: str, tmp_path: Path) -> None:
-    assert resolve(Settings(url=written), {}, tmp_path).where() == url
+    assert resolve(Settings(url=written), {}, tmp_path).where_text() == url
 
 
 def test_a_login_in_a_url_is_decoded(tmp_path: Path) -> None:

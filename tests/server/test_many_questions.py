@@ -6,7 +6,7 @@ import asyncio
 import gc
 import warnings
 
-from reconciler.server.read.observe import gathered
+from reconciler.server.read.observe import gather_answers
 
 
 async def _after_some_turns(question: int) -> int:
@@ -16,12 +16,12 @@ async def _after_some_turns(question: int) -> int:
 
 
 def test_answers_come_in_the_order_of_the_questions() -> None:
-    assert asyncio.run(gathered(_after_some_turns, [3, 1, 2], "for numbers")) == [30, 10, 20]
+    assert asyncio.run(gather_answers(_after_some_turns, [3, 1, 2], "for numbers")) == [30, 10, 20]
 
 
 def test_a_read_cancelled_before_its_turn_leaves_nothing_behind() -> None:
     async def cancelled_at_once() -> bool:
-        read = asyncio.ensure_future(gathered(_after_some_turns, [3, 1, 2], "for numbers"))
+        read = asyncio.ensure_future(gather_answers(_after_some_turns, [3, 1, 2], "for numbers"))
         asyncio.get_running_loop().call_soon(read.cancel)  # after the read has begun, before any question has
         await asyncio.wait([read])
         return read.cancelled()

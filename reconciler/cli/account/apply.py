@@ -20,7 +20,7 @@ from reconciler.cli.account.many_applies import (
     is_refused,
     not_begun_line,
     topology_exit_code,
-    unit_outcome,
+    unit_outcome_words,
 )
 from reconciler.cli.account.planning import Selection, selection
 from reconciler.cli.shared import common, exits
@@ -120,7 +120,7 @@ async def _apply_all(
         together.print_document()
     for part in parts:
         together.print_text(not_begun_line(part))
-    if summary := summary_line(parts, unit_outcome):
+    if summary := summary_line(parts, unit_outcome_words):
         together.print_text(f"\n{summary}")
     return exits.worst(topology_exit_code(result) for result in results(parts))
 

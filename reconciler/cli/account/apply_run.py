@@ -111,12 +111,12 @@ class Manner:
 
     def _report_no_step(self, finished: Finished, plan: Plan, code: int, as_wanted: tuple[str, ...] = ()) -> int:
         if self.format is common.PlainFormat.JSON:
-            self.report_to_tools(self.outcome_data(finished, plan, code, as_wanted))
+            self.report_to_tools(self.outcome_json(finished, plan, code, as_wanted))
         elif self.agreed is not None:
             say(f"{self.label(plan)}: {'nothing to do' if code == exits.FINE else 'left out'}.\n")
         return code
 
-    def outcome_data(self, finished: Finished, plan: Plan, code: int, as_wanted: tuple[str, ...] = ()) -> str:
+    def outcome_json(self, finished: Finished, plan: Plan, code: int, as_wanted: tuple[str, ...] = ()) -> str:
         """Return the outcome for tools."""
         return outcome_json(
             finished, topology=plan.topology, environment=plan.environment, member=self.member, exit_code=code,
@@ -204,7 +204,7 @@ class Agreed:
             outcome_text, finished, arguments=self.arguments, backup=manner.next_backup_folder, seconds=seconds,
             left=len(plan.blocked) + plan.hidden, later=isinstance(self.what, SavedReview), commands=commands,
         )  # fmt: skip
-        data = manner.outcome_data(finished, plan, code, self.as_wanted)
+        data = manner.outcome_json(finished, plan, code, self.as_wanted)
         with contextlib.suppress(NobodyReads):  # the exit code says it all the same, and so do the reports
             if manner.format is common.PlainFormat.JSON:
                 manner.report_to_tools(data)

@@ -58,7 +58,7 @@ def not_begun_line(part: UnitResults[Applied]) -> str:
     return f"\nNot begun{where}, because the topology before was {fate}: {', '.join(map(visible, part.not_begun))}\n"
 
 
-def unit_outcome(part: UnitResults[Applied]) -> str:
+def unit_outcome_words(part: UnitResults[Applied]) -> str:
     """Return what became of a unit, in a word or two: the worst of its topologies counts."""
     if not part.results:
         return NOT_BEGUN

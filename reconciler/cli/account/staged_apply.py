@@ -16,7 +16,7 @@ from reconciler.cli.account.many_applies import (
     is_failure,
     is_refused,
     topology_exit_code,
-    unit_outcome,
+    unit_outcome_words,
 )
 from reconciler.cli.account.planning import Made, Selection, open_plan
 from reconciler.cli.shared import common, exits
@@ -219,7 +219,7 @@ class Staged:
             on_problem=self._together.report_problem,
         )
         for applied in await unit_run.run([part.unit for part in by_unit.values()]):
-            self._outcomes[applied.unit.name] = unit_outcome(applied)
+            self._outcomes[applied.unit.name] = unit_outcome_words(applied)
             self._codes += [topology_exit_code(result) for result in applied.results]
         if self.stages is None:
             return []

@@ -123,10 +123,10 @@ def offers(typed: Asked, table: Table, names: Named) -> list[Offer]:
     """Return what begins as the typed word does, in a fixed order; nothing where the shell knows files better."""
     candidates = _candidates(typed, table, names)
     fitting = [offer for offer in candidates if offer.word.startswith(typed.begun) and _SAFE.fullmatch(offer.word)]
-    return [Offer(typed.before + word, about) for word, about in _shortened(fitting, typed.begun)]
+    return [Offer(typed.before + word, about) for word, about in _shortened_offers(fitting, typed.begun)]
 
 
-def _shortened(offers_: Sequence[Offer], begun: str) -> Iterable[Offer]:
+def _shortened_offers(offers_: Sequence[Offer], begun: str) -> Iterable[Offer]:
     if len(offers_) <= MANY or not any("/" in offer.word for offer in offers_):
         return offers_
     ends = ((offer.word.find("/", len(begun)) + 1 or len(offer.word), offer.word) for offer in offers_)

@@ -59,14 +59,14 @@ def completion_lines(environ: Mapping[str, str]) -> str:
     shell = environ[COMPLETING]
     typed = int(environ["COMP_CWORD"])
     typed_words = environ["COMP_WORDS"].split("\n")
-    words = [_unquoted(word) for word in (*typed_words, *[""] * typed)[: typed + 1]]
-    words, typed_before = _rejoined(words) if shell == "bash" else (words, "")
+    words = [_unquoted_word(word) for word in (*typed_words, *[""] * typed)[: typed + 1]]
+    words, typed_before = _rejoined_words(words) if shell == "bash" else (words, "")
     table = json.loads(Path(__file__).with_name("words.json").read_text(encoding="utf-8"))
     offered = offers(parse_line(words, table), table, NamesThere(table["kinds"], environ))
     return "".join(f"{_LINE_FOR[shell](offer, typed_before)}\n" for offer in offered)
 
 
-def _unquoted(word: str) -> str:
+def _unquoted_word(word: str) -> str:
     """Return a word without its quotes, of which the last may not be typed yet."""
     for text in (word, f"{word}'", f'{word}"'):
         try:
@@ -76,7 +76,7 @@ def _unquoted(word: str) -> str:
     return word
 
 
-def _rejoined(words: Sequence[str]) -> tuple[list[str], str]:
+def _rejoined_words(words: Sequence[str]) -> tuple[list[str], str]:
     """Return words as they were typed, where bash has taken them apart at `=` and `:`, and how much of the last one stands already."""
     rejoined: list[str] = []
     typed_before = ""
@@ -94,20 +94,20 @@ def _is_separator(word: str) -> bool:
     return bool(word) and not word.strip("=:")
 
 
-def _to_bash(offer: Offer, typed_before: str) -> str:
+def _bash_line(offer: Offer, typed_before: str) -> str:
     return offer.word.removeprefix(typed_before)
 
 
-def _to_zsh(offer: Offer, _: str) -> str:
+def _zsh_line(offer: Offer, _: str) -> str:
     word = offer.word.replace("\\", "\\\\").replace(":", "\\:")
     return f"{word}:{offer.about}" if offer.about else word
 
 
-def _to_fish(offer: Offer, _: str) -> str:
+def _fish_line(offer: Offer, _: str) -> str:
     return f"{offer.word}\t{offer.about}" if offer.about else offer.word
 
 
-_LINE_FOR: Mapping[str, Callable[[Offer, str], str]] = {"bash": _to_bash, "zsh": _to_zsh, "fish": _to_fish}
+_LINE_FOR: Mapping[str, Callable[[Offer, str], str]] = {"bash": _bash_line, "zsh": _zsh_line, "fish": _fish_line}
 
 
 def completions_or_nothing() -> str:

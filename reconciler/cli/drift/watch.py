@@ -113,9 +113,9 @@ class Teller:
     def write_metrics(self) -> None:
         """Write the metrics into their file, if there is one. Raises CannotContinue where that fails."""
         if self.outlets.file:
-            write_metrics_file(self.outlets.file, self.metrics_page())
+            write_metrics_file(self.outlets.file, self.metrics_text())
 
-    def metrics_page(self) -> str:
+    def metrics_text(self) -> str:
         """Return the metrics as of the last event, in the text format of Prometheus."""
         return metrics_text(self.gauges)
 
@@ -127,7 +127,7 @@ def run_watch(watch: Watch, teller: Teller) -> int:
     teller.write_metrics()  # report a file that cannot be written right away
     with ExitStack() as open_:
         if teller.outlets.listen:
-            url = open_.enter_context(serve_metrics(teller.outlets.listen, teller.metrics_page))
+            url = open_.enter_context(serve_metrics(teller.outlets.listen, teller.metrics_text))
             tell(f"Metrics are at {url}.\n")
         tell(
             f"The watch looks at everything every {show_duration(round(watch.every * 1e9))}, and "

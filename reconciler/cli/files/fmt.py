@@ -56,7 +56,7 @@ def fmt(
     is_stdin = paths == [STDIN]
     files, problems = _form_stdin() if is_stdin else formed_files(paths)
     if check:
-        say("".join(_differences(files, paper(no_color=no_color))))
+        say("".join(_difference_lines(files, paper(no_color=no_color))))
     elif is_stdin:
         _print_formed(files)
     else:
@@ -103,7 +103,7 @@ def _in_form_sentence(number: int) -> str:
     return f"{counted(number, 'file')} {'is' if number == 1 else 'are'} in form"
 
 
-def _differences(files: Sequence[Formed], sheet: Paper) -> Iterator[str]:
+def _difference_lines(files: Sequence[Formed], sheet: Paper) -> Iterator[str]:
     for file in files:
         before, after = _lines(file.was, file.was), _lines(file.now, file.was)
         for line in difference(before, after, file.name):

@@ -112,7 +112,7 @@ def _write_files(first: FirstFiles, folder: Path, connection: Connection) -> int
     write({**files, **missing}, fix=_ELSEWHERE)
     target = str(folder if is_alone or len(texts) > 1 else next(iter(texts)))
     lines = (*_written_lines(first, list(texts)), *(f"Wrote {path}, from which editors complete." for path in missing))
-    say("".join(f"{line}\n" for line in (*lines, *_next_commands(first, target, connection))))
+    say("".join(f"{line}\n" for line in (*lines, *_next_command_lines(first, target, connection))))
     tell(report(first.left_out, paper(sys.stderr)))
     return exits.FAILED if any(diagnostic.is_error for diagnostic in first.left_out) else exits.FINE
 
@@ -155,7 +155,7 @@ def _counts_text(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{counts[kind]:_} {kind_noun(kind, counts[kind])}" for kind in kinds)
 
 
-def _next_commands(first: FirstFiles, path: str, connection: Connection) -> Iterator[str]:
+def _next_command_lines(first: FirstFiles, path: str, connection: Connection) -> Iterator[str]:
     target = connection.arguments(path)
     last = ("adopt", "it is yours; no object is touched") if first.counts else ("apply", "makes it so")
     lines = (

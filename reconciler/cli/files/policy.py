@@ -42,7 +42,7 @@ def test(
         format_,
         document(
             command="policy test", topology="", diagnostics=tested_cases.diagnostics, checks=_checks(tested_cases),
-            summary=_summary(tested_cases) if is_fine else "", paper=paper(no_color=no_color), named=tuple(map(str, paths)),
+            summary=_summary_line(tested_cases) if is_fine else "", paper=paper(no_color=no_color), named=tuple(map(str, paths)),
         ),
     )  # fmt: skip
     return exits.FINE if is_fine else exits.FAILED
@@ -54,7 +54,7 @@ def _checks(tested_cases: Tested) -> tuple[ReportedCase, ...]:
     return tuple(ReportedCase(name, span) for name, span in tested_cases.cases)
 
 
-def _summary(tested_cases: Tested) -> str:
+def _summary_line(tested_cases: Tested) -> str:
     policies = "1 policy" if tested_cases.policies == 1 else f"{tested_cases.policies:_} policies"
     return f"{policies}, {counted(len(tested_cases.cases), 'case')}: all answered as written\n"
 

@@ -50,11 +50,11 @@ def _validation_document(loaded: Loaded, server: Version | None, sheet: Paper) -
     topology = loaded.topology if _is_valid(loaded) else None
     return document(
         command="validate", topology=loaded.name, declared=loaded.topology, diagnostics=loaded.diagnostics,
-        summary=_summary(topology, versions(topology, server)) if topology else "", paper=sheet, named=tuple(map(str, loaded.paths)),
+        summary=_summary_line(topology, versions(topology, server)) if topology else "", paper=sheet, named=tuple(map(str, loaded.paths)),
     )  # fmt: skip
 
 
-def _summary(topology: Topology, versions_: list[Version]) -> str:
+def _summary_line(topology: Topology, versions_: list[Version]) -> str:
     servers = " and ".join(f"{version.major}.{version.minor}" for version in versions_)
     resources = counted(len(topology.resources), "resource")
     files = counted(len(topology.files), "file")

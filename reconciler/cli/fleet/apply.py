@@ -73,7 +73,7 @@ def apply(
     common.parse_consents(allow)
     staged = Staged(
         units=_units(fleet), reach=_Reach(fleet, selection), manner=manner, stages=stages, at_once=parallel,
-        word="target", overview=lambda plans: _overview(fleet, plans, sheet),
+        word="target", overview=lambda plans: _overview_text(fleet, plans, sheet),
     )  # fmt: skip
     return asyncio.run(staged.run())
 
@@ -130,7 +130,7 @@ def _selected_options(selection: Selection) -> list[tuple[str, str]]:
     return [(option, value) for option, values in patterns for value in values]
 
 
-def _overview(fleet: Fleet, plans: Plans, sheet: Paper) -> str:
+def _overview_text(fleet: Fleet, plans: Plans, sheet: Paper) -> str:
     """Return what `fleet plan` shows: equal changes once, with the targets that have them."""
     plans_of_targets = [
         TargetPlan(target=part.unit.name, labels=part.unit.labels, plan=made.planned.plan, seconds=made.seconds)

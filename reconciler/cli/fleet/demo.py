@@ -43,11 +43,11 @@ def play(page: Path) -> int:
         say(f"{scale}; the files are examples/fleet.\n")
         targets = {target.name: target for target in fleet.targets}
         successes = [_run_scene("What would be created on each of them? This needs no Spark.", "plan")]
-        _heading("Apply it on all of them.")
+        _say_heading("Apply it on all of them.")
         asyncio.run(story.apply_to_all(fleet.targets))
         say(f"{counted(len(targets), 'account')} applied, as `reconciler apply` does for one.\n")
         for number, day in enumerate(story.DAYS, 1):
-            _heading(day.told)
+            _say_heading(day.told)
             asyncio.run(story.live(day, targets, number))
             if number == len(story.DAYS):
                 nodes[story.LOST.partition("-")[0]].kill()
@@ -98,7 +98,7 @@ def _run_scene(heading: str, *command: str, expected: int = exits.FINE) -> bool:
     """Run a command, and say whether it ended as the story expects."""
     from reconciler.cli.run import run  # noqa: PLC0415 - it knows all commands, this one too
 
-    _heading(heading)
+    _say_heading(heading)
     line: Sequence[str] = ("fleet", command[0], "fleet.yaml", *command[1:])
     say(paper().paint(f"$ reconciler {' '.join(line)}", "head") + "\n")
     code = run(line)
@@ -106,5 +106,5 @@ def _run_scene(heading: str, *command: str, expected: int = exits.FINE) -> bool:
     return code == expected
 
 
-def _heading(text: str) -> None:
+def _say_heading(text: str) -> None:
     say("\n" + paper().paint(f"── {text}", "head") + "\n\n")

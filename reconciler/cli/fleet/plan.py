@@ -63,7 +63,7 @@ def plan(
     name, seconds, sheet = fleet.name, time.monotonic() - began, paper(no_color=no_color)
     given = (("--only", only), ("--exclude", exclude), ("--allow", allow))
     repeated = [(option, value) for option, values in given for value in values or ()]
-    following = tuple(_next_commands(which.arguments(), fleet, target_plans, repeated))
+    following = tuple(_next_command_lines(which.arguments(), fleet, target_plans, repeated))
     print_report(
         reports, format_,
         document_of(
@@ -74,7 +74,7 @@ def plan(
     return exits.of_plans((planned.plan for planned in target_plans), pending=exit_code)
 
 
-def _next_commands(
+def _next_command_lines(
     which: str, fleet: Fleet, target_plans: Sequence[TargetPlan], repeated: OptionValues
 ) -> Iterator[str]:
     """Say how to apply them all, and one by itself. `repeated` holds the selection and the consents."""

@@ -94,7 +94,7 @@ def _play_scene(number: int, scene: DemoStep, folder: Path, running: embedded.De
     if scene.orders:
         asyncio.run(publish_orders_and_wait(ConnectOptions.to(running.url), scene.orders))
     for line in edit_and_diff(folder, scene):
-        say(f"  {_painted_change(line, paper)}\n")
+        say(f"  {_painted_line(line, paper)}\n")
     say("\n" if scene.edit else "")
     say(paper.paint(f"$ reconciler {' '.join(scene.command)}", "head") + "\n")
     code = _run_command(scene)
@@ -108,6 +108,6 @@ def _run_command(scene: DemoStep) -> int:
     return run(scene.command)
 
 
-def _painted_change(line: str, paper: Paper) -> str:
+def _painted_line(line: str, paper: Paper) -> str:
     roles: dict[str, Role] = {"+": "create", "-": "delete"}
     return paper.paint(line, roles.get(line[:1], "quiet"))

@@ -22,7 +22,7 @@ def dev(ctx: typer.Context) -> int:
     """
     if ctx.invoked_subcommand is None:
         running = embedded.attach(Path.cwd())
-        say(f"{_description(running, 'started' if running.started else 'running')}Stop it: reconciler dev stop\n")
+        say(f"{_description_text(running, 'started' if running.started else 'running')}Stop it: reconciler dev stop\n")
     return exits.FINE
 
 
@@ -30,7 +30,7 @@ def dev(ctx: typer.Context) -> int:
 def start() -> int:
     """Start the server, unless it runs already."""
     running = embedded.attach(Path.cwd())
-    say(_description(running, "started" if running.started else "running"))
+    say(_description_text(running, "started" if running.started else "running"))
     return exits.FINE
 
 
@@ -41,7 +41,7 @@ def status() -> int:
     if running is None:
         say("No embedded server runs for this folder. Start it: reconciler dev\n")
         return exits.FAILED
-    say(_description(running, "running"))
+    say(_description_text(running, "running"))
     return exits.FINE
 
 
@@ -63,5 +63,5 @@ def wipe(yes: common.Yes = False) -> int:
     return exits.FINE
 
 
-def _description(running: embedded.Dev, state: str) -> str:
+def _description_text(running: embedded.Dev, state: str) -> str:
     return f"{state}: {running.url} (pid {running.pid}, log {running.log})\nWith the nats CLI: nats -s {running.url} stream ls\n"

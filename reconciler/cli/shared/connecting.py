@@ -115,9 +115,9 @@ class Connection:
         settings = self.settings
         if without_files and self.place:
             settings = replace(settings, context=self.place.context, url=self.place.url)
-        return " ".join(shlex.quote(part) for part in (*parts, *self._repeated(settings)))
+        return " ".join(shlex.quote(part) for part in (*parts, *self._repeated_arguments(settings)))
 
-    def _repeated(self, settings: Settings) -> list[str]:
+    def _repeated_arguments(self, settings: Settings) -> list[str]:
         from reconciler.server.connect.settings import HIDDEN, shown_path, shown_servers  # noqa: PLC0415
 
         if self.dev:

@@ -183,7 +183,7 @@ def document(**parts: Any) -> Document:
 
     defaults: dict[str, Any] = {
         "from_root": path_from_root,
-        "explain": _explanation,
+        "explain": _explanation_text,
         "version": __version__,
         "kinds": REGISTRY.by_name,
     }
@@ -200,7 +200,7 @@ def outcome_document(
 
 
 @cache
-def _explanation(code: str) -> str:
+def _explanation_text(code: str) -> str:
     from reconciler.kinds import REGISTRY  # noqa: PLC0415
     from reconciler.model.code_pages import page  # noqa: PLC0415
 

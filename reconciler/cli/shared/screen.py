@@ -36,7 +36,7 @@ class _Held:
 _HELD: ContextVar[_Held | None] = ContextVar("held", default=None)
 
 
-def postponed(print_later: Callable[[], None]) -> bool:
+def is_postponed(print_later: Callable[[], None]) -> bool:
     """Keep the print for later where the turn of this part has not come, and return whether it was kept."""
     part = _HELD.get()
     if part is None or part.is_its_turn:
@@ -122,7 +122,7 @@ def say(text: str) -> None:
 
 def emit(text: str) -> None:
     """Print what others read or run, as it is: files, scripts, annotations. A formatted report is already safe."""
-    if postponed(lambda: _emit_late(text)):
+    if is_postponed(lambda: _emit_late(text)):
         return
     _PRINTED.add(sys.stdout)
     try:
@@ -157,7 +157,7 @@ def _output_not_written(error: OSError) -> Diagnostic:
 def tell(text: str) -> None:
     """Print about the run itself on stderr. The run continues where nobody reads that, or where it cannot be
     written."""
-    if postponed(lambda: tell(text)):
+    if is_postponed(lambda: tell(text)):
         return
     try:
         with LINE.cleared():

@@ -182,7 +182,7 @@ async def turn(
         undisturbed = is_undisturbed(planned.snapshot, [owner.topology for owner in holders], leases.number)
         yield Turn(
             js=guarded,
-            may_write=leases.lost,
+            may_write=leases.why_lost,
             waited=leases.waited or not undisturbed,
             remembers=True,
             number=leases.number,

@@ -24,7 +24,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.ledger.records import BUCKET, encode_key
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.snapshot import Entry, Snapshot
-from reconciler.server.read.audit_trail import capture, events_since, moment, reaches_back_to
+from reconciler.server.read.audit_trail import capturing_stream, events_since, moment, reaches_back_to
 from reconciler.server.read.read_kv import entry
 from reconciler.server.wire import audit
 from reconciler.server.wire.api import JetStream
@@ -124,7 +124,7 @@ def _merge(first: Item, other: Item) -> Item:
 
 async def _trails(items: Sequence[Item], snapshot: Snapshot, js: JetStream) -> dict[str, Trail | Attribution]:
     """Read what a stream holds since each record was written, once for all objects."""
-    stream = capture(snapshot)
+    stream = capturing_stream(snapshot)
     if stream is None:
         return {item.address: NO_TRAIL for item in items}
     info = snapshot.streams[stream]

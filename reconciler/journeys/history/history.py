@@ -12,7 +12,7 @@ from reconciler.memory.run_changes import difference as compared
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.ledger.records import BUCKET
 from reconciler.server.remember import journal, lease
-from reconciler.server.remember.capacity import way_out
+from reconciler.server.remember.capacity import way_out_advice
 from reconciler.server.wire.answers import NO_STREAM, Refusal
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import NoAnswer
@@ -92,7 +92,7 @@ async def unlock(js: JetStream, shown: Held) -> None:
     """Let a lease end, as soon as an apply that still holds it has noticed."""
     now = await lease.end_if_still_held(js, shown)
     if isinstance(now, Refusal | NoAnswer):
-        fix = way_out(now, "run `reconciler unlock` again when the server answers")
+        fix = way_out_advice(now, "run `reconciler unlock` again when the server answers")
         raise _problem(f"The lease could not be removed: {now}.", fix)
     if isinstance(now, Held):
         message = f"It was left alone: topology {now.holder.topology} is now being applied by {now.holder}."

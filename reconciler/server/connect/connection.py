@@ -61,7 +61,7 @@ async def connect(options: ConnectOptions) -> Client:
     for tried, server in enumerate(options.servers):
         # Each server gets a share of the remaining time, so that one which swallows packets does not use all of it.
         share = (deadline - time.monotonic()) / (len(options.servers) - tried)
-        outcome = await _attempt(options, server, login, share)
+        outcome = await _try_server(options, server, login, share)
         if isinstance(outcome, Client):
             return outcome
         attempts.append(outcome)
@@ -188,12 +188,12 @@ class _Client(Client):
         await super()._process_info(info, initial_connection)
 
 
-async def _attempt(options: ConnectOptions, server: Server, login: _Login, share: float) -> Client | Attempt:
+async def _try_server(options: ConnectOptions, server: Server, login: _Login, share: float) -> Client | Attempt:
     nc = _Client(needs_tls=options.wants_tls or server.wants_tls)
     began = time.monotonic()
     failure: BaseException | None = None
     try:
-        with waiting(f"for {options.where(server)} to let us in", share):
+        with waiting(f"for {options.where_text(server)} to let us in", share):
             async with asyncio.timeout(share):
                 await nc.connect(
                     servers=[server.url],

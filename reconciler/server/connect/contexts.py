@@ -53,7 +53,7 @@ def home(environ: Mapping[str, str]) -> Path:
         return Path("/")
 
 
-def selected(config: Path) -> str | None:
+def selected_context(config: Path) -> str | None:
     """Return the name of the selected context."""
     try:
         return (config / "nats" / "context.txt").read_text().strip() or None
@@ -131,7 +131,7 @@ def _reason_of(error: OSError | UnicodeDecodeError) -> str:
     return "it is not UTF-8 text"
 
 
-def expanded(path: str, environ: Mapping[str, str]) -> str:
+def expanded_path(path: str, environ: Mapping[str, str]) -> str:
     """Expand `~` and `$NAME` or `${NAME}` in a path; a variable that is not set counts as empty, as in the CLI."""
     filled = re.sub(r"\$(?:\{(\w+)\}|(\w+))", lambda m: environ.get(m[1] or m[2], ""), path)
     return filled.replace("~", str(home(environ)), 1) if filled.startswith("~") else filled

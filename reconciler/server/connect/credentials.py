@@ -38,7 +38,7 @@ class UserCredentials:
     """For messages: where they were read."""
 
     @property
-    def expired(self) -> datetime | None:
+    def expired_at(self) -> datetime | None:
         """Return when they expired by the local clock; only the server's clock decides."""
         expiry = _claims(self.jwt).get("exp")
         when = datetime.fromtimestamp(expiry, UTC) if isinstance(expiry, int) and expiry else None
@@ -91,14 +91,14 @@ def tls_context(options: ConnectOptions) -> ssl.SSLContext:
     if options.cert:
         files = " and ".join(file for file in (options.cert, options.key) if file)
         try:
-            context.load_cert_chain(options.cert, options.key, password=_no_password)
+            context.load_cert_chain(options.cert, options.key, password=_refuse_password)
         except (OSError, ssl.SSLError, ValueError) as error:
             reason = _reason_of(error, "certificate and key do not match, or one of them is not PEM")
             raise _unusable(f"client certificate {files}", reason, _TLS_FIX) from None
     return context
 
 
-def _no_password() -> str:
+def _refuse_password() -> str:
     """Refuse an encrypted key; without this OpenSSL would ask on the terminal and wait."""
     raise ValueError("the key is encrypted with a passphrase, which is not supported")
 

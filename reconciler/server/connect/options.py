@@ -64,7 +64,7 @@ class ConnectOptions:
         named."""
         return bool(self.ca or self.cert or self.tls_first)
 
-    def where(self, server: Server | None = None) -> str:
+    def where_text(self, server: Server | None = None) -> str:
         """Return a description for messages: `nats://nats.example.org:4222 (context prod-eu)`, without any login."""
         urls = ", ".join(s.url for s in ([server] if server else self.servers))
         return f"{urls} (context {self.context})" if self.context else urls
@@ -82,7 +82,7 @@ def resolve(flags: Settings, environ: Mapping[str, str], config_home: Path | Non
     defaults."""
     settings = flags_over_environment(flags, environ)
     folder = config_home or contexts.config_home(environ)
-    selected = None if settings.context or settings.no_context else contexts.selected(folder)
+    selected = None if settings.context or settings.no_context else contexts.selected_context(folder)
     name = None if settings.no_context else settings.context or selected
     if name:
         settings = settings.over(contexts.load(name, folder, was_selected=name == selected))
@@ -95,12 +95,14 @@ def is_chosen(flags: Settings, environ: Mapping[str, str], config_home: Path | N
     settings = flags_over_environment(flags, environ)
     if replace(settings, no_context=None, timeout=None) != Settings():
         return True
-    return not settings.no_context and contexts.selected(config_home or contexts.config_home(environ)) is not None
+    return (
+        not settings.no_context and contexts.selected_context(config_home or contexts.config_home(environ)) is not None
+    )
 
 
 def _options_from(settings: Settings, context: str | None, environ: Mapping[str, str]) -> ConnectOptions:
     def path(value: str | None) -> str | None:
-        return contexts.expanded(re.sub(r"(?i)^file://", "", value), environ) if value else None
+        return contexts.expanded_path(re.sub(r"(?i)^file://", "", value), environ) if value else None
 
     return ConnectOptions(
         servers=parse_servers(settings.url or DEFAULT_URL),

@@ -60,7 +60,7 @@ def connection_error(
     reasons = [_reason_of(attempt, options, login) for attempt in attempts]
     furthest = max(reasons, key=lambda reason: _PROGRESS.index(reason.name))
     if len(attempts) == 1:
-        failure = f"{_WHAT[furthest.name]} {options.where()}: {furthest.why}"
+        failure = f"{_WHAT[furthest.name]} {options.where_text()}: {furthest.why}"
     else:
         each = "; ".join(f"{a.server.url}: {r.why}" for a, r in zip(attempts, reasons, strict=True))
         context = f" (context {options.context})" if options.context else ""
@@ -72,7 +72,7 @@ def connection_error(
 def early_end_error(options: ConnectOptions, error: NatsError) -> CannotContinue:
     """Return the error for a connection that ended before anything could be asked."""
     why = f"the connection ended as soon as it was made ({str(error).removeprefix('nats: ')})"
-    message = f"{_WHAT['unreachable']} {options.where()}: {why}. Nothing was changed."
+    message = f"{_WHAT['unreachable']} {options.where_text()}: {why}. Nothing was changed."
     return CannotContinue.because("NA101", "unreachable", message, fix=_REACH)
 
 
@@ -85,7 +85,7 @@ def _reason_of(attempt: Attempt, options: ConnectOptions, login: UserCredentials
     if isinstance(error, ssl.SSLError | NoTls):
         return _tls_reason(error, options)
     if stage is DialProgress.DIALLING:
-        return _Reason("NA101", "unreachable", _dialling_failure(error, attempt, options), _REACH)
+        return _Reason("NA101", "unreachable", _dialling_failure_text(error, attempt, options), _REACH)
     if stage is DialProgress.GREETING:
         return _greeting_reason(error, attempt, options)
     if isinstance(error, NatsError):
@@ -95,20 +95,22 @@ def _reason_of(attempt: Attempt, options: ConnectOptions, login: UserCredentials
             f"did not accept the client certificate {options.cert}" if options.cert else "wants a client certificate"
         )
         return _Reason("NA103", "tls-failed", f"the server {given}", "Name one it knows: --tlscert and --tlskey.")
-    return _Reason("NA101", "unreachable", f"the connection broke while logging in{_after_seconds(attempt)}", _REACH)
+    return _Reason(
+        "NA101", "unreachable", f"the connection broke while logging in{_after_seconds_text(attempt)}", _REACH
+    )
 
 
-def _dialling_failure(error: BaseException, attempt: Attempt, options: ConnectOptions) -> str:
+def _dialling_failure_text(error: BaseException, attempt: Attempt, options: ConnectOptions) -> str:
     if isinstance(error, socket.gaierror):
         host = attempt.server.url.partition("://")[2].rpartition(":")[0]
         return f"the name `{host}` cannot be resolved"
     if isinstance(error, TimeoutError) and error.errno is None:
-        return f"no answer{_after_seconds(attempt)} (--timeout is {options.timeout:g} s)"
+        return f"no answer{_after_seconds_text(attempt)} (--timeout is {options.timeout:g} s)"
     if isinstance(error, OSError):
         # A name with several addresses fails with all their errors in one text; the first number represents them.
         number = error.errno or next((int(n) for n in re.findall(r"\[Errno (\d+)\]", str(error))), 0)
-        return f"{os.strerror(number).lower()}{_after_seconds(attempt)}"
-    return f"{type(error).__name__}{_after_seconds(attempt)}"
+        return f"{os.strerror(number).lower()}{_after_seconds_text(attempt)}"
+    return f"{type(error).__name__}{_after_seconds_text(attempt)}"
 
 
 def _greeting_reason(error: BaseException, attempt: Attempt, options: ConnectOptions) -> _Reason:
@@ -163,8 +165,8 @@ def _refusal_reason(refusal: str, attempt: Attempt, options: ConnectOptions, log
             f"it asks for a login, but none was given ({refusal})",
             "Give --creds, --nkey, --user and --password, or --context.",
         )
-    if login and login.expired:
-        who = f"{who}, which expired on {login.expired:%Y-%m-%d %H:%M} UTC"
+    if login and login.expired_at:
+        who = f"{who}, which expired on {login.expired_at:%Y-%m-%d %H:%M} UTC"
         fix = "Get new credentials from the operator of this account."
     return _Reason("NA102", "login-refused", f"the server refused {who} ({refusal})", fix)
 
@@ -181,5 +183,5 @@ def _identity_given(server: Server, options: ConnectOptions, login: UserCredenti
     return "the given token" if server.user or options.token else None
 
 
-def _after_seconds(attempt: Attempt) -> str:
+def _after_seconds_text(attempt: Attempt) -> str:
     return f" after {attempt.seconds:.1f} s"

@@ -22,7 +22,7 @@ MOST = 50_000
 """The most events to read, the newest ones; every request of every client leaves one."""
 
 
-def capture(snapshot: Snapshot) -> str | None:
+def capturing_stream(snapshot: Snapshot) -> str | None:
     """Return the stream with the longest memory among those that capture the events."""
     capturing = [name for name, info in snapshot.streams.items() if captures(info["config"].get("subjects") or ())]
     return min(capturing, key=lambda name: (_complete_since(snapshot.streams[name]) or _NEVER, name), default=None)

@@ -43,11 +43,11 @@ class Ear:
     async def advisory(self, msg: Msg) -> None:
         """Take in one advisory. Only an audit event is also kept, to name the author of the change."""
         if msg.subject == SUBJECT:
-            self._audited(msg.data)
+            self._take_audit_event(msg.data)
         elif (on := _object_of(msg.data)) is not None:
             self._stir(on)
 
-    def _audited(self, data: bytes) -> None:
+    def _take_audit_event(self, data: bytes) -> None:
         """Reads and refusals change nothing, and our own requests are reads."""
         if client_of(data) == self.ours:
             return
@@ -61,12 +61,12 @@ class Ear:
         self.stirred.set()
         return True
 
-    async def written(self, _msg: Msg) -> None:
+    async def take_write(self, _msg: Msg) -> None:
         """Take in one write to a watched bucket. It has no author, because writes leave no audit event."""
         self.heard += 1
         self.stirred.set()
 
-    async def ended(self) -> None:
+    async def take_end(self) -> None:
         """The connection is closed: wake everybody who waits for news, because nothing more will be heard."""
         self.closed.set()
         self.stirred.set()
@@ -96,12 +96,12 @@ async def listen(js: JetStream, nc: Client) -> Ear:
     """Subscribe; the subscriptions exist when this returns. Raises CannotContinue where this user may not hear
     advisories."""
     ear = Ear(ours=AuditedClient(str(nc._server_info.get("server_name", "")), nc.client_id or 0))
-    nc._closed_cb = ear.ended  # nats-py takes it only when it connects
+    nc._closed_cb = ear.take_end  # nats-py takes it only when it connects
     await nc.subscribe(ADVISORIES, cb=ear.advisory)
     if await _is_refused(nc):
         raise _advisories_refused()
     for bucket, keys in HEARD.items():
-        await nc.subscribe(js.entry_subject(bucket, keys), cb=ear.written)
+        await nc.subscribe(js.entry_subject(bucket, keys), cb=ear.take_write)
     await nc.flush()
     return ear
 

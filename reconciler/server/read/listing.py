@@ -59,14 +59,14 @@ class _Page:
         return not self.names or self.offset + len(self.names) >= self.total
 
 
-async def listed(js: JetStream, endpoint: str, section: Section) -> Listed | Refusal | NoAnswer | Unsettled:
+async def read_list(js: JetStream, endpoint: str, section: Section) -> Listed | Refusal | NoAnswer | Unsettled:
     """Return STREAM.LIST, CONSUMER.LIST.<stream> or the same of NAMES, complete."""
     for _ in range(ATTEMPTS):
         pages = await _read_pages(js, endpoint, section)
         if not isinstance(pages, list):
             return pages
         if _is_complete(pages):
-            return _merged(pages)
+            return _merged_pages(pages)
     return Unsettled()
 
 
@@ -120,7 +120,7 @@ def _is_complete(pages: list[_Page]) -> bool:
     return pages[-1].reaches_end
 
 
-def _merged(pages: list[_Page]) -> Listed:
+def _merged_pages(pages: list[_Page]) -> Listed:
     together = Listed()
     for page in pages:
         together.items.update(page.items)

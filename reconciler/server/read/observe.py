@@ -35,7 +35,7 @@ from reconciler.model.wire.questions import (
 )
 from reconciler.model.wire.snapshot import Entry, Scope, Snapshot
 from reconciler.server.read.counting import holes, largest, messages_from, messages_since, oldest
-from reconciler.server.read.listing import Listed, Unsettled, ask_each, listed
+from reconciler.server.read.listing import Listed, Unsettled, ask_each, read_list
 from reconciler.server.read.queues import copied_up_to, queued_from
 from reconciler.server.read.read_kv import entries, subject_counts
 from reconciler.server.read.target import leader_versions, peers, target
@@ -47,7 +47,7 @@ Q = TypeVar("Q")
 T = TypeVar("T")
 
 
-async def gathered(ask: Callable[[Q], Awaitable[T]], questions: Collection[Q], text: str) -> list[T]:
+async def gather_answers(ask: Callable[[Q], Awaitable[T]], questions: Collection[Q], text: str) -> list[T]:
     """All answers, in order. `what` reads on after "waiting", up to the numbers: `for the consumers of streams`."""
     done = 0
     with waiting("") as wait:
@@ -165,7 +165,7 @@ async def ask(js: JetStream, questions: Iterable[Question]) -> Facts:
     """Answer questions that depend on the diff; a question without an answer gets the reason."""
     facts: dict[Question, Json | Unanswered] = {}
     for turn in narrowest_first(dict.fromkeys(questions)):
-        answers = await gathered(partial(_answer_to, js), turn, "for what is counted for this plan")
+        answers = await gather_answers(partial(_answer_to, js), turn, "for what is counted for this plan")
         facts |= {
             question: answer if isinstance(answer, dict) else Unanswered(str(answer))
             for question, answer in zip(turn, answers, strict=True)
@@ -221,7 +221,7 @@ def _check_jetstream(js: JetStream, info: Answer, streams: Streams) -> None:
 
 
 async def _list_streams(js: JetStream) -> Streams:
-    streams = await listed(js, "STREAM.LIST", "streams")
+    streams = await read_list(js, "STREAM.LIST", "streams")
     if isinstance(streams, Listed) and streams.silent:
         await ask_each(js, streams.silent, "STREAM.INFO.{}".format, NO_STREAM, streams)
     return streams
@@ -245,7 +245,7 @@ def _streams_with_records(entries: Mapping[str, Mapping[str, Entry]]) -> set[str
 async def _read_consumers(
     js: JetStream, streams: dict[str, Mapping[str, Json]], names: Sequence[str], unknown: dict[str, str]
 ) -> dict[str, Mapping[str, Mapping[str, Json]]]:
-    answers = await gathered(partial(_list_consumers, js), names, "for the consumers of streams")
+    answers = await gather_answers(partial(_list_consumers, js), names, "for the consumers of streams")
     consumers: dict[str, Mapping[str, Mapping[str, Json]]] = {}
     for name, answer in zip(names, answers, strict=True):
         if isinstance(answer, Listed):
@@ -259,7 +259,7 @@ async def _read_consumers(
 
 
 async def _list_consumers(js: JetStream, stream: str) -> Streams:
-    consumers = await listed(js, f"CONSUMER.LIST.{stream}", "consumers")
+    consumers = await read_list(js, f"CONSUMER.LIST.{stream}", "consumers")
     if isinstance(consumers, Listed) and consumers.silent:
         await ask_each(js, consumers.silent, lambda name: f"CONSUMER.INFO.{stream}.{name}", NO_CONSUMER, consumers)
     return consumers

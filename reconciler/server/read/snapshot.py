@@ -49,7 +49,7 @@ async def take_backup(
     nc = js.pipeline.nc
     chunks = _Chunks(into, seen)
     inbox = nc.new_inbox()
-    subscription = await nc.subscribe(inbox, cb=chunks.arrived, pending_msgs_limit=0, pending_bytes_limit=0)
+    subscription = await nc.subscribe(inbox, cb=chunks.take_message, pending_msgs_limit=0, pending_bytes_limit=0)
     try:
         await nc.flush()
         body = {"deliver_subject": inbox, "chunk_size": CHUNK}
@@ -74,11 +74,11 @@ class _Chunks:
     wrong: str | None = None
     failed: OSError | None = None
 
-    async def arrived(self, message: Msg) -> None:
+    async def take_message(self, message: Msg) -> None:
         if self.over.is_set():
             return
         if message.data:
-            self.wrong = self.wrong or await self._stored(message)
+            self.wrong = self.wrong or await self._store_message(message)
             if message.reply and self.wrong is None:
                 await message.respond(b"")
         status = (message.headers or {}).get("Status", "204")
@@ -89,12 +89,12 @@ class _Chunks:
             self.over.set()
         self.moved.set()
 
-    async def _stored(self, message: Msg) -> str | None:
+    async def _store_message(self, message: Msg) -> str | None:
         self.number += 1
         if message.reply and not message.reply.endswith(f".{len(message.data)}.{self.number}"):
             return f"a part of it was lost on the way, before number {message.reply.rpartition('.')[2]}"
         try:
-            await asyncio.to_thread(self._written, message.data)
+            await asyncio.to_thread(self._write_data, message.data)
         except OSError as error:
             self.failed = error
             return "the archive could not be written"
@@ -104,7 +104,7 @@ class _Chunks:
         self.seen(self.size)
         return None
 
-    def _written(self, data: bytes) -> None:
+    def _write_data(self, data: bytes) -> None:
         """Write in a thread: a disk may take its time, and the lease is renewed meanwhile."""
         self.into.write(data)
         self.digest.update(data)

@@ -33,7 +33,7 @@ VANISHES = {"KV-Operation": "DEL", "Nats-TTL": "1s"}
 """A marker that vanishes by itself."""
 
 
-def way_out(answer: Put | Refusal | NoAnswer, otherwise: str, *, permission: str = PERMISSION) -> str:
+def way_out_advice(answer: Put | Refusal | NoAnswer, otherwise: str, *, permission: str = PERMISSION) -> str:
     """Return what to do about a write into the bucket that failed, by its cause. `otherwise` is for causes that only
     pass by themselves or that the message names."""
     match answer:

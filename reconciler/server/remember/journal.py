@@ -69,7 +69,7 @@ def _not_written_warning(answer: Put) -> Diagnostic:
     return Diagnostic(
         severity=Severity.WARNING, code="LE203", name="journal-not-written",
         message=f"what this run did is not in the journal: {answer}",
-        fix=room.way_out(answer, "see with `reconciler plan` what is left to do"),
+        fix=room.way_out_advice(answer, "see with `reconciler plan` what is left to do"),
     )  # fmt: skip
 
 

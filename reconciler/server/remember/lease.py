@@ -32,7 +32,7 @@ from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.ledger.records import BUCKET
 from reconciler.model.waits import waiting
 from reconciler.server.read.read_kv import entry, names
-from reconciler.server.remember.capacity import STORES_NOTHING, VANISHES, way_out
+from reconciler.server.remember.capacity import STORES_NOTHING, VANISHES, way_out_advice
 from reconciler.server.wire.answers import NO_STREAM, Conflict, Put, Refusal, Stored, passes
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import ForNow, NoAnswer, Silence
@@ -106,7 +106,7 @@ class LeaseTerms:
         return cls(ttl=int(seconds), every=int(seconds) / 4) if seconds.isdecimal() and int(seconds) > 0 else cls()
 
     @property
-    def trusted(self) -> float:
+    def trusted_seconds(self) -> float:
         """Return how long this side trusts the lease; the rest is for requests that are under way when that ends."""
         return self.ttl * 0.9
 
@@ -188,7 +188,7 @@ class Leases:
         """A revision of the bucket, so it differs from that of every other run in this account, and is higher than
         earlier ones."""
 
-    def lost(self) -> str | None:
+    def why_lost(self) -> str | None:
         """Return why nothing may be written any more, in words; None while writing is allowed. A lost lease stays
         lost."""
         if self._lost is None and BUCKET in self._js.went_back:
@@ -201,7 +201,7 @@ class Leases:
     def why_not_now(self) -> str | None:
         """Return why no write may be sent; for the moment also where no renewal went over this connection yet: a server
         that was away may come back with a bucket that lacks the lease and our last writes."""
-        if (lost := self.lost()) is not None:
+        if (lost := self.why_lost()) is not None:
             return lost
         if self._confirmed_at is self._js.pipeline.connection:
             return None
@@ -226,13 +226,13 @@ class Leases:
                 if isinstance(state, Free | Ours):  # ours: the answer to an earlier attempt was lost
                     answer = await self._put(topology, state.revision)
                     if isinstance(answer, Stored):
-                        self._held[topology] = _Lease(answer.revision, before + self._terms.trusted)
+                        self._held[topology] = _Lease(answer.revision, before + self._terms.trusted_seconds)
                         return None
                     self.waited = self.waited or isinstance(
                         answer, Conflict
                     )  # the other holder may be gone by the next look
                     if why := _why_not_to_retry(answer):
-                        return Unavailable(why, way_out(answer, MEND, permission=MEND))
+                        return Unavailable(why, way_out_advice(answer, MEND, permission=MEND))
                     state = answer
                 elif isinstance(state, Held):
                     unmoved.see(state.revision)
@@ -253,9 +253,9 @@ class Leases:
 
     async def renew_until_lost(self) -> None:
         """Renew until cancelled or lost, and sooner again when a renewal failed."""
-        while self.lost() is None:
+        while self.why_lost() is None:
             self._hurry.clear()
-            over = await self._js.pipeline.connected()
+            over = await self._js.pipeline.connected_client()
             renewed = await asyncio.gather(*map(self._renew, tuple(self._held)))
             if all(renewed) and over is self._js.pipeline.connection:
                 self._confirmed_at = over
@@ -268,7 +268,7 @@ class Leases:
         lease, before = self._held[topology], now()
         answer = await self._put(topology, lease.revision)
         if isinstance(answer, Stored):
-            self._held[topology] = _Lease(answer.revision, before + self._terms.trusted)
+            self._held[topology] = _Lease(answer.revision, before + self._terms.trusted_seconds)
             return True
         lease.refused = _why_not_renewed(answer)
         if isinstance(answer, NoAnswer) and answer.outcome_unknown and lease.unanswered is None:
@@ -281,7 +281,7 @@ class Leases:
         """Look at the lease after a renewal that failed, or whose answer did not come."""
         if isinstance(state, Ours) and state.revision != lease.revision:
             if lease.unanswered is not None:  # one of those arrived, and none before the first of them was sent
-                lease.until = max(lease.until, lease.unanswered + self._terms.trusted)
+                lease.until = max(lease.until, lease.unanswered + self._terms.trusted_seconds)
             lease.revision, lease.unanswered = state.revision, None
         elif isinstance(state, Held) and state.holder.run:
             self._lost = f"the lease of topology {topology} was taken over by {state.holder}"
@@ -290,7 +290,7 @@ class Leases:
 
     async def give_back(self) -> None:
         """Free every lease, so that others need not wait for its term to end. Lost leases are left alone."""
-        if self.lost() is None:
+        if self.why_lost() is None:
             await asyncio.gather(*map(self._give_back, self._held))
 
     async def _give_back(self, topology: str) -> None:
@@ -342,7 +342,7 @@ async def leased(
 def _why_not_renewed(answer: Put) -> str:
     """Return the words after "not renewed in time"; the bucket shows what a conflict means."""
     if why := _why_not_to_retry(answer):
-        return f": {why}; {way_out(answer, MEND, permission=MEND)}"
+        return f": {why}; {way_out_advice(answer, MEND, permission=MEND)}"
     if isinstance(answer, NoAnswer) and answer.why is Silence.TIMEOUT:
         return f": {answer}. If it answers anything else, {STORES_NOTHING}"
     return f": {answer}" if isinstance(answer, NoAnswer | Refusal) else ""

@@ -16,7 +16,7 @@ from reconciler.model.ledger.records import BUCKET, ID_KEY, Owned, decode_key, e
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.server.read import lost_answers as settled
-from reconciler.server.remember.capacity import way_out
+from reconciler.server.remember.capacity import way_out_advice
 from reconciler.server.wire import advice
 from reconciler.server.wire.answers import NO_PEERS, Answer, Conflict, Put, Refusal, Stored, passes
 from reconciler.server.wire.api import JetStream, Pauses
@@ -79,11 +79,13 @@ async def _create_with_room(js: JetStream, target: Target, replicas: int) -> Ans
 async def _create_bucket(js: JetStream, config: Mapping[str, Json]) -> Answer:
     """Ask again until the server says whether the bucket is there."""
 
-    async def existing() -> Answer | None:
+    async def read_existing() -> Answer | None:
         info = await js.read(f"STREAM.INFO.{STREAM}")
         return info if isinstance(info, Mapping) else None
 
-    return await settled.write_until_known(js, lambda: js.write(f"STREAM.CREATE.{STREAM}", config, level=1), existing)
+    return await settled.write_until_known(
+        js, lambda: js.write(f"STREAM.CREATE.{STREAM}", config, level=1), read_existing
+    )
 
 
 async def _write_id(js: JetStream) -> Diagnostic | None:
@@ -91,7 +93,9 @@ async def _write_id(js: JetStream) -> Diagnostic | None:
     with Pauses(js.patience, f"for bucket {BUCKET}, which was just made, to take its first entry") as pauses:
         while isinstance(answer := await _put_id(js), Refusal | NoAnswer):
             if not (passes(answer) and await pauses.rest()):
-                return _not_writable(answer, "the bucket's id could not be written", way_out(answer, PERMISSIONS))
+                return _not_writable(
+                    answer, "the bucket's id could not be written", way_out_advice(answer, PERMISSIONS)
+                )
     return None
 
 
@@ -167,5 +171,5 @@ def _not_written(those: Sequence[tuple[Address, NotStored]], *, is_left: bool) -
     others = f" ({nor} {len(those) - 1:_} others)" if those[1:] else ""
     return Diagnostic(
         severity=Severity.WARNING, code="LE103", name="record-not-written", address=str(address),
-        message=f"{deed}{others}: {answer}", fix=way_out(answer, again),
+        message=f"{deed}{others}: {answer}", fix=way_out_advice(answer, again),
     )  # fmt: skip

@@ -68,7 +68,7 @@ async def _changed_since_plan(run: RunContext, step: Step, conflict: Conflict) -
     is_as_planned = step.on not in run.written and (planned.revision if planned else 0) == step.revision
     if isinstance(now, Refusal | NoAnswer) or not is_as_planned:
         return problems.changed(step, [str(conflict)])
-    was, is_, wanted = _record_in(planned), _record_in(now), _decoded(step.value)
+    was, is_, wanted = _record_in(planned), _record_in(now), _decoded_value(step.value)
     if was is not None and is_ is None:
         return problems.gone(step)
     changed = _changed_fields(was, is_, wanted)
@@ -76,10 +76,10 @@ async def _changed_since_plan(run: RunContext, step: Step, conflict: Conflict) -
 
 
 def _record_in(stored: Entry | None) -> Json:
-    return None if stored is None or stored.deleted else _decoded(stored.value)
+    return None if stored is None or stored.deleted else _decoded_value(stored.value)
 
 
-def _decoded(value: bytes | str | None) -> Json:
+def _decoded_value(value: bytes | str | None) -> Json:
     try:
         return None if value is None else from_json(value, allow_inf_nan=False)
     except ValueError:

@@ -59,7 +59,7 @@ async def execute(
     read, which show how many servers there are."""
     events: asyncio.Queue[Event | None] = asyncio.Queue()
     acknowledged = Acknowledged()
-    acknowledged.show(streams)
+    acknowledged.learn_servers(streams)
     guarded = js.writing_unless(may_write).doubting(acknowledged.contradicts)
     run = RunContext(
         guarded,
@@ -140,12 +140,12 @@ class _RunState:
             step = self._ready.popleft()
             if step.id in self._settled:
                 continue  # an outcome from before the run stays, whatever becomes of the steps it waits for
-            if (unstarted := self._unstarted(step)) is not None:
+            if (unstarted := self._why_unstarted(step)) is not None:
                 self._settle(unstarted)
                 continue
             self._tell(Started(step=step))
-            task = self._under_way[step.id] = asyncio.create_task(self._attempt(step))
-            task.add_done_callback(partial(self._ended, step.id))
+            task = self._under_way[step.id] = asyncio.create_task(self._attempt_step(step))
+            task.add_done_callback(partial(self._note_end, step.id))
         if not self._under_way:
             self._over.set()
 
@@ -154,7 +154,7 @@ class _RunState:
         self._stopped = self._stopped or self._may_write() or ("interrupted" if self._stop.is_set() else None)
         return self._stopped is not None
 
-    async def _attempt(self, step: Step) -> None:
+    async def _attempt_step(self, step: Step) -> None:
         result = await carry_out(self._run, step)
         if isinstance(result, Succeeded):
             self._settle(Done(step=step, echo=result.echo, revision=result.revision))
@@ -164,7 +164,7 @@ class _RunState:
         else:
             self._settle(InDoubt(step=step, reason=result.reason))
 
-    def _ended(self, step_id: str, task: asyncio.Task[None]) -> None:
+    def _note_end(self, step_id: str, task: asyncio.Task[None]) -> None:
         del self._under_way[step_id]
         if not task.cancelled() and task.exception() is not None:
             self._mistake, self._stopped = task.exception(), "an internal error"
@@ -178,7 +178,7 @@ class _RunState:
             if self._open[following] == 0:
                 self._ready.append(self._steps[following])
 
-    def _unstarted(self, step: Step) -> Skipped | NotNeeded | None:
+    def _why_unstarted(self, step: Step) -> Skipped | NotNeeded | None:
         """Why a step that is due is not started."""
         if step.undoes is not None and not self._was_refused(step.undoes):
             return NotNeeded(step=step)
@@ -186,14 +186,14 @@ class _RunState:
             return NotNeeded(step=step)  # this run did not write what the step would undo
         for before in step.after:
             if before != step.undoes and not isinstance(self._settled.get(before), Done):
-                return Skipped(step=step, because=self._why_not(before))
+                return Skipped(step=step, because=self._why_not_started(before))
         return None
 
     def _was_refused(self, step_id: str) -> bool:
         outcome = self._settled.get(step_id)
         return isinstance(outcome, Failed) and outcome.nothing_done
 
-    def _why_not(self, step_id: str) -> str:
+    def _why_not_started(self, step_id: str) -> str:
         outcome = self._settled.get(step_id)
         if isinstance(outcome, Skipped):
             return outcome.because
@@ -201,9 +201,9 @@ class _RunState:
             return f"{step_id} is not part of this plan"
         before = self._steps[step_id]
         if before.call.waits:
-            return f"the {problems.deed(before)} was in vain"
+            return f"the {problems.deed_text(before)} was in vain"
         became = "is in doubt" if isinstance(outcome, InDoubt) else "did not succeed"
-        return f"the step to {problems.deed(before)} {became}"
+        return f"the step to {problems.deed_text(before)} {became}"
 
     def _drop_gates(self) -> None:
         """Drop waiting steps: waiting writes nothing, so nothing is lost when it ends."""
@@ -217,10 +217,10 @@ class _RunState:
             self._tell(late)
         for step in self._steps.values():
             if step.id not in self._settled:
-                self._settle(self._unfinished(step))
-        return self._finished()
+                self._settle(self._outcome_of_unfinished(step))
+        return self._finished_run()
 
-    def _finished(self) -> Finished:
+    def _finished_run(self) -> Finished:
         outcomes = list(self._settled.values())
         return Finished(
             done=tuple(o for o in outcomes if isinstance(o, Done)),
@@ -232,7 +232,7 @@ class _RunState:
             stopped=self._stopped,
         )
 
-    def _unfinished(self, step: Step) -> Settled:
+    def _outcome_of_unfinished(self, step: Step) -> Settled:
         """Steps without an outcome: interrupted under way, never begun, or waiting for each other."""
         if step.id in self._interrupted:
             return InDoubt(step=step, reason=problems.interrupted(step))

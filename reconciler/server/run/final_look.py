@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 
 from reconciler.changes.events import Done, Failed
 from reconciler.model.wire.steps import Call
-from reconciler.server.read.listing import Listed, Section, listed
+from reconciler.server.read.listing import Listed, Section, read_list
 from reconciler.server.run import problems
 from reconciler.server.wire.api import JetStream, Pauses
 
@@ -57,7 +57,7 @@ def _failure_of(outcome: Done, streams: set[str] | None, consumers: Mapping[str,
 
 
 async def _listed_names(js: JetStream, endpoint: str, section: Section) -> set[str] | None:
-    answer = await listed(js, endpoint, section)
+    answer = await read_list(js, endpoint, section)
     return {*answer.items, *answer.silent} if isinstance(answer, Listed) else None
 
 

@@ -115,7 +115,7 @@ async def _wait_until_current(
             looks = looks + 1 if is_there(answer) else 0
             return Succeeded(answer) if looks == 2 else LOOK_AGAIN
         looks = 0
-        how = _what_is_behind(answer)
+        how = _what_is_behind_text(answer)
         return _Closed(f"for the replicas of {'/'.join(step.on)}: {how}", late(step, how))
 
     return await _wait_until_open(run, step, look)
@@ -139,7 +139,7 @@ async def _check_start(run: RunContext, step: Step, info: Mapping[str, Json]) ->
     return Succeeded()
 
 
-def _what_is_behind(answer: Answer) -> str:
+def _what_is_behind_text(answer: Answer) -> str:
     if not isinstance(answer, Mapping):
         return str(answer)
     cluster = answer.get("cluster") or {}

@@ -34,7 +34,7 @@ class Acknowledged:
     servers: int = 1
     """The least number of servers: so many hold one stream together."""
 
-    def show(self, infos: Iterable[Mapping[str, Json]]) -> None:
+    def learn_servers(self, infos: Iterable[Mapping[str, Json]]) -> None:
         """Learn from INFO replies how many servers the cluster has at least."""
         for info in infos:
             self.servers = max(self.servers, 1 + len((info.get("cluster") or {}).get("replicas") or ()))

@@ -29,7 +29,7 @@ class Doubtful:
     reason: Diagnostic
 
 
-def deed(step: Step) -> str:
+def deed_text(step: Step) -> str:
     """Return what the step is to do, as it follows `could not`: `create stream ORDERS`."""
     return DEEDS[step.call].format("/".join(step.on))
 
@@ -38,16 +38,16 @@ def refused(step: Step, answer: Refusal | NoAnswer) -> Unsuccessful:
     """AP102: the server refused, with a way out by its error code. AP101: the request was not sent, or nobody received
     it."""
     if isinstance(answer, NoAnswer):
-        message = f"Could not {deed(step)}: {answer}. Nothing was done."
+        message = f"Could not {deed_text(step)}: {answer}. Nothing was done."
         return Unsuccessful(_diagnostic(step, "AP101", "not-sent", message, None), nothing_done=True)
-    message = f"The server refused to {deed(step)}: {answer}."
+    message = f"The server refused to {deed_text(step)}: {answer}."
     return Unsuccessful(_diagnostic(step, "AP102", "refused", message, advice.for_refusal(answer)), True)
 
 
 def changed(step: Step, differences: Sequence[str]) -> Unsuccessful:
     """AP103: the object differs from what the plan was made from, so it was left alone. `what` describes the
     differences."""
-    message = f"Did not {deed(step)}, because it changed after the plan was made: {'; '.join(differences)}."
+    message = f"Did not {deed_text(step)}, because it changed after the plan was made: {'; '.join(differences)}."
     return Unsuccessful(_diagnostic(step, "AP103", "changed-since-plan", message, PLAN_AGAIN), nothing_done=True)
 
 
@@ -71,25 +71,25 @@ def _value_text(value: Json, change: Strayed) -> str:
 
 def unreadable(step: Step, answer: Refusal | NoAnswer) -> Unsuccessful:
     """AP104: the object could not be read just before a change, so it was left alone."""
-    message = f"Did not {deed(step)}, because it could not be read just before: {answer}. Nothing was done."
+    message = f"Did not {deed_text(step)}, because it could not be read just before: {answer}. Nothing was done."
     return Unsuccessful(_diagnostic(step, "AP104", "unreadable", message, None), nothing_done=True)
 
 
 def unlike(step: Step, wrong: Sequence[str]) -> Unsuccessful:
     """AP105: the server confirmed the step, but what it holds now differs from the prediction."""
-    message = f"The server confirmed the attempt to {deed(step)}, but {'; '.join(wrong)}."
+    message = f"The server confirmed the attempt to {deed_text(step)}, but {'; '.join(wrong)}."
     return Unsuccessful(_diagnostic(step, "AP105", "not-as-predicted", message, PLAN_AGAIN), nothing_done=False)
 
 
 def missing(step: Step) -> Unsuccessful:
     """AP105 for an object that was created or updated, but is missing from a list that was read afterwards."""
-    message = f"The server confirmed the attempt to {deed(step)}, but a list read afterwards does not have it."
+    message = f"The server confirmed the attempt to {deed_text(step)}, but a list read afterwards does not have it."
     return Unsuccessful(_diagnostic(step, "AP105", "not-as-predicted", message, PLAN_AGAIN), nothing_done=False)
 
 
 def remains(step: Step) -> Unsuccessful:
     """AP105 for an object that was deleted, but is still in a list that was read afterwards."""
-    message = f"The server confirmed the attempt to {deed(step)}, but a list read afterwards still has it."
+    message = f"The server confirmed the attempt to {deed_text(step)}, but a list read afterwards still has it."
     return Unsuccessful(_diagnostic(step, "AP105", "not-as-predicted", message, PLAN_AGAIN), nothing_done=False)
 
 
@@ -232,15 +232,13 @@ def members_unseen(step: Step, answer: Refusal | NoAnswer) -> Unsuccessful:
 
 def in_doubt(step: Step, silence: Refusal | NoAnswer) -> Doubtful:
     """AP107: a request was sent but not answered, and reading the object again did not settle whether it was done."""
-    message = (
-        f"It is unknown whether the attempt to {deed(step)} succeeded: {silence}; reading it again did not settle that."
-    )
+    message = f"It is unknown whether the attempt to {deed_text(step)} succeeded: {silence}; reading it again did not settle that."
     return Doubtful(_diagnostic(step, "AP107", "in-doubt", message, PLAN_AGAIN))
 
 
 def interrupted(step: Step) -> Diagnostic:
     """AP107 for a step that was under way when the run was stopped."""
-    message = f"The run was stopped before the attempt to {deed(step)} was answered."
+    message = f"The run was stopped before the attempt to {deed_text(step)} was answered."
     return _diagnostic(step, "AP107", "in-doubt", message, PLAN_AGAIN)
 
 

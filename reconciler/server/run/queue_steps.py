@@ -29,7 +29,7 @@ REST = 4.0
 tries again after about two."""
 
 
-async def read(run: RunContext, step: Step) -> Result:
+async def read_bound_value(run: RunContext, step: Step) -> Result:
     """Look until the value to bind is known, or time is up. A look that was overtaken does not count, however long it
     took."""
     with waiting(f"for {step.on[0]} to take in what {step.body['from']} holds", step.body["timeout"] / 1e9):

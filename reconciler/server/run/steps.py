@@ -52,7 +52,7 @@ async def _create(run: RunContext, step: Step) -> Result:
     result = await _write_and_verify(run, _Write(step, config, None, "create"))
     if isinstance(result, Succeeded):
         run.seen.made.add(step.on)
-        run.seen.show([result.echo])
+        run.seen.learn_servers([result.echo])
     return result
 
 
@@ -74,18 +74,18 @@ class _Write:
     before: Config | None
     action: str
 
-    def judged(self, run: RunContext, echo: Mapping[str, Json]) -> Result:
+    def judge_echo(self, run: RunContext, echo: Mapping[str, Json]) -> Result:
         wrong = run.forms.wrong(self.step, self.config, self.before, echo["config"])
         return problems.unlike(self.step, wrong) if wrong else Succeeded(echo)
 
-    async def answered(self, run: RunContext, echo: Mapping[str, Json]) -> Result:
+    async def check_answer(self, run: RunContext, echo: Mapping[str, Json]) -> Result:
         """Where the answer to an update of a consumer looks wrong, read the consumer again: a server answers the first
         one since its start with the old configuration, although it makes the update."""
-        result = self.judged(run, echo)
+        result = self.judge_echo(run, echo)
         if isinstance(result, Succeeded) or self.before is None or len(self.step.on) == 1:
             return result
         live = await run.js.read(info_endpoint(self.step))
-        return self.judged(run, live) if isinstance(live, Mapping) else result
+        return self.judge_echo(run, live) if isinstance(live, Mapping) else result
 
     async def send(self, run: RunContext) -> Answer:
         name, step = ".".join(self.step.on), self.step
@@ -98,7 +98,7 @@ class _Write:
         """Look at the object, because a lost answer says nothing. None: it is as before."""
         live = await run.js.read(info_endpoint(self.step))
         if isinstance(live, Mapping):
-            result = self.judged(run, live)
+            result = self.judge_echo(run, live)
             if isinstance(result, Succeeded) or self.before is None:
                 return result if isinstance(result, Succeeded) else None
             changed = changes_since(run, self.step, live["config"])
@@ -109,7 +109,7 @@ class _Write:
 async def _write_and_verify(run: RunContext, write: _Write) -> Result:
     answer: Answer | Result = await settled.write_until_known(run.js, lambda: write.send(run), lambda: write.look(run))
     if isinstance(answer, Mapping):
-        return await write.answered(run, answer)
+        return await write.check_answer(run, answer)
     return answer if isinstance(answer, Succeeded | Unsuccessful | Doubtful) else _result_of_answer(write.step, answer)
 
 
@@ -136,7 +136,7 @@ async def _delete(run: RunContext, step: Step) -> Result:
 
 
 async def _pause(run: RunContext, step: Step) -> Result:
-    answer = await _repeated(run, step, "PAUSE")
+    answer = await _repeat_request(run, step, "PAUSE")
     until = step.body.get("pause_until")
     if isinstance(answer, Mapping) and until and not _is_same_moment(answer.get("pause_until"), until):
         return problems.unlike(step, [f"it is paused until {answer.get('pause_until')}, not {until}"])
@@ -144,10 +144,10 @@ async def _pause(run: RunContext, step: Step) -> Result:
 
 
 async def _unpin(run: RunContext, step: Step) -> Result:
-    return _result_of_answer(step, await _repeated(run, step, "UNPIN"))
+    return _result_of_answer(step, await _repeat_request(run, step, "UNPIN"))
 
 
-async def _repeated(run: RunContext, step: Step, verb: str) -> Answer:
+async def _repeat_request(run: RunContext, step: Step, verb: str) -> Answer:
     """Repeat the request, without a look: done twice is the same as done once."""
 
     async def again() -> Answer | None:
@@ -158,7 +158,7 @@ async def _repeated(run: RunContext, step: Step, verb: str) -> Answer:
     )
 
 
-async def _read(run: RunContext, step: Step) -> Result:
+async def _read_for_later_steps(run: RunContext, step: Step) -> Result:
     """Read what later steps need to know, from the very object that the plan was made for."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + PAUSES_WITHIN
@@ -175,7 +175,7 @@ async def _read(run: RunContext, step: Step) -> Result:
 
 async def _reset(run: RunContext, step: Step) -> Result:
     """Reset while paused, so that nothing is delivered between two attempts."""
-    return _result_of_answer(step, await _repeated(run, step, "RESET"))
+    return _result_of_answer(step, await _repeat_request(run, step, "RESET"))
 
 
 _HANDLERS: Mapping[Call, Callable[[RunContext, Step], Awaitable[Result]]] = {
@@ -187,9 +187,9 @@ _HANDLERS: Mapping[Call, Callable[[RunContext, Step], Awaitable[Result]]] = {
     Call.CONSUMER_DELETE: _delete,
     Call.CONSUMER_PAUSE: _pause,
     Call.CONSUMER_UNPIN: _unpin,
-    Call.CONSUMER_READ: _read,
+    Call.CONSUMER_READ: _read_for_later_steps,
     Call.CONSUMER_RESET: _reset,
-    Call.QUEUE_READ: queue_steps.read,
+    Call.QUEUE_READ: queue_steps.read_bound_value,
     Call.QUEUE_SETTLE: queue_steps.settle,
     Call.ENTRY_PUT: entry_steps.put,
     Call.ENTRY_DELETE: entry_steps.remove,

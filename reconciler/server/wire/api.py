@@ -300,7 +300,7 @@ class JetStream:
             return Conflict(expected_revision or 0, answer.description)
         if isinstance(answer, Refusal | NoAnswer):
             return answer
-        stored = self._acknowledged(bucket, answer)
+        stored = self._put_result(bucket, answer)
         if isinstance(stored, Stored):
             self._reaches(bucket, stored.revision, reached)
         return stored
@@ -311,7 +311,7 @@ class JetStream:
             self.went_back.add(bucket)
         self.reached[bucket] = max(revision, self.reached.get(bucket, 0))
 
-    def _acknowledged(self, bucket: str, ack: Mapping[str, Json]) -> Put:
+    def _put_result(self, bucket: str, ack: Mapping[str, Json]) -> Put:
         wrong_domain = self.domain is not None and ack.get("domain") != self.domain
         if wrong_domain or ack.get("stream") != f"KV_{bucket}":
             stored_in = f"stream {ack.get('stream')} of domain {ack.get('domain') or '(none)'}"

@@ -94,9 +94,9 @@ class Event:
 
 def event_of(data: bytes) -> Event | None:
     """Return what an audit event says was changed; None for reads, refusals, and anything that is no audit event."""
-    record = _parsed(data)
+    record = _parsed_content(data)
     endpoint = _ENDPOINT.fullmatch(str(record.get("subject", "")))
-    answer = _parsed(str(record.get("response", "")).encode())
+    answer = _parsed_content(str(record.get("response", "")).encode())
     client = record.get("client")
     if endpoint is None or not isinstance(client, Mapping) or not answer or "error" in answer:
         return None
@@ -116,7 +116,7 @@ def event_of(data: bytes) -> Event | None:
 
 def client_of(data: bytes) -> AuditedClient | None:
     """Return whose request an audit event is about; None: it is no audit event."""
-    client = _parsed(data).get("client")
+    client = _parsed_content(data).get("client")
     if not isinstance(client, Mapping):
         return None
     return AuditedClient(str(client.get("server", "")), _integer(client.get("id")))
@@ -133,7 +133,7 @@ def _actor(record: Mapping[str, Json], client: Mapping[str, Json]) -> Actor:
     )  # fmt: skip
 
 
-def _parsed(data: bytes) -> Mapping[str, Json]:
+def _parsed_content(data: bytes) -> Mapping[str, Json]:
     try:
         content = from_json(data)
     except ValueError:
@@ -160,7 +160,7 @@ def who_changed(events: Iterable[Event], raw: Raw, value: Value, now: Json, befo
     held: Json | _Unknown = before
     config: Config | None = None
     attribution: Attribution | None = None
-    for event in _concerning(events, raw):
+    for event in _events_concerning(events, raw):
         after, config = _value_after(event, config, held, value)
         if after != now:
             attribution = None
@@ -195,7 +195,7 @@ SOME_DAY = "2099-01-01T00:00:00Z"
 
 def who_deleted(events: Sequence[Event], raw: Raw) -> Attribution:
     """Find the last request about it, if that is its deletion, or that of the stream it was on."""
-    last = next(reversed([*_concerning(events, raw)]), None)
+    last = next(reversed([*_events_concerning(events, raw)]), None)
     if last is not None and last.gone:
         return Attribution(actor=last.actor)
     return Attribution(unknown="no request in the audit trail made this deletion")
@@ -204,7 +204,7 @@ def who_deleted(events: Sequence[Event], raw: Raw) -> Attribution:
 def who_deleted_before(events: Iterable[Event], raw: Raw, created: str) -> Attribution | None:
     """Find the deletion that came before the request that was answered with this creation time; None: nobody saw it."""
     deletion: Event | None = None
-    for event in _concerning(events, raw):
+    for event in _events_concerning(events, raw):
         if event.gone:
             deletion = event
         elif event.created == created and created:
@@ -215,7 +215,7 @@ def who_deleted_before(events: Iterable[Event], raw: Raw, created: str) -> Attri
 def who_made(events: Iterable[Event], raw: Raw, created: str) -> Attribution:
     """Find the first request that was answered with this very creation time, if another object was seen before."""
     other_before = False
-    for event in _concerning(events, raw):
+    for event in _events_concerning(events, raw):
         if event.created == created and created:
             why = "nobody saw its creation"
             return Attribution(actor=event.actor) if other_before else Attribution(unknown=why)
@@ -223,7 +223,7 @@ def who_made(events: Iterable[Event], raw: Raw, created: str) -> Attribution:
     return Attribution(unknown="no request in the audit trail created it")
 
 
-def _concerning(events: Iterable[Event], raw: Raw) -> Iterable[Event]:
+def _events_concerning(events: Iterable[Event], raw: Raw) -> Iterable[Event]:
     """Requests about the object itself, and the deletion of its stream, which deletes it too."""
     stream = Raw("stream", raw.on[:1])
     return (event for event in events if event.on == raw or (event.on == stream and event.gone))

@@ -155,7 +155,7 @@ class Pipeline:
         return self.nc._server_info.get("server_id")
 
     @property
-    def _server(self) -> str:
+    def _server_name(self) -> str:
         """The same, as people call it."""
         return f"nats-server {self.nc._server_info.get('server_name') or ''}".rstrip()
 
@@ -169,9 +169,9 @@ class Pipeline:
         """Return the connection in use now; a lost connection is replaced by another."""
         return self._line.nc
 
-    async def connected(self) -> Client:
+    async def connected_client(self) -> Client:
         """Return the connection in use, after an attempt to restore a lost one."""
-        await self._connected()
+        await self._ensure_connected()
         return self._line.nc
 
     async def open(self) -> None:
@@ -179,7 +179,7 @@ class Pipeline:
         # nats-py has no public way to learn of a denied publish after connecting: it only calls this.
         self.nc._error_cb = self._heard
         subscription = await self.nc.subscribe(self._inbox + "*", pending_msgs_limit=0, pending_bytes_limit=0)
-        subscription._pending_queue = _AtOnce(self._arrived)
+        subscription._pending_queue = _AtOnce(self._take_reply)
         # A refusal of the inbox must be known before anything is written whose answer would be lost. nats-py's first
         # ping may overtake the subscription; the second cannot.
         await self.nc.flush()
@@ -198,17 +198,17 @@ class Pipeline:
         if subscription is not None and not self.nc.is_closed:
             await subscription.unsubscribe()
 
-    async def _connected(self) -> NoAnswer | None:
+    async def _ensure_connected(self) -> NoAnswer | None:
         """Return the present line with our inbox on it, or that there is none."""
         if self._subscription is not None and not self.nc.is_closed:
             return None
         if self._opening is None or self._opening.done():
-            self._opening = asyncio.create_task(self._restored())
+            self._opening = asyncio.create_task(self._restore_line())
         # A cancelled waiter must not cancel the dialling: nats-py would lose the connection.
         return await asyncio.shield(self._opening)
 
-    async def _restored(self) -> NoAnswer | None:
-        if (why := await self._line.restored()) is not None:
+    async def _restore_line(self) -> NoAnswer | None:
+        if (why := await self._line.restore()) is not None:
             return NoAnswer(Silence.UNSENT if self._line.is_over else Silence.OFFLINE, why)
         if self.nc is not self._line.nc:
             self._sweep()  # requests over the old connection get no answer any more
@@ -247,10 +247,10 @@ class Pipeline:
         if self._inbox_denied:
             return NoAnswer(Silence.DENIED, f"may not subscribe to {self._inbox}*, where answers arrive")
         async with self._window:
-            if (offline := await self._connected()) is not None:
+            if (offline := await self._ensure_connected()) is not None:
                 return offline
             token, waiting = self._expect(subject, within, ends)
-            wait = waits.begin(f"for {self._server} to answer {subject}", within if ends is first else None)
+            wait = waits.begin(f"for {self._server_name} to answer {subject}", within if ends is first else None)
             try:
                 if unless is always:
                     await self._publish(token, waiting, payload, headers)
@@ -310,7 +310,7 @@ class Pipeline:
         ready, nc._pending, nc._pending_data_size = nc._pending, earlier, size
         if nc._transport is None or not nc.is_connected:
             hindered: NoAnswer | None = NOT_CONNECTED
-        elif (hindered := _hindered(unless())) is None:
+        elif (hindered := _hindrance(unless())) is None:
             nc._pending, nc._pending_data_size = [], 0
             nc._transport.writelines(earlier + ready)
         if hindered is not None:
@@ -327,7 +327,7 @@ class Pipeline:
             self._sweeper = loop.call_later(SWEEP, self._sweep)
         return token, waiting
 
-    def _arrived(self, msg: Msg) -> None:
+    def _take_reply(self, msg: Msg) -> None:
         waiting = self._waiting.get(msg.subject[len(self._inbox) :])
         if waiting is None or waiting.future.done():
             return
@@ -388,7 +388,7 @@ def _left_with_us(transport: Transport | None) -> int:
     return sum(writer.transport.get_write_buffer_size() for writer in writers if writer is not None)
 
 
-def _hindered(why: str | None) -> NoAnswer | None:
+def _hindrance(why: str | None) -> NoAnswer | None:
     return why if why is None else NoAnswer(Silence.OFFLINE if isinstance(why, ForNow) else Silence.UNSENT, why)
 
 

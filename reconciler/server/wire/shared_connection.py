@@ -28,7 +28,7 @@ class Line:
         self._dialling: asyncio.Task[str | None] | None = None
         self._cut_at: float | None = None
 
-    async def restored(self) -> str | None:
+    async def restore(self) -> str | None:
         """Restore the connection, or return why it cannot be restored now."""
         if not self.nc.is_closed:
             return None
@@ -38,10 +38,10 @@ class Line:
         if self._dial is None or self.is_over:
             return "the connection is closed"
         if self._dialling is None or self._dialling.done():
-            self._dialling = asyncio.create_task(self._again(self._dial))
+            self._dialling = asyncio.create_task(self._dial_again(self._dial))
         return await asyncio.shield(self._dialling)
 
-    async def _again(self, dial: Callable[[], Awaitable[Client]]) -> str | None:
+    async def _dial_again(self, dial: Callable[[], Awaitable[Client]]) -> str | None:
         try:
             self.nc = await dial()
         except CannotContinue as error:
