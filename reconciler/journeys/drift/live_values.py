@@ -122,7 +122,7 @@ def no_longer_inherited(before: Change, after: Change, left: Looked) -> list[Fie
 def _is_sayable(differing: FieldChange, after: Change, left: Looked) -> bool:
     """Would the server have the live value if the file said it?"""
     config = {**_declared_values(after.terms), differing.top: differing.live}
-    settled = _settled(config, after, REGISTRY.of(after.address), left) if differing.live is not None else None
+    settled = _settled_resource(config, after, REGISTRY.of(after.address), left) if differing.live is not None else None
     return settled is not None and settled.config.get(differing.top) == differing.live
 
 
