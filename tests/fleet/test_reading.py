@@ -19,9 +19,9 @@ from reconciler.fleet.accounts.reading import (
 )
 from reconciler.fleet.accounts.rows import snapshot_of
 from reconciler.fleet.accounts.targets import FleetTarget
+from reconciler.model.ledger.records import RESERVED
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.connect.settings import Settings
-from reconciler.server.read.observe import RESERVED
 from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account
 from tests.support.jetstream import make_stream, make_streams, talk

@@ -24,7 +24,7 @@ def found(account: Account, monkeypatch: pytest.MonkeyPatch, outcome: Done, *loo
     async def listed(_js: JetStream, _endpoint: str, _section: Section) -> Listed:
         return Listed(items={name: {} for name in (left.pop(0) if len(left) > 1 else left[0])})
 
-    monkeypatch.setattr(afterwards, "listed", listed)
+    monkeypatch.setattr(afterwards, "read_list", listed)
     return talk(account, lambda js: afterwards.verify(js, [outcome]))
 
 

@@ -19,9 +19,10 @@ from reconciler.fleet.accounts.rows import Row, rows_of
 from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.ledger.records import RESERVED
 from reconciler.model.wire.snapshot import Scope, Snapshot
 from reconciler.server.connect.connection import session
-from reconciler.server.read.observe import RESERVED, observe
+from reconciler.server.read.observe import observe
 from reconciler.server.read.read_kv import subject_pages
 from reconciler.server.wire.answers import Refusal
 from reconciler.server.wire.api import JetStream

@@ -17,14 +17,13 @@ from reconciler.kinds.stream_config.stream_config import FIELD_INFOS, FIELDS, Se
 from reconciler.kinds.subjects.subjects import LONGEST_NAME
 from reconciler.model.dataclass import dataclass
 from reconciler.model.fields import FieldInfo
+from reconciler.model.ledger.records import RESERVED
 from reconciler.model.resource import Address, Config, Declared, Json, Resource, Terms
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.steps import Step
 
 LETTERS = "[A-Za-z0-9_-]"
 """What the name of a bucket consists of."""
-RESERVED = frozenset({"reconciler", "static-consumer-groups", "elastic-consumer-groups"})
-"""Buckets that belong to reconciler or to groups; never listed, never declared."""
 RESERVED_STREAMS = frozenset(f"KV_{bucket}" for bucket in RESERVED)
 
 

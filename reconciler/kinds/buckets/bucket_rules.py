@@ -10,7 +10,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.buckets.bucket import RESERVED, BucketShape, change_of_stream, stream_body
+from reconciler.kinds.buckets.bucket import BucketShape, change_of_stream, stream_body
 from reconciler.kinds.effects.effect_rules import Effects
 from reconciler.kinds.effects.one_way import one_way_change
 from reconciler.kinds.effects.stream_effects import FAMILIES
@@ -27,6 +27,7 @@ from reconciler.kinds.stream_config.mirrors_and_sources import CHECKS as COPIES
 from reconciler.kinds.stream_config.ranges import CHECKS as RANGES
 from reconciler.kinds.stream_config.refused_at_restart import doomed_live
 from reconciler.kinds.stream_config.stream_config import FIELDS, StreamConfig
+from reconciler.model.ledger.records import RESERVED
 from reconciler.model.resource import Config, Resource
 
 ANOTHER = "declare a second one under another name and copy what is in it"

@@ -19,6 +19,7 @@ from pydantic_core import from_json
 
 from reconciler.model.dataclass import dataclass
 from reconciler.model.ledger.entries import compact_json
+from reconciler.model.ledger.records import ENTRY_BUCKETS
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.snapshot import Entry
 
@@ -75,7 +76,7 @@ def _path(place: tuple[int | str, ...]) -> str:
     return text.removeprefix(".")
 
 
-STATIC_BUCKET, ELASTIC_BUCKET = "static-consumer-groups", "elastic-consumer-groups"
+STATIC_BUCKET, ELASTIC_BUCKET = ENTRY_BUCKETS
 
 PRIORITY_GROUP = "PCG"
 """The one priority group all members pull with."""

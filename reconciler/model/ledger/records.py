@@ -32,6 +32,10 @@ from reconciler.model.wire.snapshot import Entry
 from reconciler.model.wire.version import Version
 
 BUCKET = "reconciler"
+ENTRY_BUCKETS = ("static-consumer-groups", "elastic-consumer-groups")
+"""Buckets whose keys are resources of a kind."""
+RESERVED = (BUCKET, *ENTRY_BUCKETS)
+"""Buckets that every plan reads, and that no file declares."""
 PREFIX = "owned"
 ID_KEY = "id"
 """Key of the random id that tells this account from every other one, whatever URL leads to it."""

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.ledger import intents
-from reconciler.model.ledger.records import BUCKET, PREFIX, decode_key
+from reconciler.model.ledger.records import BUCKET, PREFIX, RESERVED, decode_key
 from reconciler.model.resource import Json
 from reconciler.model.waits import waiting
 from reconciler.model.wire.info import is_copier
@@ -62,8 +62,6 @@ async def gather_answers(ask: Callable[[Q], Awaitable[T]], questions: Collection
         return await asyncio.gather(*map(counted, questions))
 
 
-RESERVED = (BUCKET, "static-consumer-groups", "elastic-consumer-groups")
-"""Buckets whose entries are read: our own, and those of kinds that are keys of a bucket."""
 PARTS = {BUCKET: ("id", f"{PREFIX}.>", f"{intents.PREFIX}.>", "lease.>")}
 """Keys that matter to a plan, where that is not all of them: the journal only grows."""
 JETSTREAM_OFF = 10039

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Self
 
 from reconciler.model.dataclass import dataclass
-from reconciler.model.ledger.records import BUCKET
+from reconciler.model.ledger.records import BUCKET, ENTRY_BUCKETS, RESERVED
 from reconciler.model.wire.permissions import Need
 from reconciler.model.wire.questions import (
     ALL_SERVERS,
@@ -26,7 +26,6 @@ from reconciler.model.wire.questions import (
     SubjectCounts,
 )
 from reconciler.model.wire.steps import Call, Step
-from reconciler.server.read.observe import RESERVED
 from reconciler.server.wire.api import WHO, api_prefix
 
 LOOK = ("INFO", "STREAM.LIST", "STREAM.INFO.*", "CONSUMER.LIST.*", "CONSUMER.INFO.*.*")
@@ -71,7 +70,7 @@ STEPS: Mapping[Call, tuple[str, ...]] = {
     Call.GATE_IN_FLIGHT_DONE: ("CONSUMER.INFO.{on}", "STREAM.MSG.GET.{stream}"),
 }
 ADVISORIES = "$JS.EVENT.ADVISORY.>"
-HEARD: Mapping[str, str] = {"static-consumer-groups": ">", "elastic-consumer-groups": ">", BUCKET: "owned.>"}
+HEARD: Mapping[str, str] = {**dict.fromkeys(ENTRY_BUCKETS, ">"), BUCKET: "owned.>"}
 """Keys whose writes a watch hears, by bucket."""
 MEMBER = "CONSUMER.INFO.{stream}.{on}"
 CHANGES = "what apply changes"
