@@ -24,7 +24,7 @@ PAUSE = timedelta(seconds=10)
 """Long enough to read a position and delete; short enough that nobody waits long after an interrupted run."""
 
 
-def after_ack_floor(info: Info) -> Json:
+def first_needed_sequence(info: Info) -> Json:
     """The stream sequence of the first message that may still need this consumer; None if nobody can tell.
 
     Before 2.14 the ack floor is 0 until something is acknowledged, wherever the consumer started. Where it has passed
@@ -105,7 +105,7 @@ def count_passed(seen: Info) -> int:
     return 0 if point is None else min(seen["queue"]["state"]["messages"], max(0, first - point))
 
 
-def is_unlike(copy: Info, origin: Info | None, stream: str, last: int) -> bool:
+def is_other_message(copy: Info, origin: Info | None, stream: str, last: int) -> bool:
     """Does the source (`stream`, which ends at `last`) hold another message where it gave this copy? Then it lost its
     end and gave the numbers to other messages."""
     number = source_sequence(copy, stream)
@@ -155,7 +155,7 @@ def age_and_progress(info: Info) -> dict[str, Json]:
 def possible_loss(info: Info) -> dict[str, Json]:
     """The position or messages that would be lost with the object, as far as there is something to lose."""
     if "delivered" in info:
-        goes_on = after_ack_floor({"config": {}, **info})
+        goes_on = first_needed_sequence({"config": {}, **info})
         return {"next": goes_on} if goes_on and goes_on > 1 else {}
     messages = (info.get("state") or {}).get("messages", 0)
     return {"messages": messages} if messages else {}
@@ -172,7 +172,7 @@ def record_of_created(info: Info) -> dict[str, Json]:
 
 
 BINDS: Mapping[Bind, Callable[[Info], Json]] = {
-    Bind.AFTER_ACK_FLOOR: after_ack_floor,
+    Bind.AFTER_ACK_FLOOR: first_needed_sequence,
     Bind.SOON: soon_on_server,
     Bind.RESUME_POINT: resume_point,
     Bind.SAME_SOURCE: same_source,

@@ -140,7 +140,7 @@ def ended_entry(finished: Finished, chunks: int) -> dict[str, Json]:
     return {"format": FORMAT, "counts": counts, "stopped": finished.stopped, "chunks": chunks}
 
 
-def steps_entry(finished: Finished) -> dict[str, Json]:
+def step_results_entry(finished: Finished) -> dict[str, Json]:
     """The result of each step: names by result and call, and failures in full."""
     results: dict[str, Json] = {
         "done": _names_by_call(finished.done),
@@ -243,8 +243,8 @@ _STEPS: Mapping[str, tuple[type, Callable[[Json], Json]]] = {
 }  # fmt: skip
 
 
-def decode_steps(value: bytes) -> dict[str, Json]:
-    """The results of the steps, as `steps_entry` writes them, without names and values of another shape."""
+def decode_step_results(value: bytes) -> dict[str, Json]:
+    """The results of the steps, as `step_results_entry` writes them, without names and values of another shape."""
     results = decode_object(value)
     return {name: part(results[name]) for name, (shape, part) in _STEPS.items() if isinstance(results.get(name), shape)}
 

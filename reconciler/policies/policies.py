@@ -36,7 +36,7 @@ from reconciler.policies.variables import (
     TEXTS,
     Subject,
     Variable,
-    first_presence_test,
+    first_tested_field,
     mentioned_variables,
     stream_of,
     subject_of,
@@ -154,7 +154,7 @@ def _problem(entry: PlacedPolicy, path: str, message: str) -> Diagnostic:
 
 def _compile(placed: PlacedPolicy, kind: Kind, registry: Registry) -> Program | Misread:
     condition, known_variables = placed.policy.forbid, variables(kind, registry)
-    if tested := first_presence_test(condition, known_variables):
+    if tested := first_tested_field(condition, known_variables):
         return Misread(f"`has({tested})` is not needed: a field that is not set has the server's default, or is empty")
     mentions = mentioned_variables(condition, known_variables)
     try:

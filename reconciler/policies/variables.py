@@ -117,7 +117,7 @@ def mentioned_variables(condition: str, known_variables: Mapping[str, Variable])
     return by_name
 
 
-def first_presence_test(condition: str, known_variables: Mapping[str, Variable]) -> str:
+def first_tested_field(condition: str, known_variables: Mapping[str, Variable]) -> str:
     """A field of which the condition asks with `has(…)` whether it is there; empty if it asks of none."""
     return next((name for name in _presence_tests(condition) if name in known_variables), "")
 

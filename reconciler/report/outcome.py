@@ -122,12 +122,12 @@ def _steps_done_text(finished: Finished, took: str) -> str:
 
 def _trouble_lines(finished: Finished, paper: Paper) -> list[str]:
     lines: list[str] = []
-    for failures in _alike(finished.failed, lambda failed: (_reason_parts(failed.reason), failed.strayed)):
+    for failures in _alike(finished.failed, lambda failed: (_reason_key(failed.reason), failed.strayed)):
         failed = failures[0]
         how = "not done:" if failed.reason.code in REFUSALS else "failed to"
         told = strayed_lines(failed.strayed)
         lines += _trouble_entry("!", failures, f"{how} {deed_text(failed.step)}", failed.reason, paper, told)
-    for doubts in _alike(finished.in_doubt, lambda doubt: _reason_parts(doubt.reason)):
+    for doubts in _alike(finished.in_doubt, lambda doubt: _reason_key(doubt.reason)):
         lines += _trouble_entry("?", doubts, f"in doubt: {deed_text(doubts[0].step)}", doubts[0].reason, paper)
     for skipped in _alike(finished.skipped, lambda skipped: skipped.because):
         others = " (and the like)" if len({step.because for step in skipped}) > 1 else ""
@@ -151,7 +151,7 @@ def _alike(outcomes: Iterable[_Outcome], why: Callable[[_Outcome], object]) -> l
     return list(groups.values())
 
 
-def _reason_parts(reason: Diagnostic) -> tuple[str | None, ...]:
+def _reason_key(reason: Diagnostic) -> tuple[str | None, ...]:
     return reason.code, reason.message, reason.fix
 
 

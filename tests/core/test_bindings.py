@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.engine.bindings import BINDS, after_ack_floor, soon_on_server, with_bound_values
+from reconciler.engine.bindings import BINDS, first_needed_sequence, soon_on_server, with_bound_values
 from reconciler.model.wire.steps import Bind, Call, Step
 
 
@@ -36,7 +36,7 @@ def info(delivered: tuple[int, int], floor: tuple[int, int], **config: Any) -> d
     ],
 )
 def test_where_to_go_on(said: dict[str, Any], first: int | None) -> None:
-    assert after_ack_floor(said) == first
+    assert first_needed_sequence(said) == first
 
 
 def test_soon_is_by_the_servers_clock() -> None:

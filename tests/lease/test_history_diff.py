@@ -212,7 +212,7 @@ def test_an_accepted_value_is_told_beside_another_change_of_its_object(someone: 
 
 def test_a_record_that_could_not_be_written_is_no_adoption() -> None:
     changes = {"stream/A": {"action": "adopt", "adopts": True}, "stream/B": {"action": "adopt", "adopts": True}}
-    steps = journal.steps_entry(Finished(unrecorded=("stream/A",)))
+    steps = journal.step_results_entry(Finished(unrecorded=("stream/A",)))
     run = Run(number=1, begun={}, at="then", ended={"counts": {}}, steps=steps, changes=changes)
     assert [one.address for one in changed_by(run)] == ["stream/B"]
     assert changed_by(replace(run, ended=None)) == ()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from reconciler.changes.change import Action
-from reconciler.engine.bindings import after_ack_floor
+from reconciler.engine.bindings import first_needed_sequence
 from tests.replacement.consuming import CONSENT, Work, at_work, file
 from tests.support.accounts import Account
 from tests.support.binaries import MINORS
@@ -36,7 +36,7 @@ def test_a_consumer_that_delivered_nothing_stands_where_it_starts(account: Accou
         await work.publish(10)
         for number, (config, first) in enumerate(STARTS.values()):
             await make_consumer(work.js, "S", f"c{number}", **config)
-            assert after_ack_floor(await work.info(f"c{number}")) == first
+            assert first_needed_sequence(await work.info(f"c{number}")) == first
         await work.close()
 
     asyncio.run(story())

@@ -235,7 +235,7 @@ def runs(which: str, value: bytes) -> Iterator[Run]:
     for number, entries in ((1, said), (2, {**said, which: value})):
         yield Run(
             number=number, begun=journal.decode_run_entry(entries["begun"]), at="then", ended=journal.decode_run_entry(entries["ended"]),
-            until="now", steps=journal.decode_steps(entries["steps"]), changes=journal.decode_changes(entries["changes"]),
+            until="now", steps=journal.decode_step_results(entries["steps"]), changes=journal.decode_changes(entries["changes"]),
         )  # fmt: skip
 
 

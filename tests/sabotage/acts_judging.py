@@ -1457,8 +1457,8 @@ RULES = (
     Act(
         name="what the old one processed after its position was recorded is not said to come again",
         file="reconciler/kinds/consumer_position/recorded_position.py",
-        before="    reached, again = after_ack_floor(info), _most_redelivered(change, view)\n",
-        after="    reached = after_ack_floor(info)\n"
+        before="    reached, again = first_needed_sequence(info), _most_redelivered(change, view)\n",
+        after="    reached = first_needed_sequence(info)\n"
         "    again = min(_most_redelivered(change, view), stored_between(1, position or 1, change, view))\n",
         seen_by=(
             "tests/quantities/test_starting.py::"

@@ -32,7 +32,7 @@ def completion_table() -> dict[str, Any]:
     return {
         "program": program,
         "takes_several": dict(_options_with_several_values(root)),
-        "options": _share_options(program),
+        "options": _take_out_shared_options(program),
         "rules": {rule.code: rule.name for rule in sorted(REGISTRY.rules(), key=lambda rule: rule.code)},
         "pages": {code.replace("?", "XX"): page.name for code, page in PAGES.items()},
         "kinds": {kind.name: [*kind.place[:3], kind.family] for kind in REGISTRY.kinds},
@@ -73,7 +73,7 @@ def _options_with_several_values(command: Any) -> Iterator[tuple[str, int]]:
         yield from _options_with_several_values(subcommand)
 
 
-def _share_options(program: dict[str, Any]) -> dict[str, Any]:
+def _take_out_shared_options(program: dict[str, Any]) -> dict[str, Any]:
     """Return options as most commands have them, each written once; a command then names them, and holds none but its own."""
     commands = list(_with_subcommands(program))
     counts = Counter((name, repr(option)) for command in commands for name, option in command["options"].items())

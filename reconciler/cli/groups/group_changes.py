@@ -20,7 +20,7 @@ from reconciler.journeys.files_and_account import both
 from reconciler.journeys.groups.json import GroupsMigrated, MembersPreview
 from reconciler.journeys.groups.members import Preview, preview, preview_offline, write
 from reconciler.journeys.groups.migrate import describe_migration, migrate, migrations
-from reconciler.journeys.groups.text import members_text, migrations_text
+from reconciler.journeys.groups.text import members_preview_text, migrations_text
 from reconciler.journeys.plan.files import read_topology
 from reconciler.kinds.groups.membership import Wish
 from reconciler.report.codec.json import json_text
@@ -133,7 +133,7 @@ def _print_preview(members: Preview, format_: PlainFormat, *, offline: bool) -> 
         say(json_text(data_of(preview)))
     else:
         say(
-            members_text(
+            members_preview_text(
                 members.change, paper(), address=str(members.address), membership=members.membership, moved=members.moved,
                 least=members.least, offline=offline,
             )

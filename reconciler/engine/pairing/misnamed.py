@@ -49,7 +49,7 @@ def misnamed_entries(
     """One for each entry that names nothing and resembles something; an error if that is this topology's own.
     `unmatched` are entries about many that match nothing."""
     named = list(_named_entries(topology, today))
-    yield from _misspelt_names(named, topology, names, registry) if named else ()
+    yield from _misspelt_entries(named, topology, names, registry) if named else ()
     yield from _unmatched_patterns([entry for entry in unmatched if not is_over(entry, today)], topology, names)
     yield from _misspelt_owners(topology, names, today)
 
@@ -98,7 +98,7 @@ def _diagnostic_about_pattern(
     )  # fmt: skip
 
 
-def _misspelt_names(
+def _misspelt_entries(
     named: Sequence[_Named], topology: Topology, names: KnownNames, registry: Registry
 ) -> Iterator[Diagnostic]:
     spoken_for = {entry.address for entry in topology.resources} | addresses_let_go(topology)

@@ -73,11 +73,13 @@ class Writer:
         """Return what a file says of a live resource, without what is nested in it."""
         if address not in self._entries:
             kind, beside = self._registry.of(address), self._beside.get(address, {})
-            context = Context(target=self._snapshot.target, parent=self._stream_above(address), snapshot=self._snapshot)
+            context = Context(
+                target=self._snapshot.target, parent=self._parent_stream(address), snapshot=self._snapshot
+            )
             self._entries[address] = _entry(self.live[address], kind, context, beside)
         return self._entries[address]
 
-    def _stream_above(self, address: Address) -> Resource | None:
+    def _parent_stream(self, address: Address) -> Resource | None:
         """Return the stream of a consumer or group, which may be a bucket's."""
         above = self._registry.parent_of(address)
         found = (self.live.get(holder) for holder in self._registry.backed_by(above.name)) if above else ()

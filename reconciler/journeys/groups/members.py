@@ -75,7 +75,7 @@ async def preview(
     now = owners(live.config) if live else []
     base = _base_config(live, declared, snapshot)
     try:
-        wanted = membership.granted_membership(base, wish, now or [None] * base.get("max_members", 0))
+        wanted = membership.wished_membership(base, wish, now or [None] * base.get("max_members", 0))
     except Unwise as refusal:
         raise group_error(
             "GR193", f"{address}: {refusal.message}.", f"{refusal.fix[:1].upper()}{refusal.fix[1:]}."

@@ -21,7 +21,7 @@ from reconciler.report.words.visible import columns, visible
 OFFLINE = "From the files alone, as if the group were live as declared: queued and in-flight messages are unknown."
 
 
-def members_text(
+def members_preview_text(
     change: PlannedChange | None,
     paper: Paper,
     *,

@@ -131,11 +131,11 @@ def offline(
     needing: frozenset[str] = OFFLINE,
     neighbours: Collection[Topology] = (),
 ) -> Iterator[Diagnostic]:
-    """Judge the creation of everything on an empty cluster of this version. The objects that topologies in `beside`
+    """Judge the creation of everything on an empty cluster of this version. The objects that topologies in `neighbours`
     declare may exist there."""
     older = able_to_stand(topology, version, registry)
     for verdict in _verdicts(topology, version, registry, needing, neighbours):
-        yield unless_live(verdict, older).diagnostic()
+        yield softened_unless_live(verdict, older).diagnostic()
 
 
 Said = Callable[[], Collection[tuple[str, str, str]]]
@@ -153,7 +153,7 @@ def able_to_stand(topology: Topology, version: Version, registry: Registry) -> S
     return standing_verdicts
 
 
-def unless_live(verdict: Verdict, older: Said) -> Verdict:
+def softened_unless_live(verdict: Verdict, older: Said) -> Verdict:
     """Turn a refusal into a warning where the object may already be live and unchanged: no server was asked whether it
     is."""
     if not verdict.blocks:

@@ -170,12 +170,12 @@ class _Theatre:
         async with _set_up(calm, self.live, times) as before, _set_up(changed, self.live, times) as after:
             clients = (before.client, after.client)
             await asyncio.gather(*(_begin_scenes(client, scenes) for client in clients))
-            change = await self._change(after.js)
+            change = await self._carry_out(after.js)
             await asyncio.sleep(SETTLED)
             scenes = [scene for scene in scenes if change.of_scene(scene)]
             gone = [key for scene in scenes for key in scene.consumers if key not in change.consumers]
             scenes = [without_consumers(scene, gone) for scene in scenes]
-            plays = await few_at_a_time([self._scene(scene, clients, change) for scene in scenes], AT_ONCE)
+            plays = await few_at_a_time([self._play_scene(scene, clients, change) for scene in scenes], AT_ONCE)
         late = [
             Missing(name, LATE)
             for scene, play in zip(scenes, plays, strict=True)
@@ -189,8 +189,8 @@ class _Theatre:
             done=change.done_addresses,
         )
 
-    async def _change(self, js: JetStream) -> _ChangesMade:
-        """Return the plan with every consent given: people want to know what a change would do before they consent."""
+    async def _carry_out(self, js: JetStream) -> _ChangesMade:
+        """Plan with every consent given, and apply: people want to know what a change would do before they consent."""
         codes = (*(rule.code for rule in REGISTRY.rules()), *PLANNING)
         options = replace(self.options, allow=(*self.options.allow, *((code, "*") for code in codes)))
         plan_made = await plan_from_snapshot(self.topology, await read_stage(js), js, options)
@@ -200,7 +200,7 @@ class _Theatre:
         given_up.cancel()
         return _ChangesMade.of(plan_made.plan, finished, await read_stage(js))
 
-    async def _scene(self, scene: Scene, clients: Sequence[Client], change: _ChangesMade) -> Played | None:
+    async def _play_scene(self, scene: Scene, clients: Sequence[Client], change: _ChangesMade) -> Played | None:
         if time.monotonic() > self.until:
             return None
         before, after = await asyncio.gather(*(record(client, scene) for client in clients))

@@ -19,7 +19,7 @@ from reconciler.engine.compare import compare
 from reconciler.engine.decide import decide, unanswered_questions
 from reconciler.engine.judging import verdicts_of_all
 from reconciler.engine.offline import Watched, first_paragraph, without_server_data
-from reconciler.journeys.plan.validate import able_to_stand, nowhere, unless_live, versions
+from reconciler.journeys.plan.validate import able_to_stand, nowhere, softened_unless_live, versions
 from reconciler.journeys.review.other_topologies import assumed_owners
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.fields.words import listed
@@ -158,7 +158,7 @@ def _plan_offline(head: Topology, snapshot: Snapshot, today: date) -> tuple[Plan
     older = able_to_stand(head, snapshot.target.version, REGISTRY)
     for address, verdicts in verdicts_by_address.items():
         if view.changes[address].action is Action.CREATE:
-            verdicts_by_address[address] = [unless_live(verdict, older) for verdict in verdicts]
+            verdicts_by_address[address] = [softened_unless_live(verdict, older) for verdict in verdicts]
     plan = decide(view, REGISTRY, options, verdicts_by_address, watched.left)
     changes = tuple(_as_far_as_known(change, watched, today) for change in plan.changes if not _only_renews(change))
     return replace(plan, changes=changes), {code: len(all_) for code, all_ in sorted(watched.left.items())}

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from reconciler.changes.amount import Amount
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.engine.bindings import after_ack_floor, passed_in_flight
+from reconciler.engine.bindings import first_needed_sequence, passed_in_flight
 from reconciler.engine.pairing.unfinished import has_start
 from reconciler.kinds.consumer_checks.places import missing_for_placeholder
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
@@ -80,7 +80,7 @@ def _why_position_unknown(change: Change) -> str:
             f"Its server counts {some(passed, 'message')} in flight as acknowledged, as after a purge of messages in flight, so its "
             "position is unknown, and it cannot be replaced until they are acknowledged."
         )
-    if after_ack_floor(change.info) is None:
+    if first_needed_sequence(change.info) is None:
         return (
             "Servers before 2.14 do not tell its position until its first message is acknowledged, so it cannot be "
             "replaced yet."
@@ -111,7 +111,7 @@ def _above_the_floor(change: Change, view: View) -> tuple[Amount, int]:
     if is_queue(change, view):
         return Amount(unacknowledged, max(unacknowledged, unclaimed.left_in_queue(change, view))), unacknowledged
     if point := start_by_record(change, view):
-        end, reached = sys.maxsize, after_ack_floor(info) or point
+        end, reached = sys.maxsize, first_needed_sequence(info) or point
         still_unprocessed = recorded_position.stored_between(
             point, reached, change, view
         ) + recorded_position.still_to_come(change, view)
@@ -119,7 +119,7 @@ def _above_the_floor(change: Change, view: View) -> tuple[Amount, int]:
         most = min(recorded_position.stored_between(point, end, change, view), still_unprocessed)
         return Amount(0, most if counted is None else min(most, counted)), unacknowledged
     delivered, floor = info.get("delivered") or {}, info.get("ack_floor") or {}
-    messages = delivered.get("stream_seq", 0) + 1 - after_ack_floor(info)
+    messages = delivered.get("stream_seq", 0) + 1 - first_needed_sequence(info)
     deliveries = delivered.get("consumer_seq", 0) - floor.get("consumer_seq", 0)
     again = Amount(min(unacknowledged, max(0, messages)), max(0, min(messages, deliveries)))
     return _without_deleted(again, info, change, view), unacknowledged
@@ -132,7 +132,7 @@ def _without_deleted(again: Amount, info: Mapping[str, Json], change: Change, vi
     kept = loss.going.before if loss.going and loss.is_prompt else None
     if kept is None:
         return Amount(0, again.most)
-    floor, end = after_ack_floor(info) or 1, (info.get("delivered") or {}).get("stream_seq", 0) + 1
+    floor, end = first_needed_sequence(info) or 1, (info.get("delivered") or {}).get("stream_seq", 0) + 1
     early, late = max(0, kept.least - floor), max(0, kept.most - floor)
     most = max(0, min(again.most, end - max(floor, kept.least)))
     return Amount(min(most, max(0, again.least - late)), most) if early or late else again
@@ -142,7 +142,7 @@ def start(change: Change, view: View) -> Config:
     """What a new consumer must say of its start, as known now; nothing if the file's own start is right."""
     if is_queue(change, view):
         return {}
-    sequence = start_by_record(change, view) or after_ack_floor(change.info)
+    sequence = start_by_record(change, view) or first_needed_sequence(change.info)
     if change.intent and is_position_noted(change):
         sequence = min(sequence, resumed_start(change, view).get("opt_start_seq", 1))
     return {"deliver_policy": "by_start_sequence", "opt_start_seq": sequence, "opt_start_time": None}

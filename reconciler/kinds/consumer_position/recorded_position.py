@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.engine.bindings import after_ack_floor, start_sequence
+from reconciler.engine.bindings import first_needed_sequence, start_sequence
 from reconciler.kinds.consumer_position.counts import total_count
 from reconciler.kinds.fields.times import moment, time_before
 from reconciler.kinds.losses.unprocessed import undelivered_messages
@@ -155,7 +155,7 @@ def compare_with_record(change: Change, view: View) -> LostPosition | None:
         return None
     position = position_on_record(change, view)
     info = {"config": {}, **change.live.state}
-    reached, again = after_ack_floor(info), _most_redelivered(change, view)
+    reached, again = first_needed_sequence(info), _most_redelivered(change, view)
     ended = _beginning_sequence(info, reached, change, view) if position else 0
     skipped = stored_between(position, ended, change, view) if position else 0
     repeated = _most_repeated(info, reached, change, view)
@@ -176,7 +176,7 @@ def _most_redelivered(change: Change, view: View) -> int:
     least."""
     if change.raw.get("deliver_policy") == "new" or change.live is None:
         return 0
-    start = after_ack_floor({"config": {}, **change.live.state}) or 1
+    start = first_needed_sequence({"config": {}, **change.live.state}) or 1
     gone_by = _first_after_loss(change, view)
     later = total_count(asked, view) if (asked := _later_questions(change, view)) else 0
     to_come = max(0, still_to_come(change, view) - (later or 0))

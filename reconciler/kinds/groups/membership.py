@@ -36,7 +36,7 @@ class Unwise(Exception):
         self.message, self.fix = message, fix
 
 
-def granted_membership(config: Config, wish: Wish, now: Owners) -> Config:
+def wished_membership(config: Config, wish: Wish, now: Owners) -> Config:
     """The membership as files write it: `members`, or `member_mappings` that give each partition to one of them. Without
     a wish it is the one that the file states."""
     if not wish:

@@ -155,7 +155,7 @@ def _idle_clause(group: Group, made: int) -> str:
     return f"the highest get no message{', and ' + listed(idle) + ' idle' + ('' if len(idle) > 1 else 's') if idle else ''}"
 
 
-def replicas(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+def fewer_replicas(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """GR150: the queue has fewer replicas than its source. They are copied when the group is created, and nobody
     adjusts them later."""
     if not group.is_elastic or group.queue is None or group.source is None:
@@ -282,4 +282,4 @@ def orphans(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
         )  # fmt: skip
 
 
-CHECKS = (missing, differs, transform, replicas, source, orphans)
+CHECKS = (missing, differs, transform, fewer_replicas, source, orphans)

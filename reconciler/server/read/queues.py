@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from reconciler.engine.bindings import count_passed, is_unlike, lowest_queued_sequence, source_sequence
+from reconciler.engine.bindings import count_passed, is_other_message, lowest_queued_sequence, source_sequence
 from reconciler.model.wire.questions import CopiedUpTo, MessagesFrom, QueuedFrom
 from reconciler.server.read.counting import messages_from
 from reconciler.server.read.messages import Message, Problem, last_message, message_at, next_message_after
@@ -157,7 +157,7 @@ async def is_rewound(js: JetStream, queue_look: Mapping[str, Any], origin: str) 
     numbers = [number for message in copies.values() if (number := source_sequence(message, origin))]
     given = await _readable_messages(js, origin, numbers)
     return any(
-        is_unlike(message, given.get(source_sequence(message, origin) or 0), origin, last_sequence)
+        is_other_message(message, given.get(source_sequence(message, origin) or 0), origin, last_sequence)
         for message in copies.values()
     )
 

@@ -40,7 +40,7 @@ async def begin(
 
 async def end(js: JetStream, number: int, finished: Finished) -> Diagnostic | None:
     """Write the end last: a journal with an end has all of its steps, or says that it has none."""
-    steps = journal.steps_entry(finished)
+    steps = journal.step_results_entry(finished)
     chunks = _in_chunks(js, steps) if steps else []
     written = [_put(js, journal.steps_key(number, index), chunk) for index, chunk in enumerate(chunks)]
     unwritten = _first_not_written(await asyncio.gather(*written))
@@ -102,7 +102,7 @@ async def in_full(js: JetStream, run: Run) -> Run:
     )
     return replace(
         run,
-        steps=journal.decode_steps(steps) if steps else {},
+        steps=journal.decode_step_results(steps) if steps else {},
         changes=journal.decode_changes(changes) if changes else None,
     )
 

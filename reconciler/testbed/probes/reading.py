@@ -75,7 +75,7 @@ async def try_reads(
         delivery = await client.pull(stream, name, request)
         notes.add(f"read {words} {reader}", Side.READERS, str(delivery))
         if words in ANSWERS and delivery.messages:
-            await _try_acknowledging(client, notes, f"{words} {reader}", stream, delivery.messages[0], ANSWERS[words])
+            await _try_answering(client, notes, f"{words} {reader}", stream, delivery.messages[0], ANSWERS[words])
         if words in FAILS_ON and delivery.messages:
             await _try_refusing(client, notes, f"{words} {reader}", delivery.messages[0], stream, name, request)
     return await _try_handing_back(client, notes, stream, name, body, waits)
@@ -184,9 +184,7 @@ async def _try_subscribing(client: Client, notes: Notes, reader: str, body: Body
     notes.add(f"refuse by subscription {reader}", Side.READERS, str(again), f"read by subscription {reader}")
 
 
-async def _try_acknowledging(
-    client: Client, notes: Notes, read_name: str, stream: str, message: Msg, kind: bytes
-) -> None:
+async def _try_answering(client: Client, notes: Notes, read_name: str, stream: str, message: Msg, kind: bytes) -> None:
     read = f"read {read_name}"
     notes.add(f"answer {read_name}", Side.READERS, await client.answer(message, kind), read)
     stored = await client.ask(f"STREAM.MSG.GET.{stream}", {"seq": sequence(message)})
