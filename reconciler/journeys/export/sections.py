@@ -101,12 +101,12 @@ def _entry(resource: Resource, kind: Kind, context: Context, beside: Config) -> 
 def _beyond_words(
     rendered: Mapping[str, Json], said: Mapping[str, Json], resource: Resource, kind: Kind, context: Context
 ) -> list[str]:
-    """Fields that a server would not make of the file as they are live: those that no file can say, that it would fill in
-    although this object lacks them, or whose value it would overrule. They stay as found, because otherwise a plan of the
-    export would change them."""
-    settled = _settled_resource(said, resource, kind, context).config
-    either = rendered.keys() | settled.keys()
-    return sorted(name for name in either if (settled.get(name) or None) != (rendered.get(name) or None))
+    """Live fields that a file cannot express, and those that a server would fill in otherwise than they are, whatever the
+    file says. They stay as found, because otherwise a plan of the export would change them."""
+    settled = _settled_resource(said, resource, kind, context)
+    strange = rendered.keys() - kind.spec.model_fields.keys()
+    either = {*strange, *settled.filled}
+    return sorted(name for name in either if settled.config.get(name) != rendered.get(name))
 
 
 def _without_filled(said: dict[str, Json], resource: Resource, kind: Kind, context: Context) -> dict[str, Json]:
