@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.here import somebody
+from tests.e2e.someone import Someone
 from tests.support.accounts import Account
 from tests.support.versions import on_every_version
 
@@ -31,49 +32,41 @@ async def _worked(account: Account, name: str, count: int) -> None:
     await connection.close()
 
 
-@on_every_version
-def test_a_consumer_that_was_renamed_changes_hands_as_it_stands(
-    tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def renamed(tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch) -> Someone:
+    """Somebody who has renamed a consumer at work, from c1 to ledger."""
     someone = somebody(tmp_path, account, monkeypatch)
     someone.applied(BEFORE % "c1")
     asyncio.run(_worked(account, "c1", 7))
     someone.applied(RENAMED)
+    return someone
+
+
+@on_every_version
+def test_a_consumer_that_was_renamed_changes_hands_as_it_stands(renamed: Someone, account: Account) -> None:
     asyncio.run(_worked(account, "ledger", 3))
-    files = [someone.write(LEFT, "left.yaml")]
-    files.append(someone.write(f"reconciler: 1\ntopology: pay\n{TAKEN}", "taken.yaml"))
-    planned = someone("plan", *files)
+    files = [renamed.write(LEFT, "left.yaml")]
+    files.append(renamed.write(f"reconciler: 1\ntopology: pay\n{TAKEN}", "taken.yaml"))
+    planned = renamed("plan", *files)
     assert planned.code == 0 and "replace" not in planned.out, planned
-    assert someone("apply", *files, "--yes").code == 0
-    assert someone.has_nothing_to_do("taken.yaml")
-    assert someone("drift", *files).code == 0
-    held = someone.ask(lambda js: js.read("CONSUMER.INFO.PAY.ledger"))
+    assert renamed("apply", *files, "--yes").code == 0
+    assert renamed.has_nothing_to_do("taken.yaml")
+    assert renamed("drift", *files).code == 0
+    held = renamed.ask(lambda js: js.read("CONSUMER.INFO.PAY.ledger"))
     assert isinstance(held, Mapping) and held["num_pending"] == 40 - 10, held
 
 
 @on_every_version
-def test_a_consumer_that_was_renamed_is_recognised_under_a_third_name(
-    tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    someone = somebody(tmp_path, account, monkeypatch)
-    someone.applied(BEFORE % "c1")
-    asyncio.run(_worked(account, "c1", 7))
-    someone.applied(RENAMED)
-    planned = " ".join(someone.plan(BEFORE % "third").out.split())
+def test_a_consumer_that_was_renamed_is_recognised_under_a_third_name(renamed: Someone) -> None:
+    planned = " ".join(renamed.plan(BEFORE % "third").out.split())
     assert "consumer/PAY/third is new and declared alike. If it is this one under a new name, write" in planned, planned
 
 
 @on_every_version
-def test_a_rename_that_is_reverted_is_told_of_the_entry_that_keeps_the_position(
-    tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    someone = somebody(tmp_path, account, monkeypatch)
-    someone.applied(BEFORE % "c1")
-    asyncio.run(_worked(account, "c1", 7))
-    someone.applied(RENAMED)
-    planned = " ".join(someone.plan(BEFORE % "c1").out.split())
+def test_a_rename_that_is_reverted_is_told_of_the_entry_that_keeps_the_position(renamed: Someone) -> None:
+    planned = " ".join(renamed.plan(BEFORE % "c1").out.split())
     assert "consumer/PAY/c1 is new, and this one had that name before. To rename it back, write" in planned, planned
     assert "write `moved: [{from: consumer/PAY/ledger, to: consumer/PAY/c1, reason: …}]`" in planned
     otherwise = (BEFORE % "c1").replace("ack_policy: explicit", "ack_policy: explicit, max_ack_pending: 7")
-    beside = " ".join(someone.plan(otherwise).out.split())
+    beside = " ".join(renamed.plan(otherwise).out.split())
     assert "consumer/PAY/c1 is new, and this one had that name before. To rename it back, write" in beside, beside
