@@ -9,7 +9,7 @@ from reconciler.changes.kind import Registry
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.ledger.intents import intent_key, intents
-from reconciler.model.ledger.records import BUCKET, Owned, decode_key, decode_owned
+from reconciler.model.ledger.records import BUCKET, Owned, decode_key, decode_owned, encode_key
 from reconciler.model.resource import Address
 from reconciler.model.wire.snapshot import Snapshot
 
@@ -51,6 +51,13 @@ def read_memory(snapshot: Snapshot, registry: Registry) -> Memory:
         problems=(*problems, *_unreadable_intents(snapshot, registry)),
         is_known=snapshot.why_bucket_unknown(BUCKET) is None,
     )
+
+
+def record_of(address: Address, snapshot: Snapshot) -> Owned | None:
+    """The record of one address, if there is one that can be read."""
+    entry = snapshot.entries.get(BUCKET, {}).get(encode_key(address))
+    owned = decode_owned(entry) if entry and not entry.deleted else None
+    return owned if isinstance(owned, Owned) else None
 
 
 def unreadable_warning(snapshot: Snapshot) -> Diagnostic | None:

@@ -12,25 +12,27 @@ from reconciler.changes.diff import differences, keep_order
 from reconciler.changes.kind import Registry
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.memory.journal import UNKNOWN, Run
+from reconciler.memory.remembered import record_of
 from reconciler.model.dataclass import dataclass
 from reconciler.model.fields import FieldInfo, Unit, infos_of_units
 from reconciler.model.ledger.records import Owned
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.shape import ALWAYS, As, Count, Name, computed
+from reconciler.model.wire.snapshot import Snapshot
 
 LONG = 8 << 10
 """How many characters of a field, before and after, are kept; of a longer one the journal only says that it changed."""
 
 
-def changes_entry(plan: Plan, ledger: Mapping[Address, Owned], registry: Registry) -> dict[str, Json]:
+def changes_entry(plan: Plan, snapshot: Snapshot, registry: Registry) -> dict[str, Json]:
     """Changes of a plan by resource, with those of records alone: it adopts, gives up, or records what was accepted.
-    `ledger`: the records before. Created and deleted ones are only named, since the ledger holds their configuration."""
+    `snapshot` holds the records before. Created and deleted ones are only named, since the ledger holds their configuration."""
     settled = {str(address) for address in plan.records}
     entries: dict[str, Json] = {}
     for planned in plan.changes:
         if not planned.is_blocked and (planned.action.writes or planned.address in settled):
             address = Address.parse(planned.address)
-            before, infos = ledger.get(address), registry.of(address).fields
+            before, infos = record_of(address, snapshot), registry.of(address).fields
             entries[planned.address] = _change_entry(planned, before, infos, plan.topology)
     return entries
 

@@ -23,7 +23,6 @@ from reconciler.journeys.plan.preflight import memory_warning, needs_memory
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide
-from reconciler.memory import remembered
 from reconciler.memory.lease import Free, Holder, lease_key, read_lease
 from reconciler.memory.run_changes import changes_entry
 from reconciler.model.dataclass import dataclass
@@ -130,7 +129,7 @@ class Turn:
         """Write the run to the journal with what it is going to do, which is known once nobody else is at work."""
         if not (self.number and self.us):
             return
-        changes = changes_entry(planned.plan, remembered.read_memory(planned.snapshot, REGISTRY).records, REGISTRY)
+        changes = changes_entry(planned.plan, planned.snapshot, REGISTRY)
         if unwritten := await journal.begin(self.js, self.number, self.us, planned.plan, changes):
             self.warnings.append(
                 unwritten
