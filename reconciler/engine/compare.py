@@ -1,27 +1,30 @@
-"""Desired × live → changes: pairs declared resources with live and owned ones."""
+"""Desired × live → changes: pairs declared resources with live and owned ones.
+
+Is this the account that the files are for? If it is another one, nothing is compared at all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Registry
 from reconciler.changes.view import View
-from reconciler.engine.pairing import bulk, identity, moves, unfinished
+from reconciler.engine.pairing import identity, moves, unfinished
 from reconciler.engine.pairing.canonical import recognised_resources, settle_declared
 from reconciler.engine.pairing.misnamed import KnownNames, misnamed_entries
-from reconciler.engine.pairing.removals import changes_of_undeclared
+from reconciler.engine.pairing.removals import changes_of_undeclared, expand_entries, match_entries, refusals_of_entries
 from reconciler.engine.pairing.take_over import names_of_owner, take_over_records, with_new_records
-from reconciler.engine.target_check import version_warnings
 from reconciler.memory.remembered import Ledger, Memory
-from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
 from reconciler.model.ledger.intents import Intent, intents
 from reconciler.model.ledger.records import Owned, is_stale
 from reconciler.model.resource import Address, Resource
 from reconciler.model.run_options import NO_OPTIONS, RunOptions
-from reconciler.model.topology import Topology
+from reconciler.model.topology import Expect, Topology
 from reconciler.model.wire.snapshot import Snapshot, Target
+from reconciler.model.wire.version import SUPPORTED, Version, unsupported_version_sentence
 from reconciler.policies.policies import Policies
 
 
@@ -30,8 +33,8 @@ def compare(
 ) -> View:
     """Pair desired, live and owned resources, and decide what happens to each address."""
     owners = names_of_owner(topology, options.day)
-    matches = bulk.match_entries(topology, memory.records, owners, registry, options.day)
-    topology = bulk.expand_entries(topology, matches, options.day)
+    matches = match_entries(topology, memory.records, owners, registry, options.day)
+    topology = expand_entries(topology, matches, options.day)
     ledger = take_over_records(topology, memory.records, options)
     going = (*(removal.address for removal in topology.removed), *(forgotten.address for forgotten in topology.forget))
     known_as = [*ledger, *(address for address in going if registry.holds(address))]
@@ -74,7 +77,7 @@ def compare(
         ledger=ledger,
         unmanaged=tuple(sorted(a for a in live if a not in desired and a not in ours)),
         guards=topology.guards,
-        refusals=tuple(refusal for refusal in bulk.refusals_of_entries(matches, options.day) if refusal[0] in changes),
+        refusals=tuple(refusal for refusal in refusals_of_entries(matches, options.day) if refusal[0] in changes),
         allow=topology.allow,
         stopped=options.stopped,
         owners_named=options.owners_named,
@@ -161,3 +164,53 @@ def _keep_unrecorded(change: Change) -> Change:
     return Change(
         address=change.address, action=Action.KEEP, desired=change.desired, live=change.live, where=change.where
     )
+
+
+ASK = "allow this user to publish to $SYS.REQ.USER.INFO, by which a server tells the account, or correct `expect`"
+
+
+def check_place(topology: Topology, target: Target) -> None:
+    """Refuse to work against the wrong account or cluster before anything is compared."""
+    if wrong := unexpected_of_target(topology.expect, target):
+        raise CannotContinue(
+            *(
+                Diagnostic(
+                    severity=Severity.ERROR,
+                    code="XX105",
+                    name="wrong-place",
+                    message=f"{mismatch}. Nothing was changed.",
+                    span=topology.where(f"expect.{key}"),
+                    fix=ASK
+                    if key == "account" and target.account is None
+                    else "check the context or URL, or correct `expect`",
+                )
+                for key, mismatch in wrong
+            )
+        )
+
+
+def unexpected_of_target(expect: Expect, target: Target) -> list[tuple[str, str]]:
+    """(key of `expect`, what is wrong) for everything about this target that is not as the files expect."""
+    wrong = []
+    for key, wanted, actual in (
+        ("cluster", expect.cluster, target.cluster),
+        ("domain", expect.domain, target.domain),
+        ("account", expect.account, target.account),
+    ):
+        if wanted is not None and wanted != actual:
+            wrong.append((key, f"expected {key} `{wanted}`, but {f'`{actual}`' if actual else 'none'} answered"))
+    if expect.min_server is not None and target.version < Version.parse(expect.min_server):
+        wrong.append(
+            ("min_server", f"expected nats-server {expect.min_server} or newer, but {target.version} answered")
+        )
+    return wrong
+
+
+def version_warnings(version: Version, span: SourceSpan | None = None) -> Iterator[Diagnostic]:
+    """Warn of a version that no rule was measured on; `span` is where the files name it."""
+    if message := unsupported_version_sentence(version):
+        known = ", ".join(supported.short for supported in SUPPORTED)
+        yield Diagnostic(
+            severity=Severity.WARNING, code="XX114", name="unknown-version", message=message, span=span,
+            fix=f"check on such a server what matters to you; the rules were measured on {known}",
+        )  # fmt: skip

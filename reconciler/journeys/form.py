@@ -10,7 +10,7 @@ from pathlib import Path
 from reconciler.documents.find.discover import discover
 from reconciler.documents.parse.files import DISK, find_files, read_text
 from reconciler.documents.parse.shape import Shape
-from reconciler.documents.parse.syntax import decode
+from reconciler.documents.parse.tree import decode
 from reconciler.documents.write.atomic import write_whole
 from reconciler.documents.write.formatter import in_form
 from reconciler.documents.write.order import document_order

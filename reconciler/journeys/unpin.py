@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reconciler.documents.parse.complain import did_you_mean
+from reconciler.documents.parse.nodes import did_you_mean
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.server.wire.answers import NO_CONSUMER, NO_STREAM, Refusal

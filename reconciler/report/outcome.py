@@ -13,10 +13,9 @@ from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.wire.steps import DEEDS, Call, Step
 from reconciler.report.words import diagnostics
 from reconciler.report.words.commands import CommandLines, plan_commands
-from reconciler.report.words.names import name_lines
 from reconciler.report.words.paper import Paper, table
 from reconciler.report.words.status import cut_line
-from reconciler.report.words.values import counted, show_seconds, show_side
+from reconciler.report.words.values import counted, name_lines, show_seconds, show_side
 from reconciler.report.words.visible import inert, visible
 
 _DEEDS = {

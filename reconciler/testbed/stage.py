@@ -21,8 +21,7 @@ from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Target
 from reconciler.server.connect.options import ConnectOptions
-from reconciler.testbed.cluster import Cluster
-from reconciler.testbed.node import Node, Settings
+from reconciler.testbed.node import Cluster, Node, Settings
 
 ROOM = 1 << 50
 """Bytes that may be reserved; nothing is stored."""

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from reconciler.journeys.plan.predict import forms
+from reconciler.journeys.plan.plan import predicted_forms
 from reconciler.kinds.consumer_config import consumer_config
-from reconciler.kinds.fields.patch import update_body
+from reconciler.kinds.fields.canonical_form import update_body
 from reconciler.kinds.stream_config import stream_config
 from reconciler.model.resource import Config
 from reconciler.model.wire.snapshot import Snapshot
@@ -56,7 +56,7 @@ class Sent:
 
 async def send(js: JetStream, ours: Ours, before: Snapshot) -> Sent:
     """Every step until one is refused."""
-    found, foretold = Sent(), forms(before)
+    found, foretold = Sent(), predicted_forms(before)
     if ours.request:
         found.answer = await js.write(ours.request.endpoint, ours.request.body)
         return found

@@ -18,7 +18,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 import reconciler
 from reconciler.fleet.accounts.rows import rows_of
-from reconciler.fleet.drift.rendering import rows_of_topology
+from reconciler.fleet.drift.desired import rows_of_topology
 from reconciler.fleet.tables.tables import DESIRED, SNAPSHOTS
 from reconciler.model.topology import Topology
 from reconciler.server.connect.options import ConnectOptions

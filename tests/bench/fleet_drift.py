@@ -21,8 +21,15 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from reconciler.fleet.drift.comparing import drift_rows
-from reconciler.fleet.drift.drift import ARROW, ROWS, drift, drift_batch, parts_for, without_garbage_collection
+from reconciler.fleet.drift.drift import (
+    ARROW,
+    ROWS,
+    drift,
+    drift_batch,
+    drift_rows,
+    parts_for,
+    without_garbage_collection,
+)
 from reconciler.fleet.session import session
 from tests.bench import fleet_accounts
 

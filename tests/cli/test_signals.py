@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from reconciler.cli.shared.signals import ended_at_once, ending_signals
+from reconciler.cli.shared.exits import ended_at_once, ending_signals
 from tests.cli.running import Shell, command, environment
 from tests.cli.test_status_line import target
 from tests.support.accounts import Account

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reconciler.journeys.plan.predict import forms
+from reconciler.journeys.plan.plan import predicted_forms
 from reconciler.model.wire.steps import Call, Step
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
@@ -22,7 +22,7 @@ def test_an_update_is_as_predicted_also_of_a_consumer_that_is_paused_since_it_wa
         await make_consumer(js, "S", "c")
         read = done(await js.request("CONSUMER.INFO.S.c"))["config"]
         done(await js.request("CONSUMER.PAUSE.S.c", {"pause_until": "2100-01-01T00:00:00Z"}))
-        predicted = forms(await observe(js))
+        predicted = predicted_forms(await observe(js))
         sent = predicted.patch(read, UPDATE.set, ())
         body = {"stream_name": "S", "action": "update", "config": sent}
         echo = done(await js.request("CONSUMER.CREATE.S.c", body))["config"]

@@ -9,8 +9,8 @@ import pytest
 
 from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan
+from reconciler.engine.compare import unexpected_of_target
 from reconciler.engine.pairing import take_over as handover
-from reconciler.engine.target_check import unexpected_of_target
 from reconciler.model.ledger.records import Owned
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Expect

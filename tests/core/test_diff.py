@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.changes.change import Action, Change, FieldClass
-from reconciler.kinds.fields.patch import patch
+from reconciler.kinds.fields.canonical_form import patch
 from reconciler.model.resource import Config, ServerDefault
 from tests.core.making import applied, compared, found, wanted
 

@@ -9,11 +9,11 @@ import pytest
 from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.verdict import Outcome, Reaction, Verdict
-from reconciler.journeys.apply.last_look import LastLook
+from reconciler.journeys.apply.apply import LastLook
 from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.model.wire.steps import Call, Step
 from reconciler.model.wire.version import Version
-from reconciler.server.wire.advice import PLAN_AGAIN
+from reconciler.server.wire.answers import PLAN_AGAIN
 
 SERVER = "NASERVER1"
 DELETION = Step(id="delete stream/OLD", call=Call.STREAM_DELETE, on=("OLD",), address="stream/OLD")

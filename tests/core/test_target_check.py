@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.engine.target_check import check_place, unexpected_of_target
+from reconciler.engine.compare import check_place, unexpected_of_target
 from reconciler.model.diagnostic import CannotContinue, SourceSpan
 from reconciler.model.topology import Expect, Topology
 from reconciler.model.wire.snapshot import Target

@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from reconciler.cli.shared.schemas import SCHEMAS
-from reconciler.documents.schema.descriptions import LEFT_OUT, SINCE, UPDATES, WRITE, FieldText, parse_field_text
+from reconciler.documents.schema.for_editors import LEFT_OUT, SINCE, UPDATES, WRITE, FieldText, parse_field_text
 from reconciler.documents.schema.topology import topology_schema
 from reconciler.fleet.accounts.fleet_file import fleet_file_schema
 from reconciler.kinds import REGISTRY

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reconciler.documents.parse.tree import read_tree
-from reconciler.documents.write.edit import edit_values
-from reconciler.documents.write.splices import CannotEdit, texts_of_node, texts_of_value
+from reconciler.documents.write.edit import CannotEdit, edit_values, texts_of_node, texts_of_value
 
 BEFORE = """# orders, all of it
 reconciler: 1

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.documents.write.new_files import file_names
+from reconciler.documents.write.atomic import file_names
 
 
 def test_ordinary_names_are_files_of_that_name() -> None:

@@ -18,9 +18,9 @@ from reconciler.documents.parse.nodes import Node
 from reconciler.documents.parse.shape import ANYTHING, Shape
 from reconciler.documents.parse.tree import read_tree
 from reconciler.documents.write.dump import dump
+from reconciler.documents.write.edit import texts_of_node
 from reconciler.documents.write.formatter import first_loss, in_form
 from reconciler.documents.write.order import document_order, in_order
-from reconciler.documents.write.splices import texts_of_node
 from reconciler.kinds import REGISTRY as REAL
 from reconciler.model.resource import nowhere
 from reconciler.model.topology import Topology

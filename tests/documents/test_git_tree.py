@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.documents.find.git_tree import GitTree
+from reconciler.documents.find.git import GitTree
 from reconciler.documents.read.load import load
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import CannotContinue

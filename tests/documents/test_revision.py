@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.documents.find.revision import origin, repository_identity
+from reconciler.documents.find.git import origin, repository_identity
 from reconciler.model.run_options import Origin
 
 

@@ -18,8 +18,7 @@ from reconciler.changes.change import Action
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import Plan
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.plan.plan import Planned, plan
-from reconciler.journeys.plan.predict import forms
+from reconciler.journeys.plan.plan import Planned, plan, predicted_forms
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.server.run.execute import execute
@@ -168,7 +167,9 @@ class Drill:
         return max(v.quantities["redelivered"] for v in changes[0].verdicts if v.code == "EG101")
 
     async def _some_steps(self, planned: Planned, outcome: Outcome) -> None:
-        async for event in execute(self.js, planned.plan.steps[: outcome.case.cut], forms=forms(planned.snapshot)):
+        async for event in execute(
+            self.js, planned.plan.steps[: outcome.case.cut], forms=predicted_forms(planned.snapshot)
+        ):
             if isinstance(event, Finished) and not event.is_success:
                 outcome.wrong += [f"STEP FAILED: {one.reason.message}" for one in event.failed]
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 import nats
 from nats.aio.client import Client
 
-from reconciler.model.wire.info import stands_still
-from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.snapshot import Snapshot, stands_still
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from tests.faults.wire import Request

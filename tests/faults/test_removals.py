@@ -9,8 +9,7 @@ from pathlib import Path
 
 from reconciler.changes.events import Finished
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.plan.plan import Planned, plan
-from reconciler.journeys.plan.predict import forms
+from reconciler.journeys.plan.plan import Planned, plan, predicted_forms
 from reconciler.model.topology import Topology
 from reconciler.model.wire.steps import Call
 from reconciler.server.run.execute import execute
@@ -57,7 +56,7 @@ LEFT = ["KEEP", "KV_elastic-consumer-groups", "KV_reconciler"]
 def test_the_queue_of_a_group_whose_record_is_gone_already_goes_too(account: Account, tmp_path: Path) -> None:
     async def only_the_record(js: JetStream, made: Planned) -> None:
         steps = [step for step in made.plan.steps if step.call is Call.ENTRY_DELETE]
-        *_, cut = [event async for event in execute(js, steps, forms=forms(made.snapshot))]
+        *_, cut = [event async for event in execute(js, steps, forms=predicted_forms(made.snapshot))]
         assert isinstance(cut, Finished)
         assert [one.step.on for one in cut.done] == [("elastic-consumer-groups", "KEEP.g")], cut
 
@@ -86,7 +85,7 @@ def test_a_stream_that_has_a_queues_name_by_the_time_the_members_have_left_stays
         done(await js.write("STREAM.DELETE.KEEP-g"))
         await make_stream(js, "KEEP-g", subjects=["somebody.elses"])
         steps = [step for step in made.plan.steps if step.address == "elastic_group/KEEP/g"]
-        events = [event async for event in execute(js, steps, forms=forms(made.snapshot))]
+        events = [event async for event in execute(js, steps, forms=predicted_forms(made.snapshot))]
         assert isinstance(events[-1], Finished)
         return [one.step.id for one in events[-1].failed], done(await js.request("STREAM.NAMES"))["streams"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from reconciler.fleet.events.acks import acks
+from reconciler.fleet.events.events import acks
 from reconciler.fleet.tables.tables import ACKS
 from tests.fleet.told import NOON, event, events, said
 

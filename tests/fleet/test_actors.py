@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from reconciler.fleet.events.actors import actors
+from reconciler.fleet.events.events import actors
 from reconciler.fleet.tables.tables import ACTORS
 from tests.fleet.told import audit, events, said
 

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.fleet.skew.candidate_patterns import Unclear, as_declared, candidates
-from reconciler.fleet.skew.candidates import Choice, Membership, Partitioning
+from reconciler.fleet.skew.candidates import Choice, Membership, Partitioning, Unclear, as_declared, candidates
 
 
 def choices(*texts: str) -> list[str]:

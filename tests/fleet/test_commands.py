@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 import reconciler
 from reconciler.cli.run import run
 from reconciler.fleet.accounts.fleet_file import load_fleet
-from reconciler.fleet.report.json_schema import fleet_schema
+from reconciler.fleet.report.json import fleet_schema
 from tests.support.accounts import Account
 from tests.support.jetstream import done, talk
 

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from reconciler.fleet.accounts.rows import rows_of
-from reconciler.fleet.drift.comparing import drift_rows
-from reconciler.fleet.drift.desired import _rows_for_target
-from reconciler.fleet.drift.rendering import rows_of_topology, topology_of_rows
+from reconciler.fleet.drift.desired import _rows_for_target, rows_of_topology, topology_of_rows
+from reconciler.fleet.drift.drift import drift_rows
 from reconciler.fleet.tables.tables import CONFIGS, DESIRED, DRIFT
 from reconciler.journeys.drift.look import look
 from reconciler.kinds import REGISTRY

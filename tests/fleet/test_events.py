@@ -10,11 +10,8 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from reconciler.fleet.accounts.message_ranges import message_rows
-from reconciler.fleet.events.acks import acks
-from reconciler.fleet.events.actors import actors
-from reconciler.fleet.events.events import events
-from reconciler.fleet.events.pins import pinnings, pins
+from reconciler.fleet.accounts.messages import message_rows
+from reconciler.fleet.events.events import acks, actors, events, pinnings, pins
 from reconciler.fleet.tables.tables import ACKS, ACTORS, EVENTS, MESSAGES, PINNINGS, PINS
 from reconciler.server.read.messages import Message
 from reconciler.server.wire import audit
@@ -166,7 +163,7 @@ def test_a_client_goes_by_its_name_its_language_or_the_leaf_node_it_came_through
 
 
 def test_rows_of_messages_keep_microseconds() -> None:
-    from reconciler.fleet.accounts.message_ranges import StreamPiece
+    from reconciler.fleet.accounts.messages import StreamPiece
     from tests.fleet.test_message_ranges import EAST
 
     page = [Message(sequence=1, time="2026-11-21T06:40:06.728740131Z", subject="s"),

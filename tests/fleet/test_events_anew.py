@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from reconciler.cli.run import run
 from reconciler.fleet.accounts.source import read_live
 from reconciler.fleet.events.events import merged_events, positions, up_to_gaps
-from reconciler.fleet.report.json_schema import fleet_schema
+from reconciler.fleet.report.json import fleet_schema
 from reconciler.fleet.tables.store import store
 from reconciler.fleet.tables.tables import MESSAGES
 from reconciler.server.wire.answers import answer_of

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from reconciler.fleet.accounts import message_ranges
-from reconciler.fleet.accounts.message_ranges import StreamPiece, batches, pieces_between
-from reconciler.fleet.accounts.messages import Pieces, share_pieces
+from reconciler.fleet.accounts import messages
+from reconciler.fleet.accounts.messages import Pieces, StreamPiece, batches, pieces_between, share_pieces
 from reconciler.fleet.accounts.messages import read_pieces as read_all
 from reconciler.fleet.accounts.reading import REQUESTS
 from reconciler.fleet.accounts.targets import FleetTarget
@@ -55,7 +54,7 @@ def test_a_stream_made_anew_says_so_before_its_messages() -> None:
 
 
 def test_a_large_stream_is_shared_by_tasks_and_so_is_the_window_of_requests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(message_ranges, "PIECE", 10)
+    monkeypatch.setattr(messages, "PIECE", 10)
     found = share_pieces(
         pieces_between((EAST,), {}, {"east": {"S": {"after": 0, "sequence": 35, "time": ""}}}), 3, is_followed=True
     )

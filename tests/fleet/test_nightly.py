@@ -18,7 +18,7 @@ import pytest
 import reconciler
 from reconciler.cli.fleet.running import findings_exit_code
 from reconciler.cli.shared import exits
-from reconciler.fleet import java
+from reconciler.fleet import session
 from reconciler.fleet.accounts.fleet_file import load_fleet
 from reconciler.fleet.report.run_rows import Count, SeenTarget
 from tests.fleet.conftest import SMALL
@@ -38,7 +38,7 @@ def submitted(folder: Path, fleet: Path) -> subprocess.CompletedProcess[str]:
     """A night of this fleet, tables and page in the folder."""
     settings = [f"--conf={name}={value}" for name, value in (ALONE | USUAL).items()]
     launcher = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-    home = {"JAVA_HOME": java.make_java_home(java.find_java()), "PYSPARK_PYTHON": sys.executable}
+    home = {"JAVA_HOME": session.make_java_home(session.find_java()), "PYSPARK_PYTHON": sys.executable}
     return subprocess.run(
         [launcher, "--master=local[2]", *settings, NIGHTLY, folder / "lake", fleet],
         cwd=folder, env=os.environ | home, capture_output=True, text=True, check=False,

@@ -12,7 +12,7 @@ from reconciler.fleet.accounts.rows import rows_of
 from reconciler.fleet.accounts.targets import Fleet, FleetTarget
 from reconciler.fleet.drift.outliers import objects, objects_of, outliers, with_peers
 from reconciler.fleet.runs.fleet_run import FleetRun
-from reconciler.fleet.runs.stored_runs import find_outliers
+from reconciler.fleet.runs.looks import find_outliers
 from reconciler.fleet.tables.store import store
 from reconciler.fleet.tables.tables import OUTLIERS, SNAPSHOTS
 from reconciler.model.diagnostic import CannotContinue

@@ -23,8 +23,7 @@ from reconciler.fleet.formats import html, markdown
 from reconciler.fleet.formats.elements import Grid, Prose
 from reconciler.fleet.formats.text import render
 from reconciler.fleet.plan import plans
-from reconciler.fleet.report.json import plans_json
-from reconciler.fleet.report.json_schema import fleet_plan_schema
+from reconciler.fleet.report.json import fleet_plan_schema, plans_json
 from reconciler.fleet.report.plans import TargetPlan, plans_report
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.run_options import RunOptions

@@ -13,7 +13,7 @@ from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.overview import totals_line
 from reconciler.fleet.report.run_rows import SeenTarget
-from reconciler.fleet.runs.snapshot_and_drift import LOST, all_selected, strayed_of
+from reconciler.fleet.runs.looks import LOST, all_selected, strayed_of
 from reconciler.server.connect.settings import Settings
 from tests.fleet.drift_rows import Row, field, frame, look, night, undeclared, unremembered, whole
 

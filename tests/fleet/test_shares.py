@@ -9,8 +9,7 @@ from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from reconciler.fleet.accounts.message_ranges import StreamPiece
-from reconciler.fleet.accounts.messages import share_pieces
+from reconciler.fleet.accounts.messages import StreamPiece, share_pieces
 from reconciler.fleet.accounts.reading import REQUESTS, TargetPart, deal_out
 from reconciler.fleet.accounts.source import TargetsReader, heavy_targets, target_parts
 from reconciler.fleet.accounts.targets import HEAVY, FleetTarget

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reconciler.fleet.accounts.source import read_live
-from reconciler.fleet.skew.candidate_patterns import as_declared
+from reconciler.fleet.skew.candidates import as_declared
 from reconciler.server.wire.api import JetStream
 from tests.groups.making import RECORD, publish, queue, sourced
 from tests.support.accounts import Account

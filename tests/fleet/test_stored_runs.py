@@ -16,7 +16,7 @@ from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.json import render
 from reconciler.fleet.report.report import report_of
 from reconciler.fleet.runs.fleet_run import FleetRun
-from reconciler.fleet.runs.stored_runs import compile_report
+from reconciler.fleet.runs.looks import compile_report
 from reconciler.fleet.tables.store import Store, store
 from reconciler.report.words.paper import Paper
 from reconciler.server.connect.settings import Settings

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.fleet.runs.collected import field_infos
+from reconciler.fleet.runs.looks import field_infos
 from reconciler.report.words.values import show_side
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from reconciler.changes.events import Done, Finished
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.plan.plan import plan
-from reconciler.journeys.plan.predict import forms
+from reconciler.journeys.plan.plan import plan, predicted_forms
 from reconciler.model.run_options import RunOptions
 from reconciler.model.wire.steps import Call
 from reconciler.model.wire.version import Version
@@ -76,7 +75,7 @@ def test_after_a_removal_that_was_cut_off_its_queue_is_an_orphan_and_goes_with_t
         await applied(js, tmp_path, there("limits"))
         made = await plan(read(tmp_path, gone("limits")), js, RunOptions())
         first = [step for step in made.plan.steps if step.call in (Call.ENTRY_DELETE, Call.STREAM_UPDATE)]
-        *_, cut = [event async for event in execute(js, first, forms=forms(made.snapshot))]
+        *_, cut = [event async for event in execute(js, first, forms=predicted_forms(made.snapshot))]
         assert isinstance(cut, Finished) and cut.is_success, cut
         orphans = (await plan(read(tmp_path, gone("limits").removesuffix(GONE)), js, RunOptions())).plan.changes
         again = (await plan(read(tmp_path, there("limits")), js, RunOptions())).plan.changes

@@ -13,8 +13,8 @@ from reconciler.changes.verdict import Outcome, Reaction, Verdict
 from reconciler.engine.compare import compare
 from reconciler.engine.judging import verdicts_of_all
 from reconciler.kinds import REGISTRY
+from reconciler.kinds.fields.canonical_form import update_body
 from reconciler.kinds.fields.known import unknown_fields
-from reconciler.kinds.fields.patch import update_body
 from reconciler.kinds.stream_config.stream_config import StreamConfig
 from reconciler.memory.remembered import Memory
 from reconciler.model.resource import Address

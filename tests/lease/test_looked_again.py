@@ -13,10 +13,8 @@ import pytest
 from reconciler.changes.events import Finished, Strayed
 from reconciler.changes.plan import is_at_stake
 from reconciler.journeys.adopt import adoption
-from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.apply.last_look import LastLook
-from reconciler.journeys.plan.plan import Planned, plan
-from reconciler.journeys.plan.predict import forms
+from reconciler.journeys.apply.apply import LastLook, apply
+from reconciler.journeys.plan.plan import Planned, plan, predicted_forms
 from reconciler.memory.lease import Holder, lease_key
 from reconciler.model.ledger.records import BUCKET
 from reconciler.model.run_options import RunOptions
@@ -181,7 +179,7 @@ def test_a_deletion_that_had_to_wait_for_other_steps_looks_once_more(
         made = await planned(js, tmp_path, GONE)
         await since(js)
         look = LastLook.of(made.plan, made.snapshot).at
-        events = [e async for e in execute(js, made.plan.steps, forms=forms(made.snapshot), last_look=look)]
+        events = [e async for e in execute(js, made.plan.steps, forms=predicted_forms(made.snapshot), last_look=look)]
         assert isinstance(events[-1], Finished)
         return codes(events[-1])
 

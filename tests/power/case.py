@@ -16,7 +16,7 @@ from nats.aio.msg import Msg
 
 from reconciler.changes.change import Action
 from reconciler.journeys.plan.plan import Planned, plan
-from reconciler.kinds.consumer_config.placeholders import placeholder_name
+from reconciler.kinds.consumer_config.consumer_config import placeholder_name
 from reconciler.model.run_options import RunOptions
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.observe import observe

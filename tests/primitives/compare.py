@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from hypothesis import HealthCheck, Phase, settings
 
 from reconciler.changes.diff import rebase
-from reconciler.kinds.fields.canonical_form import Settled
-from reconciler.kinds.fields.patch import update_body
+from reconciler.kinds.fields.canonical_form import Settled, update_body
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Address, Resource
 from tests.primitives.bodies import Body

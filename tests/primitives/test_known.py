@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from reconciler.documents.schema.descriptions import described_fields
+from reconciler.documents.schema.for_editors import described_fields
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.consumer_config.consumer_config import ConsumerConfig
+from reconciler.kinds.fields.canonical_form import update_body
 from reconciler.kinds.fields.known import Known, Update, unknown_fields, unknown_values
-from reconciler.kinds.fields.patch import update_body
 from reconciler.kinds.fields.times import moment, utc
 from reconciler.kinds.stream_config import stream_config
 from reconciler.kinds.stream_config.stream_config import StreamConfig

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.model.wire.info import hears
+from reconciler.model.wire.snapshot import hears
 from reconciler.server.wire.api import JetStream
 from tests.agreement.harm import Alone, change
 from tests.quantities.losing import publish, settled, state

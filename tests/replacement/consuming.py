@@ -16,8 +16,7 @@ from nats.aio.msg import Msg
 
 from reconciler.changes.events import Done, Finished
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.plan.plan import Planned, plan
-from reconciler.journeys.plan.predict import forms
+from reconciler.journeys.plan.plan import Planned, plan, predicted_forms
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire.steps import Step
@@ -127,7 +126,7 @@ class Work:
 
     async def carry_out(self, planned: Planned, steps: Iterable[Step]) -> None:
         """Only these steps, with something published after each."""
-        async for event in execute(self.js, steps, forms=forms(planned.snapshot)):
+        async for event in execute(self.js, steps, forms=predicted_forms(planned.snapshot)):
             if isinstance(event, Done):
                 await self.publish()
             elif isinstance(event, Finished):

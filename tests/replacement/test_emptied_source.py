@@ -14,8 +14,7 @@ import pytest
 from reconciler.changes.events import Finished
 from reconciler.changes.plan import PlannedChange
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.plan.plan import Planned, plan
-from reconciler.journeys.plan.predict import forms
+from reconciler.journeys.plan.plan import Planned, plan, predicted_forms
 from reconciler.model.topology import Topology
 from reconciler.model.wire.questions import QueuedFrom
 from reconciler.model.wire.steps import Call
@@ -195,6 +194,6 @@ def test_members_that_still_consume_are_not_said_to_have_ended(account: Account,
 
 async def carried_out(js: JetStream, planned: Planned, steps: int | None = None) -> Finished:
     """All of it, or cut off after so many steps."""
-    events = [event async for event in execute(js, planned.plan.steps[:steps], forms=forms(planned.snapshot))]
+    events = [event async for event in execute(js, planned.plan.steps[:steps], forms=predicted_forms(planned.snapshot))]
     assert isinstance(events[-1], Finished)
     return events[-1]

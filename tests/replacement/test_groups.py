@@ -16,8 +16,7 @@ from reconciler.changes.plan import Plan
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.drift.drift import Standing
 from reconciler.journeys.drift.look import look
-from reconciler.journeys.plan.plan import Planned, plan
-from reconciler.journeys.plan.predict import forms
+from reconciler.journeys.plan.plan import Planned, plan, predicted_forms
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire.steps import Call
@@ -105,7 +104,7 @@ class Group:
 
     async def cut(self, after: int) -> None:
         planned = await self.plan(self.wanted)
-        async for event in execute(self.js, planned.plan.steps[:after], forms=forms(planned.snapshot)):
+        async for event in execute(self.js, planned.plan.steps[:after], forms=predicted_forms(planned.snapshot)):
             assert not isinstance(event, Finished) or event.is_success, event
 
     async def holds(self, partitions: int) -> None:

@@ -12,8 +12,7 @@ import pytest
 
 from reconciler.changes.events import Finished, Waiting
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.plan.plan import Planned
-from reconciler.journeys.plan.predict import forms
+from reconciler.journeys.plan.plan import Planned, predicted_forms
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.topology import Topology
 from reconciler.model.wire.steps import Call, Step
@@ -150,7 +149,7 @@ async def planned_soon(work: Work, wanted: Topology) -> Planned:
 async def gate(js: JetStream, name: str = "c", seconds: float = 60) -> Finished:
     step = Step(id="gate", call=Call.GATE_CONSUMER_EVERYWHERE, on=("S", name), address=f"consumer/S/{name}",
                 body={"replicas": 3, "timeout": seconds * SECOND, "is_new": True}, effect="wait")  # fmt: skip
-    events = [event async for event in execute(js, [step], forms=forms(await observe(js)))]
+    events = [event async for event in execute(js, [step], forms=predicted_forms(await observe(js)))]
     assert isinstance(events[-1], Finished)
     return events[-1]
 

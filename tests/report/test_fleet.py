@@ -12,10 +12,9 @@ from jsonschema import Draft202012Validator
 from reconciler.fleet.formats import html, markdown, text
 from reconciler.fleet.formats.elements import HeatMap, Tile, Tiles
 from reconciler.fleet.report import json as as_json
-from reconciler.fleet.report.drift import equal_drift
-from reconciler.fleet.report.drift_trend import trend_part
+from reconciler.fleet.report.drift import equal_drift, trend_part
 from reconciler.fleet.report.findings import FleetFindings
-from reconciler.fleet.report.json_schema import COMMANDS, fleet_schema
+from reconciler.fleet.report.json import COMMANDS, fleet_schema
 from reconciler.fleet.report.overview import overview, totals_line
 from reconciler.fleet.report.report import report_of
 from reconciler.fleet.report.run_rows import Count, SeenTarget, StrayedObject

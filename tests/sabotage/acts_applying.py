@@ -236,14 +236,14 @@ STEPS = (
     ),
     Act(
         name="a record of a group is written over what somebody wrote",
-        file="reconciler/server/run/entry_steps.py",
+        file="reconciler/server/run/steps.py",
         before="settled.put(run.js, bucket, key, value, expected_revision=expected))",
         after="settled.put(run.js, bucket, key, value, expected_revision=None))",
         seen_by=("tests/server/test_execute.py::test_a_concurrent_write_of_an_entry_is_a_conflict",),
     ),
     Act(
         name="nobody looks afterwards whether it is there",
-        file="reconciler/server/run/final_look.py",
+        file="reconciler/server/run/execute.py",
         before="    if not last:\n        return []",
         after="    if last or not last:\n        return []",
         seen_by=("tests/server/test_lagging_lists.py",),
@@ -385,7 +385,7 @@ REPLACING = (
     ),
     Act(
         name="the places that a stream has now decide whether a consumer can be recreated",
-        file="reconciler/kinds/consumer_checks/places.py",
+        file="reconciler/kinds/consumer_checks/limits.py",
         before="max(limit_before(change, view), limit_afterwards(change, view))",
         after="limit_before(change, view)",
         seen_by=("tests/rules/test_rules.py",),
@@ -406,7 +406,7 @@ REPLACING = (
     ),
     Act(
         name="a placeholder counts beside the consumer that an interrupted run was replacing",
-        file="reconciler/kinds/consumer_checks/places.py",
+        file="reconciler/kinds/consumer_checks/limits.py",
         before="        if consumer.intent\n",
         after="        if not consumer.intent\n",
         seen_by=("tests/convergence/test_places_for_consumers.py",),
@@ -627,8 +627,8 @@ REMEMBERING = (
     Act(
         name="the bucket asks for more than the account has left, once",
         file="reconciler/server/remember/ledger.py",
-        before="answer.err_code == advice.NOTHING_LEFT and reserved >= room.LEAST",
-        after="answer.err_code == advice.NOTHING_LEFT and reserved < 0",
+        before="answer.err_code == NOTHING_LEFT and reserved >= LEAST_RESERVED",
+        after="answer.err_code == NOTHING_LEFT and reserved < 0",
         seen_by=("tests/server/test_ledger.py::test_where_little_is_left_to_reserve_the_ledger_takes_less_or_says_so",),
     ),
     Act(

@@ -7,7 +7,7 @@ from tests.sabotage.act import Act
 ACTS = (
     Act(
         name="an entry about many deletes more than its `upto`",
-        file="reconciler/engine/pairing/bulk.py",
+        file="reconciler/engine/pairing/removals.py",
         before="        if len(match.addresses) > match.entry.upto:",
         after="        if len(match.addresses) > 10 * match.entry.upto:",
         seen_by=("tests/core/test_bulk.py",),
@@ -15,7 +15,7 @@ ACTS = (
     ),
     Act(
         name="of an entry that matches too many, some go all the same",
-        file="reconciler/engine/pairing/bulk.py",
+        file="reconciler/engine/pairing/removals.py",
         before="match)) for address in match.addresses)",
         after="match)) for address in match.addresses[match.entry.upto :])",
         seen_by=("tests/core/test_bulk.py",),
@@ -29,7 +29,7 @@ ACTS = (
     ),
     Act(
         name="an entry about many deletes what the files declare",
-        file="reconciler/engine/pairing/bulk.py",
+        file="reconciler/engine/pairing/removals.py",
         before="    named = {resource.address for resource in topology.resources} | {",
         after="    named = {",
         seen_by=("tests/core/test_bulk.py",),
@@ -37,14 +37,14 @@ ACTS = (
     ),
     Act(
         name="an entry about many deletes what the files declare as another kind",
-        file="reconciler/engine/pairing/bulk.py",
+        file="reconciler/engine/pairing/removals.py",
         before=" and registry.of(address).stream(address) not in streams:",
         after=":",
         seen_by=("tests/core/test_bulk.py",),
     ),
     Act(
         name="an entry about many deletes what another topology owns",
-        file="reconciler/engine/pairing/bulk.py",
+        file="reconciler/engine/pairing/removals.py",
         before="        if owned.topology in owners and address",
         after="        if address",
         seen_by=("tests/core/test_bulk.py",),
@@ -53,28 +53,28 @@ ACTS = (
     Act(
         name="an entry about many deletes what nobody owns",
         file="reconciler/engine/compare.py",
-        before="    matches = bulk.match_entries(topology, memory.records, owners",
+        before="    matches = match_entries(topology, memory.records, owners",
         after="    kept = {a: Owned(topology=topology.name) for a in recognised_resources(snapshot, registry)}\n"
-        "    matches = bulk.match_entries(topology, {**kept, **memory.records}, owners",
+        "    matches = match_entries(topology, {**kept, **memory.records}, owners",
         seen_by=("tests/core/test_bulk.py",),
     ),
     Act(
         name="what an entry names itself goes by another entry's pattern",
-        file="reconciler/engine/pairing/bulk.py",
+        file="reconciler/engine/pairing/removals.py",
         before=" | {forgotten.address for forgotten in topology.forget}",
         after="",
         seen_by=("tests/core/test_bulk.py",),
     ),
     Act(
         name="what has another name now is deleted by the pattern of its old one",
-        file="reconciler/engine/pairing/bulk.py",
+        file="reconciler/engine/pairing/removals.py",
         before="    named |= {move.origin for move in topology.moved}\n",
         after="",
         seen_by=("tests/core/test_bulk.py",),
     ),
     Act(
         name="what is to be deleted and given up at once is deleted",
-        file="reconciler/engine/pairing/bulk.py",
+        file="reconciler/engine/pairing/removals.py",
         before='        if match.entry.key == "removed":\n            in_both',
         after='        if match.entry.key == "forget":\n            in_both',
         seen_by=("tests/core/test_bulk.py",),

@@ -21,7 +21,7 @@ ACTS = (
     ),
     Act(
         name="a Spark partition is dropped: the last piece of a stream",
-        file="reconciler/fleet/accounts/message_ranges.py",
+        file="reconciler/fleet/accounts/messages.py",
         before="        for after in range(first, last, PIECE):",
         after="        for after in range(first, last - PIECE, PIECE):",
         seen_by=("tests/fleet/test_message_ranges.py",),
@@ -144,21 +144,21 @@ ACTS = (
     ),
     Act(
         name="a fleet's drift keeps to itself that an entry has expired",
-        file="reconciler/fleet/drift/comparing.py",
+        file="reconciler/fleet/drift/drift.py",
         before="findings = [*of_files, *map(finding_columns, drift.diagnostics)]",
         after="findings = [*of_files]",
         seen_by=("tests/fleet/test_comparing.py::test_what_a_look_says_besides_drift_stands_in_its_row",),
     ),
     Act(
         name="an entry that names nothing counts as a record that cannot be used",
-        file="reconciler/fleet/drift/comparing.py",
+        file="reconciler/fleet/drift/drift.py",
         before="        if finding.address and finding.code in UNUSABLE:",
         after="        if finding.address:",
         seen_by=("tests/fleet/test_comparing.py::test_what_a_look_says_besides_drift_stands_in_its_row",),
     ),
     Act(
         name="the file's value stands for what was applied where no record tells it",
-        file="reconciler/fleet/drift/comparing.py",
+        file="reconciler/fleet/drift/drift.py",
         before="    return None if field.change.field_class is FieldClass.PLAIN else field.applied",
         after="    return field.applied",
         seen_by=("tests/fleet/test_comparing.py::test_nobody_is_said_to_have_applied_what_no_record_tells",),
@@ -179,7 +179,7 @@ ACTS = (
     ),
     Act(
         name="a target whose files are missing counts as unread",
-        file="reconciler/fleet/drift/comparing.py",
+        file="reconciler/fleet/drift/drift.py",
         before='    return {"standing": UNCOMPARED, "error": why}',
         after='    return {"standing": UNREACHABLE, "error": why}',
         seen_by=("tests/fleet/test_comparing.py::test_a_topology_that_could_not_be_rendered_is_one_row",),

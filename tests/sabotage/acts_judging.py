@@ -218,7 +218,7 @@ RULES = (
     ),
     Act(
         name="a copy with a limit on the size of messages is said to copy everything",
-        file="reconciler/kinds/copies/large_messages.py",
+        file="reconciler/kinds/copies/stopped_copies.py",
         before="    if not own or 0 < own < theirs:",
         after="    if not theirs or not own or 0 < own < theirs:",
         seen_by=(says("XX211"),),
@@ -263,21 +263,21 @@ RULES = (
     ),
     Act(
         name="a copy that stops at the first marker goes unsaid",
-        file="reconciler/kinds/copies/rollups.py",
+        file="reconciler/kinds/copies/stopped_copies.py",
         before="if change.touches(ROLLS_UP, marks) else ():",
         after="if change.touches(ROLLS_UP) else ():",
         seen_by=(says("XX214"),),
     ),
     Act(
         name="a queue that stopped at a rollup is said to continue by a setting that it cannot have",
-        file="reconciler/kinds/copies/rollups.py",
+        file="reconciler/kinds/copies/stopped_copies.py",
         before="until {'it takes them too' if takes else 'the server is 2.14'}",
         after="until {'it takes them too'}",
         seen_by=(says("XX214"),),
     ),
     Act(
         name="a mirror on 2.11 is said to stop at a rollup that it leaves out",
-        file="reconciler/kinds/copies/rollups.py",
+        file="reconciler/kinds/copies/stopped_copies.py",
         before="    leaves_out = copy.is_mirror and view.target.version < V2_12",
         after="    leaves_out = copy.is_mirror and view.target.version > V2_12",
         seen_by=(says("XX214"),),
@@ -398,7 +398,7 @@ RULES = (
     ),
     Act(
         name="a pin is released on a consumer that pins nobody",
-        file="reconciler/kinds/consumer/steps.py",
+        file="reconciler/kinds/consumer/kind.py",
         before="bool(live_group) and touches_pin and may_hold_a_pin(change)",
         after="bool(live_group) and touches_pin",
         seen_by=("tests/kinds/test_pins.py::test_no_pin_is_released_where_none_was_held",),
@@ -545,7 +545,7 @@ RULES = (
     ),
     Act(
         name="apply waits for messages in flight, and no plan says so",
-        file="reconciler/kinds/consumer/steps.py",
+        file="reconciler/kinds/consumer/kind.py",
         before="    elif in_flight(change) and handed_over_subjects(change, view):",
         after="    elif not in_flight(change) and handed_over_subjects(change, view):",
         seen_by=("tests/quantities/test_waiting_for_filters.py",),
@@ -644,7 +644,7 @@ RULES = (
     ),
     Act(
         name="a server that is to deliver less often gives up what apply waits for",
-        file="reconciler/kinds/consumer/steps.py",
+        file="reconciler/kinds/consumer/kind.py",
         before='if subjects and change.touches("max_deliver")',
         after='if not subjects and change.touches("max_deliver")',
         seen_by=(
@@ -822,7 +822,7 @@ RULES = (
     ),
     Act(
         name="nothing is said of what an interest stream deletes with the consumers of a static group",
-        file="reconciler/kinds/static_group/__init__.py",
+        file="reconciler/kinds/static_group.py",
         before=') == "interest":',
         after=') == "never":',
         seen_by=("tests/kinds/test_elastic_group.py",),
@@ -1125,7 +1125,7 @@ RULES = (
     ),
     Act(
         name="a recreated consumer is said to show the filter of everything",
-        file="reconciler/kinds/consumer/steps.py",
+        file="reconciler/kinds/consumer/kind.py",
         before="    starts_anew = is_work_queue(change.address.stream, view) and not _server_can_reset(view)",
         after="    starts_anew = False",
         seen_by=("tests/quantities/test_waiting_for_filters.py",),
@@ -1146,7 +1146,7 @@ RULES = (
     ),
     Act(
         name="nothing is said of what finishing the move of a consumer costs",
-        file="reconciler/kinds/consumer/steps.py",
+        file="reconciler/kinds/consumer/kind.py",
         before="    if is_parked(change):\n        yield Consequence(",
         after="    if is_parked(change) and not in_flight < 0:\n        return\n        yield Consequence(",
         seen_by=("tests/drift/test_interrupted.py",),
@@ -1176,21 +1176,21 @@ RULES = (
     ),
     Act(
         name="a static group that was deleted with its consumers comes back without a word",
-        file="reconciler/kinds/static_group/__init__.py",
+        file="reconciler/kinds/static_group.py",
         before="and _members_without_consumer(change, view)\n    )",
         after="and not _members_without_consumer(change, view)\n    )",
         seen_by=(says("SG312"),),
     ),
     Act(
         name="a static group that comes back is said to start with what its filters leave out",
-        file="reconciler/kinds/static_group/__init__.py",
+        file="reconciler/kinds/static_group.py",
         before="MatchedMessages(min(stored, sum(counts)) if",
         after="MatchedMessages(stored if",
         seen_by=(says("SG312"),),
     ),
     Act(
         name="members become mappings, and only one of the two is named",
-        file="reconciler/kinds/static_group/__init__.py",
+        file="reconciler/kinds/static_group.py",
         before="{listed([item.path for item in changed])}",
         after="{changed[0].path}",
         seen_by=(says("SG101"),),
@@ -1204,7 +1204,7 @@ RULES = (
     ),
     Act(
         name="nobody hears that a filter beside mappings has no effect",
-        file="reconciler/kinds/static_group/filters.py",
+        file="reconciler/kinds/static_group.py",
         before="    if not (ignored := idle_filters(change.wanted)):",
         after="    if len(ignored := idle_filters(change.wanted)) < 2:",
         seen_by=(says("SG544"),),
@@ -1698,7 +1698,7 @@ RULES = (
     ),
     Act(
         name="a mirror that holds a part begins to answer for its origin, and nobody is told",
-        file="reconciler/kinds/effects/direct_gets.py",
+        file="reconciler/kinds/effects/stream_effects.py",
         before="if held < all_of_it else []",
         after="if held > all_of_it else []",
         seen_by=(says("ST605"),),
@@ -1828,7 +1828,7 @@ CONSENT = (
     ),
     Act(
         name="`expect` lets the wrong cluster pass",
-        file="reconciler/engine/target_check.py",
+        file="reconciler/engine/compare.py",
         before="if wanted is not None and wanted != actual:",
         after="if wanted is not None and actual is None:",
         seen_by=("tests/e2e/test_promises.py::test_the_wrong_place_is_refused_before_anything_is_compared[account]",),
@@ -1943,14 +1943,14 @@ QUANTITIES = (
     ),
     Act(
         name="a new queue is said to fill with what its filters leave out",
-        file="reconciler/kinds/elastic_group/unmatched.py",
+        file="reconciler/kinds/elastic_group/filters.py",
         before="    return min(stored, sum(numbers)) if",
         after="    return stored if",
         seen_by=("tests/kinds/test_filling.py",),
     ),
     Act(
         name="a queue that is made anew is said to begin with what other filters leave out",
-        file="reconciler/kinds/elastic_group/unmatched.py",
+        file="reconciler/kinds/elastic_group/filters.py",
         before="return exactly(max(0, queued - sum(staying))) if",
         after="return exactly(0) if",
         seen_by=("tests/rules/test_rules.py",),
@@ -2212,7 +2212,7 @@ QUANTITIES = (
     ),
     Act(
         name="what a mirror keeps of what a limit removes is not said",
-        file="reconciler/kinds/effects/direct_gets.py",
+        file="reconciler/kinds/effects/stream_effects.py",
         before="return not 0 < limit <= most",
         after="return limit > 1 << 62",
         seen_by=("tests/quantities/test_mirrors.py",),
@@ -3052,7 +3052,7 @@ QUANTITIES = (
     ),
     Act(
         name="every plan says again what a restart deletes",
-        file="reconciler/kinds/copies/unread_at_restart.py",
+        file="reconciler/kinds/copies/at_restart.py",
         before="if not is_new and change.action is not Action.ADOPT:",
         after="if not is_new and not change.action:",
         seen_by=(says("XX212"),),

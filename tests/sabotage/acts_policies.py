@@ -79,7 +79,7 @@ ACTS = (
     ),
     Act(
         name="policies of another commit are read",
-        file="reconciler/documents/find/repository_cache.py",
+        file="reconciler/documents/find/policies.py",
         before="    return GitTree.at(revision, cache)",
         after='    return GitTree.at("FETCH_HEAD", cache)',
         seen_by=EVERYWHERE,

@@ -65,14 +65,14 @@ FORMATS = (
     ),
     Act(
         name="a refusal scrolls away",
-        file="reconciler/report/document/long.py",
+        file="reconciler/report/text.py",
         before="    titles = [_reminder_line(entry, paper) for entry in stops]",
         after="    titles = [_reminder_line(entry, paper) for entry in stops[1:]]",
         seen_by=("tests/cli/test_paging.py::test_every_refusal_has_a_line_on_the_last_screen_as_far_as_it_has_room",),
     ),
     Act(
         name="what has consequences is counted away before a question",
-        file="reconciler/report/document/long.py",
+        file="reconciler/report/text.py",
         before="    return entry.section not in (*STOPS, *DESTROYS, Section.WAITS) and all(map(is_bare, entry.changes))",
         after="    return entry.section not in (*STOPS, Section.WAITS)",
         seen_by=("tests/cli/test_paging.py::test_what_an_apply_deletes_is_on_the_screen_below_which_it_asks",),
@@ -742,7 +742,7 @@ DRIFT = (
     ),
     Act(
         name="an apply whose terminal closes leaves its lease behind",
-        file="reconciler/cli/shared/signals.py",
+        file="reconciler/cli/shared/exits.py",
         before="*([] if _is_ignored(signal.SIGHUP) else [signal.SIGHUP])",
         after="",
         seen_by=("tests/cli/test_with_server.py::test_an_interrupted_apply_says_what_was_done_and_exits_130",),

@@ -10,7 +10,7 @@ import pytest
 from reconciler.changes.events import Finished
 from reconciler.model.wire.steps import Step
 from reconciler.server.run.execute import execute
-from reconciler.server.wire.advice import FIXES
+from reconciler.server.wire.answers import FIXES
 from reconciler.server.wire.api import JetStream
 from tests.faults.wire import Goes, Moment, Point, Request, Side, wire
 from tests.server.test_execute import FORMS, consumer, run, stream

@@ -15,7 +15,7 @@ from reconciler.model.resource import Config
 from reconciler.model.wire.snapshot import Entry
 from reconciler.model.wire.steps import Call, Step
 from reconciler.server.read.read_kv import entry
-from reconciler.server.run import entry_steps
+from reconciler.server.run import steps
 from reconciler.server.run.execute import execute
 from reconciler.server.run.handling import Forms, Result, RunContext
 from reconciler.server.run.problems import Unsuccessful
@@ -290,7 +290,7 @@ def test_what_this_run_wrote_itself_is_nothing_the_plan_was_made_from(account: A
         await make_bucket(js, "b")
         await js.put_entry("b", "k", b"ours", expected_revision=0)
         await js.put_entry("b", "k", b"theirs", expected_revision=1)
-        return await entry_steps.put(RunContext(js, FORMS, lambda *_: None, written={("b", "k"): 1}), put("k", "2"))
+        return await steps.put_entry(RunContext(js, FORMS, lambda *_: None, written={("b", "k"): 1}), put("k", "2"))
 
     failed = talk(account, work)
     assert isinstance(failed, Unsuccessful)

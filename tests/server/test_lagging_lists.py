@@ -7,7 +7,7 @@ import pytest
 from reconciler.changes.events import Done, Failed
 from reconciler.model.wire.steps import Call, Step
 from reconciler.server.read.listing import Listed, Section
-from reconciler.server.run import final_look as afterwards
+from reconciler.server.run import execute as afterwards
 from reconciler.server.wire.api import JetStream
 from tests.support.accounts import Account
 from tests.support.jetstream import talk
@@ -25,7 +25,7 @@ def found(account: Account, monkeypatch: pytest.MonkeyPatch, outcome: Done, *loo
         return Listed(items={name: {} for name in (left.pop(0) if len(left) > 1 else left[0])})
 
     monkeypatch.setattr(afterwards, "read_list", listed)
-    return talk(account, lambda js: afterwards.verify(js, [outcome]))
+    return talk(account, lambda js: afterwards.deviations_at_end(js, [outcome]))
 
 
 def test_what_a_list_shows_a_moment_later_is_there(account: Account, monkeypatch: pytest.MonkeyPatch) -> None:

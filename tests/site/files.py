@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from reconciler.changes.kind import Kind
-from reconciler.documents.schema.descriptions import LEFT_OUT, SINCE, UPDATES, WRITE
+from reconciler.documents.schema.for_editors import LEFT_OUT, SINCE, UPDATES, WRITE
 from reconciler.documents.schema.topology import topology_schema
 from reconciler.fleet.accounts.fleet_file import fleet_file_schema
 from reconciler.kinds import REGISTRY

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from reconciler.cli.shared.schemas import SCHEMAS
-from reconciler.fleet.report.json_schema import COMMANDS as FLEET
+from reconciler.fleet.report.json import COMMANDS as FLEET
 from reconciler.journeys.groups.json import COMMANDS as GROUPS
 from tests.site.markdown import fenced, page, prose, table
 from tests.site.place import REPOSITORY

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from reconciler.kinds.fields.texts import SUBJECT
+from reconciler.kinds.fields.known import SUBJECT
 from reconciler.model.topology import ADDRESS, VERSION
 from reconciler.model.units import BYTES_PATTERN, DURATION_PATTERN
 

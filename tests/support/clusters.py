@@ -6,9 +6,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from reconciler.testbed.cluster import SYSTEM
-from reconciler.testbed.cluster import Cluster as AnyCluster
-from reconciler.testbed.node import Settings
+from reconciler.testbed.node import SYSTEM, Settings
+from reconciler.testbed.node import Cluster as AnyCluster
 from tests.support.binaries import NEWEST
 from tests.support.servers import NatsServer
 

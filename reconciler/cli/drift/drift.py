@@ -1,4 +1,4 @@
-"""`reconciler drift`: shows what differs from the last apply. It writes nothing and only needs to read."""
+"""`reconciler drift`: shows what differs from the last apply, writes it into the files, or puts it back."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from typing import Annotated
 
 import typer
 
-from reconciler.cli.account.apply_run import Manner
-from reconciler.cli.account.planning import Selection
-from reconciler.cli.drift.accept_or_restore import accept_drift, restore_drift
-from reconciler.cli.drift.metrics_page import parse_address, write_metrics_file
-from reconciler.cli.drift.watch import Outlets, Teller, run_watch
+from reconciler.changes.events import Finished
+from reconciler.cli.account.apply_run import ApplyRun, Manner
+from reconciler.cli.account.planning import Made, Selection
+from reconciler.cli.drift.watch import Outlets, Teller, parse_address, run_watch, write_metrics_file
 from reconciler.cli.shared import common, exits
-from reconciler.cli.shared.common import takes
+from reconciler.cli.shared.common import PlainFormat, takes
 from reconciler.cli.shared.connecting import Connection, connection, result_of
 from reconciler.cli.shared.each_topology import (
     AT_ONCE,
@@ -33,19 +32,34 @@ from reconciler.cli.shared.each_topology import (
     units,
 )
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
-from reconciler.cli.shared.screen import doing, paper
+from reconciler.cli.shared.screen import doing, paper, say, tell
+from reconciler.cli.shared.status_line import LINE
 from reconciler.cli.shared.value_option import Values, values
+from reconciler.documents.parse.files import Tree
+from reconciler.journeys.drift.accept import accept
 from reconciler.journeys.drift.attribute import attribute_drift
 from reconciler.journeys.drift.codec import drift_json
 from reconciler.journeys.drift.findings import drift_findings
 from reconciler.journeys.drift.look import Looked, look
 from reconciler.journeys.drift.metrics import Gauges, metrics_text
-from reconciler.journeys.drift.text import drift_sums_line, drift_text, place_text
+from reconciler.journeys.drift.restore import restore
+from reconciler.journeys.drift.text import (
+    accepted_json,
+    accepted_text,
+    drift_sums_line,
+    drift_text,
+    place_text,
+    restored_sentence,
+)
 from reconciler.journeys.drift.watch import Watch
+from reconciler.journeys.drift.way_back import restorable
 from reconciler.journeys.files_and_account import both
 from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.run_options import RunOptions
+from reconciler.report.codec.outcome_json import outcome_json
 from reconciler.report.document.document import Document
-from reconciler.report.words.commands import restore_commands
+from reconciler.report.words.commands import CommandLines, restore_commands
+from reconciler.report.words.diagnostics import report
 from reconciler.report.words.paper import Paper
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.connect.options import seconds as seconds_of
@@ -246,3 +260,50 @@ async def _look_for_drift(
             looked = await attribute_drift(look(state.topology, state.snapshot, drift_selection.options()), state.js)
             drift = replace(looked.drift, diagnostics=(*state.loaded.diagnostics, *looked.drift.diagnostics))
             return replace(looked, drift=drift), time.monotonic() - began
+
+
+def accept_drift(
+    looked: Looked, paths: Sequence[Path], options: RunOptions, *, sheet: Paper, arguments: str, as_json: bool
+) -> int:
+    """Accept the drift, and return 0 if all of it is in the files now, 3 if no file can take the rest, 1 if a file
+    could not be edited."""
+    accepted = accept(looked, paths, options)
+    if as_json:
+        left = accepted.left.drift
+        say(accepted_json(accepted.written, replace(left, diagnostics=(*left.diagnostics, *accepted.refused))))
+    else:
+        say(accepted_text(accepted.written, accepted.left.drift, sheet, arguments=arguments))
+    if accepted.refused:
+        tell(report(accepted.refused, paper()))
+    return exits.FAILED if accepted.refused else accepted.left.drift.exit_code
+
+
+async def restore_drift(
+    paths: Sequence[Path], connecting: ConnectOptions, options: RunOptions, manner: Manner, arguments: str, tree: Tree,
+    commands: CommandLines,
+) -> int:  # fmt: skip
+    """Apply the restoration: show it, ask, carry it out. Return the exit code of that apply, or 3 where the drift that is
+    left belongs to somebody else."""
+    began = time.monotonic()
+    LINE.show("reading files and account …")
+    async with both(paths, connecting, tree) as state:
+        LINE.show("")
+        looked = look(state.topology, state.snapshot, options)
+        if looked.drift.is_partial or not restorable(looked.drift):
+            _report_nothing_restored(looked, manner, arguments)
+            return looked.drift.exit_code
+        planned = await restore(looked, state.js)
+        made = Made(
+            planned=planned, topology=state.topology, arguments=arguments, seconds=time.monotonic() - began,
+            commands=replace(commands, then=restored_sentence(planned.plan, looked.drift)),
+        )  # fmt: skip
+        code = await ApplyRun(manner).show_and_apply(made, state.js)
+        return exits.DRIFT if code == exits.FINE and any(item.is_left for item in looked.drift.items) else code
+
+
+def _report_nothing_restored(looked: Looked, manner: Manner, arguments: str) -> None:
+    drift = looked.drift
+    if manner.format is PlainFormat.JSON:
+        say(outcome_json(Finished(), topology=drift.topology, exit_code=drift.exit_code))
+    else:
+        say(drift_text(drift, manner.paper, arguments=arguments, goes_on=True))

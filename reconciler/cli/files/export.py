@@ -15,7 +15,7 @@ from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.screen import emit, paper, tell
 from reconciler.cli.shared.writing import Overwrite, write
-from reconciler.documents.write.new_files import other_yaml_files
+from reconciler.documents.write.atomic import other_yaml_files
 from reconciler.journeys.export.export import Exported, ExportedFolder, Layout, exported_file, exported_folder
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.report.words.diagnostics import report

@@ -20,14 +20,13 @@ from reconciler.cli.shared.writing import already_exists, write
 from reconciler.documents.find.discover import discover
 from reconciler.documents.parse.files import DISK
 from reconciler.documents.schema.topology import topology_text
-from reconciler.documents.write.new_files import other_yaml_files
+from reconciler.documents.write.atomic import other_yaml_files
 from reconciler.journeys.export.export import Layout
 from reconciler.journeys.export.first import FirstFiles, Part, first_files, main_file_name, starter
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.words.diagnostics import report
-from reconciler.report.words.names import kind_noun
-from reconciler.report.words.values import counted
+from reconciler.report.words.values import counted, kind_noun
 from reconciler.report.words.visible import visible
 
 app = common.app()

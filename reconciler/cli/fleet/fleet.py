@@ -33,7 +33,7 @@ def snapshot(spark: SparkCommand) -> int:
     """Read what every target holds, and keep it as this run."""
 
     def work(fleet_run: FleetRun) -> FleetFindings:
-        from reconciler.fleet.runs.snapshot_and_drift import snapshot  # noqa: PLC0415 - pyspark is for fleet commands alone
+        from reconciler.fleet.runs.looks import snapshot  # noqa: PLC0415 - pyspark is for fleet commands alone
 
         return snapshot(fleet_run)
 
@@ -46,7 +46,7 @@ def drift(spark: SparkCommand) -> int:
     """Show what drifted on every target; end with 3 if anything did. Reads the targets, and keeps what it read as this run."""
 
     def work(fleet_run: FleetRun) -> FleetFindings:
-        from reconciler.fleet.runs.snapshot_and_drift import compare  # noqa: PLC0415 - pyspark is for fleet commands alone
+        from reconciler.fleet.runs.looks import compare  # noqa: PLC0415 - pyspark is for fleet commands alone
 
         return compare(fleet_run)
 
@@ -59,7 +59,7 @@ def history(spark: SparkCommand) -> int:
     """Show how drift came and went over the runs that are kept, how long repairs took, and when streams will be full."""
 
     def work(fleet_run: FleetRun) -> FleetFindings:
-        from reconciler.fleet.runs.stored_runs import history  # noqa: PLC0415 - pyspark is for fleet commands alone
+        from reconciler.fleet.runs.looks import history  # noqa: PLC0415 - pyspark is for fleet commands alone
 
         return history(fleet_run)
 
@@ -82,7 +82,7 @@ def outliers(
     """Show where a target differs from most targets with the same labels, declared or not."""
 
     def work(fleet_run: FleetRun) -> FleetFindings:
-        from reconciler.fleet.runs.stored_runs import find_outliers  # noqa: PLC0415 - pyspark is for fleet commands alone
+        from reconciler.fleet.runs.looks import find_outliers  # noqa: PLC0415 - pyspark is for fleet commands alone
 
         return find_outliers(fleet_run, tuple(by or ()))
 
@@ -95,7 +95,7 @@ def report(spark: SparkCommand) -> int:
     """Show all that is kept on one page: try `--report html=fleet.html`. Reads no target."""
 
     def work(fleet_run: FleetRun) -> FleetFindings:
-        from reconciler.fleet.runs.stored_runs import compile_report  # noqa: PLC0415 - pyspark is for fleet commands alone
+        from reconciler.fleet.runs.looks import compile_report  # noqa: PLC0415 - pyspark is for fleet commands alone
 
         return compile_report(fleet_run)
 

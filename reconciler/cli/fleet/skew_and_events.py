@@ -51,7 +51,7 @@ def skew(
     ] = None,
 ) -> int:
     """Show how evenly keys would fall on partitions and members, for every candidate, and what moves when members change."""
-    from reconciler.fleet.skew.candidate_patterns import Unclear, candidates  # noqa: PLC0415
+    from reconciler.fleet.skew.candidates import Unclear, candidates  # noqa: PLC0415
 
     try:
         tried = candidates(filters or [">"], _numbers("--partitions", partitions, least=1), members or ["3,4"])
@@ -59,7 +59,7 @@ def skew(
         raise common.Misused(f"{unclear}.") from None
 
     def work(fleet_run: FleetRun) -> FleetFindings:
-        from reconciler.fleet.runs.skew import Keys, skew  # noqa: PLC0415 - pyspark is for fleet commands alone
+        from reconciler.fleet.runs.skew_and_events import Keys, skew  # noqa: PLC0415 - pyspark is for fleet commands alone
 
         return skew(fleet_run, Keys(stream=stream, file=keys), tried)
 
@@ -88,7 +88,7 @@ def events(
     """Show pins that change hands, acknowledgements that take long, and who changed what, as servers told it."""
 
     def work(fleet_run: FleetRun) -> FleetFindings:
-        from reconciler.fleet.runs.events import read_events  # noqa: PLC0415 - pyspark is for fleet commands alone
+        from reconciler.fleet.runs.skew_and_events import read_events  # noqa: PLC0415 - pyspark is for fleet commands alone
 
         return read_events(fleet_run, stream)
 

@@ -1,8 +1,10 @@
-"""Exit codes, the same for every command. Where several hold, INTERRUPTED > USAGE > FAILED > REFUSED > DRIFT > PENDING > FINE."""
+"""Exit codes, the same for every command, and the signals that end one. Of several codes the gravest holds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import signal
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from reconciler.model.dataclass import dataclass
@@ -102,3 +104,25 @@ def epilog(*others: int, instead: Mapping[int, str] | None = None) -> str:
     words."""
     names = {code: MEANINGS[code].name for code in (*ALWAYS, *others)} | dict(instead or {})
     return "Exit codes: " + ", ".join(f"{code} {name}" for code, name in sorted(names.items())) + "."
+
+
+def ending_signals() -> list[signal.Signals]:
+    """Return them; a terminal that closes is none of them where whoever started the command says so, as `nohup` does."""
+    return [signal.SIGINT, signal.SIGTERM, *([] if _is_ignored(signal.SIGHUP) else [signal.SIGHUP])]
+
+
+def _is_ignored(number: signal.Signals) -> bool:
+    return signal.getsignal(number) is signal.SIG_IGN
+
+
+@contextmanager
+def ended_at_once() -> Iterator[None]:
+    """Let each of them raise KeyboardInterrupt inside the block. An event loop would keep a Ctrl-C until it gets its
+    turn."""
+    numbers = [number for number in ending_signals() if not _is_ignored(number)]
+    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -177,7 +177,7 @@ def parse_report(text: str) -> tuple[str, Path]:
 
 def document(**parts: Any) -> Document:
     """Return a document that knows the repository of its files, and the meaning of codes."""
-    from reconciler.documents.find.revision import path_from_root  # noqa: PLC0415 - text needs none of it
+    from reconciler.documents.find.git import path_from_root  # noqa: PLC0415 - text needs none of it
     from reconciler.kinds import REGISTRY  # noqa: PLC0415
     from reconciler.report.document.document import Document  # noqa: PLC0415
 

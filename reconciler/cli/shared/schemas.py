@@ -8,7 +8,7 @@ from functools import partial
 
 from reconciler.documents.schema.topology import topology_text
 from reconciler.fleet.accounts.fleet_file import fleet_file_schema
-from reconciler.fleet.report.json_schema import COMMANDS, fleet_plan_schema, fleet_schema
+from reconciler.fleet.report.json import COMMANDS, fleet_plan_schema, fleet_schema
 from reconciler.journeys.drift.codec import drift_schema
 from reconciler.journeys.drift.watch_text import watch_schema
 from reconciler.journeys.groups.json import groups_schema

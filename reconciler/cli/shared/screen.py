@@ -16,7 +16,7 @@ from typing import TextIO
 import typer
 
 from reconciler.cli.shared.common import Interrupted
-from reconciler.cli.shared.signals import ended_at_once
+from reconciler.cli.shared.exits import ended_at_once
 from reconciler.cli.shared.status_line import LINE
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity

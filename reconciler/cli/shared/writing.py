@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from reconciler.cli.shared import common
-from reconciler.documents.write.new_files import InTheWay, write_files
+from reconciler.documents.write.atomic import InTheWay, write_files
 from reconciler.model.diagnostic import CannotContinue
 
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Write over files that exist already.")]

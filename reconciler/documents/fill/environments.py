@@ -12,14 +12,16 @@ from typing import NamedTuple
 from pydantic import Field
 
 from reconciler.documents.fill.values import NAME, Given, Mask, unmask
-from reconciler.documents.parse.complain import complain, did_you_mean, listed
 from reconciler.documents.parse.explain_error import read_spec
 from reconciler.documents.parse.files import Tree
 from reconciler.documents.parse.nodes import Mapping as Table
 from reconciler.documents.parse.nodes import (
     Node,
     Scalar,
+    complain,
+    did_you_mean,
     is_null,
+    listed,
     mapping_at,
     node_to_show,
     shape_in_words,

@@ -11,10 +11,19 @@ from reconciler.changes.kind import Kind
 from reconciler.documents.fill.for_each import EACH, FOR_EACH, Each, Stamped, Unfit, elements
 from reconciler.documents.fill.parameters import WITHIN_TEXT, Chosen, Declaration, Type
 from reconciler.documents.fill.values import MENTIONED, Mask
-from reconciler.documents.parse.complain import complain, did_you_mean
-from reconciler.documents.parse.keys import KEYS, LISTS
+from reconciler.documents.parse.files import KEYS, LISTS
 from reconciler.documents.parse.nodes import Mapping as Table
-from reconciler.documents.parse.nodes import Node, Scalar, Sequence, list_at, mapping_at, span, without
+from reconciler.documents.parse.nodes import (
+    Node,
+    Scalar,
+    Sequence,
+    complain,
+    did_you_mean,
+    list_at,
+    mapping_at,
+    span,
+    without,
+)
 from reconciler.documents.parse.tree import MOST_EXPANDED
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan

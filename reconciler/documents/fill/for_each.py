@@ -7,9 +7,17 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from reconciler.documents.parse.complain import did_you_mean
 from reconciler.documents.parse.nodes import Mapping as Table
-from reconciler.documents.parse.nodes import Node, Scalar, Sequence, is_null, node_to_show, shape_in_words, span
+from reconciler.documents.parse.nodes import (
+    Node,
+    Scalar,
+    Sequence,
+    did_you_mean,
+    is_null,
+    node_to_show,
+    shape_in_words,
+    span,
+)
 from reconciler.model.dataclass import dataclass
 
 FOR_EACH = "for_each"

@@ -11,13 +11,15 @@ from dataclasses import field
 
 from reconciler.changes.kind import Kind
 from reconciler.documents.fill.for_each import Stamped
-from reconciler.documents.parse.complain import complain, did_you_mean, listed
 from reconciler.documents.parse.nodes import Mapping as Table
 from reconciler.documents.parse.nodes import (
     Node,
     Scalar,
+    complain,
+    did_you_mean,
     is_null,
     list_at,
+    listed,
     mapping_at,
     node_to_show,
     shape_in_words,

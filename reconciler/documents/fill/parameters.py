@@ -12,21 +12,21 @@ from pydantic_core import PydanticCustomError, SchemaError, SchemaValidator, cor
 
 from reconciler.documents.fill.for_each import EACH, FOR_EACH
 from reconciler.documents.fill.values import MENTIONED, NAME, Given
-from reconciler.documents.parse.complain import complain, listed
 from reconciler.documents.parse.explain_error import read_spec
 from reconciler.documents.parse.nodes import Mapping as Table
 from reconciler.documents.parse.nodes import (
     Node,
     Place,
     Scalar,
+    complain,
     is_null,
+    listed,
     mapping_at,
     node_to_show,
     shape_in_words,
     span,
 )
-from reconciler.documents.parse.plain_values import NodeProblem, Plain, spell
-from reconciler.documents.parse.scalars import needs_quotes_as_name
+from reconciler.documents.parse.plain_values import NodeProblem, Plain, needs_quotes_as_name, spell
 from reconciler.documents.parse.shape import Shape
 from reconciler.documents.parse.tree import read_tree
 from reconciler.model.dataclass import dataclass

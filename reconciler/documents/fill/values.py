@@ -12,12 +12,13 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from reconciler.documents.parse.complain import complain, did_you_mean
 from reconciler.documents.parse.files import DISK, Tree
 from reconciler.documents.parse.nodes import Mapping as Table
 from reconciler.documents.parse.nodes import (
     Node,
     Scalar,
+    complain,
+    did_you_mean,
     is_null,
     list_at,
     mapping_at,

@@ -1,10 +1,25 @@
-"""Asks git about a folder, whatever a hook or the user's settings say."""
+"""Asks git which revision a folder is at, and what its files were in another one. Nothing is checked out.
+
+Without git, or outside a repository, both are unknown.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import field
+from functools import cache
+from pathlib import Path, PurePosixPath
+
+from reconciler.documents.parse.files import ENDINGS
+from reconciler.documents.parse.nodes import complain
+from reconciler.documents.parse.tree import decode
+from reconciler.model.dataclass import dataclass
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, SourceSpan
+from reconciler.model.run_options import Origin
+from reconciler.model.waits import waiting
 
 
 def ask_git(folder: Path, *question: str, patience: float, given: bytes = b"") -> bytes:
@@ -16,3 +31,280 @@ def ask_git(folder: Path, *question: str, patience: float, given: bytes = b"") -
         ["git", "-C", str(folder), *question], capture_output=True, check=True, env=environment, input=given,
         timeout=patience,
     ).stdout  # fmt: skip
+
+
+PATIENCE = 60.0
+"""Seconds for one question; a partial clone may have to fetch the answer."""
+LINK, FOLDER, MODULE = "120000", "tree", "commit"
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionFile:
+    """One file of a revision."""
+
+    mode: str
+    kind: str
+    id: str
+
+
+@dataclass(slots=True)
+class GitTree:
+    """The tree of one commit. Paths are those of the working tree, relative to the current folder or absolute."""
+
+    revision: str
+    """The revision as the user wrote it."""
+    root: Path
+    """The top of the working tree."""
+    commit: str
+    files: dict[str, RevisionFile] = field(default_factory=dict)
+    """Files by their path from the root, with slashes."""
+    texts: dict[str, bytes] = field(default_factory=dict, repr=False)
+    """Texts by id. They are read at once, because a question for each of thousands of files takes long."""
+
+    @classmethod
+    def at(cls, revision: str, near: Path) -> GitTree:
+        """Open a revision. Raises CannotContinue where there is no git, no repository around this path, or no such
+        revision."""
+        folder = next(ancestor for ancestor in (near, *near.absolute().parents) if ancestor.is_dir())
+        root = Path(_git(folder, "rev-parse", "--show-toplevel").decode().rstrip("\n"))
+        commit = _resolve_commit(root, revision)
+        tree = cls(revision, root, commit)
+        for line in _git(root, "ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0")[:-1]:
+            properties, _, name = line.partition(b"\t")
+            mode, kind, id_ = properties.decode().split()
+            tree.files[os.fsdecode(name)] = RevisionFile(mode, kind, id_)
+        return tree
+
+    def where_it_left(self, other: str) -> GitTree:
+        """Return the tree of the last common commit, as a pull request is compared; where there is none, return this
+        one."""
+        shared = self._ask_git_or_empty("merge-base", self.commit, _resolve_commit(self.root, other))
+        return GitTree.at(shared, self.root) if shared and shared != self.commit else self
+
+    def _ask_git_or_empty(self, *question: str) -> str:
+        try:
+            return _git(self.root, *question).decode().strip()
+        except CannotContinue:
+            return ""
+
+    def find(self, paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
+        """Find files as `find_files` does on disk: a folder means every YAML file below it except hidden ones."""
+        by_name: dict[str, Path] = {}
+        problems = []
+        for path in paths:
+            self._refuse_outside(path)
+            files_below = list(self._files_below(path))
+            for name, shown in files_below:
+                by_name.setdefault(name, shown)
+            if not files_below:
+                problems.append(self._no_files(path, f"{self._why_lacking(path)} in revision {self.revision}"))
+        self._read_texts(by_name)
+        return [*by_name.values()], problems
+
+    def holds(self, path: Path) -> bool:
+        """Return whether a path of the working tree belongs to this repository, and to no submodule."""
+        return ".." not in PurePosixPath(self._path_from_root(path)).parts and not self.submodule_of(path)
+
+    def _refuse_outside(self, path: Path) -> None:
+        """Refuse paths outside the repository, which would all look new."""
+        name = PurePosixPath(self._path_from_root(path))
+        if ".." in name.parts:
+            raise _git_fails(
+                f"`{path}` lies outside the repository {self.root}", "compare each repository in a run of its own"
+            )
+        if module := self.submodule_of(path):
+            raise _git_fails(
+                f"`{path}` lies in the submodule {module}, which has its own revisions", f"run this inside {module}"
+            )
+
+    def submodule_of(self, path: Path) -> str | None:
+        """Return the submodule that holds a file of the working tree."""
+        name = PurePosixPath(self._path_from_root(path))
+        ancestors = (str(ancestor) for ancestor in (name, *name.parents))
+        return next(
+            (ancestor for ancestor in ancestors if ancestor in self.files and self.files[ancestor].kind == MODULE), None
+        )
+
+    def _read_texts(self, names: Iterable[str]) -> None:
+        wanted = {self.files[name].id for name in names} - self.texts.keys()
+        output = _git(self.root, "cat-file", "--batch", given="".join(f"{id_}\n" for id_ in wanted)) if wanted else b""
+        position = 0
+        while position < len(output):
+            header, position = output[position : (end := output.index(b"\n", position))].split(), end + 1
+            if header[-1].isdigit():  # otherwise it is missing, and reading it reports that
+                self.texts[header[0].decode()] = output[position : position + int(header[-1])]
+                position += int(header[-1]) + 1
+
+    def _text_of_blob(self, id_: str) -> bytes:
+        return self.texts[id_] if id_ in self.texts else _git(self.root, "cat-file", "blob", id_)
+
+    def read(self, path: Path) -> tuple[str, list[Diagnostic]]:
+        """Return the text in this revision, and its problems; the text is empty where the revision has no such file."""
+        name = self._path_from_root(path)
+        if (stored := self.files.get(name)) is None:
+            return "", [self._no_files(path, f"does not exist in revision {self.revision}")]
+        if stored.mode == LINK:
+            return self._read_linked(path, name)
+        return decode(str(path), self._text_of_blob(stored.id))
+
+    def _read_linked(self, path: Path, name: str) -> tuple[str, list[Diagnostic]]:
+        """Follow a link as it was in that revision."""
+        target = os.fsdecode(self._text_of_blob(self.files[name].id))
+        leads_to = os.path.normpath(PurePosixPath(name).parent / target)
+        stored = self.files.get(leads_to)
+        if stored is None or stored.mode == LINK:
+            return "", [self._no_files(path, f"is a link that leads to no file of revision {self.revision}")]
+        return decode(str(path), self._text_of_blob(stored.id))
+
+    def _files_below(self, path: Path) -> Iterator[tuple[str, Path]]:
+        name = self._path_from_root(path)
+        if name in self.files:
+            yield name, path
+            return
+        above = "" if name == "." else f"{name}/"
+        for stored_name in sorted(self.files):
+            below = stored_name.removeprefix(above) if stored_name.startswith(above) else ""
+            hidden = any(part.startswith(".") for part in PurePosixPath(below).parts)
+            if below.endswith(ENDINGS) and not hidden and self.files[stored_name].kind == "blob":
+                yield stored_name, path / below
+
+    def _why_lacking(self, path: Path) -> str:
+        if self._has_folder(path):
+            return "holds no *.yaml or *.yml file"
+        return "exists now, but does not exist" if path.exists() else "does not exist"
+
+    def _has_folder(self, path: Path) -> bool:
+        above = f"{self._path_from_root(path)}/"
+        return above == "./" or any(stored_name.startswith(above) for stored_name in self.files)
+
+    def _path_from_root(self, path: Path) -> str:
+        """The path from the root; links on the way are those of the working tree's folders above the file."""
+        absolute = Path(os.path.realpath(path.parent)) / path.name if path.name not in ("", "..") else path.resolve()
+        return PurePosixPath(os.path.relpath(absolute, os.path.realpath(self.root))).as_posix()
+
+    def _no_files(self, path: Path, problem: str) -> Diagnostic:
+        return complain("XX520", "no-files", f"`{path}` {problem}", SourceSpan(str(path), 1, 1, 1, 1))
+
+
+def _resolve_commit(root: Path, revision: str) -> str:
+    try:
+        return (
+            _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+            .decode()
+            .strip()
+        )
+    except CannotContinue:
+        raise _git_fails(
+            f"git knows no revision `{revision}` in {root}",
+            "check the name; in CI, fetch enough history (actions/checkout: fetch-depth: 0)",
+        ) from None
+
+
+def _git(folder: Path, *question: str, given: str = "") -> bytes:
+    try:
+        with waiting(f"for git {question[0]}", PATIENCE):
+            return ask_git(folder, *question, patience=PATIENCE, given=given.encode())
+    except FileNotFoundError:
+        raise _git_fails("`git` reads revisions, but is not installed", "install git") from None
+    except subprocess.CalledProcessError as error:
+        complaint = error.stderr.decode(errors="replace").strip().removeprefix("fatal: ").splitlines()[:1]
+        raise _git_fails(f"git says: {''.join(complaint) or 'nothing'}", "run this inside the repository") from None
+    except subprocess.TimeoutExpired:
+        raise _git_fails(f"git did not answer within {PATIENCE:g} s", "try `git fetch` by hand") from None
+
+
+def _git_fails(message: str, fix: str) -> CannotContinue:
+    return CannotContinue.because("XX540", "git", message, fix=fix)
+
+
+def path_from_root(file: str) -> str:
+    """Return the path from the root of the file's repository; outside a repository, from here, or absolute. Symbolic
+    links stay."""
+    path = Path(os.path.abspath(file))  # noqa: PTH100 - resolving would follow links out of the repository
+    for base in (_repository_of(path.parent), Path.cwd()):
+        if base and path.is_relative_to(base):
+            return path.relative_to(base).as_posix()
+    return path.as_posix()
+
+
+@cache
+def _repository_of(folder: Path) -> Path | None:
+    """Find the repository's root; a worktree's `.git` is a file."""
+    return next((ancestor for ancestor in (folder, *folder.parents) if (ancestor / ".git").exists()), None)
+
+
+SHORT_PATIENCE = 5.0
+"""Seconds for one question; a stuck file system must not delay a plan."""
+
+_HOST = r"(?P<host>\[[^\]@]*\]|[^\[\]/:@]+)"
+_PATH = r"(?P<path>[^?#]*)(?:[?#].*)?"
+_URL = re.compile(rf"[a-z][a-z0-9+.-]*://(?:[^/?#]*@)?{_HOST}(?::\d*)?/+{_PATH}", re.IGNORECASE | re.DOTALL)
+_SCP = re.compile(rf"(?!file:|[a-z]:[\\/])(?:.*[^/]@)?{_HOST}:(?!//){_PATH}", re.IGNORECASE | re.DOTALL)
+_FILE = re.compile(r"file://[^/]*(?P<path>/.*)", re.DOTALL)
+_HELPER = re.compile(r"^([a-z0-9][a-z0-9+.-]*::)+", re.IGNORECASE)
+"""`codecommit::`: the program that fetches it."""
+_SECOND_LOGIN = re.compile(r"/*[^/]+@")
+"""The beginning of such a path may be the rest of a password with a slash in it."""
+
+
+def origin(path: Path) -> Origin:
+    """Return the origin of a folder. This never fails and never waits long: what cannot be found out is None."""
+    folder = path if path.is_dir() else path.parent
+    if not _may_be_in_a_repository(folder):
+        return Origin()
+    revision = _ask_git_or_none(folder, "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*")
+    remote = _remote_url(folder)
+    return Origin(repository=repository_identity(remote) if remote else _root_commit(folder), revision=revision)
+
+
+def _may_be_in_a_repository(folder: Path) -> bool:
+    """Look for `.git` here and above, as git does: asking git outside a repository would cost three processes per
+    plan."""
+    try:
+        resolved = folder.resolve()
+        return any((ancestor / ".git").exists() for ancestor in (resolved, *resolved.parents))
+    except (OSError, RuntimeError):
+        return True
+
+
+def repository_identity(url: str) -> str:
+    """Return one spelling for `https://token@host/org/repo.git` and `git@host:org/repo`; a local path stays a path. For
+    anything else, leave out all that stands before an `@`, because it may be a password."""
+    url = _HELPER.sub("", url) if "://" in url else url
+    if file_url := _FILE.fullmatch(url):
+        return file_url["path"]
+    if _is_local(url):
+        return url
+    match = _URL.fullmatch(url) or _SCP.fullmatch(url)
+    if match and not _SECOND_LOGIN.match(match["path"]):
+        return f"{match['host'].lower()}/{match['path'].strip('/').removesuffix('.git')}"
+    return re.split("[?#]", url.rpartition("@")[2])[0]
+
+
+def _is_local(url: str) -> bool:
+    """Tell as git does: a local path has a slash before any colon, or no colon at all."""
+    return ":" not in url.partition("/")[0]
+
+
+def _remote_url(folder: Path) -> str | None:
+    """The URL of `origin`, otherwise of the first remote."""
+    names = (_ask_git_or_none(folder, "remote") or "").split()
+    first = ["origin"] if "origin" in names else names[:1]
+    return _ask_git_or_none(folder, "config", "--get", f"remote.{first[0]}.url") if first else None
+
+
+def _root_commit(folder: Path) -> str | None:
+    """The first commit; a shallow clone does not have it."""
+    if _ask_git_or_none(folder, "rev-parse", "--is-shallow-repository") != "false":
+        return None
+    roots = (_ask_git_or_none(folder, "rev-list", "--max-parents=0", "HEAD") or "").split()
+    return f"root:{roots[-1]}" if roots else None
+
+
+def _ask_git_or_none(folder: Path, *question: str) -> str | None:
+    """Return the answer, or None: no git, no repository, no such thing, or no answer in time."""
+    try:
+        answer = ask_git(folder, *question, patience=SHORT_PATIENCE)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.decode(errors="replace").strip() or None

@@ -12,9 +12,8 @@ from reconciler.documents.foreign.nack import is_nack, read_nack
 from reconciler.documents.foreign.nats_json import is_nats, read_nats
 from reconciler.documents.foreign.terraform import STATE, is_terraform, read_terraform
 from reconciler.documents.foreign.translation import Findings
-from reconciler.documents.parse.complain import complain
 from reconciler.documents.parse.files import read_text
-from reconciler.documents.parse.nodes import Mapping, Place, span
+from reconciler.documents.parse.nodes import Mapping, Place, complain, span
 from reconciler.documents.parse.plain_values import Plain
 from reconciler.documents.parse.shape import ANYTHING
 from reconciler.documents.parse.tree import read_tree

@@ -7,8 +7,16 @@ from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ValidationError
 
-from reconciler.documents.parse.complain import did_you_mean, phrase
-from reconciler.documents.parse.nodes import Mapping, Node, Scalar, node_to_show, start_of_block, walk_path
+from reconciler.documents.parse.nodes import (
+    Mapping,
+    Node,
+    Scalar,
+    did_you_mean,
+    node_to_show,
+    phrase,
+    start_of_block,
+    walk_path,
+)
 from reconciler.documents.parse.nodes import Sequence as ListNode
 from reconciler.documents.parse.plain_values import NodeProblem, Plain
 from reconciler.documents.parse.shape import ANYTHING, Shape, shape_of_spec

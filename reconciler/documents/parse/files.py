@@ -1,6 +1,9 @@
 """Finds the files of a topology and reads them. A folder means every *.yaml and *.yml below it except hidden ones.
 
-A file can include fragments below the folder of its topology, and nothing elsewhere."""
+A file can include fragments below the folder of its topology, and nothing elsewhere.
+
+The keys at the top of a topology's files that hold no resources.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from reconciler.documents.parse.complain import complain
-from reconciler.documents.parse.nodes import Node, Scalar, is_null, node_to_show, shape_in_words, span
+from reconciler.documents.parse.nodes import Node, Scalar, complain, is_null, node_to_show, shape_in_words, span
 from reconciler.documents.parse.nodes import Sequence as Items
-from reconciler.documents.parse.syntax import decode
+from reconciler.documents.parse.tree import decode
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 
 INCLUDE = "include"
@@ -146,3 +148,14 @@ def _no_files(path: Path, problem: str) -> Diagnostic:
 
 def _reason_of(error: OSError) -> str:
     return (error.strerror or type(error).__name__).lower()
+
+
+KEYS: tuple[str, ...] = (
+    "reconciler", "topology", "include", "parameters", "environments", "environment", "expect", "policies", "allow", "guards", "moved",
+    "removed", "forget", "ignore_drift",
+)  # fmt: skip
+
+LISTS = ("allow", "guards", "moved", "removed", "forget", "ignore_drift")
+"""Those of KEYS that hold entries."""
+ANCHORS = "x-"
+"""How keys begin that hold nothing of their own: anchors for the rest of the file."""

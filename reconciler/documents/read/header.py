@@ -8,16 +8,18 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple, TypeVar
 
 from reconciler.changes.kind import Registry
-from reconciler.documents.parse.complain import complain, did_you_mean, listed
 from reconciler.documents.parse.explain_error import read_spec
-from reconciler.documents.parse.keys import KEYS
+from reconciler.documents.parse.files import KEYS
 from reconciler.documents.parse.nodes import (
     Mapping,
     Node,
     Place,
     Scalar,
     Sequence,
+    complain,
+    did_you_mean,
     is_null,
+    listed,
     node_to_show,
     shape_in_words,
     span,

@@ -16,10 +16,8 @@ from reconciler.documents.fill.for_each import FOR_EACH
 from reconciler.documents.fill.overlay import Overlaying
 from reconciler.documents.fill.parameters import Chosen, Parameters, unmentioned_parameters
 from reconciler.documents.fill.values import MENTIONED, Filled, Given, Mask, unmask
-from reconciler.documents.parse.complain import complain, did_you_mean
-from reconciler.documents.parse.files import DISK, INCLUDE, Tree, included_files
-from reconciler.documents.parse.keys import ANCHORS, KEYS, LISTS
-from reconciler.documents.parse.nodes import Mapping, Node, Place, Scalar, items_below, span
+from reconciler.documents.parse.files import ANCHORS, DISK, INCLUDE, KEYS, LISTS, Tree, included_files
+from reconciler.documents.parse.nodes import Mapping, Node, Place, Scalar, complain, did_you_mean, items_below, span
 from reconciler.documents.parse.tree import read_tree
 from reconciler.documents.read.header import Header, top_level_keys
 from reconciler.documents.read.other_files import complain_of_root, other_file

@@ -5,8 +5,17 @@ from __future__ import annotations
 import shlex
 from collections.abc import Collection
 
-from reconciler.documents.parse.complain import complain, listed
-from reconciler.documents.parse.nodes import Mapping, Node, Scalar, Sequence, shape_in_words, span, start_of_block
+from reconciler.documents.parse.nodes import (
+    Mapping,
+    Node,
+    Scalar,
+    Sequence,
+    complain,
+    listed,
+    shape_in_words,
+    span,
+    start_of_block,
+)
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.spelling import meant_choice
 

@@ -9,22 +9,23 @@ from typing import NamedTuple
 
 from reconciler.changes.kind import Kind, Registry
 from reconciler.documents.fill.for_each import Stamped
-from reconciler.documents.parse.complain import complain, did_you_mean, listed
 from reconciler.documents.parse.explain_error import read_spec
 from reconciler.documents.parse.nodes import (
     Mapping,
     Node,
     Place,
     Scalar,
+    complain,
+    did_you_mean,
     is_null,
+    listed,
     mapping_at,
     node_to_show,
     shape_in_words,
     span,
     without,
 )
-from reconciler.documents.parse.plain_values import NodeProblem
-from reconciler.documents.parse.scalars import needs_quotes_as_name
+from reconciler.documents.parse.plain_values import NodeProblem, needs_quotes_as_name
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.resource import Address, Declared

@@ -15,16 +15,17 @@ from reconciler.documents.fill.for_each import FOR_EACH
 from reconciler.documents.fill.overlay import APPEND, NOT_HERE, ONLY_HERE, REMOVE, UNSET
 from reconciler.documents.fill.parameters import Parameter
 from reconciler.documents.fill.values import NAME
-from reconciler.documents.parse.keys import ANCHORS
+from reconciler.documents.parse.files import ANCHORS
 from reconciler.documents.read.header import FORMAT
-from reconciler.documents.schema.descriptions import (
+from reconciler.documents.schema.for_editors import (
     INSIDE,
     Schema,
     described_fields,
     parse_field_text,
+    polished_definitions,
     with_description,
+    with_mentions,
 )
-from reconciler.documents.schema.polish import polished_definitions, with_mentions
 from reconciler.model.fields import FieldInfo
 from reconciler.model.policy import Policy, PolicySource
 from reconciler.model.resource import Spec, model_in

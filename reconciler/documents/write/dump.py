@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from reconciler.documents.fill.values import escape_mentions
-from reconciler.documents.parse.scalars import resolve
-from reconciler.documents.parse.syntax import FORBIDDEN
+from reconciler.documents.parse.plain_values import resolve
+from reconciler.documents.parse.tree import FORBIDDEN
 from reconciler.documents.read.header import FORMAT
 from reconciler.model.resource import Json
 

@@ -13,7 +13,7 @@ from operator import or_
 from reconciler.changes.kind import Kind, Registry
 from reconciler.documents.fill.for_each import FOR_EACH
 from reconciler.documents.fill.overlay import APPEND, NOT_HERE, ONLY_HERE, REMOVE, UNSET
-from reconciler.documents.parse.keys import KEYS
+from reconciler.documents.parse.files import KEYS
 from reconciler.documents.parse.shape import ANYTHING, Shape, shape_of_spec
 from reconciler.model.resource import Json, Spec, Terms
 from reconciler.model.topology import Allowance, BulkForget, BulkRemoval, Expect, Guard, Ignored, Move, Removal

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from reconciler.documents.fill.for_each import Stamped
-from reconciler.documents.parse.keys import ANCHORS
+from reconciler.documents.parse.files import ANCHORS
 from reconciler.documents.parse.nodes import Mapping as Table
 from reconciler.documents.parse.nodes import Node, Scalar, mapping_at
 from reconciler.documents.parse.nodes import Sequence as Items

@@ -12,15 +12,23 @@ from pydantic import Field
 
 from reconciler.documents.fill.environments import Environment, environments_in
 from reconciler.documents.fill.values import Filled
-from reconciler.documents.parse.complain import complain, did_you_mean
 from reconciler.documents.parse.explain_error import read_spec
 from reconciler.documents.parse.files import read_text
-from reconciler.documents.parse.nodes import Mapping, Node, Place, Scalar, node_to_show, shape_in_words, span
-from reconciler.documents.parse.plain_values import NodeProblem
-from reconciler.documents.parse.scalars import needs_quotes_as_name
+from reconciler.documents.parse.nodes import (
+    Mapping,
+    Node,
+    Place,
+    Scalar,
+    complain,
+    did_you_mean,
+    node_to_show,
+    shape_in_words,
+    span,
+)
+from reconciler.documents.parse.plain_values import NodeProblem, needs_quotes_as_name
 from reconciler.documents.parse.tree import read_tree
 from reconciler.documents.read.header import FORMAT
-from reconciler.documents.schema.descriptions import Schema
+from reconciler.documents.schema.for_editors import Schema
 from reconciler.documents.schema.topology import spec_schema
 from reconciler.fleet.accounts.targets import DEADLINE, Fleet, FleetTarget
 from reconciler.model.dataclass import dataclass

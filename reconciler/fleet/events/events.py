@@ -1,6 +1,19 @@
 """What servers reported about themselves, from a stream that captured it: advisories, metrics and API audit events.
 
 Every pipeline about events starts from this table, which has each event once even if two streams captured it.
+
+How consumers keep up, from the samples that `sample_freq` asks for: time to the ack, and repeated deliveries.
+
+Who was pinned when: servers report every client that is pinned and every one that is unpinned.
+
+No event says that a consumer gets another policy or group; then the last pin ends with the next one. A pin has an id
+and no name; the same client gets a new id each time.
+
+Who did what: API audit events, as the requests that changed something, and what they changed.
+
+A server reports every request with its answer, and the answer to a change holds the whole configuration. The change is
+the difference from the previous answer; for the first one it is unknown. Writes to KV buckets are no API requests, so
+they leave no trace.
 """
 
 from __future__ import annotations
@@ -10,7 +23,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, DataType, LongType, StringType, StructField, StructType
 
 from reconciler.fleet.accounts.lookout import Offsets
-from reconciler.fleet.tables.tables import EVENTS
+from reconciler.fleet.tables.tables import ACKS, ACTORS, EVENTS, PINNINGS, PINS
+from reconciler.kinds import REGISTRY
 
 
 def _struct(*text: str, **others: DataType) -> StructType:
@@ -132,3 +146,197 @@ def _refusal_text() -> Column:
     error = F.col("answer.error")
     words = F.format_string("%s (%d)", error["description"], error["err_code"])
     return F.when(error.isNotNull(), words)
+
+
+_SAMPLE, _COUNTED = "consumer_ack", {"naks": "nak", "terminated": "terminated", "given_up": "max_deliver"}
+_EXACT = 10_000
+"""Accuracy of the quantiles: exact up to this many different values, then within 1/10,000 of the rank."""
+
+
+def acks(events: DataFrame) -> DataFrame:
+    """EVENTS → ACKS."""
+    concerned = events.where(F.col("type").isin(_SAMPLE, *_COUNTED.values()))
+    seconds = F.when(F.col("type") == _SAMPLE, F.col("ack_seconds"))
+    deliveries = F.when(F.col("type") == _SAMPLE, F.col("deliveries"))
+    return (
+        concerned.groupBy("target", "stream", "consumer", "day")
+        .agg(
+            _count_of(F.col("type") == _SAMPLE).alias("samples"),
+            *(_quantile_of(seconds, share).alias(name) for name, share in _QUANTILES.items()),
+            F.max(seconds).alias("longest_seconds"),
+            _count_of(deliveries > 1).alias("redelivered"),
+            F.max(deliveries).alias("most_deliveries"),
+            *(_count_of(F.col("type") == kind).alias(name) for name, kind in _COUNTED.items()),
+        )
+        .select(*ACKS.names)
+    )
+
+
+_QUANTILES = {"median_seconds": 0.5, "p90_seconds": 0.9, "p99_seconds": 0.99}
+
+
+def _count_of(condition: Column) -> Column:
+    return F.count_if(F.coalesce(condition, F.lit(False)))
+
+
+def _quantile_of(seconds: Column, share: float) -> Column:
+    return F.percentile_approx(seconds, share, _EXACT)
+
+
+_PINNED, _UNPINNED = "consumer_group_pinned", "consumer_group_unpinned"
+_GROUP = ("target", "stream", "consumer", "group")
+FLAPPING, WINDOW = 3, 600
+"""This many switches within this many seconds are too many, unless the caller says otherwise."""
+
+
+def pinnings(events: DataFrame) -> DataFrame:
+    """EVENTS → PINNINGS. A pin that still lasts is counted up to the last event of any kind from the target."""
+    now = F.max("at").over(Window.partitionBy("target"))
+    of_consumer = Window.partitionBy("target", "stream", "consumer").orderBy("at", "sequence")
+    of_stream = Window.partitionBy("target", "stream").orderBy("at", "sequence")
+    relevant = events.withColumn("now", now).where(_is_pin() | _is_deletion())
+    stretches = relevant.select(
+        "*",
+        F.lead("at").over(of_consumer).alias("next"),
+        F.lead(_kind_of_change()).over(of_consumer).alias("then"),
+        F.min(F.when(F.col("consumer").isNull(), F.col("at")))
+        .over(of_stream.rowsBetween(Window.currentRow, Window.unboundedFollowing))
+        .alias("gone"),
+    ).where(_is_pin())
+    went_first = F.coalesce(F.col("gone") < F.col("next"), F.col("gone").isNotNull())
+    ended = stretches.withColumn("until", F.least("next", "gone")).withColumn(
+        "ended", F.when(went_first, F.lit("deleted")).otherwise(F.col("then"))
+    )
+    return ended.select(
+        *_GROUP,
+        "pinned_id",
+        F.col("at").alias("since"),
+        "until",
+        _seconds_between("at", F.coalesce("until", "now")).alias("seconds"),
+        _kind_of_change().alias("began"),
+        "ended",
+    ).select(*PINNINGS.names)
+
+
+def pins(pinnings: DataFrame, *, flapping: int = FLAPPING, window: int = WINDOW) -> DataFrame:
+    """PINNINGS → PINS. `flapping`: this many switches within a `window` of seconds are too many."""
+    is_pinned, is_idle = F.col("began") == "pinned", F.col("began") != "pinned"
+    of_group = Window.partitionBy(*_GROUP).orderBy("since")
+    within = Window.partitionBy(*_GROUP).orderBy(F.col("since").cast("double")).rangeBetween(-window, 0)
+    counted = pinnings.withColumn("switch", is_pinned & (F.sum(is_pinned.cast("int")).over(of_group) > 1)).withColumn(
+        "recent", F.sum(F.col("switch").cast("int")).over(within)
+    )
+    idle = F.when(is_idle, F.col("seconds"))
+    return (
+        counted.groupBy(*_GROUP)
+        .agg(
+            F.min("since").alias("since"),
+            F.max(F.coalesce("until", F.timestamp_seconds(F.col("since").cast("double") + F.col("seconds")))).alias(
+                "until"
+            ),
+            F.max(F.when(F.col("until").isNull(), F.col("pinned_id"))).alias("pinned_id"),
+            F.count_if("switch").alias("switches"),
+            F.count_if(is_idle).alias("unpinned"),
+            F.count_if(F.col("began") == "admin").alias("by_admin"),
+            F.count_if(F.col("began") == "timeout").alias("by_timeout"),
+            F.coalesce(F.sum(idle), F.lit(0.0)).alias("unpinned_seconds"),
+            F.coalesce(F.max(idle), F.lit(0.0)).alias("longest_unpinned_seconds"),
+            F.max("recent").alias("most_switches"),
+        )
+        .withColumn("flapping", F.col("most_switches") >= flapping)
+        .select(*PINS.names)
+    )
+
+
+def _is_pin() -> Column:
+    return F.col("type").isin(_PINNED, _UNPINNED)
+
+
+def _is_deletion() -> Column:
+    return F.col("type").isin("consumer_action", "stream_action") & (F.col("action") == "delete")
+
+
+def _kind_of_change() -> Column:
+    return (
+        F.when(F.col("type") == _PINNED, F.lit("pinned"))
+        .when(F.col("type") == _UNPINNED, F.col("reason"))
+        .otherwise(F.lit("deleted"))
+    )
+
+
+def _seconds_between(since: str, until: Column) -> Column:
+    """Seconds, to the microsecond."""
+    return (F.unix_micros(until) - F.unix_micros(since)) / 1e6
+
+
+_TEXTS = "map<string,string>"
+_TELLING = ("create", "update", "delete", "restore")
+"""Deeds after which the state of the object is known."""
+
+
+def actors(events: DataFrame) -> DataFrame:
+    """EVENTS → ACTORS."""
+    done = events.where((F.col("type") == "api_audit") & F.col("deed").isNotNull() & F.col("refused").isNull())
+    seen = _with_state_before(
+        done.withColumn("address", _address_column()).withColumn("fields", _config_by_path_column())
+    )
+    deed = F.when((F.col("deed") == "create") & F.col("was_there") & ~_is_stream(), "update").otherwise(F.col("deed"))
+    return seen.select(
+        "target", "at", "day", "client", "user", "account", "host", "request", deed.alias("deed"), "address",
+        F.substring_index("address", "/", 1).alias("kind"), _changed_paths().alias("changed"), "id",
+    ).select(*ACTORS.names)  # fmt: skip
+
+
+def _is_stream() -> Column:
+    return F.col("consumer").isNull()
+
+
+def _address_column() -> Column:
+    """The address that reconciler uses: buckets are streams of a certain name."""
+    stream = F.col("stream")
+    held: Column = F.lit(None)
+    for prefix, kind in sorted((kind.backing, kind.name) for kind in REGISTRY.kinds if kind.backing is not None):
+        rest = F.substring(stream, len(prefix) + 1, 10_000)
+        held = F.when(stream.startswith(prefix), F.concat(F.lit(f"{kind}/"), rest)).otherwise(held)
+    return F.when(_is_stream(), held).otherwise(F.concat_ws("/", F.lit("consumer"), "stream", "consumer"))
+
+
+def _config_by_path_column() -> Column:
+    """The configuration as texts by path, without the server's own notes. A pause has its own requests."""
+    top = F.from_json("config", _TEXTS)
+    own = F.map_filter(top, lambda name, _: ~name.isin("metadata", "pause_until"))
+    notes = F.map_filter(F.from_json(top["metadata"], _TEXTS), lambda name, _: ~name.startswith("_nats."))
+    written = F.transform_keys(notes, lambda name, _: F.concat(F.lit("metadata."), name))
+    return F.map_concat(own, F.coalesce(written, F.create_map().cast(_TEXTS)))
+
+
+def _with_state_before(done: DataFrame) -> DataFrame:
+    """Add to each request the object's state before it; of what went with its stream, nothing is left."""
+    tells = F.col("deed").isin(*_TELLING)
+    of_object = (
+        Window.partitionBy("target", "address").orderBy("at", "sequence").rowsBetween(Window.unboundedPreceding, -1)
+    )
+    of_stream = (
+        Window.partitionBy("target", "stream").orderBy("at", "sequence").rowsBetween(Window.unboundedPreceding, -1)
+    )
+    state = F.when(tells, F.struct("at", "deed", "fields"))
+    went = F.when(_is_stream() & (F.col("deed") == "delete"), F.col("at"))
+    seen = done.select(
+        "*", F.last(state, ignorenulls=True).over(of_object).alias("before"), F.max(went).over(of_stream).alias("went")
+    )
+    is_left = (F.col("before.deed") != "delete") & F.coalesce(F.col("before.at") > F.col("went"), F.lit(True))
+    return seen.withColumn("was_there", F.coalesce(is_left, F.lit(False)))
+
+
+def _changed_paths() -> Column:
+    """The changed paths; empty where nothing changed; null where the state before is unknown, or no fields were
+    changed."""
+    now, before = F.col("fields"), F.col("before.fields")
+    names = F.array_distinct(F.concat(F.map_keys(now), F.map_keys(before)))
+    differing = F.sort_array(F.filter(names, lambda name: ~now[name].eqNullSafe(before[name])))
+    nothing = F.array().cast("array<string>")
+    return (
+        F.when(F.col("deed").isin("pause", "resume"), F.array(F.lit("pause_until")))
+        .when(_is_stream() & (F.col("deed") == "create") & ~F.coalesce("made", F.lit(False)), nothing)
+        .when(F.col("was_there"), differing)
+    )

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from reconciler.fleet.formats.elements import Cell, Grid, Piece, Prose, ReportPart, cells
-from reconciler.fleet.report.drift_trend import show_span, show_time
+from reconciler.fleet.report.drift import show_span, show_time
 from reconciler.fleet.report.findings import Row
 from reconciler.report.words.values import counted
 

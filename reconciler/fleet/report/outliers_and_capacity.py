@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reconciler.fleet.formats.elements import Cell, Grid, Prose, ReportPart, cells
-from reconciler.fleet.report.drift_trend import show_span
+from reconciler.fleet.report.drift import show_span
 from reconciler.fleet.report.targets import show_size
 from reconciler.model.fields import FieldInfo
 from reconciler.report.words.values import counted, show_side

@@ -1,23 +1,25 @@
-"""Plans of many targets: one line for each target, and equal changes shown once with the targets that have them."""
+"""Plans of many targets: one line for each target, and equal changes shown once with the targets that have them.
+
+Findings over all targets that are no verdicts: equal ones are shown once, with the targets that have them.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import field, replace
 from typing import Annotated
 
 from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.fleet.formats.elements import Cell, Fold, Folds, Grid, Piece, Prose, Report, ReportPart, Tone, cells
-from reconciler.fleet.report.diagnostics import findings_part
-from reconciler.fleet.report.drift import all_names, few_names, on_targets_text
+from reconciler.fleet.report.drift import MOST, all_names, few_names, on_targets_text
 from reconciler.fleet.report.run_rows import TargetFinding
 from reconciler.fleet.report.targets import sentences_with_reasons
 from reconciler.fleet.tables.rows import TargetLabels, TargetName
 from reconciler.kinds import REGISTRY
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.fields import info_at
 from reconciler.model.shape import ALWAYS, UNWRITTEN
 from reconciler.report.codec.shape import data_of
@@ -222,3 +224,26 @@ def _details(change: PlannedChange, targets: Sequence[str], differing: Grid | No
     if consequences := tuple(sentence(item.message) for item in change.consequences):
         yield Prose(lines=consequences)
     yield from all_names(targets)
+
+
+_ORDER = [*Severity]
+
+
+def findings_part(findings: Iterable[TargetFinding]) -> Iterator[ReportPart]:
+    """Yield the part about them, where there are any: errors first, then what most targets have."""
+    groups: dict[TargetFinding, list[str]] = {}
+    for finding in findings:
+        groups.setdefault(replace(finding, target=""), []).append(finding.target)
+    worst = sorted(groups.items(), key=lambda group: (_ORDER.index(group[0].severity), -len(group[1]), group[0].code))
+    lines = [_line(finding, [*dict.fromkeys(targets)]) for finding, targets in worst[:MOST]]
+    if len(worst) > MOST:
+        lines.append(f"and {len(worst) - MOST:_} more")
+    if lines:
+        yield ReportPart(title="Findings", pieces=(Prose(lines=tuple(lines), is_list=True),))
+
+
+def _line(finding: TargetFinding, targets: Sequence[str]) -> str:
+    """`shop.yaml:7 warning DR102 stream/ORDERS on eu-1, eu-2: what is wrong. Instead: what to do`"""
+    head = " ".join(filter(None, (finding.place, finding.severity, finding.code, finding.address)))
+    fix = f" Instead: {finding.fix}" if finding.fix else ""
+    return f"{head} {on_targets_text(targets)}: {finding.message.removesuffix('.')}.{fix}"

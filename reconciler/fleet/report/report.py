@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reconciler.fleet.formats.elements import Prose, Report, ReportPart
-from reconciler.fleet.report.diagnostics import findings_part
-from reconciler.fleet.report.drift import drift_part
-from reconciler.fleet.report.drift_trend import repairs_part, trend_part
+from reconciler.fleet.report.drift import drift_part, repairs_part, trend_part
 from reconciler.fleet.report.events import acks_part, actors_part, pins_part
 from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.outliers_and_capacity import capacity_part, outliers_part
 from reconciler.fleet.report.overview import NOT_COMPARED, earlier_runs_sentences, overview, totals_line
+from reconciler.fleet.report.plans import findings_part
 from reconciler.fleet.report.skew import skew_parts
 from reconciler.fleet.report.targets import targets_part
 from reconciler.report.words.values import counted, show_seconds

@@ -1,4 +1,10 @@
-"""Runs a plan's steps and records the outcome: each step is verified first, then written to the ledger."""
+"""Runs a plan's steps and records the outcome: each step is verified first, then written to the ledger.
+
+Looks at an object just before it is changed or deleted: is it the object that was judged, and if it goes, does it hold
+no more than the plan said?
+
+The plan may be old by then: somebody had to agree to it, and other steps had to wait for their gates.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +15,14 @@ from dataclasses import field, replace
 
 from reconciler.changes.change import Action
 from reconciler.changes.events import Done, Event, Finished
-from reconciler.changes.plan import Plan, is_at_stake
+from reconciler.changes.plan import Plan, PlannedChange, is_at_stake
+from reconciler.changes.recount import allowed_loss, losses
 from reconciler.engine.bindings import server_filled
 from reconciler.engine.pairing import identity
+from reconciler.engine.pairing.identity import Seen, identities_touched, identity_in_info, recreated_object
 from reconciler.journeys.apply.backup import streams_to_back_up
 from reconciler.journeys.apply.exclusive import Tell, Turn, turn
-from reconciler.journeys.apply.last_look import LastLook
-from reconciler.journeys.plan.plan import Planned
-from reconciler.journeys.plan.predict import forms
+from reconciler.journeys.plan.plan import Planned, predicted_forms
 from reconciler.journeys.plan.preflight import check
 from reconciler.journeys.saved.saving import SavedReview, look_again
 from reconciler.kinds import REGISTRY
@@ -25,12 +31,13 @@ from reconciler.kinds.elastic_group.queue_stream import start_sequence
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.ledger.records import Owned
-from reconciler.model.resource import Address
+from reconciler.model.resource import Address, Json
 from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.model.wire.steps import Call, Step
 from reconciler.server.remember import ledger
 from reconciler.server.remember.lease import LeaseTerms
 from reconciler.server.run.execute import execute
+from reconciler.server.wire.answers import PLAN_AGAIN
 from reconciler.server.wire.api import JetStream
 
 Backup = Callable[[Planned, JetStream], Awaitable[None]]
@@ -87,7 +94,7 @@ async def _run_steps(
         ours.warnings += unwritten
     unrecorded = tuple(map(str, book.at_once)) if unwritten or lost or cut else ()
     running = execute(
-        ours.js, plan.steps, forms=forms(planned.snapshot), stop=stop, may_write=ours.may_write, known=stopped,
+        ours.js, plan.steps, forms=predicted_forms(planned.snapshot), stop=stop, may_write=ours.may_write, known=stopped,
         last_look=LastLook.of(plan, planned.snapshot).at, streams=planned.snapshot.streams.values(),
     )  # fmt: skip
     async with aclosing(running) as events:
@@ -257,3 +264,48 @@ def _deletion_step_id(address: Address, plan: Plan) -> str | None:
     """The step that deletes the stream of a resource."""
     on = (address.stream,) if len(address.names) > 1 else None
     return next((step.id for step in plan.steps if step.call is Call.STREAM_DELETE and step.on == on), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastLook:
+    """The objects of a plan's steps as they were judged."""
+
+    seen: Seen
+    target: Target
+    messages: Mapping[str, int]
+    """The number of messages that go with a stream or bucket, by the address of its removal, as the plan says. Groups
+    are left out: the number in a queue changes while its members leave."""
+
+    @classmethod
+    def of(cls, plan: Plan, snapshot: Snapshot) -> LastLook:
+        """Take down what the plan's steps touch. Removals of groups are not held to a number of messages."""
+        going = {
+            change.address: _messages_deleted(change)
+            for change in plan.changes
+            if change.action is Action.DELETE and not change.address.partition("/")[0].endswith("_group")
+        }
+        return cls(seen=identities_touched(plan.steps, snapshot), target=snapshot.target, messages=going)
+
+    def at(self, step: Step, info: Mapping[str, Json], server: str | None) -> Diagnostic | None:
+        """Return why this object must be left alone after all. `info` is what the server says of it now, and `server`
+        the id of this server."""
+        now = {"/".join(step.on): identity_in_info(info, replace(self.target, server=server))}
+        if name := recreated_object(step, self.seen, now):
+            why = f"{name} was deleted and recreated after the plan was made; it was left alone"
+            return _refusal(step, "AP201", "recreated", why)
+        planned, holds = self.messages.get(step.address), (info.get("state") or {}).get("messages", 0)
+        if step.call is Call.STREAM_DELETE and planned is not None and holds > allowed_loss("messages", planned):
+            why = f"the plan said that {planned:_} messages go with it, but now it holds {holds:_}; it was left alone"
+            return _refusal(step, "AP202", "more-than-consented", why)
+        return None
+
+
+def _messages_deleted(change: PlannedChange) -> int:
+    return sum(number for (_, _, name), number in losses(change.verdicts).items() if name == "messages")
+
+
+def _refusal(step: Step, code: str, name: str, message: str) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.ERROR, code=code, name=name, message=f"{message[0].upper()}{message[1:]}.",
+        address=step.address, fix=PLAN_AGAIN,
+    )  # fmt: skip

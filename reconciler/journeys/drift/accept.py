@@ -14,11 +14,10 @@ from pathlib import Path
 
 from reconciler.changes.verdict import Verdict
 from reconciler.documents.parse.files import Disk
-from reconciler.documents.parse.syntax import decode
+from reconciler.documents.parse.tree import decode
 from reconciler.documents.read.load import Loaded
 from reconciler.documents.write.atomic import write_whole
-from reconciler.documents.write.edit import edited_bytes
-from reconciler.documents.write.splices import CannotEdit
+from reconciler.documents.write.edit import CannotEdit, edited_bytes
 from reconciler.journeys.drift.drift import Item, Standing, Written
 from reconciler.journeys.drift.live_values import (
     FieldEdit,

@@ -17,11 +17,10 @@ from reconciler.changes.diff import value_in
 from reconciler.changes.kind import Registry
 from reconciler.changes.verdict import Verdict
 from reconciler.changes.view import View
-from reconciler.engine.compare import compare, count_objects
+from reconciler.engine.compare import check_place, compare, count_objects
 from reconciler.engine.decide import idle_patterns, unanswered_questions
 from reconciler.engine.ignoring import IgnoredDrift
 from reconciler.engine.judging import verdicts_of_all
-from reconciler.engine.target_check import check_place
 from reconciler.journeys.drift.drift import AT_REST, Coverage, Drift, FieldDrift, Item, Standing
 from reconciler.journeys.drift.way_back import missing_streams
 from reconciler.journeys.plan.plan import complete_options

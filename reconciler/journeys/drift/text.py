@@ -14,9 +14,8 @@ from reconciler.kinds.fields.words import listed
 from reconciler.report.document.document import name_in_environment
 from reconciler.report.document.headline import topology_and_account, what_was_read_text
 from reconciler.report.words import diagnostics
-from reconciler.report.words.names import kind_noun, name_lines
 from reconciler.report.words.paper import Paper, Role
-from reconciler.report.words.values import counted, noun, show_live, show_side, show_wanted
+from reconciler.report.words.values import counted, kind_noun, name_lines, noun, show_live, show_side, show_wanted
 from reconciler.report.words.visible import columns, inert, padded, visible
 from reconciler.server.wire.audit import Attribution
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 
 from reconciler.changes.kind import Registry
+from reconciler.documents.write.atomic import file_names
 from reconciler.documents.write.dump import dump, flow_text, scalar_text
-from reconciler.documents.write.new_files import file_names
 from reconciler.journeys.export.export import ExportedAccount, Layout, account, files_apart
 from reconciler.kinds import REGISTRY
 from reconciler.memory import remembered

@@ -8,8 +8,7 @@ from pathlib import Path
 from reconciler.changes.kind import Context
 from reconciler.changes.plan import PlannedChange
 from reconciler.documents.write.atomic import write_whole
-from reconciler.documents.write.edit import edited_bytes
-from reconciler.documents.write.splices import CannotEdit
+from reconciler.documents.write.edit import CannotEdit, edited_bytes
 from reconciler.journeys.groups.groups import group_error
 from reconciler.journeys.plan.plan import plan_from_snapshot
 from reconciler.journeys.plan.validate import nowhere, versions

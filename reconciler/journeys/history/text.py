@@ -9,9 +9,8 @@ from reconciler.memory.run_changes import ChangesBetween, Differs, changed_by
 from reconciler.model.ledger.entries import FORMAT as JOURNAL
 from reconciler.model.resource import Json
 from reconciler.report.document.blocks import field_lines
-from reconciler.report.words.names import name_lines
 from reconciler.report.words.paper import Paper, table
-from reconciler.report.words.values import counted
+from reconciler.report.words.values import counted, name_lines
 from reconciler.report.words.visible import inert, visible
 
 _SIGNS = {"created": "+", "adopted": "=", "deleted": "-", "forgotten": "<", "replaced": "±", "updated": "~"}

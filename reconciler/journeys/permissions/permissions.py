@@ -13,7 +13,7 @@ from itertools import takewhile
 
 from reconciler.changes.kind import Kind, Raw, Registry, declared_config
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.consumer_config.placeholders import placeholder_name
+from reconciler.kinds.consumer_config.consumer_config import placeholder_name
 from reconciler.kinds.fields import peers
 from reconciler.model.dataclass import dataclass
 from reconciler.model.ledger.records import BUCKET

@@ -16,12 +16,10 @@ from reconciler.changes.view import View
 from reconciler.documents.fill.values import Filled
 from reconciler.documents.parse.files import DISK, Tree
 from reconciler.documents.read.load import Loaded
-from reconciler.engine.compare import compare
+from reconciler.engine.compare import compare, version_warnings
 from reconciler.engine.judging import verdicts_of_all
 from reconciler.engine.pairing.moves import is_renamable
-from reconciler.engine.target_check import version_warnings
-from reconciler.journeys.plan.files import in_environments, load, without_repeated_diagnostics
-from reconciler.journeys.plan.used_streams import used_stream_problems
+from reconciler.journeys.plan.files import in_environments, load, used_stream_problems, without_repeated_diagnostics
 from reconciler.kinds import REGISTRY
 from reconciler.memory.remembered import Memory
 from reconciler.model.dataclass import dataclass

@@ -12,10 +12,10 @@ from types import MappingProxyType
 
 from reconciler.documents.fill.values import Filled
 from reconciler.documents.find.discover import Discovered, Home, discover
-from reconciler.documents.find.git_tree import GitTree
-from reconciler.documents.parse.complain import complain
+from reconciler.documents.find.git import GitTree
 from reconciler.documents.parse.files import DISK, Tree
-from reconciler.engine.target_check import version_warnings
+from reconciler.documents.parse.nodes import complain
+from reconciler.engine.compare import version_warnings
 from reconciler.journeys.plan.files import in_environments, load, topology_of, without_repeated_diagnostics
 from reconciler.journeys.plan.validate import versions
 from reconciler.journeys.review import other_topologies

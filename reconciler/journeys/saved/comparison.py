@@ -17,7 +17,7 @@ from reconciler.changes.plan import Plan, PlannedChange, removes
 from reconciler.changes.recount import changed_losses_sentences, losses_beyond_consent_sentences
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.engine.pairing.identity import Seen, recreated_object
-from reconciler.journeys.plan.predict import fields_of
+from reconciler.journeys.plan.plan import field_infos_of
 from reconciler.journeys.saved.interrupted import (
     Begun,
     is_continued,
@@ -35,7 +35,7 @@ from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Address, Consent, Json, Terms, no_terms
 from reconciler.model.wire.steps import Call, Step
 from reconciler.server.run.handling import strayed_from
-from reconciler.server.wire.advice import PLAN_AGAIN
+from reconciler.server.wire.answers import PLAN_AGAIN
 
 SETTLED = frozenset({Action.KEEP, Action.ABSENT, Action.ORPHAN})
 
@@ -376,7 +376,7 @@ def _live_value(field: FieldChange | None, other: FieldChange, change: PlannedCh
 def _strayed_raw_values(step: Step, now: Step | None) -> Iterator[Strayed]:
     if now is None:
         return
-    before, after, infos = step.before or {}, now.before or {}, fields_of(step)
+    before, after, infos = step.before or {}, now.before or {}, field_infos_of(step)
     for name in sorted(before.keys() | after.keys()):
         was, is_ = own_values(name, before.get(name)), own_values(name, after.get(name))
         if was != is_:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from fnmatch import fnmatchcase
 
-from reconciler.documents.parse.complain import did_you_mean
+from reconciler.documents.parse.nodes import did_you_mean
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.units import parse_duration

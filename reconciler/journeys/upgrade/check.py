@@ -28,12 +28,20 @@ from reconciler.journeys.upgrade.outcomes import (
 )
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_config import consumer_config
-from reconciler.kinds.copies import unread_at_restart
+from reconciler.kinds.copies import at_restart
 from reconciler.kinds.fields.known import unknown_fields
 from reconciler.kinds.fields.words import in_words
-from reconciler.kinds.stream_config import refused_at_restart, stream_config, upgrades
+from reconciler.kinds.stream_config import stream_config
+from reconciler.kinds.stream_config.restarts import (
+    COPY,
+    FOR_LIFE,
+    OF_ROOM,
+    in_memory_sentences,
+    news_sentences,
+    rewrites,
+    why_capped,
+)
 from reconciler.kinds.stream_config.stream_config import StreamConfig
-from reconciler.kinds.stream_config.upgrades import OF_ROOM
 from reconciler.memory import remembered
 from reconciler.memory.remembered import Memory
 from reconciler.model.dataclass import dataclass
@@ -120,8 +128,8 @@ def check_snapshot(snapshot: Snapshot, after: Version, registry: Registry = REGI
             )
         ),
         news=(
-            *upgrades.news_sentences(before, after),
-            *upgrades.in_memory_sentences(snapshot),
+            *news_sentences(before, after),
+            *in_memory_sentences(snapshot),
             *_cluster_sentences(snapshot, lost),
         ),
         unknown=snapshot.unknown,
@@ -151,7 +159,7 @@ def _live(snapshot: Snapshot, version: Version) -> dict[Address, Resource]:
 
 def _resource(address: Address, info: Mapping[str, Json], version: Version) -> Resource:
     raw = info["config"]
-    config = {**raw, **{rewrite.path: rewrite.after for rewrite in upgrades.rewrites(address.kind, raw, version)}}
+    config = {**raw, **{rewrite.path: rewrite.after for rewrite in rewrites(address.kind, raw, version)}}
     return Resource(address=address, config=CANON[address.kind](config), state={**info, "config": config})
 
 
@@ -182,21 +190,19 @@ def _with_quantities(one: UpgradeFinding, live: Mapping[Address, Resource]) -> U
     info = live[Address(kind, tuple(names))].state
     held = info.get("state", {}) if kind == "stream" else {"pending": info.get("num_pending", 0)}
     quantities = {name: held[name] for name in ("messages", "bytes", "consumer_count", "pending") if held.get(name)}
-    fix = refused_at_restart.COPY if one.fate is Fate.LOST and one.path in refused_at_restart.FOR_LIFE else one.fix
+    fix = COPY if one.fate is Fate.LOST and one.path in FOR_LIFE else one.fix
     return replace(one, quantities=quantities, fix=fix)
 
 
 def _emptied_streams(snapshot: Snapshot, after: Version) -> Iterator[UpgradeFinding]:
     """Interest streams from which each restart deletes what consumers have yet to process."""
-    rule, losses = unread_at_restart.unread_gone_at_restart, dict[str, list[unread_at_restart.AtRisk]]()
-    for risk in (
-        unread_at_restart.at_restart(snapshot) if after >= rule.since and not snapshot.target.is_clustered else ()
-    ):
+    rule, losses = at_restart.unread_gone_at_restart, dict[str, list[at_restart.AtRisk]]()
+    for risk in at_restart.at_restart(snapshot) if after >= rule.since and not snapshot.target.is_clustered else ():
         losses.setdefault(risk.origin, []).append(risk)
     for origin, theirs in losses.items():
         yield UpgradeFinding(
             fate=Fate.EMPTIED, address=str(Address.of("stream", origin)), code=rule.code, name=rule.name,
-            message=unread_at_restart.loss_text(origin, theirs), fix=unread_at_restart.FIX,
+            message=at_restart.loss_text(origin, theirs), fix=at_restart.FIX,
             already=snapshot.target.version >= rule.since,
         )  # fmt: skip
 
@@ -226,7 +232,7 @@ def _offline(live: Mapping[Address, Resource], after: Version) -> Iterator[Upgra
 
 def _rewritten_fields(snapshot: Snapshot, after: Version) -> Iterator[UpgradeFinding]:
     for address, info in _raw(snapshot):
-        for path, old, new in upgrades.rewrites(address.kind, info["config"], after):
+        for path, old, new in rewrites(address.kind, info["config"], after):
             unit = REGISTRY.of(address).fields[path].unit
             words = f"{path} {in_words(old, unit)} {'goes' if new is None else f'becomes {in_words(new, unit)}'}"
             yield UpgradeFinding(fate=Fate.REWRITTEN, address=str(address), path=path, message=words)
@@ -236,7 +242,7 @@ def _capped_streams(snapshot: Snapshot, after: Version) -> Iterator[UpgradeFindi
     target = replace(snapshot.target, version=after)
     for name, info in snapshot.streams.items():
         number = info["state"].get("consumer_count", len(snapshot.consumers.get(name, {})))
-        if why := upgrades.why_capped(info["config"], number, target):
+        if why := why_capped(info["config"], number, target):
             fix = f"set max_consumers to {2 * number} before you add a consumer"
             yield UpgradeFinding(fate=Fate.CAPPED, address=f"stream/{name}", path="max_consumers", message=why, fix=fix)
 
@@ -253,7 +259,7 @@ def check_files(paths: Sequence[Path], after: Version, tree: Tree = DISK) -> Che
         findings=tuple(
             worst_first(marked_findings(_refused_resources(topology, after), _refused_resources(topology, before)))
         ),
-        news=tuple(upgrades.news_sentences(before, after)),
+        news=tuple(news_sentences(before, after)),
         read={"resources": len(topology.resources)},
         diagnostics=loaded.diagnostics,
     )

@@ -16,13 +16,10 @@ from reconciler.kinds.across.stream_dependants import RULES as DEPENDANTS
 from reconciler.kinds.across.subjects import RULES as SUBJECTS
 from reconciler.kinds.across.unwanted_publishes import RULES as UNWANTED_PUBLISHES
 from reconciler.kinds.across.used_streams import RULES as USED_STREAMS
+from reconciler.kinds.copies.at_restart import RULES as AT_RESTART
 from reconciler.kinds.copies.copied_and_deleted import RULES as DRAINED
-from reconciler.kinds.copies.copies_refused_at_restart import RULES as DOOMED_COPIES
-from reconciler.kinds.copies.copy_consumers import RULES as FEEDING
 from reconciler.kinds.copies.copy_rules import RULES as COPIES
-from reconciler.kinds.copies.large_messages import RULES as LARGE_MESSAGES
-from reconciler.kinds.copies.rollups import RULES as ROLLUPS
-from reconciler.kinds.copies.unread_at_restart import RULES as UNREAD_AT_RESTART
+from reconciler.kinds.copies.stopped_copies import RULES as STOPPED_COPIES
 
 RULES = (
     *OWNERSHIP,
@@ -32,11 +29,8 @@ RULES = (
     *SUBJECTS,
     *COPIES,
     *DRAINED,
-    *UNREAD_AT_RESTART,
-    *DOOMED_COPIES,
-    *LARGE_MESSAGES,
-    *ROLLUPS,
-    *FEEDING,
+    *AT_RESTART,
+    *STOPPED_COPIES,
     *DEPENDANTS,
     *DRY_READERS,
     *UNWANTED_PUBLISHES,

@@ -14,7 +14,7 @@ from functools import lru_cache
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import afterwards, live_streams
 from reconciler.model.dataclass import dataclass
-from reconciler.model.ledger import room
+from reconciler.model.ledger import entries
 from reconciler.model.ledger.records import BUCKET
 from reconciler.model.resource import Config
 from reconciler.model.wire.snapshot import Target
@@ -50,8 +50,8 @@ LEDGER = f"KV_{BUCKET}"
 def ledger_reservation(view: View) -> StreamReservation:
     """What the next apply will reserve for that bucket; live streams have their own entries."""
     is_to_come = LEDGER not in view.snapshot.streams and view.ledger_known
-    replicas = room.replicas(view.target) if view.target.is_clustered else 1
-    return StreamReservation(is_to_come * room.reserved_bytes(view.target), replicas, "file")
+    replicas = entries.bucket_replicas(view.target) if view.target.is_clustered else 1
+    return StreamReservation(is_to_come * entries.reserved_bytes(view.target), replicas, "file")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

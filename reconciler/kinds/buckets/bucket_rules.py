@@ -21,11 +21,11 @@ from reconciler.kinds.losses.lowered_limits import limit_lowered
 from reconciler.kinds.losses.made_again import made_again
 from reconciler.kinds.losses.uncaptured import subject_removed
 from reconciler.kinds.losses.unprocessed import is_durable
+from reconciler.kinds.stream_config.config_checks import CHECKS as RANGES
 from reconciler.kinds.stream_config.config_checks import ConfigCheck, rules_of_family
 from reconciler.kinds.stream_config.fixed_fields import fixed_field_words, updatability_rules
 from reconciler.kinds.stream_config.mirrors_and_sources import CHECKS as COPIES
-from reconciler.kinds.stream_config.ranges import CHECKS as RANGES
-from reconciler.kinds.stream_config.refused_at_restart import doomed_live
+from reconciler.kinds.stream_config.restarts import doomed_live
 from reconciler.kinds.stream_config.stream_config import FIELDS, StreamConfig
 from reconciler.model.ledger.records import RESERVED
 from reconciler.model.resource import Config, Resource

@@ -10,8 +10,7 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.buckets import bucket
-from reconciler.kinds.buckets.another_name import bucket_recipe
-from reconciler.kinds.buckets.bucket_kind import bucket_kind
+from reconciler.kinds.buckets.bucket_kind import bucket_kind, bucket_recipe
 from reconciler.kinds.buckets.bucket_rules import bucket_checks
 from reconciler.kinds.fields.known import V2_10, V2_11, Known
 from reconciler.kinds.losses.pushed_out import copies_push_out

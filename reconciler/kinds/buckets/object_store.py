@@ -6,8 +6,7 @@ from typing import Annotated, Literal
 
 from reconciler.changes.kind import Bound
 from reconciler.kinds.buckets import bucket
-from reconciler.kinds.buckets.another_name import store_recipe
-from reconciler.kinds.buckets.bucket_kind import bucket_kind
+from reconciler.kinds.buckets.bucket_kind import bucket_kind, store_recipe
 from reconciler.kinds.fields.known import V2_10, Known
 from reconciler.kinds.stream_config.fixed_fields import seal_at_creation
 from reconciler.kinds.stream_config.stream_config import Placement

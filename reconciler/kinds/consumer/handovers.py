@@ -25,7 +25,7 @@ from reconciler.kinds.subjects.filters import filters_of, gained_subjects, partl
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Address
-from reconciler.model.wire.info import is_heard
+from reconciler.model.wire.snapshot import is_heard
 from reconciler.model.wire.steps import Call, Step
 
 

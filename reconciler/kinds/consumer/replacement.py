@@ -15,7 +15,7 @@ from reconciler.changes.kind import Replacement
 from reconciler.changes.view import View
 from reconciler.engine.replacement import with_start
 from reconciler.kinds.consumer.handovers import everywhere_gate, gates_before_giving
-from reconciler.kinds.consumer_config.placeholders import placeholder_name
+from reconciler.kinds.consumer_config.consumer_config import placeholder_name
 from reconciler.kinds.consumer_position import position, retention
 from reconciler.kinds.losses import lost_tail
 from reconciler.kinds.stream_config import calls

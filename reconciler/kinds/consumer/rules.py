@@ -24,8 +24,6 @@ from reconciler.kinds.consumer.filter_changes import filter_change
 from reconciler.kinds.consumer.renaming import RULES as RENAMING
 from reconciler.kinds.consumer.workqueue import RULES as WORK_QUEUE
 from reconciler.kinds.consumer.workqueue import queue_objections
-from reconciler.kinds.consumer_checks.filters import RULES as FILTERS
-from reconciler.kinds.consumer_checks.flow_control import RULES as FLOW
 from reconciler.kinds.consumer_checks.limits import RULES as LIMITS
 from reconciler.kinds.consumer_checks.priority import RULES as PRIORITY
 from reconciler.kinds.consumer_checks.pull_push import RULES as PULL_PUSH
@@ -254,10 +252,8 @@ _OWN = (
     consumer_deletion,
     *LOST_POSITION,
     *RENAMING,
-    *FILTERS,
     *VALIDITY,
     *PULL_PUSH,
-    *FLOW,
     *PRIORITY,
     *WORK_QUEUE,
     *LIMITS,

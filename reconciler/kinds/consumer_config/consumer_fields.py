@@ -22,8 +22,7 @@ from reconciler.kinds.fields.field_effects import (
     gain,
     unfelt,
 )
-from reconciler.kinds.fields.known import PARKED, PAUSE_END, V2_10, V2_11, V2_12, V2_14, Known, Update
-from reconciler.kinds.fields.texts import Subject
+from reconciler.kinds.fields.known import PARKED, PAUSE_END, V2_10, V2_11, V2_12, V2_14, Known, Subject, Update
 from reconciler.kinds.fields.times import Time
 from reconciler.model.resource import Terms, text_like
 from reconciler.model.units import Bytes, Count, Duration, SequenceNumber, number_or

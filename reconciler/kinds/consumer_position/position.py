@@ -17,7 +17,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.engine.bindings import first_needed_sequence, passed_in_flight
 from reconciler.engine.pairing.unfinished import has_start
-from reconciler.kinds.consumer_checks.places import missing_for_placeholder
+from reconciler.kinds.consumer_checks.limits import missing_for_placeholder
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.consumer_position import recorded_position, unclaimed
 from reconciler.kinds.consumer_position.counts import count_questions_from, total_count

@@ -9,8 +9,7 @@ from reconciler.changes.amount import Amount
 from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_config.consumer_config import FIELDS
-from reconciler.kinds.consumer_config.placeholders import placeholder_name
+from reconciler.kinds.consumer_config.consumer_config import FIELDS, placeholder_name
 from reconciler.kinds.consumer_position.ended_pulls import ended_pulls_clause, finds_nothing_clause
 from reconciler.kinds.consumer_position.position import (
     leaves_out,

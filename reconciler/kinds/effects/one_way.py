@@ -19,8 +19,8 @@ from reconciler.kinds.stream_config.config_checks import StreamConfigs
 from reconciler.kinds.stream_config.origins import deleted_streams, taken_subjects
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.units import show_duration
-from reconciler.model.wire.info import mirror_hears
 from reconciler.model.wire.questions import MessagesFrom
+from reconciler.model.wire.snapshot import mirror_hears
 
 DENIED = {
     "deny_delete": "single messages can never again be deleted through the API",

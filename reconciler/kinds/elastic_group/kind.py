@@ -11,6 +11,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.view import SubjectsRead, View
 from reconciler.kinds.elastic_group import (
+    filters,
     movement,
     queue_rules,
     queue_stream,
@@ -18,17 +19,25 @@ from reconciler.kinds.elastic_group import (
     recreation_steps,
     refilling,
     removal,
-    replicas,
-    unmatched,
 )
 from reconciler.kinds.elastic_group.effects import MADE_ANEW, MEMBERS, OTHER_MESSAGES
-from reconciler.kinds.elastic_group.immutable import AS_NEEDED, OF_THE_QUEUE, QUEUE, RESUMED
+from reconciler.kinds.elastic_group.immutable import (
+    AS_NEEDED,
+    OF_THE_QUEUE,
+    QUEUE,
+    REPLICAS,
+    RESUMED,
+    live_replicas,
+    replica_consequences,
+    replica_steps,
+    wanted_replicas,
+)
 from reconciler.kinds.elastic_group.members import leaving_consequences, members_back_gate, waiting_consequences
 from reconciler.kinds.elastic_group.rules import RULES
 from reconciler.kinds.fields.known import Known, Update, field_infos
 from reconciler.kinds.group_records import group_record, group_steps
 from reconciler.kinds.group_records.another_name import recipe
-from reconciler.kinds.group_records.group_spec import (
+from reconciler.kinds.group_records.group_record import (
     GroupSpec,
     Member,
     MemberMapping,
@@ -92,7 +101,7 @@ class ElasticGroupSpec(GroupSpec):
 
 def _recognise(snapshot: Snapshot) -> Iterable[Resource]:
     for resource in group_steps.recognise("elastic_group", BUCKET, snapshot):
-        group = replace(resource, config={**resource.config, **replicas.live_replicas(resource.address, snapshot)})
+        group = replace(resource, config={**resource.config, **live_replicas(resource.address, snapshot)})
         if state := _queue_state(group, snapshot):
             yield replace(group, config={**group.config, QUEUE: state})
         else:
@@ -118,7 +127,7 @@ def _claims(snapshot: Snapshot) -> Iterable[Raw]:
     return (Raw("stream", (queue_stream.stream_name(*address.names),)) for address in (*live, *begun))
 
 
-FOLLOWS = {QUEUE: AS_NEEDED, replicas.REPLICAS: "from its stream"}
+FOLLOWS = {QUEUE: AS_NEEDED, REPLICAS: "from its stream"}
 
 
 def _settle(declared: Declared, context: Context) -> Resource:
@@ -127,7 +136,7 @@ def _settle(declared: Declared, context: Context) -> Resource:
     config["partitioning_filters"] = [{"partitioning_wildcards": [], **item} for item in filters]
     return Resource(
         address=declared.address,
-        config={**group_record.canonical(config), **replicas.wanted_replicas(declared.address, context)},
+        config={**group_record.canonical(config), **wanted_replicas(declared.address, context)},
         follows=FOLLOWS,
         terms=with_membership_left(declared.spec),
         where=declared.where,
@@ -187,7 +196,7 @@ def _update_steps(change: Change, view: View) -> Iterable[Step]:
         )
     if change.was(QUEUE) == RESUMED:
         yield recreation_steps.settle_step(change)
-    yield from replicas.steps(change, view)
+    yield from replica_steps(change, view)
     if change.touches(*group_record.MEMBERSHIP) and change.live and change.desired:
         record = group_record.Record(
             config=change.live.config, raw=change.live.state["record"], revision=change.live.state["revision"]
@@ -210,7 +219,7 @@ ELASTIC_GROUP = Kind(
     fields={
         **field_infos(ElasticGroupSpec),
         QUEUE: FieldInfo(left_out="in order", passing=(RESUMED,)),
-        replicas.REPLICAS: FieldInfo(unit="count", default=1),
+        REPLICAS: FieldInfo(unit="count", default=1),
     },
     recognise=_recognise,
     claims=_claims,
@@ -227,7 +236,7 @@ ELASTIC_GROUP = Kind(
     questions=lambda change, view: (
         *movement.questions(change),
         *refilling.questions(change),
-        *unmatched.questions(change),
+        *filters.unmatched_questions(change),
         *recreation_cost.questions(change, view),
         *recreation_steps.questions(change),
     ),
@@ -238,7 +247,7 @@ ELASTIC_GROUP = Kind(
         *leaving_consequences(change, view),
         *recreation_cost.consequences(change, view),
         *refilling.consequences(change, view),
-        *replicas.consequences(change, view),
+        *replica_consequences(change, view),
     ),
     adrift=queue_rules.drifted_queue,
     replace=recreation_steps.planned_replacement,

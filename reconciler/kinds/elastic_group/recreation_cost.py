@@ -11,8 +11,8 @@ from reconciler.changes.renaming import Renaming
 from reconciler.changes.view import View
 from reconciler.engine.bindings import source_progress
 from reconciler.kinds.elastic_group import recreation_steps, refilling
+from reconciler.kinds.elastic_group.filters import arrival_questions, arrived_messages, takes_more, unmatched_messages
 from reconciler.kinds.elastic_group.immutable import QUEUE, fixed_fields
-from reconciler.kinds.elastic_group.unmatched import arrival_questions, arrived_messages, takes_more, unmatched_messages
 from reconciler.kinds.fields.times import moment
 from reconciler.kinds.fields.words import amount, few, in_words, some, verb
 from reconciler.kinds.group_records.another_name import redeclaration_recipe

@@ -18,9 +18,7 @@ from reconciler.kinds.elastic_group.queue_rules import (
     queue_made_again,
     queue_outlives_source,
 )
-from reconciler.kinds.group_records import group_rules as shared
-from reconciler.kinds.group_records import group_steps
-from reconciler.kinds.group_records import membership_rules as membership
+from reconciler.kinds.group_records import group_rules, group_steps
 from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET
 from reconciler.kinds.losses import dependants
 from reconciler.model.resource import Address
@@ -51,7 +49,7 @@ def elastic_group_change(change: Change, view: View) -> Iterator[Finding]:
         message = f"recreating the group was interrupted, and cannot be finished: {obstacle.reason}"
         yield Finding(outcome=Outcome.REFUSED, fix=obstacle.fix, message=message)
         return
-    if change.live is None or not shared.is_current(change):
+    if change.live is None or not group_rules.is_current(change):
         return
     for field in (fields := fixed_fields(change)):
         if obstacle:
@@ -131,14 +129,14 @@ RULES = (
     queue_made_again,
     group_resuming,
     *EFFECTS.rules(),
-    shared.deletion("EG"),
-    membership.last_member_leaves("EG"),
-    membership.memberless("EG"),
+    group_rules.deletion("EG"),
+    group_rules.last_member_leaves("EG"),
+    group_rules.memberless("EG"),
     whole_subject,
-    membership.bad_name("EG"),
-    membership.bad_membership("EG"),
+    group_rules.bad_name("EG"),
+    group_rules.bad_membership("EG"),
     bad_partitioning_filter,
     mappings_with_several_filters,
-    shared.unreadable("EG", QUEUE),
-    shared.unwritable("EG", ELASTIC_BUCKET),
+    group_rules.unreadable("EG", QUEUE),
+    group_rules.unwritable("EG", ELASTIC_BUCKET),
 )

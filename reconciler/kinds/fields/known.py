@@ -2,7 +2,10 @@
 possible updates.
 
 Canonical form, rules, reports and the JSON schema all read this; a field missing here is missing everywhere. Values that
-only an apply writes, for a moment, stand here too: if it is interrupted, they stay until the next one."""
+only an apply writes, for a moment, stand here too: if it is interrupted, they stay until the next one.
+
+Texts that files hold and servers accept: subjects and names, as far as their form is concerned.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from enum import StrEnum
 from functools import cache
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel
 
 from reconciler.kinds.fields.field_effects import Felt
 from reconciler.model.dataclass import dataclass
 from reconciler.model.fields import FieldInfo, Unit
-from reconciler.model.resource import Config, Json, model_in
+from reconciler.model.resource import Config, Json, model_in, text_like
 from reconciler.model.wire.version import Version
 
 PARKED = "_parked"
@@ -219,3 +222,11 @@ def _nested_models(model: type[BaseModel]) -> Mapping[str, type[BaseModel]]:
     """Fields that hold objects, with their models."""
     inner = {name: model_in(model.model_fields[name].annotation) for name in known_fields(model)}
     return {name: inner_model for name, inner_model in inner.items() if inner_model is not BaseModel}
+
+
+SUBJECT = r"^[^.]+(\.[^.]+)*$"
+Subject = Annotated[str, text_like(SUBJECT, "tokens between single dots")]
+"""Tokens between dots; rules say more about what each field accepts."""
+NAME = r"[^\s.*>/\\]+"
+Name = Annotated[str, text_like(f"^{NAME}$", "a name without spaces, `.`, `*`, `>`, `/` and `\\`")]
+"""The name of a stream or consumer."""

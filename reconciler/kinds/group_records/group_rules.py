@@ -1,7 +1,11 @@
-"""Rules that static and elastic groups share: records that cannot be changed or written, the cost of a deletion."""
+"""Rules that static and elastic groups share: records that cannot be changed or written, the cost of a deletion.
+
+Rules about the members of a group, static or elastic: their names, their number, and that somebody is left.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from reconciler.changes.amount import Amount, exactly, total
@@ -10,12 +14,12 @@ from reconciler.changes.rule import Found, Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.fields.known import V2_14
-from reconciler.kinds.fields.words import amount, few, some
-from reconciler.kinds.group_records.group_record import durable_names, key, members
+from reconciler.kinds.fields.words import amount, consent_to, few, some
+from reconciler.kinds.group_records.group_record import MOST_PARTITIONS, NAME, durable_names, key, members
 from reconciler.kinds.group_records.group_steps import hindrance
-from reconciler.kinds.group_records.membership_rules import refusal
 from reconciler.kinds.losses.unprocessed import undelivered_messages
-from reconciler.model.resource import Json
+from reconciler.kinds.subjects.subjects import LONGEST_NAME, name_problem
+from reconciler.model.resource import Config, Json
 
 
 def is_current(change: Change) -> bool:
@@ -160,3 +164,175 @@ def deletion(family: str) -> Rule:
             yield Finding(outcome=Outcome.WARNS, quantities=quantities, message=message)
 
     return rule(f"{family}310", "group-deletion", on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)(judge)
+
+
+LETTERS = "use letters, digits, `_`, `=` and `-`"
+
+
+def refusal(path: str, message: str, fix: str) -> Finding:
+    """A refusal that no consent lifts; `path` is empty if no field is at fault."""
+    return Finding(outcome=Outcome.REFUSED, path=path, message=message, fix=fix)
+
+
+def bad_name(family: str) -> Rule:
+    """Rule 542 of a family: names that cannot be part of a record's key, or of a consumer's name."""
+
+    def judge(change: Change, _view: View) -> Iterator[Finding]:
+        """A stream, group or member name cannot be part of a record's key, or of a stream's or consumer's name.
+
+        The reference finds out only after it has written half of the group. Letters, digits, `_`, `=` and `-` work. Stream and
+        group together (elastic), or group and member (static), form one name of at most 255 bytes.
+
+        Instead: choose another name.
+        """
+        stream, group = change.address.names
+        for name in [f"{stream}-{group}"] if family == "EG" else durable_names(group, change.wanted):
+            if len(name) > LONGEST_NAME and not name_problem(stream):
+                said = f"`{name}` is longer than {LONGEST_NAME} bytes, and servers refuse such a name"
+                yield refusal("", said, "use shorter names")
+        named = (("group", group),) if name_problem(stream) else (("stream", stream), ("group", group))
+        for what, name in named:  # an impossible stream name is the stream's own error
+            if not NAME.fullmatch(name):
+                yield refusal("", f"{what} name `{name}` cannot be part of a group's key", LETTERS)
+        places = {"members": "members[{}]", "member_mappings": "member_mappings[{}].member"}
+        for field, path in places.items():
+            for index, member in enumerate(change.becomes(field) or ()):
+                if not NAME.fullmatch(member):
+                    yield refusal(path.format(index), f"member name `{member}` cannot be a consumer's name", LETTERS)
+
+    return rule(f"{family}542", "bad-group-name")(judge)
+
+
+def bad_membership(family: str) -> Rule:
+    """Rule 543 of a family: partitions without an owner, and members that would own none."""
+
+    def judge(change: Change, _view: View) -> Iterator[Finding]:
+        """The reference refuses this membership, or it leaves members or partitions idle.
+
+        Members beyond `max_members` always idle, and the order of names decides which ones. Mappings must give every partition
+        to exactly one member. Members and mappings together stop every running instance.
+
+        Instead: at most as many members as partitions, or mappings that cover each partition once.
+        """
+        config = change.wanted
+        partitions = config.get("max_members", 0)
+        if partitions < 1:
+            yield refusal(
+                "max_members",
+                f"max_members {partitions} is below 1, so the group would have no partition",
+                "choose a number from 1",
+            )
+        if partitions > MOST_PARTITIONS:
+            yield refusal(
+                "max_members",
+                f"max_members {partitions:_} needs far more filters than servers can serve",
+                f"choose a number up to {MOST_PARTITIONS:_}",
+            )
+            return
+        yield from _named_twice(change)
+        if config.get("members") and config.get("member_mappings"):
+            yield refusal("member_mappings", "members and member_mappings exclude each other", "keep one of them")
+        if change.action is Action.CREATE or change.touches("members", "member_mappings", "max_members"):
+            yield from _surplus(config, partitions)
+            yield from _coverage(config, partitions)
+
+    return rule(f"{family}543", "bad-membership")(judge)
+
+
+def _named_twice(change: Change) -> Iterator[Finding]:
+    """Only the file can tell: everywhere else, mappings are looked up by member."""
+    names = [mapping.member for mapping in getattr(change.terms, "member_mappings", None) or ()]
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            yield refusal(
+                f"member_mappings[{index}].member", f"member {name} is listed twice", "list its partitions in one place"
+            )
+
+
+def _surplus(config: Config, partitions: int) -> Iterator[Finding]:
+    members = sorted(set(config.get("members") or ()), key=lambda name: name.encode())
+    if len(members) > partitions > 0:
+        idle = ", ".join(members[partitions:][:5])
+        yield refusal(
+            "members",
+            f"{len(members)} members share {partitions} partitions, and {idle} would own none",
+            "leave out some members; more partitions need another group, or this one recreated",
+        )
+
+
+def _coverage(config: Config, partitions: int) -> Iterator[Finding]:
+    if not (mappings := config.get("member_mappings")):
+        return
+    owned = [number for numbers in mappings.values() for number in numbers]
+    outside = sorted({number for number in owned if not 0 <= number < partitions})
+    twice = sorted(number for number, times in Counter(owned).items() if times > 1)
+    missing = sorted(set(range(partitions)) - set(owned))
+    idle = [member for member, numbers in mappings.items() if not numbers]
+    fix = f"give each of the partitions 0 to {partitions - 1} to exactly one member"
+    for numbers, singular, plural in (
+        (outside, "does not exist", "do not exist"),
+        (twice, "is given twice", "are given twice"),
+        (missing, "is given to nobody", "are given to nobody"),
+    ):
+        if numbers:
+            clause = (
+                f"partition {numbers[0]} {singular}"
+                if len(numbers) == 1
+                else f"partitions {_numbers_text(numbers)} {plural}"
+            )
+            yield refusal("member_mappings", clause, fix)
+    if idle:
+        yield refusal(
+            "member_mappings", f"with these mappings {', '.join(idle)} would own no partition", "leave out that member"
+        )
+
+
+def _numbers_text(numbers: list[int]) -> str:
+    return few([*map(str, numbers)], 10)
+
+
+def last_member_leaves(family: str) -> Rule:
+    """Rule 304 of a family: the last member leaves, which takes consent."""
+
+    def judge(change: Change, _view: View) -> Found:
+        """The last member leaves the group. Nobody consumes any more, and the queue grows to its limit. Then the source's own
+        limits delete messages that nobody has seen.
+
+        Instead: keep a member; or consent: `allow: [{code: …304, reason: …}]`. To stop managing the membership, leave
+        `members` out.
+        """
+        before = members(change.live.config) if change.live else []
+        if not before or members(change.wanted):
+            return None
+        return Finding(
+            outcome=Outcome.NEEDS_CONSENT,
+            path="members",
+            message="the group would have no members left, and nobody would consume anything from then on",
+            fix=f"keep a member, or consent here: {consent_to(f'{family}304')}",
+        )
+
+    return rule(f"{family}304", "group-emptied", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)(judge)
+
+
+def memberless(family: str) -> Rule:
+    """Rule 311 of a family: a new group has no member, which is worth a warning."""
+
+    def judge(change: Change, _view: View) -> Found:
+        """A new group has no members, so nobody consumes anything. An elastic group's queue grows to its limit meanwhile. Members
+        can never be added to a static group later.
+
+        Instead: name its members. An elastic group may also leave them out, if something else manages them.
+        """
+        elastic = family == "EG"
+        said = change.terms.model_fields_set & {"members", "member_mappings"}
+        if members(change.wanted) or (elastic and not said):
+            return None
+        return Finding(
+            outcome=Outcome.WARNS,
+            path="members",
+            message="the group has no members, so nobody consumes anything"
+            + (", and new messages wait" if elastic else ", and members of a static group can never be added"),
+            fix="name its members" + ("; or leave `members` out, if something else manages them" if elastic else ""),
+        )
+
+    return rule(f"{family}311", "group-without-members", on=(Action.CREATE,))(judge)

@@ -17,7 +17,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.fields.words import few, listed, some, verb
 from reconciler.kinds.stream_config.origins import deleted_streams, is_fed_durably, streams_fed_now
 from reconciler.model.resource import Json
-from reconciler.model.wire.info import hears
+from reconciler.model.wire.snapshot import hears
 
 NAMED = 3
 USED = {"max_msgs": "messages", "max_bytes": "bytes"}

@@ -20,8 +20,8 @@ from reconciler.changes.stages import BETTER, Opening, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.reservations import StreamReservation
 from reconciler.kinds.afterwards.streams import afterwards
-from reconciler.kinds.consumer_checks.places import limit_afterwards, limit_before
-from reconciler.kinds.consumer_config.placeholders import placeholder_name
+from reconciler.kinds.consumer_checks.limits import limit_afterwards, limit_before
+from reconciler.kinds.consumer_config.consumer_config import placeholder_name
 from reconciler.kinds.consumer_position.retention import is_interest
 from reconciler.kinds.order import retention
 from reconciler.model.resource import Address, Config, Json

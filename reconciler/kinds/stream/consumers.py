@@ -10,7 +10,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_checks.places import staying_consumer_count
+from reconciler.kinds.consumer_checks.limits import staying_consumer_count
 from reconciler.kinds.fields.words import consent_to, few, in_words
 from reconciler.kinds.losses.dependants import consumers, live_consumers, streams
 from reconciler.kinds.stream_config.config_checks import objection

@@ -13,9 +13,9 @@ from reconciler.kinds.fields.actions import is_new
 from reconciler.kinds.fields.known import V2_12, V2_14
 from reconciler.kinds.fields.words import in_words
 from reconciler.kinds.stream_config.config_checks import Sent, config_check, is_since, objection
+from reconciler.kinds.stream_config.restarts import FORCING
 from reconciler.kinds.stream_config.stream_config import FIELDS
 from reconciler.kinds.stream_config.stream_settle import SEALED
-from reconciler.kinds.stream_config.upgrades import FORCING
 from reconciler.kinds.subjects.subjects import collide, is_valid, reserved_by_server, storable
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config

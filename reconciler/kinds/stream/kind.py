@@ -1,17 +1,21 @@
-"""What a stream is: how it is recognised, settled, changed and written down."""
+"""What a stream is: how it is recognised, settled, changed and written down.
+
+Notes on streams with interest retention: what they take and do not store, and what a change of retention means later.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from reconciler.changes.change import Action, Change
+from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.view import View
-from reconciler.kinds.fields.texts import NAME
+from reconciler.kinds.fields.known import NAME
 from reconciler.kinds.losses.copied_headers import of_new_copies
 from reconciler.kinds.losses.made_again import filled_at_once
-from reconciler.kinds.stream import interest
+from reconciler.kinds.losses.unwanted import compare_wanted, is_unused
 from reconciler.kinds.stream.another_name import recipe
+from reconciler.kinds.stream.retention import kept_until_restart_text, turns_to_interest
 from reconciler.kinds.stream.rules import EFFECTS, RULES, questions
 from reconciler.kinds.stream_config import advisories, calls
 from reconciler.kinds.stream_config.new_copies import with_waits_for_copies
@@ -97,8 +101,27 @@ STREAM = Kind(
         *of_new_copies(change, view, "ST"),
         *advisories.consequences(change, view),
         *EFFECTS.consequences(change, view),
-        *interest.consequences(change, view),
+        *interest_consequences(change, view),
     ),
     unknown=lambda address, snapshot: snapshot.why_stream_unknown(address.name),
     rules=RULES,
 )
+
+
+def interest_consequences(change: Change, view: View) -> Iterator[Consequence]:
+    """What hurts nobody who publishes or reads now; rules say the rest."""
+    if change.action not in (Action.CREATE, Action.UPDATE):
+        return
+    name, turns = change.address.name, change.action is Action.UPDATE and change.touches("retention")
+    found = compare_wanted(name, view)
+    if parts := [*found.new, *(found.lost if turns and is_unused(change) else ())]:
+        yield _note(found.text(parts, name), "XX245")
+    if turns and change.was("retention") == "interest":
+        text = "from then on the stream keeps what consumers have acknowledged, and what none wants, until a limit deletes it"
+        yield _note(text, "ST302")
+    elif turns and not turns_to_interest(change) and (text := kept_until_restart_text(change, view)):
+        yield _note(text, "ST302")
+
+
+def _note(text: str, code: str) -> Consequence:
+    return Consequence(message=f"{text} ({code})", code=code)

@@ -28,11 +28,11 @@ from reconciler.kinds.stream.contradictions import CHECKS as FIELDS_TOGETHER
 from reconciler.kinds.stream.contradictions import RULES as SUBJECTS
 from reconciler.kinds.stream.deletion import stream_deletion
 from reconciler.kinds.stream.retention import interest_retention, turns_to_interest
+from reconciler.kinds.stream_config.config_checks import CHECKS as RANGES
 from reconciler.kinds.stream_config.config_checks import objection, rules_of_family
 from reconciler.kinds.stream_config.fixed_fields import fixed_field_words, seal_at_creation, updatability_rules
 from reconciler.kinds.stream_config.mirrors_and_sources import CHECKS as COPIES
-from reconciler.kinds.stream_config.ranges import CHECKS as RANGES
-from reconciler.kinds.stream_config.refused_at_restart import doomed_live
+from reconciler.kinds.stream_config.restarts import doomed_live
 from reconciler.kinds.stream_config.rewriting import CHECKS as REWRITING
 from reconciler.kinds.stream_config.stream_config import FIELDS, StreamConfig
 from reconciler.model.resource import Config, OtherOwner, Resource, owner_in

@@ -8,12 +8,12 @@ from types import MappingProxyType
 from reconciler.changes.change import Change
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_config import consumer_config
-from reconciler.kinds.fields.patch import patch
+from reconciler.kinds.fields.canonical_form import patch
 from reconciler.kinds.stream_config import stream_config
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.subjects.filters import FILTERS
 from reconciler.model.resource import Config, Json
-from reconciler.model.wire.info import is_moving, mirror_hears
+from reconciler.model.wire.snapshot import is_moving, mirror_hears
 from reconciler.model.wire.steps import Call, Step
 
 Rename = Callable[[str], str]

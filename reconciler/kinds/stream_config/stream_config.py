@@ -8,8 +8,7 @@
 from __future__ import annotations
 
 from reconciler.kinds.fields import known as _known
-from reconciler.kinds.fields.canonical_form import Settled
-from reconciler.kinds.fields.patch import update_body
+from reconciler.kinds.fields.canonical_form import Settled, update_body
 from reconciler.kinds.stream_config.stream_fields import StreamConfig
 from reconciler.kinds.stream_config.stream_parts import (
     ConsumerLimits,

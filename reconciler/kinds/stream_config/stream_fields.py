@@ -19,8 +19,7 @@ from reconciler.kinds.fields.field_effects import (
     gain,
     unfelt,
 )
-from reconciler.kinds.fields.known import PARKED, V2_10, V2_11, V2_12, V2_14, Known, Update
-from reconciler.kinds.fields.texts import Subject
+from reconciler.kinds.fields.known import PARKED, V2_10, V2_11, V2_12, V2_14, Known, Subject, Update
 from reconciler.kinds.stream_config.stream_parts import (
     ConsumerLimits,
     Placement,

@@ -6,8 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from reconciler.kinds.fields.known import V2_10, V2_14, Known
-from reconciler.kinds.fields.texts import Name, Subject
+from reconciler.kinds.fields.known import V2_10, V2_14, Known, Name, Subject
 from reconciler.kinds.fields.times import Time
 from reconciler.model.resource import Spec
 from reconciler.model.units import Count, Duration, SequenceNumber

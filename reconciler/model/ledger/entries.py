@@ -1,6 +1,8 @@
 """What stands in an entry of bucket `reconciler`. Others can write there, and later versions do: types are checked here, once.
 
 Whatever comes out of here is as its decoder says, so nothing behind has to ask again.
+
+How much room bucket `reconciler` asks for where the account wants every stream bounded.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from math import isfinite
 from pydantic_core import from_json, to_json
 
 from reconciler.model.resource import Json
+from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.version import Version
 
 FORMAT = 1
@@ -209,3 +212,26 @@ def unescaped(text: str) -> str:
         return text
     raw = re.sub(rb"=([0-9A-F]{2})", lambda match: bytes([int(match[1], 16)]), text.encode())
     return raw.decode()
+
+
+MOST_RESERVED = 64 << 20
+"""Bytes for some 100,000 records."""
+LEAST_RESERVED = 64 << 10
+"""Bytes for some 100 records. With less, the bucket would be full before it is of use."""
+RESERVED_SHARE = 16
+"""The bucket asks for one part in so many of what the account may store."""
+
+
+def bucket_replicas(target: Target) -> int:
+    """Three where there are three peers. A cluster does not say how many it has."""
+    return 1 if target.peers is not None and target.peers < 3 else 3
+
+
+def reserved_bytes(target: Target) -> int:
+    """Bytes that one replica reserves; 0 where a stream needs no limit."""
+    limits = target.limits
+    if not limits.get("max_bytes_required"):
+        return 0
+    whole, one_stream = limits.get("max_storage", -1), limits.get("storage_max_stream_bytes") or -1
+    share = max(LEAST_RESERVED, whole // RESERVED_SHARE) if whole >= 0 else MOST_RESERVED
+    return min(MOST_RESERVED, share, one_stream if one_stream > 0 else MOST_RESERVED)

@@ -16,9 +16,17 @@ from reconciler.report.document.judgements import (
     verdict_lines,
     worst_first,
 )
-from reconciler.report.words.names import children_by_kind, kind_noun, name_lines, name_without_kind
 from reconciler.report.words.paper import Paper, Role
-from reconciler.report.words.values import counted, show_live, show_value, show_wanted
+from reconciler.report.words.values import (
+    children_by_kind,
+    counted,
+    kind_noun,
+    name_lines,
+    name_without_kind,
+    show_live,
+    show_value,
+    show_wanted,
+)
 from reconciler.report.words.visible import columns, padded, visible
 
 _SINCE = {

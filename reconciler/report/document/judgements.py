@@ -20,9 +20,8 @@ from reconciler.model.policy import is_policy
 from reconciler.model.selection import common_pattern
 from reconciler.report.document.entries import ChangeEntry
 from reconciler.report.document.partitions import partition_lines
-from reconciler.report.words.names import kind_noun
 from reconciler.report.words.paper import Paper, Role
-from reconciler.report.words.values import counted, show_value, show_volume
+from reconciler.report.words.values import counted, kind_noun, show_value, show_volume
 from reconciler.report.words.visible import visible
 
 MOST = 20

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 
 from reconciler.changes.rehearsal import Experience, Foresight, Probe
 from reconciler.model.dataclass import dataclass
-from reconciler.report.words.names import name_lines
 from reconciler.report.words.paper import Paper, table
-from reconciler.report.words.values import counted
+from reconciler.report.words.values import counted, name_lines
 from reconciler.report.words.visible import columns, visible
 
 HEAD = ("object", "operation", "before", "after", "foretold by")

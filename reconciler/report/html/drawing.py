@@ -10,7 +10,7 @@ from reconciler.report.document.blocks import MARKS
 from reconciler.report.document.entries import Section
 from reconciler.report.document.picture import Arrow, Card, CardRow, Picture
 from reconciler.report.html.markup import Markup, element, together
-from reconciler.report.words.names import kind_noun
+from reconciler.report.words.values import kind_noun
 from reconciler.report.words.visible import columns, visible
 
 WIDTH, HEAD, ROW = 256, 44, 22

@@ -1,11 +1,16 @@
-"""The parts of a page: one change with its diff, verdicts and consequences, one finding, a map of partitions."""
+"""The parts of a page: one change with its diff, verdicts and consequences, one finding, a map of partitions.
+
+What clients feel of a change, on a page: a table, and below it what stayed the same, was not shown, or was not
+tried.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from reconciler.changes.change import Consequence, FieldChange, FieldClass
 from reconciler.changes.plan import PlannedChange
+from reconciler.changes.rehearsal import Foresight, Probe
 from reconciler.changes.verdict import Verdict
 from reconciler.model.resource import Json
 from reconciler.report.document.blocks import aside_lines, first_paths, mark, removal_reason, untouched_note
@@ -23,10 +28,21 @@ from reconciler.report.document.judgements import (
     worst_first,
 )
 from reconciler.report.document.partitions import SAME, columns_of, partition_lines
+from reconciler.report.document.probe import (
+    HEAD,
+    TITLE,
+    ProbeRow,
+    caveat,
+    consent_note,
+    probe_rows,
+    probe_sums_line,
+    probe_verdict_sentence,
+    unaffected_objects,
+    unshown_and_unplayed,
+)
 from reconciler.report.html.markup import Markup, element, escaped, page_link, prose, together
-from reconciler.report.words.names import children_by_kind, name_without_kind
 from reconciler.report.words.paper import Paper
-from reconciler.report.words.values import show_live, show_wanted
+from reconciler.report.words.values import children_by_kind, name_without_kind, show_live, show_wanted
 
 _SINCE = {
     FieldClass.DRIFTED: "changed outside",
@@ -212,3 +228,69 @@ def finding_item(reported: ReportedFinding, anchor: str) -> Markup:
 
 def _style_of_finding(reported: ReportedFinding) -> str:
     return {"error": "blocks", "warning": "warns"}.get(reported.severity.value, "consented")
+
+
+STYLES = {Foresight.UNFORETOLD: "blocks", Foresight.HARMLESS: "quiet"}
+
+
+def clients_section(probe: Probe) -> Markup:
+    """Render the section about clients: the differences and, folded away, what follows from them and what was not shown
+    or tried."""
+    differing, following = probe_rows(probe), probe_rows(probe, Foresight.FOLLOWS)
+    quiet = unaffected_objects(probe)
+    return element(
+        "section",
+        element("h2", TITLE),
+        element("p", probe_verdict_sentence(probe), class_="verdict blocks" if probe.unforetold_differences else "totals"),
+        element("p", f"{probe_sums_line(probe)}.") if differing else None,
+        _probe_table(differing) if differing else None,
+        _folded(f"Follows from these: {differences(following):_}", _probe_table(following)) if following else None,
+        element("p", "Nothing differs on ", *_code_elements(quiet), ".", class_="names") if differing and quiet else None,
+        element("p", consent_note(probe)) if probe.consented else None,
+        *(_folded_list(f"{title}: {number:_}", pairs) for title, number, pairs in unshown_and_unplayed(probe)),
+        element("p", caveat(probe), class_="quiet") if probe.objects else None,
+        id="clients",
+    )  # fmt: skip
+
+
+def differences(differing: Sequence[ProbeRow]) -> int:
+    """Count the operations that differ: a row may represent several."""
+    return sum(len(row.operations) for row in differing)
+
+
+def _probe_table(differing: Sequence[ProbeRow]) -> Markup:
+    head = element("thead", element("tr", *(element("th", title, scope="col") for title in HEAD)))
+    body = element("tbody", *map(_row, differing))
+    scene = element("table", head, body, class_="felt")
+    return element("div", scene, class_="wide", tabindex=0, role="region", aria_label="What clients feel")
+
+
+def _row(row: ProbeRow) -> Markup:
+    first, *more = row.operations
+    rest = element("details", element("summary", f"and {len(more):_} more"), *(element("p", name) for name in more))
+    return element(
+        "tr",
+        element("th", element("code", row.address), scope="row"),
+        element("td", first, rest if more else None),
+        element("td", row.before),
+        element("td", row.after),
+        element("td", *(_spaced_words(map(page_link, row.codes)) if row.codes else [row.foretold])),
+        class_=STYLES.get(row.foresight),
+    )
+
+
+def _code_elements(names: Sequence[str]) -> list[str]:
+    return _spaced_words(element("code", name) for name in names)
+
+
+def _spaced_words(words: Iterable[str]) -> list[str]:
+    return [piece for word in words for piece in (word, " ")][:-1]
+
+
+def _folded_list(title: str, pairs: Sequence[tuple[str, str]]) -> Markup:
+    items = [element("li", element("code", name), f": {why}" if why else "") for name, why in pairs]
+    return _folded(title, element("ul", *items))
+
+
+def _folded(title: str, inside: Markup) -> Markup:
+    return element("details", element("summary", title), inside, class_="more")

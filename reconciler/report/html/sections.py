@@ -13,8 +13,7 @@ from reconciler.report.document.judgements import effects, entry_name, standing_
 from reconciler.report.document.picture import picture
 from reconciler.report.html.drawing import topology_drawing
 from reconciler.report.html.markup import Markup, element, escaped, page_link, prose, together
-from reconciler.report.html.parts import change, finding_item
-from reconciler.report.html.probe import clients_section
+from reconciler.report.html.parts import change, clients_section, finding_item
 from reconciler.report.words.visible import inert
 
 WORDS: Mapping[Section, str] = {

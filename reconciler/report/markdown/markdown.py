@@ -21,6 +21,7 @@ from reconciler.report.document.judgements import entry_name, sentence, worst_fi
 from reconciler.report.markdown.gfm import code, escaped_html, fenced, folded, page_link, prose
 from reconciler.report.markdown.parts import (
     children_text,
+    client_pieces,
     detail_lines,
     effect_items,
     entry_names,
@@ -28,7 +29,6 @@ from reconciler.report.markdown.parts import (
     warning_items,
     way_out_blocks,
 )
-from reconciler.report.markdown.probe import client_pieces
 from reconciler.report.words.values import counted
 from reconciler.report.words.visible import inert, visible
 

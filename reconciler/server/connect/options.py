@@ -11,8 +11,14 @@ from urllib.parse import unquote
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.units import go_duration
-from reconciler.server.connect import contexts
-from reconciler.server.connect.settings import Settings, flags_over_environment
+from reconciler.server.connect.settings import (
+    Settings,
+    expanded_path,
+    flags_over_environment,
+    load_context,
+    selected_context,
+)
+from reconciler.server.connect.settings import config_home as context_folder
 
 DEFAULT_URL = "nats://127.0.0.1:4222"
 DEFAULT_TIMEOUT = 5.0
@@ -81,11 +87,11 @@ def resolve(flags: Settings, environ: Mapping[str, str], config_home: Path | Non
     """Settle the options by the `nats` CLI's rules: flags over environment over the named or selected context over
     defaults."""
     settings = flags_over_environment(flags, environ)
-    folder = config_home or contexts.config_home(environ)
-    selected = None if settings.context or settings.no_context else contexts.selected_context(folder)
+    folder = config_home or context_folder(environ)
+    selected = None if settings.context or settings.no_context else selected_context(folder)
     name = None if settings.no_context else settings.context or selected
     if name:
-        settings = settings.over(contexts.load(name, folder, was_selected=name == selected))
+        settings = settings.over(load_context(name, folder, was_selected=name == selected))
     _refuse_unsupported(settings, name)
     return _options_from(settings, name, environ)
 
@@ -95,14 +101,12 @@ def is_chosen(flags: Settings, environ: Mapping[str, str], config_home: Path | N
     settings = flags_over_environment(flags, environ)
     if replace(settings, no_context=None, timeout=None) != Settings():
         return True
-    return (
-        not settings.no_context and contexts.selected_context(config_home or contexts.config_home(environ)) is not None
-    )
+    return not settings.no_context and selected_context(config_home or context_folder(environ)) is not None
 
 
 def _options_from(settings: Settings, context: str | None, environ: Mapping[str, str]) -> ConnectOptions:
     def path(value: str | None) -> str | None:
-        return contexts.expanded_path(re.sub(r"(?i)^file://", "", value), environ) if value else None
+        return expanded_path(re.sub(r"(?i)^file://", "", value), environ) if value else None
 
     return ConnectOptions(
         servers=parse_servers(settings.url or DEFAULT_URL),

@@ -17,7 +17,6 @@ from reconciler.model.ledger import intents
 from reconciler.model.ledger.records import BUCKET, PREFIX, RESERVED, decode_key
 from reconciler.model.resource import Json
 from reconciler.model.waits import waiting
-from reconciler.model.wire.info import is_copier
 from reconciler.model.wire.permissions import parse_permissions
 from reconciler.model.wire.questions import (
     CopiedUpTo,
@@ -33,7 +32,7 @@ from reconciler.model.wire.questions import (
     SubjectCounts,
     Unanswered,
 )
-from reconciler.model.wire.snapshot import Entry, Scope, Snapshot
+from reconciler.model.wire.snapshot import Entry, Scope, Snapshot, is_copier
 from reconciler.server.read.counting import holes, largest, messages_from, messages_since, oldest
 from reconciler.server.read.listing import Listed, Unsettled, ask_each, read_list
 from reconciler.server.read.queues import copied_up_to, queued_from

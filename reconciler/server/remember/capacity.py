@@ -15,14 +15,13 @@ from reconciler.model.ledger.records import BUCKET
 from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.read_kv import entries
-from reconciler.server.wire import advice
-from reconciler.server.wire.answers import Put, Refusal
+from reconciler.server.wire.answers import FULL_DISK, NOTHING_LEFT, Put, Refusal
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import NoAnswer, Silence
 
 AMPLE = 1 << 30
 """Bytes that count as room where the bucket has no limit of its own."""
-FULL = frozenset({10077, advice.NOTHING_LEFT, 10002})
+FULL = frozenset({10077, NOTHING_LEFT, 10002})
 """The stream stores nothing more: the server or the account has no storage left."""
 PERMISSION = f"allow publishing to $KV.{BUCKET}.>"
 STORES_NOTHING = (
@@ -42,7 +41,7 @@ def way_out_advice(answer: Put | Refusal | NoAnswer, otherwise: str, *, permissi
         case NoAnswer(why=Silence.TIMEOUT):
             return f"most likely {STORES_NOTHING}; then {otherwise}"
         case Refusal() if answer.is_for_want_of_disk:
-            return advice.FULL_DISK
+            return FULL_DISK
         case Refusal() if answer.err_code in FULL:
             return (
                 f"give bucket {BUCKET} room: raise max_bytes of stream KV_{BUCKET}, or the account's storage; or delete "

@@ -10,15 +10,23 @@ import secrets
 from collections.abc import Mapping, Sequence
 
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
-from reconciler.model.ledger import room
-from reconciler.model.ledger.entries import compact_json
+from reconciler.model.ledger.entries import LEAST_RESERVED, bucket_replicas, compact_json, reserved_bytes
 from reconciler.model.ledger.records import BUCKET, ID_KEY, Owned, decode_key, encode_key, encode_owned
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.server.read import lost_answers as settled
 from reconciler.server.remember.capacity import way_out_advice
-from reconciler.server.wire import advice
-from reconciler.server.wire.answers import NO_PEERS, Answer, Conflict, Put, Refusal, Stored, passes
+from reconciler.server.wire.answers import (
+    NO_PEERS,
+    NOTHING_LEFT,
+    Answer,
+    Conflict,
+    Put,
+    Refusal,
+    Stored,
+    advice_for,
+    passes,
+)
 from reconciler.server.wire.api import JetStream, Pauses
 from reconciler.server.wire.pipeline import NoAnswer, Silence
 
@@ -51,7 +59,7 @@ async def ensure_bucket(js: JetStream, snapshot: Snapshot) -> Diagnostic | None:
     if STREAM not in snapshot.streams:
         answer = await _create_with_replicas(js, snapshot.target)
         if isinstance(answer, Refusal | NoAnswer) and not (isinstance(answer, Refusal) and answer.err_code == EXISTS):
-            fix = advice.for_refusal(answer) if isinstance(answer, Refusal) else PERMISSIONS
+            fix = advice_for(answer) if isinstance(answer, Refusal) else PERMISSIONS
             return _not_writable(answer, "the bucket could not be created", fix)
     if ID_KEY not in snapshot.entries.get(BUCKET, {}):  # also where an earlier run got no further than the bucket
         return await _write_id(js)
@@ -60,7 +68,7 @@ async def ensure_bucket(js: JetStream, snapshot: Snapshot) -> Diagnostic | None:
 
 async def _create_with_replicas(js: JetStream, target: Target) -> Answer:
     """A cluster does not say how many servers it has, so this just tries."""
-    answer = await _create_with_room(js, target, replicas := room.replicas(target))
+    answer = await _create_with_room(js, target, replicas := bucket_replicas(target))
     if isinstance(answer, Refusal) and answer.err_code in TOO_FEW_PEERS and replicas > 1:
         answer = await _create_with_room(js, target, 1)
     return answer
@@ -68,11 +76,11 @@ async def _create_with_replicas(js: JetStream, target: Target) -> Answer:
 
 async def _create_with_room(js: JetStream, target: Target, replicas: int) -> Answer:
     """Ask for half as much while that is more than the account or the server has left to reserve."""
-    reserved = room.reserved_bytes(target)
+    reserved = reserved_bytes(target)
     while True:
         answer = await _create_bucket(js, _bucket_config(reserved, replicas))
         reserved //= 2
-        if not (isinstance(answer, Refusal) and answer.err_code == advice.NOTHING_LEFT and reserved >= room.LEAST):
+        if not (isinstance(answer, Refusal) and answer.err_code == NOTHING_LEFT and reserved >= LEAST_RESERVED):
             return answer
 
 

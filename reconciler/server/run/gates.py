@@ -9,8 +9,15 @@ from reconciler.engine.bindings import start_sequence
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.model.waits import waiting
-from reconciler.model.wire.info import hears, is_heard, lagging_servers, mirror_hears, partitions_of, stands_still
-from reconciler.model.wire.snapshot import Entry
+from reconciler.model.wire.snapshot import (
+    Entry,
+    hears,
+    is_heard,
+    lagging_servers,
+    mirror_hears,
+    partitions_of,
+    stands_still,
+)
 from reconciler.model.wire.steps import Step
 from reconciler.server.read.read_kv import entry
 from reconciler.server.run import problems

@@ -11,9 +11,7 @@ from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Json
 from reconciler.model.wire.steps import DEEDS, Call, Step
 from reconciler.model.written import written_value
-from reconciler.server.wire import advice
-from reconciler.server.wire.advice import PLAN_AGAIN
-from reconciler.server.wire.answers import Refusal
+from reconciler.server.wire.answers import PLAN_AGAIN, Refusal, advice_for
 from reconciler.server.wire.pipeline import NoAnswer
 
 
@@ -41,7 +39,7 @@ def refused(step: Step, answer: Refusal | NoAnswer) -> Unsuccessful:
         message = f"Could not {deed_text(step)}: {answer}. Nothing was done."
         return Unsuccessful(_diagnostic(step, "AP101", "not-sent", message, None), nothing_done=True)
     message = f"The server refused to {deed_text(step)}: {answer}."
-    return Unsuccessful(_diagnostic(step, "AP102", "refused", message, advice.for_refusal(answer)), True)
+    return Unsuccessful(_diagnostic(step, "AP102", "refused", message, advice_for(answer)), True)
 
 
 def changed(step: Step, differences: Sequence[str]) -> Unsuccessful:

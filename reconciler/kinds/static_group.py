@@ -2,6 +2,8 @@
 members.
 
 Any change of the record ends every running instance and deletes its consumer, so nothing in it changes in place.
+
+Filters of a static group with which no member can consume, and those that members ignore.
 """
 
 from __future__ import annotations
@@ -16,26 +18,76 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import SubjectsRead, View
 from reconciler.kinds.fields.field_effects import fixed
-from reconciler.kinds.fields.known import Known, Update, field_infos
-from reconciler.kinds.fields.texts import Subject
+from reconciler.kinds.fields.known import Known, Subject, Update, field_infos
 from reconciler.kinds.fields.words import amount, consent_to, few, listed, verb
-from reconciler.kinds.group_records import group_record, group_steps
-from reconciler.kinds.group_records import group_rules as shared
-from reconciler.kinds.group_records import membership_rules as membership
+from reconciler.kinds.group_records import group_record, group_rules, group_steps
 from reconciler.kinds.group_records.another_name import recipe
-from reconciler.kinds.group_records.group_record import durable_name, durable_names, members
-from reconciler.kinds.group_records.group_spec import GroupSpec, render_mappings, with_membership_left
+from reconciler.kinds.group_records.group_record import (
+    GroupSpec,
+    durable_name,
+    durable_names,
+    members,
+    render_mappings,
+    with_membership_left,
+)
 from reconciler.kinds.group_records.group_start import MatchedMessages, start_consequences, stored_messages
-from reconciler.kinds.group_records.member_subjects import group_subjects, taken_subjects
+from reconciler.kinds.group_records.member_subjects import group_subjects, idle_filters, taken_subjects
 from reconciler.kinds.losses.made_again import is_made_again
 from reconciler.kinds.losses.unprocessed import behind
-from reconciler.kinds.static_group.filters import unusable_filters
 from reconciler.kinds.stream_config import calls
 from reconciler.kinds.subjects.filters import EVERYTHING
+from reconciler.kinds.subjects.subjects import collide, is_valid
 from reconciler.model.resource import Declared, Json, Resource
 from reconciler.model.wire.questions import MessagesFrom
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.steps import Step
+
+
+@rule("SG544", "unusable-filters", on=(Action.CREATE, Action.ADOPT), reaction=Reaction.HARMS, can_stand=False)
+def unusable_filters(change: Change, _view: View) -> Iterator[Finding]:
+    """With these filters of a static group no member can ever consume: one is not a subject, or two overlap, or there are
+    several together with mappings, for which the reference repeats each partition's filter. One filter together with mappings
+    has no effect: members of the reference take everything in their partitions.
+
+    The server accepts the record, and refuses the consumer as soon as a member joins (10138). With one filter and mappings the
+    member joins, and gets what the filter leaves out as well; members of other implementations may apply the filter. Plans
+    count with all that members can take.
+
+    Instead: filters such that every subject matches only one of them, or plain members. Members that take everything in their
+    partitions need no filter.
+    """
+    filters = change.becomes("filters") or []
+    if change.action is Action.CREATE:
+        yield from _unusable(filters)
+    if not (ignored := idle_filters(change.wanted)):
+        return
+    if len(ignored) == 1:
+        yield Finding(
+            outcome=Outcome.WARNS,
+            path="filters",
+            message=f"with member_mappings, members of the reference take all subjects of their partitions, not only `{ignored[0]}`",
+            fix="use plain members, or leave filters out",
+        )
+    elif change.action is Action.CREATE:
+        yield group_rules.refusal(
+            "member_mappings",
+            "with several filters, no member of a mapped group can ever consume",
+            "use plain members, or leave filters out",
+        )
+
+
+def _unusable(filters: list[str]) -> Iterator[Finding]:
+    for index, subject in enumerate(filters):
+        path = f"filters[{index}]"
+        if not is_valid(subject):
+            yield group_rules.refusal(
+                path, f"`{subject}` is not a valid subject", "write tokens between single dots, `>` only at the end"
+            )
+        elif other := next((earlier for earlier in filters[:index] if collide(subject, earlier)), None):
+            yield group_rules.refusal(
+                path, f"filter `{subject}` overlaps with `{other}`", "let every subject match only one filter"
+            )
+
 
 BUCKET = group_record.STATIC_BUCKET
 EDITED = (
@@ -114,7 +166,7 @@ def static_group_change(change: Change, _view: View) -> Found:
     starts with everything that the stream holds, also what the old one has processed. On a work queue the server
     refuses the consumers of its members until the old group is removed.
     """
-    changed = change.fields if shared.is_current(change) else ()
+    changed = change.fields if group_rules.is_current(change) else ()
     if not changed:
         return None
     is_edited = all(item.field_class is FieldClass.DRIFTED for item in changed)
@@ -253,12 +305,12 @@ STATIC_GROUP = Kind(
         static_group_change,
         group_type_change,
         group_made_again,
-        shared.deletion("SG"),
-        membership.memberless("SG"),
-        membership.bad_name("SG"),
-        membership.bad_membership("SG"),
+        group_rules.deletion("SG"),
+        group_rules.memberless("SG"),
+        group_rules.bad_name("SG"),
+        group_rules.bad_membership("SG"),
         unusable_filters,
-        shared.unreadable("SG"),
-        shared.unwritable("SG", BUCKET),
+        group_rules.unreadable("SG"),
+        group_rules.unwritable("SG", BUCKET),
     ),
 )
