@@ -49,7 +49,7 @@ from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    from pyspark.sql import Column, DataFrame
 
 SHARED, FEW = 40, 16
 """Targets in one part, and the most parts there are before they have to share."""
@@ -260,9 +260,6 @@ def _place_columns(item: Item | FieldDrift) -> Drifted:
 def _json_text(value: Json) -> str | None:
     return None if value is None else to_json(value).decode()
 
-
-if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame
 
 EACH = ("run", "target")
 HOME = "home"

@@ -37,17 +37,89 @@ from reconciler.report.words.values import counted
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from reconciler.fleet.accounts.targets import FleetTarget
+
+RECENT = 14
+"""Days within which a complete look at a target still shows its size."""
 ALSO = ("skew", "falls", "moves", "pins", "acks", "actors")
 """Tables of other commands, which a report shows where there are any."""
 _TRIED = ("skew", "falls", "moves")
 GROWTH = 30
 """Days from which growth is computed."""
+LOST = "The store lacks what was read of it. Do all executors write to the same store?"
+
+
+def snapshot(fleet_run: FleetRun) -> FleetFindings:
+    """Read what each target holds, and keep it as this run's."""
+    return fleet_run.conclude(
+        "snapshot", targets=all_selected(fleet_run.fleet.targets, targets(_read_snapshots(fleet_run)))
+    )
+
+
+def compare(fleet_run: FleetRun) -> FleetFindings:
+    """Compare each target with what was applied; keep live state, declarations and differences."""
+    seen = _read_snapshots(fleet_run)
+    fleet_run.say("Comparing with what was applied …")
+    rows, texts = wanted_rows(fleet_run.fleet.targets)
+    named = frame_of(fleet_run.spark, rows, WANTED)
+    meant = fleet_run.store_look("desired", desired_rows(named, texts, run=fleet_run.run, day=fleet_run.day))
+    strayed = fleet_run.store_look("drift", drift(seen, meant, parts=parts_for(len(rows))))
+    return fleet_run.conclude(
+        "drift", targets=all_selected(fleet_run.fleet.targets, targets(seen)), **strayed_of(strayed)
+    )
+
+
+def _read_snapshots(fleet_run: FleetRun) -> DataFrame:
+    fleet_run.say(f"Reading {counted(len(fleet_run.fleet.targets), 'target')} …")
+    return fleet_run.store_look(
+        "snapshots", snapshots(fleet_run.live(sizes=_sizes_as_json(fleet_run)), run=fleet_run.run, day=fleet_run.day)
+    )
+
+
+def _sizes_as_json(fleet_run: FleetRun) -> str:
+    """Sizes of recently large targets: several tasks share the reading of them."""
+    large = heavy_targets(fleet_run.store.read("snapshots"), since=fleet_run.day - timedelta(days=RECENT)).collect()
+    return json.dumps({row["target"]: row["objects"] for row in large})
+
+
+def targets(seen: DataFrame) -> tuple[SeenTarget, ...]:
+    """Return the targets in SNAPSHOTS of one run."""
+    rows = sorted(summary.targets(seen).collect(), key=itemgetter("target"))
+    return tuple(seen_target(row.asDict()) for row in rows)
+
+
+def all_selected(selected: Iterable[FleetTarget], seen: Sequence[SeenTarget]) -> tuple[SeenTarget, ...]:
+    """Return each target: every look leaves a row of each; one without any was lost between reading and storing."""
+    names = {target.name for target in seen}
+    lost = (
+        SeenTarget(name=target.name, labels=target.labels, error=LOST)
+        for target in selected
+        if target.name not in names
+    )
+    return tuple(sorted((*seen, *lost), key=attrgetter("name")))
+
+
+def strayed_of(rows: DataFrame, most: int = MOST) -> dict[str, Any]:
+    """Return the drift of one look at each target: this many rows are listed, and everything is counted."""
+    worst = strayed_objects(collect_rows(summary.worst_rows(rows, most)))
+    looked = [row.asDict() for row in summary.objects_by_standing(rows).collect()]
+    counts = tuple(count(row) for row in looked if row["standing"] != "compared")
+    number = sum(count.objects for count in counts)
+    return {
+        "strayed": worst,
+        "counts": counts,
+        "left_out": {"drift": number - len(worst)} if number > len(worst) else {},
+        "compared": frozenset(row["target"] for row in looked if row["standing"] == "compared"),
+        "unrecorded": {
+            row["target"]: row["unrecorded"] for row in looked if row["standing"] == "compared" and row["unrecorded"]
+        },
+        "diagnostics": tuple(map(target_finding, collect_rows(summary.findings(rows, most)))),
+    }
 
 
 def history(fleet_run: FleetRun) -> FleetFindings:
     """Return what `fleet history` shows as of the newest run, or the named one, and write the tables that are computed for
-    it. Raises CannotContinue where none is
-    stored."""
+    it. Raises CannotContinue where none is stored."""
     fleet_run, _ = with_newest_run(fleet_run)
     tables = fleet_run.report_rows(**_history_tables(fleet_run), capacity=_capacity(fleet_run))
     return fleet_run.conclude("history", tables, by_target=_drifted_by_target(fleet_run, tables["trend"]))
@@ -177,87 +249,6 @@ def _capacity(fleet_run: FleetRun) -> DataFrame:
     )
     rows = capacity(seen, days=GROWTH).withColumns({"run": F.lit(fleet_run.run), "day": F.lit(fleet_run.day)})
     return fleet_run.of_selected(fleet_run.store_run("capacity", rows))
-
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-    from reconciler.fleet.accounts.targets import FleetTarget
-
-
-def snapshot(fleet_run: FleetRun) -> FleetFindings:
-    """Read what each target holds, and keep it as this run's."""
-    return fleet_run.conclude(
-        "snapshot", targets=all_selected(fleet_run.fleet.targets, targets(_read_snapshots(fleet_run)))
-    )
-
-
-def compare(fleet_run: FleetRun) -> FleetFindings:
-    """Compare each target with what was applied; keep live state, declarations and differences."""
-    seen = _read_snapshots(fleet_run)
-    fleet_run.say("Comparing with what was applied …")
-    rows, texts = wanted_rows(fleet_run.fleet.targets)
-    named = frame_of(fleet_run.spark, rows, WANTED)
-    meant = fleet_run.store_look("desired", desired_rows(named, texts, run=fleet_run.run, day=fleet_run.day))
-    strayed = fleet_run.store_look("drift", drift(seen, meant, parts=parts_for(len(rows))))
-    return fleet_run.conclude(
-        "drift", targets=all_selected(fleet_run.fleet.targets, targets(seen)), **strayed_of(strayed)
-    )
-
-
-def _read_snapshots(fleet_run: FleetRun) -> DataFrame:
-    fleet_run.say(f"Reading {counted(len(fleet_run.fleet.targets), 'target')} …")
-    return fleet_run.store_look(
-        "snapshots", snapshots(fleet_run.live(sizes=_sizes_as_json(fleet_run)), run=fleet_run.run, day=fleet_run.day)
-    )
-
-
-RECENT = 14
-"""Days within which a complete look at a target still shows its size."""
-
-
-def _sizes_as_json(fleet_run: FleetRun) -> str:
-    """Sizes of recently large targets: several tasks share the reading of them."""
-    large = heavy_targets(fleet_run.store.read("snapshots"), since=fleet_run.day - timedelta(days=RECENT)).collect()
-    return json.dumps({row["target"]: row["objects"] for row in large})
-
-
-def targets(seen: DataFrame) -> tuple[SeenTarget, ...]:
-    """Return the targets in SNAPSHOTS of one run."""
-    rows = sorted(summary.targets(seen).collect(), key=itemgetter("target"))
-    return tuple(seen_target(row.asDict()) for row in rows)
-
-
-LOST = "The store lacks what was read of it. Do all executors write to the same store?"
-
-
-def all_selected(selected: Iterable[FleetTarget], seen: Sequence[SeenTarget]) -> tuple[SeenTarget, ...]:
-    """Return each target: every look leaves a row of each; one without any was lost between reading and storing."""
-    names = {target.name for target in seen}
-    lost = (
-        SeenTarget(name=target.name, labels=target.labels, error=LOST)
-        for target in selected
-        if target.name not in names
-    )
-    return tuple(sorted((*seen, *lost), key=attrgetter("name")))
-
-
-def strayed_of(rows: DataFrame, most: int = MOST) -> dict[str, Any]:
-    """Return the drift of one look at each target: this many rows are listed, and everything is counted."""
-    worst = strayed_objects(collect_rows(summary.worst_rows(rows, most)))
-    looked = [row.asDict() for row in summary.objects_by_standing(rows).collect()]
-    counts = tuple(count(row) for row in looked if row["standing"] != "compared")
-    number = sum(count.objects for count in counts)
-    return {
-        "strayed": worst,
-        "counts": counts,
-        "left_out": {"drift": number - len(worst)} if number > len(worst) else {},
-        "compared": frozenset(row["target"] for row in looked if row["standing"] == "compared"),
-        "unrecorded": {
-            row["target"]: row["unrecorded"] for row in looked if row["standing"] == "compared" and row["unrecorded"]
-        },
-        "diagnostics": tuple(map(target_finding, collect_rows(summary.findings(rows, most)))),
-    }
 
 
 def seen_target(row: Row) -> SeenTarget:
