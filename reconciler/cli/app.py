@@ -1,10 +1,9 @@
-"""The commands by name. A command's module is imported only when it runs."""
+"""The commands by name, of one word or two: `drift`, `drift accept`. A command's module is imported only when it runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, MutableMapping, Sequence
 from importlib import import_module
-from keyword import iskeyword
 from typing import Annotated, Any, ClassVar, NamedTuple
 
 import typer
@@ -15,44 +14,49 @@ from reconciler.cli.shared import exits
 
 
 class Command(NamedTuple):
-    """Where a command's module is, in a room of `reconciler.cli`, and what it does in one sentence."""
+    """Where a command's module is, below `reconciler.cli`, and what it does in one sentence."""
 
-    room: str
+    module: str
     about: str
 
 
 COMMANDS = {
-    "init": Command("files", "Write a first file, of what an account holds, or a small one to begin with."),
-    "validate": Command("files", "Check files, without a server."),
-    "render": Command("files", "Print what files say for an environment."),
-    "policy": Command("files", "Test policies, and show what their conditions may mention."),
-    "fmt": Command("files", "Put files into form, or show what that would change."),
-    "plan": Command("account", "Show what an apply would change, what is refused, and why."),
-    "apply": Command("account", "Show the plan, ask, and carry it out."),
-    "drift": Command("drift", "Show what was changed since the last apply, and who changed it."),
-    "review": Command("files", "Show what a change of the files would do, without an account."),
-    "rehearse": Command("account", "Carry the plan out on throw-away servers, and show what they answer."),
-    "history": Command("account", "Show who applied what and when, and how it ended."),
-    "unlock": Command("account", "Show who is applying, and remove a lease that was left behind."),
-    "permissions": Command("account", "Print the least permissions of a user who plans, applies or looks for drift."),
-    "export": Command("files", "Write what is live as YAML."),
-    "adopt": Command("account", "Record live objects as this topology's, without touching them."),
-    "import": Command("files", "Write files of the nats CLI, Terraform or NACK as YAML."),
-    "upgrade-check": Command("files", "Show what another server version would lose, refuse or rewrite."),
-    "unpin": Command("account", "End the pin of a consumer's client, so that another client is served."),
-    "groups": Command("groups", "Look at partitioned consumer groups: who works, where a key goes, what is wrong."),
-    "fleet": Command("fleet", "Look at many accounts at once: what each holds, what drifted, how that developed."),
-    "explain": Command("help", "Explain a code: what it means, and what to do instead."),
-    "schema": Command("help", "Print the JSON Schema of files, or of what a command prints."),
-    "dev": Command("help", "Start, show, stop or wipe this folder's own embedded server."),
-    "demo": Command("help", "Watch the main job on a throw-away server."),
-    "completion": Command("help", "Print a completion script for a shell."),
+    "init": Command("files.init", "Write a first file, of what an account holds, or a small one to begin with."),
+    "validate": Command("files.validate", "Check files, without a server."),
+    "render": Command("files.render", "Print what files say for an environment."),
+    "policy": Command("files.policy", "Test policies, and show what their conditions may mention."),
+    "fmt": Command("files.fmt", "Put files into form, or show what that would change."),
+    "plan": Command("account.plan", "Show what an apply would change, what is refused, and why."),
+    "apply": Command("account.apply", "Show the plan, ask, and carry it out."),
+    "drift": Command("drift.drift", "Show what was changed since the last apply, and who changed it."),
+    "drift accept": Command("drift.accept", "Write what was changed into the files."),
+    "drift restore": Command("drift.restore", "Put back what was changed, and nothing else."),
+    "drift watch": Command("drift.watch", "Tell of each change when it happens."),
+    "review": Command("files.review", "Show what a change of the files would do, without an account."),
+    "rehearse": Command("account.rehearse", "Carry the plan out on throw-away servers, and show what they answer."),
+    "history": Command("account.history", "Show who applied what and when, and how it ended."),
+    "history diff": Command("account.history_diff", "Show what changed from one apply to another."),
+    "unlock": Command("account.unlock", "Show who is applying, and remove a lease that was left behind."),
+    "permissions": Command(
+        "account.permissions", "Print the least permissions of a user who plans, applies or looks for drift."
+    ),
+    "export": Command("files.export", "Write what is live as YAML."),
+    "adopt": Command("account.adopt", "Record live objects as this topology's, without touching them."),
+    "import": Command("files.import_", "Write files of the nats CLI, Terraform or NACK as YAML."),
+    "upgrade-check": Command("files.upgrade_check", "Show what another server version would lose, refuse or rewrite."),
+    "unpin": Command("account.unpin", "End the pin of a consumer's client, so that another client is served."),
+    "groups": Command(
+        "groups.groups", "Look at partitioned consumer groups: who works, where a key goes, what is wrong."
+    ),
+    "fleet": Command(
+        "fleet.fleet", "Look at many accounts at once: what each holds, what drifted, how that developed."
+    ),
+    "explain": Command("help.explain", "Explain a code: what it means, and what to do instead."),
+    "schema": Command("help.schema", "Print the JSON Schema of files, or of what a command prints."),
+    "dev": Command("help.dev", "Start, show, stop or wipe this folder's own embedded server."),
+    "demo": Command("help.demo", "Watch the main job on a throw-away server."),
+    "completion": Command("help.completion", "Print a completion script for a shell."),
 }
-
-
-def _command_module(name: str) -> Any:
-    module = name.replace("-", "_") + ("_" if iskeyword(name) else "")
-    return import_module(f"reconciler.cli.{COMMANDS[name].room}.{module}")
 
 
 class _Modules(MutableMapping[str, Any]):
@@ -64,7 +68,7 @@ class _Modules(MutableMapping[str, Any]):
         if name not in COMMANDS:
             raise KeyError(name)
         if name not in self._made:
-            command = typer.main.get_command(_command_module(name).app)
+            command = typer.main.get_command(import_module(f"reconciler.cli.{COMMANDS[name].module}").app)
             command.name = name
             self._made[name] = command
         return self._made[name]
@@ -88,6 +92,12 @@ class Commands(TyperGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**{**attributes, "commands": {}})
         self.commands = _Modules()
+
+    def resolve_command(self, ctx: Any, args: Sequence[str]) -> tuple[str | None, Any, list[str]]:
+        """Take two words for a command's name where there is one of this name."""
+        if (name := " ".join(args[:2])) in COMMANDS:
+            return name, self.commands[name], [*args[2:]]
+        return super().resolve_command(ctx, [*args])
 
     def format_commands(self, _ctx: Any, formatter: Any) -> None:
         """Write the commands of `--help` from COMMANDS, so that no module of theirs is imported."""

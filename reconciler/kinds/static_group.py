@@ -91,7 +91,7 @@ def _unusable(filters: list[str]) -> Iterator[Finding]:
 
 BUCKET = group_record.STATIC_BUCKET
 EDITED = (
-    "take over what is live with `drift --accept`: the edit has ended the instances that ran then, and writing the old record "
+    "take over what is live with `drift accept`: the edit has ended the instances that ran then, and writing the old record "
     "would end those that run now"
 )
 ANOTHER = (

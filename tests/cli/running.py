@@ -16,7 +16,7 @@ from typing import IO, Any
 
 import typer
 
-from reconciler.cli.app import app
+from reconciler.cli.app import COMMANDS, app
 from reconciler.cli.shared import exits
 from tests.support.forked import forked
 
@@ -113,7 +113,8 @@ def _as_its_help_says(arguments: Sequence[str], ran: Ran) -> Ran:
 def exit_codes(arguments: Sequence[str]) -> set[int]:
     """The codes that the help of the command in this line names; of a line without a command, all there are."""
     command: Any = typer.main.get_command(app)
-    for word in arguments:
+    words = [" ".join(arguments[:2])] if " ".join(arguments[:2]) in COMMANDS else arguments
+    for word in words:
         if word in getattr(command, "commands", {}):
             command = command.commands[word]
     named = re.findall(r"(\d+) ", command.epilog or "")

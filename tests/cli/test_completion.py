@@ -66,6 +66,13 @@ def offered(line: list[str], shell: str = "bash", **env: str) -> list[str]:
     [
         ("reconciler pl", ["plan"]),
         ("reconciler groups sh", ["show"]),
+        ("reconciler drift ac", ["accept"]),
+        ("reconciler drift ", ["accept", "restore", "watch"]),
+        ("reconciler drift sho", []),
+        ("reconciler drift shop.yaml re", []),
+        ("reconciler drift restore --par", ["--partial"]),
+        ("reconciler drift --par", ["--parallel"]),
+        ("reconciler history ", ["diff"]),
         ("reconciler dev st", ["start", "status", "stop"]),
         ("reconciler plan --on", ["--only"]),
         ("reconciler fleet plan --at", ["--at-once"]),

@@ -108,7 +108,7 @@ def test_a_saved_plan_names_the_place_that_its_files_named(run: Run) -> None:
 @pytest.mark.parametrize("arguments", [
     ("adopt", "topology.yaml", "--yes"), ("unlock", "topology.yaml"), ("permissions", "plan", "topology.yaml"),
     ("upgrade-check", "topology.yaml", "--server-version", "2.15"), ("render", "topology.yaml"),
-    ("drift", "topology.yaml", "--restore", "--yes"),
+    ("drift", "restore", "topology.yaml", "--yes"),
 ])  # fmt: skip
 def test_every_command_that_reads_files_takes_an_environment(run: Run, arguments: tuple[str, ...]) -> None:
     empty = 4 if arguments[0] == "adopt" else 0

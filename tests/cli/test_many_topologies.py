@@ -138,12 +138,12 @@ def test_a_server_that_does_not_answer_is_said_once(tree: Shell) -> None:
     "said",
     [
         ("plan", "--out", "p.json"), ("plan", "--only", "stream/CHAT"), ("apply", "--yes", "--allow", "ST101=stream/CHAT"),
-        ("drift", "--accept"), ("drift", "--watch"), ("drift", "--restore", "--yes"), ("rehearse",), ("apply", "--yes", "--backup", "b"),
+        ("drift", "accept"), ("drift", "watch"), ("drift", "restore", "--yes"), ("rehearse",), ("apply", "--yes", "--backup", "b"),
     ],
     ids=" ".join,
 )  # fmt: skip
 def test_what_works_on_one_says_which_there_are(tree: Shell, account: Account, said: tuple[str, ...]) -> None:
-    ran = tree(said[0], ".", *said[1:], *target(account))
+    ran = tree(*said, ".", *target(account))
     assert ran.code == 1
     text = " ".join(ran.err.split())
     assert "works on one: audit (audit), bills (bills), chat (chat.yaml)" in text

@@ -40,7 +40,7 @@ def test_a_filled_file_is_planned_applied_and_compared(shell: Shell, account: Ac
 
 
 def test_accepting_would_write_one_accounts_values_for_all_of_them(shell: Shell) -> None:
-    ran = shell("drift", shell.write(TEXT), "--accept", "--value", "region=eu", "--server", "nats://127.0.0.1:1")
+    ran = shell("drift", "accept", shell.write(TEXT), "--value", "region=eu", "--server", "nats://127.0.0.1:1")
     assert (ran.code, "edit them by hand" in ran.err) == (64, True)
 
 

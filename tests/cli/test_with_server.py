@@ -90,8 +90,8 @@ def test_an_edited_record_of_a_static_group_is_taken_over_and_not_written_back(s
     )
     planned = shell("plan", file, *target(account))
     assert planned.code == 4
-    assert "take over what is live with `drift --accept`" in " ".join(planned.out.split())
-    assert shell("drift", file, "--accept", *target(account)).code == 0
+    assert "take over what is live with `drift accept`" in " ".join(planned.out.split())
+    assert shell("drift", "accept", file, *target(account)).code == 0
     assert shell("apply", file, "--yes", *target(account)).code == 0
     assert "nothing to do" in shell("plan", file, *target(account)).out
 

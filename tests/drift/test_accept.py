@@ -1,4 +1,4 @@
-"""`drift --accept`: the live value stands in the file afterwards, and nothing else of the file is different."""
+"""`drift accept`: the live value stands in the file afterwards, and nothing else of the file is different."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def test_what_no_file_can_say_keeps_nothing_else_from_being_written(owner: Owner
     made, written = accepted(owner, text)
     assert "S: {max_age: 7d, allow_direct: true}" in written
     assert [(one.address, one.fix) for one in made.refused] == [
-        ("object_store/FILES", "put the value back (--restore), or leave it as found: unmanaged: [max_msgs]")
+        ("object_store/FILES", "put the value back (`drift restore`), or leave it as found: unmanaged: [max_msgs]")
     ]
 
 

@@ -93,7 +93,7 @@ def test_a_later_edit_was_made_on_one_side(someone: Someone, kind: str) -> None:
     text = f"{edits.applied}{edits.after}\n"
     someone.applied(text)
     someone.ask(edits.by_hand)
-    accepting = someone("drift", someone.write(text), "--accept")
+    accepting = someone("drift", "accept", someone.write(text))
     accepted = text.replace(*edits.accepted)
     assert (someone.shell.folder / "topology.yaml").read_text().endswith(accepted), accepting
     someone.applied(accepted)

@@ -6,7 +6,7 @@ from urllib.request import urlopen
 
 import pytest
 
-from reconciler.cli.drift.watch import parse_address, serve_metrics
+from reconciler.cli.drift.metrics_page import parse_address, serve_metrics
 from reconciler.model.diagnostic import CannotContinue
 
 

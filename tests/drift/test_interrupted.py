@@ -64,7 +64,7 @@ def test_a_consumer_that_was_being_moved_is_said_to_be_unfinished_and_what_finis
 
 def test_its_parking_subject_is_not_accepted_into_the_file(someone: Someone) -> None:
     file = parked(someone)
-    accepted = someone("drift", file, "--accept")
+    accepted = someone("drift", "accept", file)
     assert accepted.code == 0, accepted
     assert "_parked" not in (someone.shell.folder / file).read_text()
 

@@ -102,7 +102,7 @@ def test_a_scheduled_job_finds_drift_names_who_did_it_and_the_team_accepts_one_a
     } == {("DR201", 6), ("DR203", 8)}
     assert 'reconciler_drift_objects{topology="orders",standing="missing"} 1' in metrics
 
-    kept = repository.shell("$PYTHON -m reconciler drift topology --accept --only 'stream/*'")
+    kept = repository.shell("$PYTHON -m reconciler drift accept topology --only 'stream/*'")
     assert kept.code == 0, kept
     diff = repository.must("git diff --unified=0 --no-color | tail -n 2")
     assert (
@@ -111,7 +111,7 @@ def test_a_scheduled_job_finds_drift_names_who_did_it_and_the_team_accepts_one_a
     )
     repository.must("git commit -qam 'three days are enough' && git push -q origin main")
 
-    put_back = repository.shell("$PYTHON -m reconciler drift topology --restore --yes", repository.cloned("deploy"))
+    put_back = repository.shell("$PYTHON -m reconciler drift restore topology --yes", repository.cloned("deploy"))
     assert put_back.code == 0, put_back
     after = repository.shell(JOB, repository.cloned("wednesday"))
     assert after.code == 0, after

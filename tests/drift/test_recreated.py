@@ -161,7 +161,7 @@ def test_what_was_lost_with_the_old_one_is_counted_and_nothing_is_said_to_be_put
     talk(account, recreated_alike)
     someone.write(HEADER + LOST)
     looked_at, planned = someone("drift", file), someone("plan", file)
-    restored, again = someone("drift", file, "--restore", "--yes"), someone("drift", file)
+    restored, again = someone("drift", "restore", file, "--yes"), someone("drift", file)
     for said in (looked_at, planned, restored):
         text = " ".join(said.out.split())
         assert "he old one is gone with everything in it (5 messages when it was recorded on 20" in text
@@ -172,7 +172,7 @@ def test_what_was_lost_with_the_old_one_is_counted_and_nothing_is_said_to_be_put
         )
     assert (looked_at.code, planned.code, restored.code, again.code) == (3, 0, 0, 0)
     assert "To put it back" not in looked_at.out
-    assert f"To record it as it is now: reconciler drift {file}" in looked_at.out
+    assert f"To record it as it is now: reconciler drift restore {file}" in looked_at.out
     assert restored.out.endswith(
         "No configuration had to be put back. Nothing brings back the messages and positions of what somebody deleted.\n"
     )
@@ -211,11 +211,11 @@ def test_the_queue_of_a_group_comes_back_with_consent_alone(someone: Someone, ac
     file = someone.write(HEADER + GROUP)
     assert someone("apply", file, "--yes").code == 0
     talk(account, half_processed)
-    planned, refused = someone("plan", file), someone("drift", file, "--restore", "--yes")
+    planned, refused = someone("plan", file), someone("drift", "restore", file, "--yes")
     assert (planned.code, refused.code) == (4, 4)
     for said in (planned, refused):
         assert "up to 3 messages, including what its members have processed" in " ".join(said.out.split())
-    restored = someone("drift", file, "--restore", "--yes", "--allow", "EG312=elastic_group/S/g")
+    restored = someone("drift", "restore", file, "--yes", "--allow", "EG312=elastic_group/S/g")
     assert restored.out.endswith(
         "Everything that drifted here is configured as it was applied. "
         "Nothing brings back the messages and positions of what somebody deleted.\n"

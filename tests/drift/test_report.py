@@ -71,7 +71,7 @@ def test_a_field_shows_what_was_applied_what_is_live_and_what_the_file_says_now(
     assert "    max_age   7d → 1d  changed outside; the file now says 9d\n" in text
     assert "    max_msgs  5 → 6    changed outside\n" in text
     assert text.endswith(
-        "To put it back: reconciler drift orders --restore\nTo keep it and change the files: reconciler drift orders --accept\n"
+        "To put it back: reconciler drift restore orders\nTo keep it and change the files: reconciler drift accept orders\n"
     )
 
 
@@ -82,15 +82,15 @@ def test_what_no_server_takes_back_is_not_offered_to_be_put_back(shell: Shell, a
     assert shell("apply", file, "--yes", *where).code == 0
     talk(account, updating("S", deny_purge=True))
     alone = shell("drift", file, *where)
-    assert (alone.code, "Nothing puts back stream/S (ST203)." in alone.out, "--restore" in alone.out) == (
+    assert (alone.code, "Nothing puts back stream/S (ST203)." in alone.out, "drift restore" in alone.out) == (
         3,
         True,
         False,
     )
-    assert "--accept" in alone.out
+    assert "drift accept" in alone.out
     talk(account, updating("T", max_msgs=5))
     both = shell("drift", file, *where)
-    assert ("Nothing puts back stream/S (ST203)." in both.out, "--restore" in both.out) == (True, True), both
+    assert ("Nothing puts back stream/S (ST203)." in both.out, "drift restore" in both.out) == (True, True), both
 
 
 def test_the_rest_of_what_no_server_takes_back_can_be_put_back(shell: Shell, account: Account) -> None:
@@ -100,9 +100,9 @@ def test_the_rest_of_what_no_server_takes_back_can_be_put_back(shell: Shell, acc
     talk(account, updating("S", deny_purge=True, max_msgs=5))
     told = shell("drift", file, *where).out
     assert "Nothing puts back deny_purge of stream/S (ST203)." in told
-    assert "Write what is live there into the file, and --restore puts back the rest." in told
+    assert "Write what is live there into the file, and `drift restore` puts back the rest." in told
     shell.write("reconciler: 1\ntopology: t\nstreams: {S: {subjects: [s], max_msgs: 9, deny_purge: true}}\n")
-    assert shell("drift", file, "--restore", "--yes", *where).code == 0
+    assert shell("drift", "restore", file, "--yes", *where).code == 0
     assert done(talk(account, lambda js: js.read("STREAM.INFO.S")))["config"]["max_msgs"] == 9
 
 
@@ -175,7 +175,7 @@ def test_what_was_never_applied_differs_from_the_file_and_nobody_is_said_to_have
     assert "differs from the file; no record of an apply" in text
     assert "changed outside" not in text
     assert "To see what an apply would adopt and change: reconciler plan orders" in text
-    assert "--restore" not in text
+    assert "drift restore" not in text
 
 
 def test_what_is_as_declared_without_a_record_is_counted(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`drift --restore`: what strayed is as it was applied, and nothing else is different; with rules, consent and journal."""
+"""`drift restore`: what strayed is as it was applied, and nothing else is different; with rules, consent and journal."""
 
 from __future__ import annotations
 
@@ -131,10 +131,10 @@ def test_a_consumer_comes_back_where_the_file_says_since(someone: Someone, owner
         await make_consumer(js, "S", "c")
 
     owner.meddle(("alice", some_are_read), ("alice", asking("CONSUMER.DELETE.S.c")))
-    refused = someone("drift", file, "--restore", "--yes")
+    refused = someone("drift", "restore", file, "--yes")
     assert refused.code == 4, refused
-    assert f"After editing: reconciler drift {file}" in refused.out
-    assert next(line for line in refused.out.splitlines() if "After editing" in line).endswith("--restore")
+    assert f"After editing: reconciler drift restore {file}" in refused.out
+    assert next(line for line in refused.out.splitlines() if "After editing" in line).find("drift restore") > 0
     file = someone.write(text.replace("explicit", "explicit, deliver_policy: by_start_sequence, opt_start_seq: 4"))
     assert "\nFrom the files it takes only consents and where a consumer or stream starts" in refused.out
     if is_recreated:
@@ -146,7 +146,7 @@ def test_a_consumer_comes_back_where_the_file_says_since(someone: Someone, owner
                 "allow: [{code: CO101, to: by_start_sequence, reason: known}]",
             )
         )
-    restored = someone("drift", file, "--restore", "--yes")
+    restored = someone("drift", "restore", file, "--yes")
     assert restored.code == 0, restored
     assert "left out" not in restored.out, "the new start is written, not left out"
     assert talk(owner.account, observe).consumers["S"]["c"]["num_pending"] == 2
@@ -165,10 +165,10 @@ def test_a_stream_comes_back_with_the_numbers_that_the_file_says(someone: Someon
         await until(js, lambda info: info["state"]["messages"] == 3, "STREAM.INFO.M")
 
     owner.meddle(("alice", fill), ("alice", asking("STREAM.DELETE.S")))
-    refused = someone("drift", file, "--restore", "--yes")
+    refused = someone("drift", "restore", file, "--yes")
     assert (refused.code, "write first_seq: 4" in refused.out) == (4, True), refused
     file = someone.write(text.replace("[s.*]", "[s.*], first_seq: 4"))
-    assert someone("drift", file, "--restore", "--yes").code == 0
+    assert someone("drift", "restore", file, "--yes").code == 0
     assert talk(owner.account, observe).streams["S"]["state"]["first_seq"] == 4
 
 
@@ -177,7 +177,7 @@ def test_what_is_gone_for_good_goes_into_removed(someone: Someone, owner: Owner)
     file = someone.write(f"{streams}  T: {{subjects: [t.*]}}\n")
     assert someone("apply", file, "--yes").code == 0
     owner.meddle(("alice", asking("STREAM.DELETE.T")))
-    accepted = someone("drift", file, "--accept")
+    accepted = someone("drift", "accept", file)
     advice = "If something that is missing is no longer wanted, move it in the files to `removed`."
     assert (accepted.code, advice in accepted.out) == (3, True), accepted
     someone.write(f"{streams}removed: [{{address: stream/T, reason: gone}}]\n")
@@ -207,12 +207,12 @@ def test_from_a_shell_it_is_an_apply_with_lease_and_journal(someone: Someone, ow
     assert someone("apply", file, "--yes").code == 0
     owner.meddle(("alice", updating("S", max_age=DAY)))
     assert someone("drift", file).code == 3
-    unasked = someone("drift", file, "--restore")
-    restored = someone("drift", file, "--restore", "--yes")
+    unasked = someone("drift", "restore", file)
+    restored = someone("drift", "restore", file, "--yes")
     assert (unasked.code, restored.code, someone("drift", file).code) == (64, 0, 0), restored
     runs = json.loads(someone("history", "--format", "json").out)
     assert len(runs["runs"]) == 2, runs
-    again = someone("drift", file, "--restore", "--yes")
+    again = someone("drift", "restore", file, "--yes")
     assert (again.code, "no drift" in again.out) == (0, True)
 
 
@@ -225,11 +225,11 @@ def test_what_is_to_be_typed_next_is_never_an_apply_of_what_waits_in_the_files(s
             await js.pipeline.request("s.a", b"x", within=30)
 
     owner.meddle(("alice", updating("S", max_msgs=100)), ("alice", fill))
-    ran = someone("drift", file, "--restore", "--yes", "--allow", "CO106=consumer/S/c")
-    assert (ran.code, "After editing: reconciler drift" in ran.out) == (4, True), ran
+    ran = someone("drift", "restore", file, "--yes", "--allow", "CO106=consumer/S/c")
+    assert (ran.code, "After editing: reconciler drift restore" in ran.out) == (4, True), ran
     assert "reconciler apply" not in ran.out
     told = outcome_text(Finished(stopped="interrupted"), commands=restore_commands("t", "t --allow CO106=x"))
-    assert "Next: reconciler drift t --allow CO106=x --restore" in told
+    assert "Next: reconciler drift restore t --allow CO106=x" in told
 
 
 @pytest.mark.parametrize("account", ["2.11", "2.15"], indirect=True)
@@ -270,7 +270,7 @@ def test_what_it_says_at_the_end_is_about_what_strayed_and_not_about_a_plan(some
     assert someone("apply", file, "--yes").code == 0
     owner.meddle(("alice", updating("S", description="b")), ("alice", updating("T", description="b")))
     someone.write(HEADER + text.replace("[t.*], description: a", "[t.*], description: b"))
-    restored = someone("drift", file, "--restore", "--yes")
+    restored = someone("drift", "restore", file, "--yes")
     assert restored.out.endswith("Everything that drifted here is put back.\n"), restored
     assert "1 recorded" in someone("plan", file).out
 
@@ -286,7 +286,7 @@ def test_without_a_record_nothing_is_said_to_be_as_it_was_applied(someone: Someo
         ("alice", asking("STREAM.DELETE.KV_reconciler")), ("alice", asking("STREAM.DELETE.T")),
         ("alice", updating("S", description="b")),
     )  # fmt: skip
-    restored = someone("drift", file, "--restore", "--yes")
+    restored = someone("drift", "restore", file, "--yes")
     assert restored.out.endswith(AS_THE_FILES_SAY), restored
     assert "as it was applied" not in restored.out
     assert "somebody deleted" not in restored.out
@@ -300,7 +300,7 @@ def test_where_some_of_it_has_no_record_both_are_said(someone: Someone, owner: O
         ("alice", updating("S", description="b")), ("bob", asking("STREAM.CREATE.T", {"name": "T", "subjects": ["t.>"]})),
     )  # fmt: skip
     someone.write(text + "  T: {subjects: [t.*]}\n")
-    restored = someone("drift", file, "--restore", "--yes", "--allow", "ST305=stream/T")
+    restored = someone("drift", "restore", file, "--yes", "--allow", "ST305=stream/T")
     assert "as it was applied, or as the files say where no record tells what was applied." in restored.out, restored
 
 
@@ -310,7 +310,7 @@ def test_where_it_only_writes_a_record_it_says_so(someone: Someone, owner: Owner
     owner.meddle(
         ("alice", asking("STREAM.DELETE.S")), ("alice", asking("STREAM.CREATE.S", {"name": "S", "subjects": ["s.*"]})),
     )  # fmt: skip
-    restored = someone("drift", file, "--restore", "--yes")
+    restored = someone("drift", "restore", file, "--yes")
     assert re.search(r"Recorded in [0-9.]+ s: 1 record is updated, and no object was touched", restored.out), restored
 
 
@@ -320,23 +320,23 @@ def test_the_queue_that_no_apply_changes_is_not_said_to_be_put_back(someone: Som
     assert someone("apply", file, "--yes").code == 0
     owner.meddle(("alice", updating("S", description="b")), ("alice", updating("S-g", description="b")))
     stays = "queue_stream of elastic_group/S/g"
-    looked_at, restored = someone("drift", file), someone("drift", file, "--restore", "--yes")
+    looked_at, restored = someone("drift", file), someone("drift", "restore", file, "--yes")
     assert "To put it back: " in looked_at.out
     assert f"No apply puts back {stays}; to see what to do: reconciler plan " in looked_at.out.replace("\n", " ")
     assert restored.code == 3
     assert f"Everything that drifted here, but for {stays}, is put back." in restored.out.replace("\n", " ")
-    accepted = someone("drift", file, "--accept")
+    accepted = someone("drift", "accept", file)
     assert "Instead: leave it as found: unmanaged: [queue_stream]" in accepted.err, accepted
-    again = someone("drift", file, "--restore", "--yes")
+    again = someone("drift", "restore", file, "--yes")
     assert (again.code, "To put it back" in again.out) == (3, False), again
 
 
 def test_what_someone_else_manages_is_not_for_us_to_put_back(someone: Someone, owner: Owner) -> None:
     file = someone.write(f"{HEADER}streams:\n  X: {{external: true, subjects: [x.*]}}\n  Z: {{external: true}}\n")
     owner.meddle(("alice", asking("STREAM.CREATE.X", {"name": "X", "subjects": ["x.>"]})))
-    looked_at, restored = someone("drift", file), someone("drift", file, "--restore", "--yes")
+    looked_at, restored = someone("drift", file), someone("drift", "restore", file, "--yes")
     assert (looked_at.code, restored.code) == (3, 3), restored
-    assert "--restore" not in looked_at.out
+    assert "drift restore" not in looked_at.out
     assert "XX907" not in restored.out
     assert "someone else manages it, and it does not exist" in restored.out
     assert "someone else manages it, and it differs from what the file expects" in restored.out
@@ -348,12 +348,12 @@ def test_a_reader_of_a_stream_that_its_owner_deleted_is_not_put_back(someone: So
     owner.meddle(("alice", asking("STREAM.CREATE.X", {"name": "X", "subjects": ["x.>"]})))
     assert someone("apply", file, "--yes").code == 0
     owner.meddle(("alice", asking("STREAM.DELETE.X")))
-    looked_at, refused = someone("drift", file), someone("drift", file, "--restore", "--yes")
+    looked_at, refused = someone("drift", file), someone("drift", "restore", file, "--yes")
     assert "Nothing puts back consumer/X/reads (ST109)." in looked_at.out, looked_at
-    assert "--restore" not in looked_at.out
+    assert "drift restore" not in looked_at.out
     assert (refused.code, "ST109 external-mismatch, refused" in refused.out) == (4, True), refused
     owner.meddle(("alice", asking("CONSUMER.DELETE.S.reads")))
-    both, partial = someone("drift", file), someone("drift", file, "--restore", "--partial", "--yes")
+    both, partial = someone("drift", file), someone("drift", "restore", file, "--partial", "--yes")
     assert "To put it back: " in both.out, both
     assert "Nothing puts back consumer/X/reads (ST109)." in both.out
     assert "+ consumer/S/reads" in partial.out, partial
@@ -378,7 +378,9 @@ def test_the_way_out_of_what_no_file_can_say_is_one_that_works(
     owner.meddle(("alice", updating("OBJ_S", **by_hand)))
     made, text = accepted(owner, UNSAYABLE)
     assert text == UNSAYABLE
-    assert {"put the value back (--restore)" in refused.fix for refused in made.refused if refused.fix} == {goes_back}
+    assert {"put the value back (`drift restore`)" in refused.fix for refused in made.refused if refused.fix} == {
+        goes_back
+    }
     assert (back(owner, UNSAYABLE).plan.exit_code == 0) is goes_back
     paths = [str(refused.fix).rpartition("unmanaged: [")[2].rstrip("]") for refused in made.refused]
     left_as_found = f"object_stores: {{S: {{unmanaged: [{', '.join(paths)}]}}}}\n"

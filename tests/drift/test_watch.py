@@ -314,7 +314,7 @@ def test_a_signal_ends_it_in_good_order(owner: Owner, number: signal.Signals, co
     owner.apply(ORDERS)
     (owner.folder / "t.yaml").write_text(HEADER + ORDERS)
     metrics = owner.folder / "drift.prom"
-    arguments = ("drift", "t.yaml", "--watch", "--format", "json", "--metrics", str(metrics), "--listen", "127.0.0.1:0")
+    arguments = ("drift", "watch", "t.yaml", "--format", "json", "--metrics", str(metrics), "--listen", "127.0.0.1:0")
     with subprocess.Popen(
         command(*arguments, *login(owner.account)), cwd=owner.folder, env=environment(owner.folder), text=True,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,

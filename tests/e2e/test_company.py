@@ -76,7 +76,7 @@ def test_a_company_lives_with_its_files(run: Run, repository: Repository, cluste
     keep_for_a_day(clustered_account, "ORDERS_T07")
     said = run("drift", ORDERS, "--environment", "prod-eu")
     assert (said.code, "ORDERS_T07" in said.text, "max_age" in said.text) == (3, True, True), said
-    assert run("drift", ORDERS, "--environment", "prod-eu", "--restore", "--yes").code == 0
+    assert run("drift", "restore", ORDERS, "--environment", "prod-eu", "--yes").code == 0
     assert run("drift", ORDERS, "--environment", "prod-eu").code == 0
 
     # A tenant leaves. Plans tell it until it is written down, in one entry for each team; then its streams go, where messages

@@ -77,7 +77,7 @@ def test_what_such_limits_gave_a_consumer_can_be_kept(
     tmp_path: Path, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     someone = limited_by_hand(somebody(tmp_path, account, monkeypatch))
-    kept = someone("drift", "topology.yaml", "--accept", "--only", "consumer/*")
+    kept = someone("drift", "accept", "topology.yaml", "--only", "consumer/*")
     assert "max_ack_pending" in (tmp_path / "topology.yaml").read_text(), kept
     left = someone("drift", "topology.yaml")
     assert left.code == 3 and "~ kv_bucket/CONFIG" in left.out and "watcher" not in left.out, left

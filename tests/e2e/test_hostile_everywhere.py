@@ -51,21 +51,21 @@ OFFLINE = frozenset(
     }
 )
 """Take no login."""
-NOT_HERE = frozenset({"dev", "demo", "schema", "completion", "explain", "rehearse"})
-"""Show nothing that others write, or start servers of their own."""
+NOT_HERE = frozenset({"dev", "demo", "schema", "completion", "explain", "rehearse", "drift watch"})
+"""Show nothing that others write, start servers of their own, or stay."""
 
 LOOKING: dict[str, tuple[str, ...]] = {
     "init": ("first", "--topology", "first"),
     "validate": ("t.yaml",), "render": ("t.yaml",), "fmt": ("t.yaml", "--check"), "plan": ("t.yaml", "--verbose"), "drift": ("t.yaml",),
-    "history": (), "unlock": (),
+    "drift accept": ("t.yaml",), "drift restore": ("t.yaml", "--yes"), "history": (), "history diff": (), "unlock": (),
     "export": (), "upgrade-check": ("--server-version", "2.14"), "groups": ("list",), "apply": ("t.yaml", "--yes"),
     "permissions": ("apply", "t.yaml"), "review": ("t.yaml", "--base", "HEAD"), "adopt": ("t.yaml", "--yes"),
     "policy": ("test", "rules.yaml"), "import": ("t.json",), "fleet": ("plan", "fleet.yaml"), "unpin": (f"{TRICKS['clear']}/x",),
 }  # fmt: skip
-LAST = ("adopt", "apply")
+LAST = ("adopt", "apply", "drift restore", "drift accept")
 """After these there is less to look at."""
-SHOW_NOTHING = frozenset({"init", "history", "unlock", "upgrade-check", "groups"})
-"""Runs and leases full of tricks come below; `init` writes what there is, and says how much; groups and their members can
+SHOW_NOTHING = frozenset({"init", "history", "history diff", "unlock", "upgrade-check", "groups", "drift restore"})
+"""After an apply there is nothing to restore. Runs and leases full of tricks come below; `init` writes what there is, and says how much; groups and their members can
 have no such name."""
 
 
@@ -157,7 +157,7 @@ def everything(someone: Someone) -> Iterator[tuple[str, Ran]]:
         for chosen in formats(command):
             arguments = (*LOOKING[command], *(("--format", chosen) if chosen else ()))
             run = someone.shell if command in OFFLINE else someone
-            yield f"{command} {chosen}", run(command, *arguments)
+            yield f"{command} {chosen}", run(*command.split(), *arguments)
 
 
 COMMAND = re.compile(r"::(error|warning|notice) ((file|line|col|endLine|endColumn)=[^:,]*,)*title=[^:,]*::(?!error::)")
@@ -178,7 +178,7 @@ def test_nothing_that_a_terminal_obeys_or_hides_comes_out_of_any_command(hostile
     shown: dict[str, bool] = {}
     for what, ran in everything(hostile):
         is_harmless(what, ran)
-        command, _ = what.split(" ")
+        command = what.rpartition(" ")[0]
         shown[command] = shown.get(command, False) or "owned" in ran.out + ran.err
     assert {command for command, is_shown in shown.items() if not is_shown} == SHOW_NOTHING, (
         "looked at, and nothing there"

@@ -78,7 +78,7 @@ def test_what_was_accepted_and_taken_back_leaves_nothing(someone: Someone) -> No
     someone.applied(text)
     before = someone.ask(lambda js: configs(js, "KV_B"))[0]
     someone.ask(lambda js: changed(js, "KV_B"))
-    ran = someone("drift", "topology.yaml", "--accept")
+    ran = someone("drift", "accept", "topology.yaml")
     assert ("1 field written into 1 file" in ran.out, "duplicate_window" in ran.out) == (True, False), ran
     assert someone("apply", "topology.yaml", "--yes").code == 0
     ran = someone.applied(text)

@@ -1,4 +1,4 @@
-"""*Sight*: what is changed by hand after adoption is named by `plan` and by `drift`, field by field. *Keeping*: `drift --accept`
+"""*Sight*: what is changed by hand after adoption is named by `plan` and by `drift`, field by field. *Keeping*: `drift accept`
 writes it into the file, and nothing is adrift then."""
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ def test_drift_of_it_is_found_and_goes_into_the_file(toys: Toys, account: Accoun
     talk(account, lambda js: _older(js, "TOY_jobs"))
     drifted = other.run("drift", str(toys.file))
     assert (drifted.returncode, "toy_queue/jobs" in drifted.stdout, "1h → 3h" in drifted.stdout) == (3, True, True)
-    assert other.run("drift", str(toys.file), "--accept").returncode == 0
+    assert other.run("drift", "accept", str(toys.file)).returncode == 0
     assert "ttl: 3h" in toys.file.read_text(encoding="utf-8")
     toys.write(FILE)
 

@@ -96,9 +96,9 @@ def test_what_failed_is_no_difference(someone: Someone) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (("diff", "x"), 64, "history x: write `history`"),
-        (("diff", "1", "2", "3"), 64, "with numbers"),
-        (("1", "2"), 64, "with numbers"),
+        (("diff", "x"), 64, "x: write the number of a run"),
+        (("diff", "1", "2", "3"), 64, "with at most two numbers"),
+        (("1", "2"), 64, "unexpected extra argument"),
         (("diff", "4711"), 1, "There is no run 4711"),
         (("diff",), 1, "is the first remembered run of topology t"),
     ],
@@ -119,7 +119,7 @@ def test_an_accepted_value_differs_and_one_that_was_put_back_does_not(someone: S
     file = someone.write(KEPT)
     someone.ask(by_hand("HI", max_age=DAY))
     someone.ask(by_hand("HJ", max_msgs=100))
-    assert someone("drift", file, "--accept").code == 0
+    assert someone("drift", "accept", file).code == 0
     assert someone("apply", file, "--yes").code == 0
     first, second = runs(someone)
     found = difference(someone, first, second)
@@ -136,7 +136,7 @@ def test_an_accepted_value_differs_and_one_that_was_put_back_does_not(someone: S
     of_run = json.loads(someone("history", str(second), "--format", "json").out)
     assert of_run["changed"] == found["resources"]
     someone.ask(by_hand("HI", max_age=2 * DAY))
-    assert someone("drift", file, "--restore", "--yes").code == 0
+    assert someone("drift", "restore", file, "--yes").code == 0
     assert someone("history", "diff", str(second)).out.splitlines()[1:] == ["Nothing differs."]
 
 

@@ -1159,7 +1159,7 @@ RULES = (
         seen_by=("tests/drift/test_interrupted.py",),
     ),
     Act(
-        name="`drift --accept` writes a value with which the next plan is refused",
+        name="`drift accept` writes a value with which the next plan is refused",
         file="reconciler/journeys/drift/accept.py",
         before="    if refused := done.newly_refused():",
         after="    if refused := set[str]():",
@@ -1588,7 +1588,7 @@ RULES = (
         seen_by=("tests/drift/test_restore.py::test_a_reader_of_a_stream_that_its_owner_deleted_is_not_put_back",),
     ),
     Act(
-        name="`drift --restore` asks the server for the reader of a stream that its owner deleted",
+        name="`drift restore` asks the server for the reader of a stream that its owner deleted",
         file="reconciler/journeys/drift/way_back.py",
         before="    changes = {**dict(_changes_back(view, items, registry)), **_missing_stream_changes(drift, view, registry)}",
         after="    changes = dict(_changes_back(view, items, registry))",
@@ -2549,14 +2549,14 @@ QUANTITIES = (
         seen_by=(says("OB202"),),
     ),
     Act(
-        name="`drift --accept` writes what others keep in the metadata of an object",
+        name="`drift accept` writes what others keep in the metadata of an object",
         file="reconciler/journeys/drift/live_values.py",
         before="        and was.config.get(name) != will.config.get(name) != live.config.get(name) == desired.config.get(name)",
         after="        and will.config.get(name) != live.config.get(name) == desired.config.get(name)",
         seen_by=("tests/drift/test_accept.py::test_metadata_keys_of_others_are_not_written",),
     ),
     Act(
-        name="`drift --accept` writes what a field holds besides what drifted",
+        name="`drift accept` writes what a field holds besides what drifted",
         file="reconciler/journeys/drift/live_values.py",
         before="        value = _with_what_drifted(declared, fields, rendered)",
         after="        value = rendered",

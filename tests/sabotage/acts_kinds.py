@@ -358,7 +358,7 @@ FILES = (
         seen_by=("tests/documents/test_environments.py",),
     ),
     Act(
-        name="`drift --accept` writes the value of one account where a parameter stood",
+        name="`drift accept` writes the value of one account where a parameter stood",
         file="reconciler/documents/write/edit.py",
         before="    if lost := next((mentions(text) - mentions(result)).elements(), None):",
         after="    if lost := None:",

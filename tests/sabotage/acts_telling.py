@@ -646,7 +646,7 @@ DRIFT = (
         seen_by=("tests/drift/test_watch.py::test_each_sort_of_change_is_told_when_it_is_made_with_who_made_it[2.15]",),
     ),
     Act(
-        name="what someone else manages is said to be put back by `drift --restore`",
+        name="what someone else manages is said to be put back by `drift restore`",
         file="reconciler/journeys/drift/look.py",
         before="is_ours=standing is not Standing.FOREIGN and not _is_managed_elsewhere(change),",
         after="is_ours=standing is not Standing.FOREIGN,",
@@ -704,7 +704,7 @@ DRIFT = (
         seen_by=("tests/drift/test_report.py::test_no_file_is_advised_that_its_kind_cannot_say",),
     ),
     Act(
-        name="`drift --accept` advises a restoration that a rule refuses",
+        name="`drift accept` advises a restoration that a rule refuses",
         file="reconciler/journeys/drift/accept.py",
         before="if item.is_ours and not (stays or is_refused) else",
         after="if item.is_ours and not (stays and is_refused) else",

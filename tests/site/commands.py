@@ -27,7 +27,7 @@ def pages() -> dict[str, str]:
     """By their path below docs/: an overview, and a page for each command."""
     return {
         "reference/commands.md": _overview(),
-        **{f"reference/commands/{name}.md": _command(name) for name in COMMANDS},
+        **{f"reference/commands/{name}.md": _command(name) for name in COMMANDS if " " not in name},
     }
 
 
@@ -51,7 +51,7 @@ def exit_codes(command: Any) -> list[int]:
 
 
 def _overview() -> str:
-    rows = ((f"[`{name}`](commands/{name}.md)", prose(command.about)) for name, command in COMMANDS.items())
+    rows = ((f"[`{name}`](commands/{_place(name)})", prose(command.about)) for name, command in COMMANDS.items())
     return page(
         ["# Commands"],
         [
@@ -83,11 +83,18 @@ def _overview() -> str:
     )
 
 
+def _place(words: str) -> str:
+    """Where a command stands: one of two words on the page of the first."""
+    first, _, second = words.partition(" ")
+    return f"{first}.md#reconciler-{first}-{second}" if second else f"{first}.md"
+
+
 def _command(name: str) -> str:
     command = ROOT.commands[name]
     inside = [(words, one) for words, one in _below(name, command) if words != name]
+    inside += [(words, ROOT.commands[words]) for words in COMMANDS if words.startswith(f"{name} ")]
     parts = [["# reconciler " + name], *_paragraphs(command.help)]
-    if not inside or command.invoke_without_command:
+    if not hasattr(command, "commands") or command.invoke_without_command:
         parts += _itself(name, command)
     if inside:
         rows = ((f"[`{words}`](#reconciler-{words.replace(' ', '-')})", _first(one.help)) for words, one in inside)

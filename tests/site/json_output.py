@@ -16,7 +16,7 @@ PRINTED_BY: Mapping[str, tuple[str, ...]] = {
     "plan": ("plan", "review"),
     "apply": ("apply",),
     "drift": ("drift",),
-    "drift-watch": ("drift --watch",),
+    "drift-watch": ("drift watch",),
     "findings": ("validate",),
     "reports": (),
     "groups": tuple(f"groups {name}" for name in GROUPS),
@@ -31,8 +31,8 @@ PRINTED_BY: Mapping[str, tuple[str, ...]] = {
 
 ABOUT = {
     "plan": "Plans that `plan --out` saves follow it too, and have `saved` and `fingerprint` beside the rest.",
-    "apply": "`drift --restore --format json` prints the same.",
-    "drift": "`drift --watch --format json` prints [lines](#drift-watch) instead, `drift --accept` adds what it wrote.",
+    "apply": "`drift restore --format json` prints the same.",
+    "drift": "`drift watch --format json` prints [lines](#drift-watch) instead, `drift accept` adds what it wrote.",
     "reports": "`validate`, `plan`, `apply`, `drift` and `review` print it where they are given several topologies.",
 }
 QUESTIONS: Mapping[str, tuple[tuple[str, str], ...]] = {

@@ -198,7 +198,7 @@ def test_a_file_without_room_for_what_is_live_stays_as_it_was(someone: Someone) 
             done(await js.request(f"STREAM.UPDATE.S{number:05d}", {**config, "description": "d" * 4_000}))
 
     someone.ask(described)
-    code, told = limited(someone, 8192, "drift", "topology.yaml", "--accept")
+    code, told = limited(someone, 8192, "drift", "accept", "topology.yaml")
     assert (code, (someone.shell.folder / "topology.yaml").read_text()) == (1, said)
     assert (
         told

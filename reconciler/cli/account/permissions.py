@@ -37,7 +37,7 @@ def permissions_(
     values: Values,
     allow: common.Allow = None,
     backup: Annotated[bool, typer.Option("--backup", help="Add what `apply --backup` needs.")] = False,
-    watch: Annotated[bool, typer.Option("--watch", help="Add what `drift --watch` needs.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Add what `drift watch` needs.")] = False,
     format_: Annotated[
         PermissionsFormat,
         typer.Option("--format", help="text for nats-server's configuration, json for tools, nsc for an nsc command."),

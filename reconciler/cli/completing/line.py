@@ -72,9 +72,12 @@ def parse_line(words: Sequence[str], table: Table) -> Asked:
             left -= 1
             option = option if left else ""
         elif is_over or not word.startswith("-"):
-            subcommands = command.get("commands")
-            command = command if subcommands is None else subcommands.get(word, _UNKNOWN)
-            arguments += [word] if subcommands is None else []
+            if (subcommand := _subcommands(command, arguments).get(word)) or (
+                "arguments" not in command and "commands" in command
+            ):
+                command = subcommand or _UNKNOWN
+            else:
+                arguments.append(word)
         elif word == "--":
             is_over = True
         elif "=" not in word:
@@ -93,9 +96,16 @@ def _parse_last_word(word: str, so_far: Asked, is_over: bool, table: Table) -> A
     if equals and not is_over and (option := _option_name(name, command, table)):
         takes = _option_entry(option, command, table)[1]
         return Asked(command=command, option=option, takes=takes, begun=value, before=f"{name}=", arguments=arguments)
-    if (word.startswith("-") and not is_over) or "commands" in command:
+    if (word.startswith("-") and not is_over) or any(
+        name.startswith(word) for name in _subcommands(command, arguments)
+    ):
         return Asked(command=command, begun=word, arguments=arguments)
     return Asked(command=command, takes=_argument_at(command, len(arguments)), begun=word, arguments=arguments)
+
+
+def _subcommands(command: Mapping[str, Any], arguments: Sequence[str]) -> Mapping[str, Any]:
+    """Return the commands that the next word may name: there are none behind an argument."""
+    return {} if arguments else command.get("commands", {})
 
 
 def _argument_at(command: Mapping[str, Any], index: int) -> Sequence[str] | str:

@@ -29,6 +29,7 @@ def completion_table() -> dict[str, Any]:
     """Return the whole table."""
     root = typer.main.get_command(app)
     program = _command(root, root.help)
+    program["commands"] = _nested(program["commands"])
     return {
         "program": program,
         "takes_several": dict(_options_with_several_values(root)),
@@ -57,6 +58,16 @@ def _command(command: Any, about: str | None) -> dict[str, Any]:
     if arguments:
         entry["arguments"] = [(_value_kind(parameter), parameter.nargs != 1, parameter.help) for parameter in arguments]
     return entry
+
+
+def _nested(commands: Mapping[str, Any]) -> dict[str, Any]:
+    """Put each command of two words below the first one."""
+    nested = {name: command for name, command in commands.items() if " " not in name}
+    for name, command in commands.items():
+        first, _, second = name.partition(" ")
+        if second:
+            nested[first].setdefault("commands", {})[second] = command
+    return nested
 
 
 def _option(option: Any) -> tuple[Any, ...]:

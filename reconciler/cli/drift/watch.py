@@ -1,29 +1,29 @@
-"""`reconciler drift --watch`: keeps running, reports every change as soon as it happens, and keeps metrics up to
-date.
-
-Metrics for others to fetch: a file that is never half written, and a page on a port of this machine.
-"""
+"""`reconciler drift watch`: keeps running, reports every change as soon as it happens, and keeps metrics up to
+date."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import re
 import signal
-import socket
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from reconciler.cli.account.planning import Selection
+from reconciler.cli.drift.drift import Metrics, selection
+from reconciler.cli.drift.metrics_page import parse_address, serve_metrics, write_metrics_file
 from reconciler.cli.shared import common, exits
+from reconciler.cli.shared.common import ChosenPlainFormat, PlainFormat, takes
+from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.screen import paper, say, tell
-from reconciler.documents.write.atomic import write_whole
 from reconciler.journeys.drift.drift import Drift
-from reconciler.journeys.drift.metrics import CONTENT_TYPE, Gauges, metrics_text
+from reconciler.journeys.drift.metrics import Gauges, metrics_text
 from reconciler.journeys.drift.watch import Happening, LookedAtAll, Lost, Watch, Wrong
 from reconciler.journeys.drift.watch_text import (
     ConnectedAgain,
@@ -35,9 +35,48 @@ from reconciler.journeys.drift.watch_text import (
     problem_line,
 )
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
+from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.model.units import show_duration
 from reconciler.report.words.diagnostics import report
+from reconciler.server.connect.options import seconds as seconds_of
+
+EVERY = "15m"
+
+app = common.app()
+
+
+@app.command(name="drift watch")
+@takes(connection)
+@takes(selection)
+def watch_(
+    paths: common.Paths,
+    selection: Selection,
+    connection: Connection,
+    every: Annotated[
+        str, typer.Option("--every", metavar="TIME", help="Take a full look at everything this often.")
+    ] = EVERY,
+    metrics: Metrics = None,
+    listen: Annotated[
+        str | None, typer.Option("--listen", metavar="HOST:PORT", help="Serve the metrics under /metrics.")
+    ] = None,
+    format_: ChosenPlainFormat = PlainFormat.TEXT,
+) -> int:
+    """Stay, and tell of each change of one topology when it happens, and who made it. Ctrl-C ends it."""
+    connection = connection.in_environment(selection.values, paths)
+    outlets = Outlets(file=metrics, listen=parse_address(listen) if listen else None)
+    teller = Teller(as_json=format_ is PlainFormat.JSON, outlets=outlets)
+    watch = Watch(
+        paths=paths, connecting=connection.options(), options=selection.options(), every=_interval(every), tell=teller,
+        tree=selection.values.tree(),
+    )  # fmt: skip
+    return run_watch(watch, teller)
+
+
+def _interval(text: str) -> float:
+    try:
+        return seconds_of(text)
+    except CannotContinue:
+        raise common.Misused(f"--every {text}: write for example 15m, 1h or 30s.") from None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,75 +212,3 @@ def _ended_by_signals(stop: asyncio.Event) -> Iterator[list[signal.Signals]]:
     finally:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.remove_signal_handler(number)
-
-
-def write_metrics_file(path: Path, text: str) -> None:
-    """Replace the file in one step, so that a reader gets the old file or the new one. A collector takes only names
-    that end in `.prom`."""
-    try:
-        write_whole({path: text.encode()})
-    except OSError as error:
-        raise common.cannot_write(path, error) from None
-
-
-_ADDRESS = re.compile(r"(\[(?P<six>[^\[\]]+)\]|(?P<host>[^:\[\]]*)):(?P<port>[0-9]{1,5})")
-
-
-def parse_address(text: str) -> tuple[str, int]:
-    """Parse `127.0.0.1:9099`, `:9099` or `[::1]:9099`."""
-    address = _ADDRESS.fullmatch(text)
-    if not address or int(address["port"]) > 65_535:
-        raise common.Misused(f"--listen {text}: write HOST:PORT, for example 127.0.0.1:9099 or [::1]:9099.")
-    return address["six"] or address["host"] or "127.0.0.1", int(address["port"])
-
-
-@contextmanager
-def serve_metrics(address: tuple[str, int], metrics: Callable[[], str]) -> Iterator[str]:
-    """Serve a page of metrics while the block lasts, and yield its URL. Port 0 takes a free one."""
-
-    class Page(BaseHTTPRequestHandler):
-        timeout = 5.0
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self) -> None:
-            is_there = self.path.partition("?")[0] in ("/metrics", "/")
-            body = metrics().encode() if is_there else b"Only /metrics is here.\n"
-            self.send_response(200 if is_there else 404)
-            self.send_header("Content-Type", CONTENT_TYPE if is_there else "text/plain; charset=utf-8")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            if self.command == "GET":
-                self.wfile.write(body)
-
-        do_HEAD = do_GET
-
-        def log_message(self, *_: object) -> None:
-            """Log nothing: a fetch of metrics is no news."""
-
-    class Server(ThreadingHTTPServer):
-        address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
-        daemon_threads = True
-
-    try:
-        server = Server(address, Page)
-    except (OSError, TypeError) as error:  # the latter where no host can have the name
-        raise CannotContinue(_cannot_listen(address, error)) from None
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
-    thread.start()
-    try:
-        yield f"http://{_host_and_port(address[0], server.server_port)}/metrics"
-    finally:
-        server.shutdown()
-        server.server_close()
-
-
-def _host_and_port(host: str, port: int) -> str:
-    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def _cannot_listen(address: tuple[str, int], error: OSError | TypeError) -> Diagnostic:
-    return Diagnostic(
-        severity=Severity.ERROR, code="DR112", name="cannot-listen",
-        message=f"Cannot listen on {_host_and_port(*address)}: {(getattr(error, 'strerror', None) or str(error)).lower()}.",
-        fix="Choose another port, or end the process that uses it.",
-    )  # fmt: skip

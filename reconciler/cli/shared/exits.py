@@ -75,7 +75,7 @@ MEANINGS: Mapping[int, Meaning] = {
     DRIFT: Meaning(
         name="drift",
         about="The live state differs from what was applied. For `groups doctor --exit-code`: something is wrong.",
-        then="Tell the owners, for example in an issue. They decide between `drift --accept` and `drift --restore`.",
+        then="Tell the owners, for example in an issue. They decide between `drift accept` and `drift restore`.",
     ),
     REFUSED: Meaning(
         name="refused, or consent is missing",

@@ -1,4 +1,4 @@
-"""`drift --accept`: writes live values into the files, in place; comments and layout stay.
+"""`drift accept`: writes live values into the files, in place; comments and layout stay.
 
 It accepts fields only: what to do about an object that is missing, recreated or owned by somebody else is for people to
 decide. It writes what drift lists and nothing else, and says each field. It writes the files once, all of them or none,
@@ -214,7 +214,7 @@ def _what_else_advice(item: Item, lost: NotExpressed) -> str:
         return BY_HAND
     stays = any(drifting.stays for drifting in item.fields if drifting.change.top == lost.name)
     is_refused = bool(item.refusals)  # a restoration of the object is refused as a whole
-    back = "put the value back (--restore), or " if item.is_ours and not (stays or is_refused) else ""
+    back = "put the value back (`drift restore`), or " if item.is_ours and not (stays or is_refused) else ""
     return f"{back}leave it as found: unmanaged: [{lost.left_out}]"
 
 

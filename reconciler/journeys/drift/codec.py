@@ -18,7 +18,7 @@ class DriftDocument:
 
     drift: Annotated[Drift, INLINE]
     accepted: tuple[Written, ...] | None = None
-    """What `--accept` wrote into the files."""
+    """What `drift accept` wrote into the files."""
 
 
 def drift_json(drift: Drift, accepted: tuple[Written, ...] | None = None) -> str:

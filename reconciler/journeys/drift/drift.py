@@ -239,7 +239,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A field that `--accept` wrote into the file."""
+    """A field that `drift accept` wrote into the file."""
 
     address: AddressText
     """The object."""

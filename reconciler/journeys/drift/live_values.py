@@ -1,4 +1,4 @@
-"""The values that `drift --accept` writes into the declaration of an object: those that drift lists, and no other.
+"""The values that `drift accept` writes into the declaration of an object: those that drift lists, and no other.
 
 Pure. One more value is written, and said, where an accepted value decided it. A stream that is no mirror any more says its
 `mirror_direct` itself, and no longer says one that its origin overruled. A consumer says what it does not take from

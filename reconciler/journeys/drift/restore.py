@@ -1,4 +1,4 @@
-"""`drift --restore`: plans to put back what drifted and nothing else, from the same look at the account."""
+"""`drift restore`: plans to put back what drifted and nothing else, from the same look at the account."""
 
 from __future__ import annotations
 

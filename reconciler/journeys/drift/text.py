@@ -1,6 +1,6 @@
 """Drift as text: what drifted and how, what waits to be applied, what is not declared, and what to do now.
 
-After `--accept`, what was written into the files stands before the drift that is left."""
+After `drift accept`, what was written into the files stands before the drift that is left."""
 
 from __future__ import annotations
 
@@ -312,7 +312,7 @@ def _name_with_staying_fields(item: Item) -> str:
 
 
 def _advice(drift: Drift, arguments: str) -> Iterator[str]:
-    command = f"reconciler drift {arguments}".rstrip()
+    accepting, restoring = (f"reconciler drift {command} {arguments}".rstrip() for command in ("accept", "restore"))
     if not drift.ledger_known:
         yield "Bucket `reconciler` could not be read, so everything was compared with the files alone."
     ours = restorable(drift)
@@ -324,9 +324,9 @@ def _advice(drift: Drift, arguments: str) -> Iterator[str]:
         yield GONE
     if any(not item.is_only_recorded for item in back):
         way = "put it back" if any(item.owned for item in back) else "make it as the files say"
-        yield f"To {way}: {command} --restore"
+        yield f"To {way}: {restoring}"
     elif back:
-        yield f"To record it as it is now: {command} --restore"
+        yield f"To record it as it is now: {restoring}"
     if any(item.standing is Standing.MISSING and item.owned for item in ours):
         yield "If something that is missing is no longer wanted, move it in the files to `removed`."
     if stay := [_name_with_staying_fields(item) for item in drift.drifted if item.is_ours and item.is_left]:
@@ -335,10 +335,10 @@ def _advice(drift: Drift, arguments: str) -> Iterator[str]:
         codes = ", ".join(dict.fromkeys(code for item in kept for code in item.refusals))
         yield f"Nothing puts back {listed([_name_with_stuck_fields(item) for item in kept])} ({codes})."
         if any(field.is_stuck and field.is_sayable for item in kept if item.stuck for field in item.fields):
-            yield "Write what is live there into the file, and --restore puts back the rest."
+            yield "Write what is live there into the file, and `drift restore` puts back the rest."
         stuck = [field for item in kept for field in item.fields if field.is_stuck]
         if paths := [visible(field.path) for field in stuck if not field.is_sayable]:
             yield f"No file can say {listed(paths)} there; to see what to do: reconciler plan {arguments}".rstrip()
     if any(field.counts and field.is_sayable for item in drift.items for field in item.fields):
         shared = not SHARED.isdisjoint(arguments.split())
-        yield BY_HAND if shared else f"To keep it and change the files: {command} --accept"
+        yield BY_HAND if shared else f"To keep it and change the files: {accepting}"

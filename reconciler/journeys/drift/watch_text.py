@@ -180,12 +180,12 @@ def line_json(line: WatchLine, seconds: float) -> str:
 
 
 def watch_schema() -> str:
-    """Return the JSON schema of the lines that `drift --watch --format json` prints, as text."""
+    """Return the JSON schema of the lines that `drift watch --format json` prints, as text."""
     description = (
-        "One line that `drift --watch --format json` prints, a JSON object for each event; #/$defs/NAME describes one "
+        "One line that `drift watch --format json` prints, a JSON object for each event; #/$defs/NAME describes one "
         "kind of them."
     )
-    return published_schema_of_any("reconciler drift --watch", description, EVENTS)
+    return published_schema_of_any("reconciler drift watch", description, EVENTS)
 
 
 def _clock_text(seconds: float) -> str:

@@ -32,7 +32,7 @@ def restore_commands(arguments: str, consented: str) -> CommandLines:
     """Return the commands after a restoration: an apply would also make the file's own changes. `consented` includes
     the consents, which a look does not take. Nothing is said about `then`, for only the next
     plan knows it."""
-    go = f"{_command_line('drift', consented)} --restore"
+    go = _command_line("drift restore", consented)
     return CommandLines(
         look=_command_line("drift", arguments), edited=go, go=go, rest=f"{go} --partial", editing=RESTORING, then=""
     )  # fmt: skip

@@ -123,5 +123,5 @@ async def _is_refused(nc: Client) -> bool:
 
 def _advisories_refused() -> CannotContinue:
     message = f"This user may not subscribe to {ADVISORIES}, so a watch would never hear of a change."
-    fix = "Allow it, or look from time to time: `reconciler drift` without --watch."
+    fix = "Allow it, or look from time to time: `reconciler drift`."
     return CannotContinue.because("DR111", PAGES["DR111"].name, message, fix=fix)

@@ -171,10 +171,10 @@ class Api:
             yield Need(subject=CHUNK.format(stream=stream), why="backups")
 
     def hearing(self) -> Iterator[Need]:
-        """Return the permissions for `drift --watch`: to hear of changes, and of writes to buckets as they pass."""
-        yield Need(subject=ADVISORIES, why="what changes, for --watch")
+        """Return the permissions for `drift watch`: to hear of changes, and of writes to buckets as they pass."""
+        yield Need(subject=ADVISORIES, why="what changes, for `drift watch`")
         for bucket, keys in HEARD.items():
-            yield from self.needs("what changes, for --watch", ("$KV.{bucket}.{keys}",), bucket=bucket, keys=keys)
+            yield from self.needs("what changes, for `drift watch`", ("$KV.{bucket}.{keys}",), bucket=bucket, keys=keys)
 
     def answers(self) -> Need:
         """Return the subscription that every request needs, whatever it asks."""
