@@ -65,8 +65,8 @@ LOOKING: dict[str, tuple[str, ...]] = {
 LAST = ("adopt", "apply", "drift restore", "drift accept")
 """After these there is less to look at."""
 SHOW_NOTHING = frozenset({"init", "history", "history diff", "unlock", "upgrade-check", "groups", "drift restore"})
-"""After an apply there is nothing to restore. Runs and leases full of tricks come below; `init` writes what there is, and says how much; groups and their members can
-have no such name."""
+"""After an apply there is nothing to restore. Runs and leases full of tricks come below; `init` writes what there is, and
+says how much; groups and their members can have no such name."""
 
 
 GROUP = """  JOBS:
