@@ -76,6 +76,13 @@ RULES = (
         seen_by=(says("EG101"),),
     ),
     Act(
+        name="a switch that ends priority groups is said to leave clients of nats.go alone",
+        file="reconciler/kinds/consumer/clients.py",
+        before="        yield NO_GROUP\n",
+        after="        yield from ()\n",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
         name="clients of a pinning consumer are told to name a group that it cannot have yet",
         file="reconciler/kinds/consumer/clients.py",
         before='if change.becomes("priority_policy") != ONE_AT_A_TIME or not is_replaced:',

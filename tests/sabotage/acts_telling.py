@@ -431,6 +431,13 @@ SECRETS = (
         seen_by=("tests/server/test_contexts.py",),
     ),
     Act(
+        name="a redaction is removed: a secret where a server belongs",
+        file="reconciler/server/connect/options.py",
+        before=' and not is_pasted(match["host"])',
+        after="",
+        seen_by=("tests/server/test_contexts.py::test_what_is_no_server_url_is_refused_without_repeating_it",),
+    ),
+    Act(
         name="a redaction is removed: the login in a next command",
         file="reconciler/cli/shared/connecting.py",
         before='("--server", shown_servers(settings.url))',

@@ -204,11 +204,13 @@ def test_a_context_nested_deeper_than_any_is_said_to_be(tmp_path: Path) -> None:
         resolve(Settings(context="deep"), {}, tmp_path)
 
 
-@pytest.mark.parametrize("written", ["http://u:canary@a", "nats://u:can,ary@a", "nats://", "a:99999", "ws://a", ","])
+@pytest.mark.parametrize(
+    "written", ["http://u:canary@a", "nats://u:can,ary@a", "nats://", "a:99999", "ws://a", ",", f"SUACAN{'A' * 52}"]
+)
 def test_what_is_no_server_url_is_refused_without_repeating_it(written: str, tmp_path: Path) -> None:
     said = refusal(Settings(url=written), tmp_path)
     assert said.code == "NA107"
-    assert "can" not in said.message.removeprefix("Cannot")
+    assert "can" not in said.message.removeprefix("Cannot").lower()
 
 
 @pytest.mark.parametrize(("written", "seconds"), [("5s", 5), ("500ms", 0.5), ("1m30s", 90), ("2", 2), ("1.5", 1.5)])

@@ -28,7 +28,8 @@ class Pulls(NamedTuple):
 ACCEPTED_BY: Mapping[str, Pulls] = {
     "none": Pulls(
         "pulls that name none of its groups",
-        "first let every client name one of the groups in its pulls, which a consumer without a policy ignores",
+        "first let every client name one of the groups in its pulls, which a consumer without a policy ignores (stop those of "
+        "nats.go: their Consume and Messages take a group only after the switch)",
         may_be_served=False,
     ),
     "overflow": Pulls(
@@ -47,6 +48,8 @@ SHARED_OUT: Mapping[str, str] = {
     "prioritized": "the priority of a pull no longer counts",
 }
 """By policy that goes: how messages are shared out from then on, beside the pulls that fail."""
+NO_GROUP = "clients that name a group have to leave it out before they start again, for Consume and Messages of nats.go refuse it then"
+"""Measured with nats.go 1.55.0 on 2.12.8 and 2.15.1; its Fetch, and the server, take the group."""
 BEST_FIRST = "the lowest priority number among waiting pulls gets messages first"
 
 
@@ -91,6 +94,8 @@ def _effects_on_pulls_texts(change: Change, before: str, after: str) -> Iterator
         yield f"{listed(refused)} fail (400), others go on"
     else:
         yield "no pull fails"
+    if after == "none":
+        yield NO_GROUP
     if before in SHARED_OUT and (before, after) != ("overflow", ONE_AT_A_TIME):
         yield SHARED_OUT[before]
     if after == "prioritized":

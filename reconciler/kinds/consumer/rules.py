@@ -142,6 +142,10 @@ def priority_policy_switch(change: Change, view: View) -> Found:
     still deliver the next message to each of them. A client that stopped at the 400 does not process it, and under
     `pinned_client` it gets the pin, too.
 
+    Libraries can be stricter than servers. `Consume` and `Messages` of nats.go start with a group only on a consumer that
+    has it, and without one only on a consumer without groups. Stop such clients before a switch from or to `none`, and
+    start them with the other setting.
+
     No server tells which pulls its clients send, so the change needs consent in any case.
 
     Instead: let clients stop sending such pulls first, and then consent: apply switches the consumer in place and
