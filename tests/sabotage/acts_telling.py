@@ -949,5 +949,33 @@ HELP = (
         after="    fresh.unlink(missing_ok=True)",
         seen_by=("tests/size/test_full_disks.py::test_where_nothing_can_be_removed_either_the_file_is_named",),
     ),
+    Act(
+        name="the second word of a command is taken for a file",
+        file="reconciler/cli/app.py",
+        before='if (name := " ".join(args[:2])) in COMMANDS:',
+        after='if (name := " ".join(args[:1])) in COMMANDS:',
+        seen_by=("tests/cli/test_usage.py::test_every_command_explains_itself",),
+    ),
+    Act(
+        name="a shell offers no command of two words",
+        file="reconciler/cli/completing/line.py",
+        before='    return {} if arguments else command.get("commands", {})',
+        after="    return {}",
+        seen_by=("tests/cli/test_completion.py::test_words_of_the_program_are_completed",),
+    ),
+    Act(
+        name="what one environment holds is written into files of several",
+        file="reconciler/cli/drift/accept.py",
+        before="    if selection.values:\n",
+        after="    if False:\n",
+        seen_by=("tests/cli/test_values_given.py",),
+    ),
+    Act(
+        name="a restoration that nobody can be asked about begins",
+        file="reconciler/cli/drift/restore.py",
+        before="if not yes and not sys.stdin.isatty():",
+        after="if False and not sys.stdin.isatty():",
+        seen_by=("tests/cli/test_usage.py::test_wrong_usage_says_what_would_be_right",),
+    ),
 )
 ACTS = (*FORMATS, *SECRETS, *DRIFT, *HELP)
