@@ -67,8 +67,14 @@ def _judged(harm: Harm) -> None:
         assert harm.words in written(harm), f"`make measured` writes down what was seen: {harm.words}"
 
 
-def _minor(account: Account | None = None, minor: str | None = None, **_others: object) -> str:
-    found = minor or (account and account.minor)
+def _minor(
+    account: Account | None = None,
+    clustered_account: Account | None = None,
+    minor: str | None = None,
+    **_others: object,
+) -> str:
+    its_account = account or clustered_account
+    found = minor or (its_account and its_account.minor)
     assert found, "say by a parameter on which version this is shown"
     return found
 

@@ -838,3 +838,39 @@ def test_a_restart_deletes_what_a_copy_took_and_consumers_have_yet_to_process(mi
         f"Of 8 messages that a {feed} had copied and consumer mail had not been given, {found[0]} are left after a restart; "
         "a consumer named Audit wanted 4 of them."
     )
+
+
+@shows("XX212")
+@pytest.mark.parametrize(
+    ("clustered_account", "feed"), [(minor, feed) for minor in MINORS for feed in FEEDS], indirect=["clustered_account"]
+)
+def test_a_cluster_that_stops_feeding_a_copy_deletes_what_consumers_have_yet_to_process(
+    clustered_account: Account, feed: str
+) -> str:
+    async def work(js: JetStream) -> tuple[int, int]:
+        await make_stream(js, "B", subjects=["b.*"], retention="interest", num_replicas=3)
+        await make_stream(js, "SINGLE", subjects=["single"], retention="interest")
+        for stream in ("B", "SINGLE"):
+            await make_consumer(js, stream, "Audit")
+        await make_stream(js, "COPY", **FEEDS[feed], num_replicas=3)
+        await make_stream(js, "OTHER", sources=[{"name": "SINGLE"}])
+        await publish(js, *["b.1", "b.2"] * 4, *["single"] * 8)
+        await reaches(8, js, "COPY")
+        await reaches(8, js, "OTHER")
+        for copy in ("COPY", "OTHER"):
+            done(await js.write(f"STREAM.DELETE.{copy}"))
+        if is_lost:
+            await until(js, lambda info: info["state"]["messages"] == 0, "STREAM.INFO.B")
+        for copy, origin in (("AGAIN", "B"), ("ANOTHER", "SINGLE")):
+            await make_stream(js, copy, sources=[{"name": origin}])
+            await reaches(left[origin], js, copy)
+        return await count(js, "B"), await count(js, "SINGLE")
+
+    is_lost = clustered_account.minor == "2.12"
+    left = {"B": 0 if is_lost else 8, "SINGLE": 8}
+    found = talk(clustered_account, work)
+    assert found == (left["B"], left["SINGLE"])
+    return (
+        f"Of 8 messages that a {feed} in a cluster of three had copied and consumer Audit had not been given, {found[0]} are left on the "
+        f"leader when somebody deletes the copy; {found[1]} where the stream has one replica."
+    )

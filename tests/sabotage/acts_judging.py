@@ -2684,8 +2684,8 @@ QUANTITIES = (
     Act(
         name="what a restart deletes from a copied interest stream is not said",
         file="reconciler/kinds/stream_config/origins.py",
-        before="if name > feed and common_subjects(filters, subjects)]",
-        after="if name < feed and common_subjects(filters, subjects)]",
+        before="if name > feed.name and common_subjects(",
+        after="if name < feed.name and common_subjects(",
         seen_by=(says("XX212"),),
     ),
     Act(
@@ -3058,11 +3058,49 @@ QUANTITIES = (
         seen_by=(says("XX209"),),
     ),
     Act(
-        name="every plan says again what a restart deletes",
+        name="after an upgrade no plan says what a restart deletes",
         file="reconciler/kinds/copies/at_restart.py",
-        before="if not is_new and change.action is not Action.ADOPT:",
-        after="if not is_new and not change.action:",
+        before="on=(*MAKES, *STANDS, Action.DELETE),",
+        after="on=(*MAKES, Action.ADOPT, Action.DELETE),",
         seen_by=(says("XX212"),),
+    ),
+    Act(
+        name="whoever has consented to what a restart deletes is warned of it elsewhere",
+        file="reconciler/kinds/copies/at_restart.py",
+        before="all(consent.code != UNREAD_AT_RESTART",
+        after="all(consent.code == UNREAD_AT_RESTART",
+        seen_by=(says("XX212"),),
+    ),
+    Act(
+        name="a consent to what a restart deletes counts for nothing",
+        file="reconciler/kinds/copies/at_restart.py",
+        before="            consentable=True,\n",
+        after="",
+        seen_by=("tests/kinds/test_unread_at_restart.py",),
+    ),
+    Act(
+        name="a plan that makes a cluster delete from a copied interest stream asks for nothing",
+        file="reconciler/kinds/copies/at_restart.py",
+        before="return risk not in _losses_now(view) or risk in _losses_ended(view)",
+        after="return risk not in _losses_now(view)",
+        seen_by=(says("XX212"),),
+    ),
+    Act(
+        name="a cluster is said to delete nothing from copied interest streams",
+        file="reconciler/kinds/stream_config/origins.py",
+        before="is_hit = V2_12 <= target.version < V2_14 and",
+        after="is_hit = V2_14 <= target.version < V2_14 and",
+        seen_by=(says("XX212"),),
+    ),
+    Act(
+        name="whoever upgrades a cluster from 2.12 is not told that it deletes from copied interest streams",
+        file="reconciler/journeys/upgrade/check.py",
+        before="*(now if snapshot.target.is_clustered else ())",
+        after="*(())",
+        seen_by=(
+            "tests/upgrades/test_upgrade_check.py::"
+            "test_a_cluster_that_comes_to_2_12_or_leaves_it_is_said_to_delete_from_copied_interest_streams",
+        ),
     ),
     Act(
         name="the steps for another setting of a group lead to a plan that asks for consent",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from reconciler.journeys.upgrade.check import Checked, check_snapshot
@@ -15,6 +17,7 @@ from tests.quantities.losing import publish
 from tests.support.binaries import VERSIONS
 from tests.support.jetstream import done, make_consumer, make_stream, talk
 from tests.support.servers import running
+from tests.support.topologies import account, read, target
 from tests.upgrades.stores import LEFT, Place, filled, look, objects, rewritten
 
 UP = [("2.11", "2.12"), ("2.11", "2.15"), ("2.12", "2.14"), ("2.12", "2.15"), ("2.14", "2.15")]
@@ -83,3 +86,28 @@ def test_what_each_restart_deletes_from_then_on_is_said(before: str, after: str)
     assert addresses(found, Fate.EMPTIED) == ({"stream/B"} if left < 5 else set())
     assert left == (5 if after == "2.12" else 0)
     assert [one.already for one in found.findings] == [before == "2.15"] * (left < 5)
+
+
+COPIED = """streams:
+  B: {subjects: [b], retention: interest, num_replicas: %s, consumers: {mail: {ack_policy: explicit}}}
+  COPY: {mirror: {name: B}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_said", "already"),
+    [
+        ("2.11", "2.12", True, False), ("2.12", "2.12", True, True), ("2.12", "2.14", True, True), ("2.12", "2.11", True, True),
+        ("2.11", "2.14", False, False), ("2.14", "2.15", False, False), ("2.15", "2.12", True, False),
+    ],
+)  # fmt: skip
+def test_a_cluster_that_comes_to_2_12_or_leaves_it_is_said_to_delete_from_copied_interest_streams(
+    tmp_path: Path, before: str, after: str, is_said: bool, already: bool
+) -> None:
+    """Its servers restart one after another, and those of 2.12 stop feeding the copies of theirs."""
+    for replicas, is_hit in ((3, is_said), (1, False)):
+        snapshot = account(read(tmp_path, COPIED % replicas), target(before, cluster="C1"))
+        found = check_snapshot(snapshot, Version.parse(VERSIONS[after]))
+        assert addresses(found, Fate.EMPTIED) == ({"stream/B"} if is_hit else set())
+        assert [one.already for one in found.findings] == [already] * is_hit
+        assert all("cluster of nats-server 2.12 stops feeding COPY" in one.message for one in found.findings)

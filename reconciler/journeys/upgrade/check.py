@@ -64,7 +64,7 @@ _SHORT = As(Annotated[str, Like(pattern=r"^\d+\.\d+(\.\d+)?$")], attrgetter("sho
 _COUNTED = {
     Fate.LOST.value: "Findings about what is gone when the server has started.",
     Fate.OFFLINE.value: "Findings about what is kept on disk, but not served.",
-    Fate.EMPTIED.value: "Findings about what loses messages at each restart.",
+    Fate.EMPTIED.value: "Findings about what loses messages when servers restart.",
     Fate.REFUSED.value: "Findings about what cannot be changed there before it is repaired; of files, what is refused there.",
     Fate.CAPPED.value: "Findings about what cannot grow there.",
     Fate.REWRITTEN.value: "Findings about what is silently rewritten there.",
@@ -195,15 +195,21 @@ def _with_quantities(one: UpgradeFinding, live: Mapping[Address, Resource]) -> U
 
 
 def _emptied_streams(snapshot: Snapshot, after: Version) -> Iterator[UpgradeFinding]:
-    """Interest streams from which each restart deletes what consumers have yet to process."""
-    rule, losses = at_restart.unread_gone_at_restart, dict[str, list[at_restart.AtRisk]]()
-    for risk in at_restart.at_restart(snapshot) if after >= rule.since and not snapshot.target.is_clustered else ():
+    """Interest streams from which restarts delete what consumers have yet to process: those of the new version, and in a
+    cluster, whose servers restart one after another, those of the old one."""
+    rule, now, losses = (
+        at_restart.unread_gone_at_restart,
+        [*at_restart.at_restart(snapshot)],
+        dict[str, list[at_restart.AtRisk]](),
+    )
+    then = at_restart.at_restart(replace(snapshot, target=replace(snapshot.target, version=after)))
+    for risk in dict.fromkeys((*then, *(now if snapshot.target.is_clustered else ()))):
         losses.setdefault(risk.origin, []).append(risk)
     for origin, theirs in losses.items():
         yield UpgradeFinding(
             fate=Fate.EMPTIED, address=str(Address.of("stream", origin)), code=rule.code, name=rule.name,
-            message=at_restart.loss_text(origin, theirs), fix=at_restart.FIX,
-            already=snapshot.target.version >= rule.since,
+            message=at_restart.loss_text(origin, theirs, snapshot.target), fix=at_restart.fix_of_loss(snapshot.target),
+            already=not {*theirs}.isdisjoint(now),
         )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from reconciler.report.words.visible import inert, visible
 TITLES = {
     Fate.LOST: "gone when nats-server {version} starts",
     Fate.OFFLINE: "kept on disk, but not served by nats-server {version}",
-    Fate.EMPTIED: "loses messages at each restart of nats-server {version}",
+    Fate.EMPTIED: "loses messages when servers restart for nats-server {version}, or later",
     Fate.REFUSED: "cannot be changed there before this is repaired",
     Fate.CAPPED: "cannot grow there",
     Fate.REWRITTEN: "silently rewritten there",

@@ -1,4 +1,4 @@
-"""What the next restart of a server does to copies: which it refuses, and what copied interest streams lose."""
+"""What a restart of a server does to copies: which it refuses, and what copied interest streams lose."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from reconciler.kinds.copies.copy_rules import (
     is_new,
     largest_message_of,
 )
-from reconciler.kinds.fields.known import V2_14
+from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import few, verb, written_size
 from reconciler.kinds.group_records.member_subjects import durable_subjects
 from reconciler.kinds.losses import dependants
@@ -32,24 +32,27 @@ from reconciler.kinds.stream_config.origins import (
     FEEDS_SOURCE,
     UNREAD_AT_RESTART,
     Feed,
-    consumers_read_after,
-    deletes_at_restart,
     fed_elsewhere,
+    losing_consumers,
 )
+from reconciler.kinds.stream_config.stream_settle import canonical
 from reconciler.kinds.subjects.filters import filters_of
 from reconciler.model.resource import Address, Config
-from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.snapshot import Snapshot, Target
 
 MAKES = (Action.CREATE, Action.UPDATE, Action.REPLACE)
 STANDS = (Action.KEEP, Action.ADOPT)
+READ_ELSEWHERE = "let these consumers read a stream with limits retention, such as a copy; or "
 FIX = (
-    "let these consumers read a stream with limits retention, such as a copy; or rename them (`moved:`, and in their clients) to "
-    "names that begin with 0 to 9 or A to I, which a server reads before `JS_`"
+    f"{READ_ELSEWHERE}rename them (`moved:`, and in their clients) to names that begin with 0 to 9 or A to I, which a server reads "
+    "before `JS_`"
 )
+FIX_IN_CLUSTER = f"{READ_ELSEWHERE}let them process everything before you apply, move or restart what feeds the copy"
 
 
 class AtRisk(NamedTuple):
-    """A consumer that loses at a restart what a stream has copied and it has not processed."""
+    """A consumer that loses what it has not processed of a stream that is copied: a single server deletes it at a restart,
+    a cluster when it stops feeding the copy."""
 
     origin: str
     copy: str
@@ -57,72 +60,82 @@ class AtRisk(NamedTuple):
 
 
 # Measured on 2.14 and 2.15: of 100 messages that a mirror or a source had copied and a consumer `mail` had not been given, 0
-# were left after a restart or a kill; 100 with `Amail`, on 2.11 and 2.12, and on three nodes.
+# were left after a restart or a kill; 100 with `Amail`, and on 2.11 and 2.12. In clusters of three, 2.11, 2.14 and 2.15 kept all;
+# 2.12 deleted all on the leader of the stream, whatever the names, filters and storage, and none of a stream of one replica.
 @rule(
     UNREAD_AT_RESTART,
     "unread-gone-at-restart",
-    on=(*MAKES, *STANDS),
+    on=(*MAKES, *STANDS, Action.DELETE),
     needs=("live", "neighbours"),
-    since=V2_14,
+    since=V2_12,
     reaction=Reaction.HARMS,
 )
 def unread_gone_at_restart(change: Change, view: View) -> Iterator[Finding]:
-    """A single server of 2.14 or later keeps an interest stream that has a consumer, and a mirror, a source or an elastic
-    group that copies it.
+    """A single server of 2.14 or later, or a cluster of 2.12, keeps an interest stream that has a consumer, and a mirror, a
+    source or an elastic group that copies it.
 
-    The server feeds the copy by a consumer of its own, whose name begins with `JS_`. When it starts, it reads the consumers
-    in the order of their names, and deletes what `JS_…` has acknowledged and none of those that it has read still wants. So
-    consumers whose names sort after `JS_` lose what is copied and not yet processed. All names with a small first letter do. The
-    first restart after the stream became an interest stream may lose nothing. In a cluster nothing is lost.
+    The server feeds the copy by a consumer of its own. From 2.14 on its name begins with `JS_`. When a single server starts,
+    it reads the consumers in the order of their names, and deletes what `JS_…` has acknowledged and none of those that it has
+    read still wants. So consumers whose names sort after `JS_` lose what is copied and not yet processed. All names with a
+    small first letter do. The first restart after the stream became an interest stream may lose nothing.
 
-    A plan asks for consent if it makes this so, and warns once, when a topology adopts a stream that is so already. Later plans
-    are silent.
+    A cluster of 2.12 forgets what consumers want when such a consumer ends: when somebody changes, moves or deletes the copy,
+    when the copy or the stream gets another leader, and when a server restarts, also for an upgrade. Then the server that
+    leads the stream deletes all that is not processed, whatever the names and the filters of the consumers, and the other
+    servers keep it. A stream with one replica loses nothing in a cluster, and neither does any cluster of 2.11, 2.14 or 2.15.
 
-    Instead: let the consumers read a stream with limits retention, such as the copy; or rename them to names that sort before
-    `JS_`.
+    A plan asks for consent if it makes this so, or if it ends such a consumer in a cluster of 2.12. Every later plan warns,
+    also after an upgrade, until the file consents; then it says that somebody has.
+
+    Instead: let the consumers read a stream with limits retention, such as the copy. On a single server, rename them to names
+    that sort before `JS_`. In a cluster, let them process everything before you apply, move or restart.
     """
-    by_origin = _losses_by_change(view).get(change.address, {})
-    for origin, losses in () if not by_origin or view.target.is_clustered else by_origin.items():
-        is_new = any(risk not in _losses_now(view) for risk in losses)
-        if not is_new and change.action is not Action.ADOPT:
-            continue
+    for origin, losses in _losses_by_change(view).get(change.address, {}).items():
+        is_new = change.action not in STANDS and any(_is_new(risk, view) for risk in losses)
+        consumers = dependants.consumers(origin, sorted({risk.consumer for risk in losses}), view)
         yield Finding(
-            outcome=Outcome.NEEDS_CONSENT if is_new and change.action in MAKES else Outcome.WARNS,
+            outcome=Outcome.NEEDS_CONSENT if is_new else Outcome.WARNS,
+            consentable=True,
             path=_copy_path(change, origin, view),
-            affects=dependants.consumers(origin, sorted({risk.consumer for risk in losses}), view),
-            message=loss_text(origin, losses),
-            fix=FIX,
+            affects=consumers if is_new else (),
+            tells=consumers,
+            message=loss_text(origin, losses, view.target),
+            fix=fix_of_loss(view.target),
         )
 
 
-def loss_text(origin: str, losses: Sequence[AtRisk]) -> str:
-    """What goes at a restart, as a message says it."""
+def loss_text(origin: str, losses: Sequence[AtRisk], target: Target) -> str:
+    """What goes, and when, as a message says it."""
     copying, readers = (
         sorted(set(names)) for names in zip(*((risk.copy, risk.consumer) for risk in losses), strict=True)
     )
+    unprocessed = f"{few(readers, 3)} {verb(len(readers), 'have')} not processed yet"
+    if target.is_clustered:
+        return (
+            f"when a cluster of nats-server {V2_12.short} stops feeding {few(copying, 3)}, at a change, a new leader or a restart, the "
+            f"server that leads interest stream {origin} deletes what {unprocessed}"
+        )
     return (
         f"when it restarts, the server deletes from interest stream {origin} what {few(copying, 3)} {verb(len(copying), 'have')} copied "
-        f"and {few(readers, 3)} {verb(len(readers), 'have')} not processed yet"
+        f"and {unprocessed}"
     )
 
 
+def fix_of_loss(target: Target) -> str:
+    return FIX_IN_CLUSTER if target.is_clustered else FIX
+
+
 def at_restart(snapshot: Snapshot) -> Iterator[AtRisk]:
-    """What consumers of an account lose at each restart of a single server from 2.14 on."""
+    """What consumers of an account lose as it is: on such a single server at each restart, in such a cluster whenever it
+    stops feeding a copy."""
     copying: dict[str, list[Copy]] = {}
     for name, info in snapshot.streams.items():
         for copier in copies(name, info["config"]):
             copying.setdefault(copier.origin, []).append(copier)
-    for origin, theirs in copying.items():
-        yield from _losses_in(origin, snapshot.config_of(origin), [*_feeds(theirs)], _live_filters(origin, snapshot))
-    for origin in snapshot.copiers:
-        yield from _losses_in(
-            origin, snapshot.config_of(origin), [*fed_elsewhere(origin, snapshot)], _live_filters(origin, snapshot)
-        )
-
-
-def _live_filters(stream: str, snapshot: Snapshot) -> dict[str, Sequence[str]]:
-    """The subjects of each consumer that there is."""
-    return {name: filters_of(info["config"]) for name, info in snapshot.consumers.get(stream, {}).items()}
+    for origin in dict.fromkeys((*copying, *snapshot.copiers)):
+        feeds = [*_feeds(copying.get(origin, ())), *fed_elsewhere(origin, snapshot)]
+        consumers = {name: filters_of(info["config"]) for name, info in snapshot.consumers.get(origin, {}).items()}
+        yield from _losses_in(origin, snapshot.config_of(origin), feeds, consumers, snapshot.target)
 
 
 def _feeds(copying: Iterable[Copy]) -> Iterator[Feed]:
@@ -132,10 +145,10 @@ def _feeds(copying: Iterable[Copy]) -> Iterator[Feed]:
 
 
 def _losses_in(
-    origin: str, config: Config, feeds: Sequence[Feed], consumers: Mapping[str, Sequence[str]]
+    origin: str, config: Config, feeds: Sequence[Feed], consumers: Mapping[str, Sequence[str]], target: Target
 ) -> Iterator[AtRisk]:
-    for feed in feeds if deletes_at_restart(config) else ():
-        for name in consumers_read_after(feed.name, feed.subjects, consumers):
+    for feed in feeds:
+        for name in losing_consumers(feed, config, consumers, target):
             yield AtRisk(origin, feed.copy, name)
 
 
@@ -145,8 +158,44 @@ def _losses_now(view: View) -> frozenset[AtRisk]:
     return frozenset(at_restart(view.snapshot))
 
 
+@lru_cache(maxsize=4)
+def _losses_ended(view: View) -> frozenset[AtRisk]:
+    """Of these, what a cluster deletes while it applies this plan, which ends what feeds the copy and keeps the consumer."""
+    return frozenset(
+        risk
+        for risk in (_losses_now(view) if view.target.is_clustered else ())
+        if _ends_feeding(risk, view) and risk.consumer in _filters_afterwards(risk.origin, view)
+    )
+
+
+def _ends_feeding(risk: AtRisk, view: View) -> bool:
+    """Does this plan delete the copy or let it copy otherwise, or move the one or the other?"""
+    made_by, names = afterwards(view).made_by, (risk.copy, risk.origin)
+    if any(name in made_by and made_by[name].action is Action.REPLACE for name in names):
+        return True
+    before, after = (
+        [_fed(name, risk.origin, streams) for name in names]
+        for streams in (live_streams(view), afterwards(view).streams)
+    )
+    return before != after
+
+
+def _fed(name: str, origin: str, streams: Mapping[str, Config]) -> object:
+    """Where a stream stands, and what it copies of its origin; None: it is gone."""
+    if name not in streams:
+        return None
+    config = canonical(streams[name])
+    copied = [copier.said for copier in copies(name, config) if copier.origin == origin]
+    return config.get("num_replicas"), config.get("placement"), copied
+
+
+def _is_new(risk: AtRisk, view: View) -> bool:
+    """Does this plan make it so, or let the cluster delete it now?"""
+    return risk not in _losses_now(view) or risk in _losses_ended(view)
+
+
 def _filters_afterwards(stream: str, view: View) -> dict[str, Sequence[str]]:
-    """The same once this plan is applied, with those that the members of static groups create."""
+    """The subjects of each consumer once this plan is applied, with those that the members of static groups create."""
     consumers: dict[str, Sequence[str]] = {
         name: filters_of(config) for name, config in consumers_afterwards(stream, view).items()
     }
@@ -157,26 +206,39 @@ def _filters_afterwards(stream: str, view: View) -> dict[str, Sequence[str]]:
 
 @lru_cache(maxsize=4)
 def _losses_by_change(view: View) -> Mapping[Address, Mapping[str, Sequence[AtRisk]]]:
-    """What is lost once this plan is applied, by the change that says so and by stream."""
-    after, by_address = afterwards(view), dict[Address, dict[str, list[AtRisk]]]()
-    for origin in dict.fromkeys((*after.copiers, *view.snapshot.copiers)):
-        consumers = _filters_afterwards(origin, view)
-        feeds = [*_feeds(after.copiers.get(origin, ())), *fed_elsewhere(origin, view.snapshot)]
-        for risk in _losses_in(origin, after.streams.get(origin, {}), feeds, consumers):
-            if address := _change_to_blame(risk, view):
-                by_address.setdefault(address, {}).setdefault(origin, []).append(risk)
+    """What is lost once or while this plan is applied, by the change that says so and by stream."""
+    by_address = dict[Address, dict[str, list[AtRisk]]]()
+    for risk in dict.fromkeys((*_losses_afterwards(view), *sorted(_losses_ended(view)))):
+        if address := _change_to_blame(risk, view):
+            by_address.setdefault(address, {}).setdefault(risk.origin, []).append(risk)
     return by_address
 
 
-def _change_to_blame(one: AtRisk, view: View) -> Address | None:
-    """Whose change says it: what makes it so; or the stream, if it is so already."""
+def _losses_afterwards(view: View) -> Iterator[AtRisk]:
+    after = afterwards(view)
+    for origin in dict.fromkeys((*after.copiers, *view.snapshot.copiers)):
+        feeds = [*_feeds(after.copiers.get(origin, ())), *fed_elsewhere(origin, view.snapshot)]
+        config = after.streams.get(origin, {})
+        yield from _losses_in(origin, config, feeds, _filters_afterwards(origin, view), view.target)
+
+
+def _change_to_blame(risk: AtRisk, view: View) -> Address | None:
+    """Whose change says it: what makes it so; or, if it is so already, whoever consents to it, or else the stream."""
     made_by = afterwards(view).made_by
-    stream, copy = made_by.get(one.origin), made_by.get(one.copy)
-    consumer = view.changes.get(Address.of("consumer", one.origin, one.consumer))
+    stream, copy = made_by.get(risk.origin), made_by.get(risk.copy)
+    consumer = view.changes.get(Address.of("consumer", risk.origin, risk.consumer))
     own = [change for change in (stream, copy, consumer) if change and not (change.desired and change.desired.external)]
-    making = [change for change in (copy, consumer, stream) if change in own and change and change.action in MAKES]
-    tellers = own if one in _losses_now(view) else [*making, *own]
-    return next((change.address for change in tellers if change.action in (*MAKES, *STANDS)), None)
+    if _is_new(risk, view):
+        making = [
+            change for change in (copy, consumer, stream) if change in own and change and change.action not in STANDS
+        ]
+        tellers = [*making, *own]
+    else:
+        tellers = sorted(
+            own, key=lambda change: all(consent.code != UNREAD_AT_RESTART for consent in change.terms.allow)
+        )
+    judged = (*MAKES, *STANDS, Action.DELETE)
+    return next((change.address for change in tellers if change.action in judged), None)
 
 
 def _copy_path(change: Change, origin: str, view: View) -> str:

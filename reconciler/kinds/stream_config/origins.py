@@ -9,7 +9,7 @@ from typing import NamedTuple
 from reconciler.changes.change import Action
 from reconciler.changes.kind import Context
 from reconciler.changes.view import SubjectsRead, View
-from reconciler.kinds.fields.known import V2_14
+from reconciler.kinds.fields.known import V2_12, V2_14
 from reconciler.kinds.fields.words import in_words
 from reconciler.kinds.stream_config.config_checks import is_since
 from reconciler.kinds.stream_config.stream_settle import canonical
@@ -17,7 +17,7 @@ from reconciler.kinds.subjects.filters import filters_of
 from reconciler.kinds.subjects.subjects import common_subjects, is_subset
 from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Address, Config, Json
-from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.model.wire.version import Version
 
 
@@ -243,25 +243,25 @@ UNREAD_AT_RESTART = "XX212"
 """The rule that asks for consent to it."""
 
 
-def deletes_at_restart(origin: Config) -> bool:
-    """Does a stream delete at a restart what its copies have? One in memory is empty then."""
-    return origin.get("retention") == "interest" and origin.get("storage") != "memory"
+def losing_consumers(feed: Feed, origin: Config, consumers: Mapping[str, Sequence[str]], target: Target) -> list[str]:
+    """Of the consumers of a stream with these filters, those whose unprocessed messages such a server or cluster deletes
+    because it feeds a copy.
 
-
-def consumers_read_after(feed: str, subjects: Sequence[str], consumers: Mapping[str, Sequence[str]]) -> list[str]:
-    """Of consumers of an interest stream with these filters, those that a single server from 2.14 on reads, when it starts,
-    after the consumer that feeds a copy: it has deleted by then what they have not processed."""
-    return [name for name, filters in consumers.items() if name > feed and common_subjects(filters, subjects)]
+    A single server from 2.14 on does it when it starts, where one in memory is empty. It reads the consumers by their names,
+    and deletes what the copy has as soon as none that it has read wants it. A cluster of 2.12 asks no consumer."""
+    if origin.get("retention") != "interest":
+        return []
+    if target.is_clustered:
+        is_hit = V2_12 <= target.version < V2_14 and origin.get("num_replicas", 1) > 1
+        return [*consumers] if is_hit else []
+    if target.version < V2_14 or origin.get("storage") == "memory":
+        return []
+    return [name for name, filters in consumers.items() if name > feed.name and common_subjects(filters, feed.subjects)]
 
 
 def consents_of_group(stream: str, group: Config, view: View) -> tuple[str, ...]:
     """The codes to which an elastic group of this stream takes consent when it begins to copy it."""
-    if (
-        view.target.version < V2_14
-        or view.target.is_clustered
-        or not deletes_at_restart(view.snapshot.config_of(stream))
-    ):
-        return ()
     subjects = [filter_["filter"] for filter_ in group.get("partitioning_filters") or ()] or [">"]
     filters = {name: filters_of(info["config"]) for name, info in view.snapshot.consumers.get(stream, {}).items()}
-    return (UNREAD_AT_RESTART,) if consumers_read_after(FEEDS_SOURCE, subjects, filters) else ()
+    feed = Feed(stream, FEEDS_SOURCE, subjects)
+    return (UNREAD_AT_RESTART,) if losing_consumers(feed, view.snapshot.config_of(stream), filters, view.target) else ()
