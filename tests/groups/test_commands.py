@@ -52,6 +52,8 @@ BROKEN = {
 
 DIVIDES = {"mapping beyond", "mapping without partitions", "members and mappings", "hostile name"}
 """Still says how: a key can be looked up, and migrating it takes somebody who knows that no instance runs."""
+DIVIDED = {"wildcard beyond", "filter that is none"}
+"""Only the queue says how: a key can be looked up."""
 SAID = {**dict.fromkeys(BROKEN, "GR110"), **dict.fromkeys((*DIVIDES, "wildcard beyond", "filter that is none"), "GR112"),
         "hostile name": "GR140"}  # fmt: skip
 
@@ -78,7 +80,11 @@ def test_a_record_broken_by_hand_is_shown_and_explained_by_every_command(someone
     someone.ask(make)
     path = someone.write(DECLARED)
     divides = broken in DIVIDES
-    exits = {f"plan {path}": 4, "groups where": 0 if divides else 64, "groups migrate": 4 if divides else 0}
+    exits = {
+        f"plan {path}": 4,
+        "groups where": 0 if broken in DIVIDES | DIVIDED else 64,
+        "groups migrate": 4 if divides else 0,
+    }
     for command in (*(("groups", *command) for command in COMMANDS), ("plan", path), ("export",)):
         ran = someone(*command)
         assert ran.code == exits.get(" ".join(command[:2]), 0), ran
@@ -189,6 +195,23 @@ def test_a_key_is_where_the_server_put_it(someone: Someone) -> None:
     (spread,) = answered(someone, "skew")
     counted = [sum(at == number for at in placed.values()) for number in range(4)]
     assert spread["queued"] == spread["stored"] == counted
+
+
+def test_where_a_key_is_tells_the_queue_and_not_a_record_that_somebody_edited(someone: Someone) -> None:
+    async def make(js: JetStream) -> dict[str, int]:
+        await making.elastic(js)
+        await making.publish(js, 20)
+        await making.sourced(js, 20)
+        await making.put(js, {**RECORD, "max_members": 2})
+        info = done(await js.read("STREAM.INFO.S-g", {"subjects_filter": ">"}))
+        return {subject.partition(".")[2]: int(subject.partition(".")[0]) for subject in info["state"]["subjects"]}
+
+    placed = someone.ask(make)
+    stored = next(subject for subject, partition in placed.items() if partition == 3)
+    ran = someone("groups", "where", stored)
+    queued = sum(partition == 3 for partition in placed.values())
+    key = stored.removeprefix("j.")
+    assert ran.out == f"S/g: {stored} → partition 3 of 4, by `{key}`: no member owns it; {queued} queued there\n"
 
 
 def test_the_same_key_without_any_server(someone: Someone) -> None:

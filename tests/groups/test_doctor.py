@@ -190,6 +190,49 @@ def test_one_thing_broken_is_found_and_has_a_way_out(account: Account, what: str
     assert code in codes(talk(account, look))
 
 
+@on_every_version
+def test_an_edited_record_goes_back_as_its_queue_says_and_nobody_purges_a_message(account: Account) -> None:
+    """What its members could not reach before, they all own then; the doctor names exactly what to write."""
+
+    async def look(js: JetStream) -> tuple[dict[str, Diagnostic], list[Diagnostic]]:
+        await making.elastic(js)
+        await making.publish(js, 30)
+        await making.sourced(js, 30)
+        await record(max_members=2, partitioning_filters=[{"filter": "j.*"}])(js)
+        edited_findings = await findings(js)
+        told = next(finding.fix or "" for finding in edited_findings if finding.code == "GR120")
+        said = json.loads("{" + told.split("`")[1] + "}")
+        await record(**said)(js)
+        return {finding.code: finding for finding in edited_findings}, await findings(js)
+
+    found, afterwards = talk(account, look)
+    said = '"max_members":4,"partitioning_filters":[{"filter":"j.*","partitioning_wildcards":[1]}]'
+    assert f"is not the queue of this record, but of one that says `{said}`" in found["GR120"].message
+    assert (found["GR120"].fix or "").startswith(
+        f"write `{said}` into record S.g of bucket elastic-consumer-groups, with its members stopped, which loses nothing"
+    )
+    assert found["GR130"].message.endswith("in partitions without an owner (2, 3)")
+    assert (found["GR130"].fix or "").startswith("write the record as GR120 says")
+    assert afterwards == []
+
+
+def test_messages_in_partitions_that_no_record_makes_come_once_more_from_the_source(account: Account) -> None:
+    async def look(js: JetStream) -> list[Diagnostic]:
+        await making.elastic(js)
+        await remade(sources=[source(8)])(js)
+        await making.publish(js, 30)
+        await making.sourced(js, 30)
+        config = done(await js.read("STREAM.INFO.S-g"))["config"]
+        done(await js.request("STREAM.UPDATE.S-g", {**config, "sources": [source(4)]}))
+        return await findings(js)
+
+    (found,) = [finding for finding in talk(account, look) if finding.code == "GR130"]
+    assert found.fix == (
+        "recreate the group with another max_members (EG101), which copies messages in partitions from 4 on once more, as far "
+        "as S still stores them"
+    )
+
+
 def test_of_a_queue_whose_settings_were_edited_nobody_fears_for_its_keys(account: Account) -> None:
     async def look(js: JetStream) -> list[str]:
         await making.elastic(js)

@@ -446,3 +446,27 @@ def test_what_does_not_fit_into_a_smaller_buffer_waits_in_the_source(account: Ac
         assert taken == [1, 2, 3, 4, 5]
 
     played(account, tmp_path, story)
+
+
+@on_every_version
+def test_messages_in_partitions_that_no_record_makes_reach_members_of_the_recreated_group(
+    account: Account, tmp_path: Path
+) -> None:
+    """Somebody edited its queue in place and back, so that no member owned these (GR130)."""
+
+    async def story(group: Group) -> None:
+        config = (await group.queue())["config"]
+        transform = config["sources"][0]["subject_transforms"][0]
+        wider = {**transform, "dest": transform["dest"].replace("Partition(4,", "Partition(8,")}
+        edited = {**config, "sources": [{**config["sources"][0], "subject_transforms": [wider]}]}
+        done(await group.js.request("STREAM.UPDATE.S-g", edited))
+        await group.publish(*range(10, 40))
+        await group.until(lambda state: state["last_seq"] >= 40)
+        done(await group.js.request("STREAM.UPDATE.S-g", config))
+        subjects = done(await group.js.read("STREAM.INFO.S-g", {"subjects_filter": ">"}))["state"]["subjects"]
+        assert {int(subject.partition(".")[0]) for subject in subjects} & {4, 5, 6, 7}
+        wanted = group.file(text(6, more=f", {to(6)}"))
+        await group.applied(wanted)
+        await group.holds(6)
+
+    played(account, tmp_path, story)

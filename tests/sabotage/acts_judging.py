@@ -1494,6 +1494,20 @@ RULES = (
         seen_by=(says("EG320"),),
     ),
     Act(
+        name="a group whose record alone was edited is to be recreated",
+        file="reconciler/kinds/elastic_group/rules.py",
+        before='    if not queue_stream.fits(queue["config"], stream, change.wanted):',
+        after='    if queue_stream.fits(queue["config"], stream, change.wanted):',
+        seen_by=(says("EG101"),),
+    ),
+    Act(
+        name="a queue of another record is said to be edited itself",
+        file="reconciler/kinds/elastic_group/queue_rules.py",
+        before="    if other := {} if legacy else",
+        after="    if other := {} if name else",
+        seen_by=(says("EG320"),),
+    ),
+    Act(
         name="members that still consume are said to have ended",
         file="reconciler/kinds/elastic_group/recreation_cost.py",
         before="    if remaining:\n",

@@ -831,6 +831,24 @@ DRIFT = (
         seen_by=("tests/rules/test_rules.py::test_the_rule_says_what_its_cases_expect[EG320]",),
     ),
     Act(
+        name="messages that an edited record hides are to be copied again",
+        file="reconciler/kinds/groups/queue_checks.py",
+        before='    if group.other_record:\n        yield "write',
+        after='    if not group.other_record:\n        yield "write',
+        seen_by=(
+            "tests/groups/test_doctor.py::test_an_edited_record_goes_back_as_its_queue_says_and_nobody_purges_a_message[2.15]",
+        ),
+    ),
+    Act(
+        name="a key is where an edited record says",
+        file="reconciler/kinds/groups/places.py",
+        before="{**group.config, **group.other_record}",
+        after="{**group.config}",
+        seen_by=(
+            "tests/groups/test_commands.py::test_where_a_key_is_tells_the_queue_and_not_a_record_that_somebody_edited",
+        ),
+    ),
+    Act(
         name="messages in flight are said to be all that members are given again",
         file="reconciler/kinds/elastic_group/recreation_cost.py",
         before="if self.has_holes else []",

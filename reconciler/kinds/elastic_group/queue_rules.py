@@ -233,6 +233,13 @@ def _difference_and_fix(name: str, info: Mapping[str, Json], change: Change, vie
             f"its stream {name} is as {queue_stream.NET} makes it, not as the reference makes it: {clause}",
             f"leave it, and let only {queue_stream.NET} create this group; members of both consume from it",
         )
+    legacy = bool(change.live and change.live.state["legacy"])
+    if other := {} if legacy else queue_stream.other_record(queue, stream, group):
+        said = queue_stream.in_record(other)
+        return (
+            f"its stream {name} is not the queue of its record, but of one that says {said}: somebody edited one of them",
+            f"write {said} into the record, with its members stopped, which loses nothing, and then the same into the file",
+        )
     if set(differing) <= queue_stream.BUFFERS.keys():
         limits = " ".join(
             f"--{field.replace('_', '-')}={group.get(queue_stream.BUFFERS[field], -1)}" for field in differing
@@ -243,7 +250,7 @@ def _difference_and_fix(name: str, info: Mapping[str, Json], change: Change, vie
         )
     if not queue_stream.TAKING_IN & {*differing}:
         repair = "set them back by hand, which loses nothing"
-    elif change.live and change.live.state["legacy"]:
+    elif legacy:
         record = migrate_command(*change.address.names)
         repair = f"stop its members and migrate its record ({record}): the next plan then says more"
     else:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from reconciler.changes.view import View
+from reconciler.kinds.group_records.group_record import MOST_PARTITIONS
 from reconciler.kinds.stream_config.stream_config import canonical, settle
+from reconciler.kinds.subjects.transforms import partition_call
+from reconciler.model.ledger.entries import compact_json
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.version import Version
@@ -107,6 +110,39 @@ def deviations(live: Config, stream: str, group: Config) -> list[str]:
     return sorted(
         name for name in wanted.keys() | actual.keys() if name not in ignored and wanted.get(name) != actual.get(name)
     )
+
+
+def other_record(live: Config, stream: str, group: Config) -> Config:
+    """What a record would say that is made for this queue, where the group's own says something else (null: nothing). Empty:
+    its own is made for the queue, or no record is."""
+    queue = without_leftover_start(live, legacy=False)
+    parts = divisions(queue)
+    if not parts or parts[0][0] > MOST_PARTITIONS or maker(queue, stream, group) is not None:
+        return {}
+    fixed: dict[str, Json] = {"max_members": parts[0][0], "partitioning_filters": [item for _, item in parts]}
+    fixed |= {own: canonical(queue).get(limit) for limit, own in BUFFERS.items()}
+    if maker(queue, stream, fixed) is None:
+        return {}
+    said = {**group, "partitioning_filters": group.get("partitioning_filters") or [EVERYTHING]}
+    other = {field: value for field, value in fixed.items() if value != said.get(field)}
+    return {} if other.keys() <= {*BUFFERS.values()} else other  # limits are set in place
+
+
+def divisions(live: Config) -> list[tuple[int, Config]]:
+    """Into how many partitions each transform of a live queue divides, and what; empty if one of them does not divide."""
+    transforms = [item for origin in live.get("sources") or () for item in origin.get("subject_transforms") or ()]
+    calls = [(item, partition_call(item.get("dest", ""))) for item in transforms]
+    divided: list[tuple[int, Config]] = [
+        (call.numbers[0], {"filter": item.get("src") or ">", "partitioning_wildcards": list(call.numbers[1:])})
+        for item, call in calls
+        if call is not None
+    ]
+    return divided if len(divided) == len(calls) else []
+
+
+def in_record(fields: Config) -> str:
+    """These fields as they stand in a record, for people to write there: `"max_members":4`."""
+    return f"`{compact_json(fields).decode()[1:-1]}`"
 
 
 def window_differs(live: Config, version: Version) -> bool:

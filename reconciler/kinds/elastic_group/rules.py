@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, falling_on, rule
@@ -18,7 +19,7 @@ from reconciler.kinds.elastic_group.queue_rules import (
     queue_made_again,
     queue_outlives_source,
 )
-from reconciler.kinds.group_records import group_rules, group_steps
+from reconciler.kinds.group_records import group_record, group_rules, group_steps
 from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET
 from reconciler.kinds.losses import dependants
 from reconciler.model.resource import Address
@@ -38,6 +39,9 @@ def elastic_group_change(change: Change, view: View) -> Iterator[Finding]:
     recreated, and the refusal says step by step how it is emptied, removed and declared again. A second group is no way
     out: what is published while both exist is processed twice.
 
+    If somebody edited the record of a group that the file describes, its queue may still be as the file says. Then only the
+    record has to be written back.
+
     Instead: consent to the new value when the owners of the members are ready to restart them; on a work queue or an
     interest stream, stop what publishes first, and follow those steps.
     """
@@ -51,12 +55,29 @@ def elastic_group_change(change: Change, view: View) -> Iterator[Finding]:
         return
     if change.live is None or not group_rules.is_current(change):
         return
+    repair = _record_repair(change, view)
     for field in (fields := fixed_fields(change)):
         if obstacle:
             message = f"{field} of an elastic group cannot change in place, and the group cannot be recreated: {obstacle.reason}"
-            yield Finding(outcome=Outcome.REFUSED, path=field, fix=obstacle.fix, message=message)
+            yield Finding(outcome=Outcome.REFUSED, path=field, fix=repair or obstacle.fix, message=message)
         else:
-            yield _replacement_finding(change, view, field, is_first=field == fields[0])
+            finding = _replacement_finding(change, view, field, is_first=field == fields[0])
+            yield replace(finding, fix=f"{repair}; or {finding.fix}") if repair else finding
+
+
+def _record_repair(change: Change, view: View) -> str:
+    """The way out that keeps the queue if it is still as the file wants it: only the record was edited."""
+    queue, live = recreation_steps.queue_info(change, view), change.live
+    if queue is None or live is None or change.intent:
+        return ""
+    stream, name = change.address.stream, recreation_steps.queue_of(change)
+    if not queue_stream.fits(queue["config"], stream, change.wanted):
+        return ""
+    said = queue_stream.in_record({field: change.wanted.get(field) for field in fixed_fields(change)})
+    return (
+        f"write {said} back into record {group_record.key(*change.address.names)} of bucket {ELASTIC_BUCKET}, with its members "
+        f"stopped, which loses nothing: its queue {name} is still as the file says"
+    )
 
 
 def _replacement_finding(change: Change, view: View, field: str, *, is_first: bool) -> Finding:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Literal, NamedTuple
 
-from reconciler.kinds.elastic_group.queue_stream import GO, NET, maker, stream_name
+from reconciler.kinds.elastic_group.queue_stream import GO, NET, maker, other_record, stream_name
 from reconciler.kinds.fields.times import ZERO, nanoseconds_between
 from reconciler.kinds.group_records import group_record
 from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET, PRIORITY_GROUP, STATIC_BUCKET, Record
@@ -132,6 +132,13 @@ class Group:
     def queue_name(self) -> str:
         """The stream that members read from, whether or not it exists."""
         return stream_name(self.stream, self.name) if self.is_elastic else self.stream
+
+    @property
+    def other_record(self) -> Config:
+        """What the record would say for which its queue was made, where its own says something else."""
+        if not self.is_elastic or self.queue is None or self.record.broken or self.record.legacy:
+            return {}
+        return other_record(self.queue["config"], self.stream, self.config)
 
     @property
     def partitions(self) -> int:

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from reconciler.kinds.elastic_group.members import has_a_client
-from reconciler.kinds.elastic_group.queue_stream import EVERYTHING, normalised_transforms, transforms
+from reconciler.kinds.elastic_group.queue_stream import EVERYTHING, divisions, normalised_transforms, transforms
 from reconciler.kinds.fields.words import some
 from reconciler.kinds.group_records import group_record
 from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET, LEGACY_KEYS
 from reconciler.kinds.groups.live_group import Group
-from reconciler.kinds.subjects.transforms import partition_call
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config, Json
 
@@ -65,16 +64,10 @@ def _recovered_config(group: Group) -> Config:
     return config if filters in ([], [EVERYTHING]) else {**config, "partitioning_filters": filters}
 
 
-def _queue_filters(group: Group) -> list[dict[str, Json]]:
+def _queue_filters(group: Group) -> list[Config]:
     """The filters in the transforms of the work-queue stream; empty if there is no stream, or no transform that
     divides."""
-    filters = []
-    for transform in _live_transforms(group):
-        call = partition_call(transform.get("dest", ""))
-        if call is None:
-            return []
-        filters.append({"filter": transform.get("src") or ">", "partitioning_wildcards": list(call.numbers[1:])})
-    return filters
+    return [item for _, item in divisions((group.queue or {}).get("config", {}))] if group.is_elastic else []
 
 
 def _live_transforms(group: Group) -> list[Mapping[str, str]]:

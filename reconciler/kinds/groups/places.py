@@ -84,12 +84,13 @@ class Located:
 def patterns(group: Group) -> list[Pattern]:
     """How a group's stream puts subjects into partitions; empty if the publishers do it themselves."""
     if group.is_elastic:
-        filters = group.config.get("partitioning_filters") or [EVERYTHING]
+        config = {**group.config, **group.other_record}  # the queue divides, whatever somebody made of the record
+        filters = config.get("partitioning_filters") or [EVERYTHING]
         candidates = [
             Pattern(
                 filter=subject["filter"],
                 wildcards=tuple(subject["partitioning_wildcards"]),
-                partitions=group.partitions,
+                partitions=int(config.get("max_members", 0)),
             )
             for subject in filters
         ]

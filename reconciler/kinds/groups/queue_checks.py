@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from reconciler.kinds.elastic_group import effects
 from reconciler.kinds.elastic_group.queue_stream import (
     NET,
     TAKING_IN,
     deviations,
+    in_record,
     replicas_behind,
     start_sequence,
     without_leftover_start,
 )
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import in_words, listed, outside, some
+from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET, key
 from reconciler.kinds.group_records.group_rules import migrate_command
 from reconciler.kinds.group_records.member_subjects import taken_subjects
 from reconciler.kinds.groups.finding import Evidence, error, note, warning
@@ -77,6 +79,15 @@ def differs(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
             f"{group.queue_name} has other {kind_of_setting} than its record: {differences}. {effect} server refuses the reference's own "
             "create of the group (10058)",
             f"set the {kind_of_setting} of {group.queue_name} to those of the record, which loses nothing",
+        )  # fmt: skip
+    elif group.other_record:
+        said = in_record(group.other_record)
+        yield error(
+            "GR120", group.address,
+            f"{group.queue_name} is not the queue of this record, but of one that says {said}: somebody edited one of them. "
+            "Members look for messages as the record says, and leave those in other partitions",
+            f"write {said} into record {key(group.stream, group.name)} of bucket {ELASTIC_BUCKET}, with its members stopped, which "
+            f"loses nothing; {NEVER}",
         )  # fmt: skip
     else:
         yield error(
@@ -277,9 +288,22 @@ def orphans(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
         yield error(
             "GR130", group.address,
             f"no member ever gets {some(sum(lost.values()), 'message')} in partitions without an owner ({partitions})",
-            "give those partitions to a member; messages in partitions from max_members on can only be purged "
-            f"(`nats stream purge {group.queue_name} --subject 'N.>'`)",
+            "; ".join(_ways_to_members(group, unowned, depths.outside)),
         )  # fmt: skip
+
+
+def _ways_to_members(group: Group, unowned: Collection[str], outside: Collection[str]) -> Iterator[str]:
+    """How messages without an owner reach a member."""
+    if group.other_record:
+        yield "write the record as GR120 says, and run this again: its queue made these partitions for that record"
+        return
+    if unowned:
+        yield "give those partitions to a member"
+    if outside:
+        yield (
+            f"recreate the group with another max_members (EG101), which copies messages in partitions from {group.partitions} on "
+            f"once more, as far as {group.stream} still stores them"
+        )
 
 
 CHECKS = (missing, differs, transform, fewer_replicas, source, orphans)
