@@ -297,6 +297,7 @@ STATIC_GROUP = Kind(
     steps=_steps,
     questions=_questions,
     consequences=_start_consequences,
+    adrift=group_steps.broken_record,
     reads=lambda address, config: (SubjectsRead(address.stream, group_subjects(config)),),
     render=lambda resource: render_mappings(resource.config),
     primary=lambda address: Raw("entry", (BUCKET, group_record.key(*address.names))),

@@ -279,6 +279,11 @@ class Resource:
         return filled is not None and not filled.stays and self.config.get(name) == filled.value
 
     @property
+    def unreadable(self) -> str:
+        """Why nobody can tell what it is like, although it is live: its record is broken. Empty: it can be read."""
+        return str(self.state.get("broken") or "")
+
+    @property
     def sent(self) -> Config:
         """The configuration as it is sent when this is created."""
         config = self.config

@@ -14,10 +14,12 @@ from reconciler.changes.change import Action, FieldClass
 from reconciler.journeys.drift.accept import Accepted, accept
 from reconciler.journeys.drift.drift import Standing
 from reconciler.journeys.drift.look import look
-from reconciler.journeys.drift.text import accepted_json, accepted_text
+from reconciler.journeys.drift.text import accepted_json, accepted_text, drift_text
+from reconciler.journeys.drift.way_back import restorable
 from reconciler.model.run_options import RunOptions
 from reconciler.report.words.paper import Paper
 from reconciler.server.read.observe import observe
+from reconciler.server.wire.answers import Stored
 from reconciler.server.wire.api import JetStream
 from tests.drift.account import Owner, asking, updating
 from tests.drift.test_watch import fewer
@@ -181,6 +183,59 @@ def test_what_no_file_can_say_keeps_nothing_else_from_being_written(owner: Owner
     assert [(one.address, one.fix) for one in made.refused] == [
         ("object_store/FILES", "put the value back (`drift restore`), or leave it as found: unmanaged: [max_msgs]")
     ]
+
+
+GROUPS = """streams:
+  S:
+    subjects: [s.*]
+    subject_transform: {src: s.*, dest: "{{partition(2,1)}}.s.{{wildcard(1)}}"}
+    max_age: 7d
+    groups:
+      e:
+        type: elastic
+        max_members: 2
+        partitioning_filters: [{filter: "s.*", partitioning_wildcards: [1]}]
+        members: [a, b]
+      s: {type: static, max_members: 2, members: [a, b]}
+"""
+
+
+def broken(type_: str, text: str) -> Callable[..., Any]:
+    async def deed(js: JetStream) -> None:
+        stored = await js.put_entry(f"{type_}-consumer-groups", f"S.{type_[0]}", text.encode(), expected_revision=None)
+        assert isinstance(stored, Stored)
+
+    return deed
+
+
+@pytest.mark.parametrize("text", ['{"max_members":4,', "[]", '{"max_members":"four","members":["x"]}'])
+def test_of_a_record_that_cannot_be_read_no_value_is_written_and_none_is_offered(owner: Owner, text: str) -> None:
+    topology = owner.apply(GROUPS)
+    owner.meddle(("eve", broken("elastic", text)), ("eve", broken("static", text)))
+    drift = owner.drift(topology)
+    assert {item.address: [field.path for field in item.fields] for item in drift.drifted} == {
+        "elastic_group/S/e": ["record"], "static_group/S/s": ["record"]
+    }  # fmt: skip
+    shown = drift_text(drift, Paper(width=200))
+    assert 'record  readable (as members need it) → "broken, for ' in shown
+    assert "drift accept" not in shown
+    owner.meddle(("bob", updating("S", max_age=3 * DAY)))
+    made, written = accepted(owner, GROUPS)
+    assert written == GROUPS.replace("max_age: 7d", "max_age: 3d")
+    assert [(refused.address, refused.message, refused.fix) for refused in made.refused] == [
+        (f"{kind}_group/S/{kind[0]}", f"record was not written into the file: no file can express record of {kind} groups",
+         "see in a plan what to do about it")
+        for kind in ("elastic", "static")
+    ]  # fmt: skip
+
+
+def test_a_record_that_cannot_be_read_keeps_nothing_else_from_being_put_back(owner: Owner) -> None:
+    topology = owner.apply(GROUPS)
+    owner.meddle(
+        ("eve", broken("elastic", "{")), ("eve", broken("static", "{")), ("bob", updating("S", max_age=3 * DAY))
+    )
+    looked = look(topology, talk(owner.account, observe))
+    assert [item.address for item in restorable(looked.drift)] == ["stream/S"]
 
 
 OTHERS = {"app": "theirs", "io.kept": "theirs"}

@@ -206,7 +206,7 @@ def test_an_edited_record_goes_back_as_its_queue_says_and_nobody_purges_a_messag
         return {finding.code: finding for finding in edited_findings}, await findings(js)
 
     found, afterwards = talk(account, look)
-    said = '"max_members":4,"partitioning_filters":[{"filter":"j.*","partitioning_wildcards":[1]}]'
+    said = '"max_members": 4, "partitioning_filters": [{"filter": "j.*", "partitioning_wildcards": [1]}]'
     assert f"is not the queue of this record, but of one that says `{said}`" in found["GR120"].message
     assert (found["GR120"].fix or "").startswith(
         f"write `{said}` into record S.g of bucket elastic-consumer-groups, with its members stopped, which loses nothing"

@@ -1508,6 +1508,13 @@ RULES = (
         seen_by=(says("EG320"),),
     ),
     Act(
+        name="the queue of a group whose record is gone is to be removed",
+        file="reconciler/kinds/elastic_group/rules.py",
+        before="    if not (other := queue_stream.other_record(",
+        after="    if (other := queue_stream.other_record(",
+        seen_by=(says("EG103"),),
+    ),
+    Act(
         name="members that still consume are said to have ended",
         file="reconciler/kinds/elastic_group/recreation_cost.py",
         before="    if remaining:\n",

@@ -616,8 +616,8 @@ DRIFT = (
     Act(
         name="nobody hears that the queue of a group was edited",
         file="reconciler/kinds/elastic_group/kind.py",
-        before="    adrift=queue_rules.drifted_queue,\n",
-        after="",
+        before=", *queue_rules.drifted_queue(change, view)),",
+        after=", *()),",
         seen_by=("tests/drift/test_headings.py",),
     ),
     Act(
@@ -846,6 +846,15 @@ DRIFT = (
         after="{**group.config}",
         seen_by=(
             "tests/groups/test_commands.py::test_where_a_key_is_tells_the_queue_and_not_a_record_that_somebody_edited",
+        ),
+    ),
+    Act(
+        name="what a record that cannot be read does not say is written into files",
+        file="reconciler/journeys/drift/look.py",
+        before="differing_fields = change.fields if is_readable else ()",
+        after="differing_fields = change.fields",
+        seen_by=(
+            "tests/drift/test_accept.py::test_of_a_record_that_cannot_be_read_no_value_is_written_and_none_is_offered",
         ),
     ),
     Act(

@@ -210,15 +210,16 @@ class _Acceptance:
 
 
 def _what_else_advice(item: Item, lost: NotExpressed) -> str:
-    if not lost.left_out:
-        return BY_HAND
     stays = any(drifting.stays for drifting in item.fields if drifting.change.top == lost.name)
+    if not lost.left_out:
+        return IN_A_PLAN if stays else BY_HAND
     is_refused = bool(item.refusals)  # a restoration of the object is refused as a whole
     back = "put the value back (`drift restore`), or " if item.is_ours and not (stays or is_refused) else ""
     return f"{back}leave it as found: unmanaged: [{lost.left_out}]"
 
 
 BY_HAND = "edit it by hand"
+IN_A_PLAN = "see in a plan what to do about it"
 
 
 def _refusal_of(item: Item, name: str, why: str, fix: str = BY_HAND) -> Diagnostic:

@@ -66,7 +66,9 @@ def listed_values(item: Item, looked: Looked) -> Sorted:
     unsayable = kept.keys() - kind.spec.model_fields.keys()
     noun = kind.name.replace("_", " ")
     lost += (
-        NotExpressed(name=name, why=f"no file can express {name} of {noun}s", left_out=name)
+        NotExpressed(
+            name=name, why=f"no file can express {name} of {noun}s", left_out=name if name in kind.fields else ""
+        )
         for name in sorted(unsayable)
     )
     return [edit for edit in edits if edit.name in kept.keys() - unsayable], lost

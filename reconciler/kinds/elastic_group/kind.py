@@ -249,7 +249,7 @@ ELASTIC_GROUP = Kind(
         *refilling.consequences(change, view),
         *replica_consequences(change, view),
     ),
-    adrift=queue_rules.drifted_queue,
+    adrift=lambda change, view: (*group_steps.broken_record(change, view), *queue_rules.drifted_queue(change, view)),
     replace=recreation_steps.planned_replacement,
     stands=recreation_steps.has_old_queue,
     remains=removal.has_leftover_queue,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 
 from reconciler.changes.view import View
 from reconciler.kinds.group_records.group_record import MOST_PARTITIONS
 from reconciler.kinds.stream_config.stream_config import canonical, settle
 from reconciler.kinds.subjects.transforms import partition_call
-from reconciler.model.ledger.entries import compact_json
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.version import Version
@@ -141,8 +141,8 @@ def divisions(live: Config) -> list[tuple[int, Config]]:
 
 
 def in_record(fields: Config) -> str:
-    """These fields as they stand in a record, for people to write there: `"max_members":4`."""
-    return f"`{compact_json(fields).decode()[1:-1]}`"
+    """These fields for people to write into a record, or into a file: `"max_members": 4`."""
+    return f"`{json.dumps(fields, ensure_ascii=False)[1:-1]}`"
 
 
 def window_differs(live: Config, version: Version) -> bool:

@@ -19,6 +19,7 @@ from reconciler.kinds.elastic_group.queue_rules import (
     queue_made_again,
     queue_outlives_source,
 )
+from reconciler.kinds.fields.words import some
 from reconciler.kinds.group_records import group_record, group_rules, group_steps
 from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET
 from reconciler.kinds.losses import dependants
@@ -109,7 +110,9 @@ def queue_name_taken(change: Change, view: View) -> Found:
 
     The reference writes the record first and finds out then. The record that is left blocks a corrected create.
 
-    Instead: choose another group name, or remove that stream.
+    If it is the queue of a group whose record somebody deleted, it may still hold messages that nobody has processed.
+
+    Instead: declare the group for which the queue was made. Otherwise choose another group name, or remove that stream.
     """
     stream, group = change.address.names
     name = queue_stream.stream_name(stream, group)
@@ -126,10 +129,15 @@ def queue_name_taken(change: Change, view: View) -> Found:
             f"list {change.address} under `removed` once more, then declare it again",
         )
     differing = queue_stream.deviations(info["config"], stream, change.desired.config)
-    return (
-        _name_taken_finding(f"stream {name} already exists and differs in {', '.join(differing)}")
-        if differing
-        else None
+    if not differing:
+        return None
+    message = f"stream {name} already exists and differs in {', '.join(differing)}"
+    if not (other := queue_stream.other_record(info["config"], stream, change.desired.config)):
+        return _name_taken_finding(message)
+    said, queued = queue_stream.in_record(other), some(info["state"].get("messages", 0), "message")
+    return _name_taken_finding(
+        f"{message}: it is the queue of a group on {stream} whose record said {said}, and holds {queued}",
+        f"declare {said} here, which loses nothing; or choose another group name",
     )
 
 

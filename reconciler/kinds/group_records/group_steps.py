@@ -3,19 +3,23 @@ deletion; and why one cannot be written to a bucket that somebody made or edited
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from reconciler.changes.change import Change
+from reconciler.changes.change import Change, FieldChange, FieldClass
 from reconciler.changes.rule import Found
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.group_records import group_record
 from reconciler.kinds.subjects.subjects import is_subset
+from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Address, Config, Resource
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.steps import Call, Step
+
+RECORD = "record"
+"""Not a field of any file: whether the record can be read."""
 
 
 class Hindrance(NamedTuple):
@@ -50,6 +54,18 @@ def recognise(kind: str, bucket: str, snapshot: Snapshot) -> Iterable[Resource]:
             "broken": record.broken,
         }
         yield Resource(address=Address(kind, names), config=record.config, state=state)
+
+
+def broken_record(change: Change, _view: View) -> Iterator[FieldChange]:
+    """A record that somebody broke: apply leaves it alone, and no value of the group is known."""
+    if change.live and change.live.unreadable:
+        yield FieldChange(
+            path=RECORD,
+            live=f"broken, for {change.live.unreadable}",
+            field_class=FieldClass.DRIFTED,
+            info=FieldInfo(left_out="readable"),
+            filled="as members need it",
+        )
 
 
 def bucket_creation(change: Change, name: str, view: View) -> Sequence[Step]:
