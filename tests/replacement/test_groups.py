@@ -25,6 +25,7 @@ from reconciler.server.read.observe import observe
 from reconciler.server.run.execute import execute
 from reconciler.server.wire.answers import Stored
 from reconciler.server.wire.api import JetStream
+from tests.groups import making
 from tests.replacement.consuming import OPTIONS
 from tests.replacement.killing import killed, unlock
 from tests.support.accounts import Account
@@ -211,6 +212,27 @@ def test_what_its_new_queue_still_needs_is_no_drift_but_left_to_the_next_apply(
         await group.applied(group.wanted)
         assert await looked(group) == (0, [])
         await group.is_settled(group.wanted)
+
+    played(account, tmp_path, story)
+
+
+@on_every_version
+def test_members_that_are_back_are_not_waited_for_when_only_the_new_queue_is_settled(
+    account: Account, tmp_path: Path
+) -> None:
+    """The apply was killed after it wrote the new record."""
+
+    async def story(group: Group) -> None:
+        await group.cut(RECORDED)
+        await group.until(lambda state: state["last_seq"])
+        for name, partitions in {"a": range(3), "b": range(3, 6)}.items():
+            await making.consumer(group.js, name, [f"{number}.s.*" for number in partitions])
+            await making.pull(group.js, name)
+        planned = await group.plan(group.wanted)
+        (change,) = planned.plan.changes
+        assert [verdict.code for verdict in change.verdicts] == ["EG321"]
+        assert change.consequences == ()
+        assert {step.call for step in planned.plan.steps} == {Call.QUEUE_SETTLE, Call.ENTRY_PUT, Call.ENTRY_DELETE}
 
     played(account, tmp_path, story)
 

@@ -788,8 +788,8 @@ RULES = (
     Act(
         name="nobody says for whom an apply waits before it deletes the queue of a group",
         file="reconciler/kinds/elastic_group/members.py",
-        before="    if change.action in (Action.DELETE, Action.REPLACE) and reading:",
-        after="    if change.action in (Action.CREATE,) and reading:",
+        before="    if reading:",
+        after="    if not reading:",
         seen_by=("tests/kinds/test_elastic_group.py",),
     ),
     Act(

@@ -858,6 +858,24 @@ DRIFT = (
         ),
     ),
     Act(
+        name="a replacement that only has to settle is said to wait for members, and to delete their queue",
+        file="reconciler/kinds/elastic_group/recreation_steps.py",
+        before="return bool(fixed_fields(change)) if change.live",
+        after="return True if change.live",
+        seen_by=(
+            "tests/replacement/test_groups.py::test_members_that_are_back_are_not_waited_for_when_only_the_new_queue_is_settled[2.15]",
+        ),
+    ),
+    Act(
+        name="a replacement that only has to settle is said to let its queue grow until members work",
+        file="reconciler/kinds/elastic_group/recreation_cost.py",
+        before="    if change.live is None or not fixed_fields(change):",
+        after="    if change.live is None:",
+        seen_by=(
+            "tests/replacement/test_groups.py::test_members_that_are_back_are_not_waited_for_when_only_the_new_queue_is_settled[2.15]",
+        ),
+    ),
+    Act(
         name="messages in flight are said to be all that members are given again",
         file="reconciler/kinds/elastic_group/recreation_cost.py",
         before="if self.has_holes else []",

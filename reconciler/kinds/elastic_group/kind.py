@@ -244,7 +244,7 @@ ELASTIC_GROUP = Kind(
         *start_consequences(change, view, is_told=is_made_again(change)),
         *movement.consequences(change, view),
         *waiting_consequences(change, view),
-        *leaving_consequences(change, view),
+        *(leaving_consequences(change, view) if recreation_steps.deletes_queue(change, view) else ()),
         *recreation_cost.consequences(change, view),
         *refilling.consequences(change, view),
         *replica_consequences(change, view),

@@ -50,10 +50,10 @@ def members_back_gate(change: Change, view: View, written: Step) -> Step | None:
 
 
 def leaving_consequences(change: Change, view: View) -> Iterable[Consequence]:
-    """For whom an apply waits before it deletes the queue, and how long at most."""
+    """For whom an apply that deletes the queue waits before it does, and how long at most."""
     name = stream_name(*change.address.names)
     reading = sorted(view.snapshot.consumers.get(name, {}))
-    if change.action in (Action.DELETE, Action.REPLACE) and reading:
+    if reading:
         longest = show_duration(_patience(name, view))
         yield Consequence(
             message=f"Apply waits up to {longest} until {few(reading)} {'has' if len(reading) == 1 else 'have'} stopped reading {name}; "

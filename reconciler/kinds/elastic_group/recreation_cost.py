@@ -210,7 +210,7 @@ def consequences(change: Change, view: View) -> Iterable[Consequence]:
         yield from _missing_queue_consequences(change, view)
     if change.action is not Action.REPLACE:
         return
-    if change.live is None or (change.intent and not change.fields):
+    if change.live is None or not fixed_fields(change):  # the rest of one that was interrupted
         yield from _resumed_consequences(change, view)
         return
     if change.touches("max_members", "partitioning_filters"):

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from reconciler.changes.change import Change
+from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Replacement
 from reconciler.changes.view import View
 from reconciler.kinds.elastic_group import queue_stream
+from reconciler.kinds.elastic_group.immutable import fixed_fields
 from reconciler.kinds.elastic_group.members import members_gone_gate
 from reconciler.kinds.elastic_group.refilling import catch_up_gate, messages_gone
 from reconciler.kinds.group_records import group_record, group_steps
@@ -68,6 +69,14 @@ def has_old_queue(change: Change, view: View) -> bool:
     """Does a queue exist that is not the new one?"""
     info = queue_info(change, view)
     return info is not None and not queue_stream.fits(info["config"], change.address.stream, wanted_group(change))
+
+
+def deletes_queue(change: Change, view: View) -> bool:
+    """Does apply delete the queue, with the group or for a new one? A replacement that was interrupted may have made the new
+    one already, and written its record."""
+    if change.action is Action.REPLACE:
+        return bool(fixed_fields(change)) if change.live else has_old_queue(change, view)
+    return change.action is Action.DELETE
 
 
 def queue_creation(change: Change, view: View, bound: str = "") -> Step:
