@@ -143,6 +143,11 @@ class Change:
         return self.desired.config if self.desired else {}
 
     @property
+    def known_fields(self) -> tuple[FieldChange, ...]:
+        """The fields that differ; none where the live object cannot be read, because its values are unknown then."""
+        return () if self.live and self.live.unreadable else self.fields
+
+    @property
     def info(self) -> Config:
         """What the server answers about the live object; empty if nothing is live."""
         return self.live.state if self.live else {}

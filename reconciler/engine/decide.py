@@ -229,7 +229,7 @@ def _planned_change(
     return PlannedChange(
         address=str(change.address),
         action=change.action,
-        fields=change.fields,
+        fields=change.known_fields,
         verdicts=verdicts,
         consequences=()
         if is_refused

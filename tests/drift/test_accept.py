@@ -229,6 +229,16 @@ def test_of_a_record_that_cannot_be_read_no_value_is_written_and_none_is_offered
     ]  # fmt: skip
 
 
+@on_every_version
+def test_a_queue_whose_record_alone_was_edited_is_as_it_was_applied(owner: Owner) -> None:
+    topology = owner.apply(GROUPS)
+    filters = [{"filter": "s.*", "partitioning_wildcards": [1]}]
+    edited = json.dumps({"max_members": 1, "partitioning_filters": filters, "members": ["a", "b"]})
+    owner.meddle(("eve", broken("elastic", edited)))
+    (group,) = owner.drift(topology).drifted
+    assert [field.path for field in group.fields] == ["max_members"]
+
+
 def test_a_record_that_cannot_be_read_keeps_nothing_else_from_being_put_back(owner: Owner) -> None:
     topology = owner.apply(GROUPS)
     owner.meddle(

@@ -132,6 +132,7 @@ def test_a_group_record_broken_by_hand_is_refused_and_said(someone: Someone) -> 
     someone.ask(broken)
     ran = someone.plan(GROUPS)
     assert (ran.code, "EG509 record-not-current, refused" in ran.out) == (4, True), ran
+    assert "max_members" not in ran.out, "nobody knows what it was edited to"
     exported = someone("export")
     assert (exported.code, "XX905" in exported.err) == (0, True)
 

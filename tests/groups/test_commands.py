@@ -214,6 +214,18 @@ def test_where_a_key_is_tells_the_queue_and_not_a_record_that_somebody_edited(so
     assert ran.out == f"S/g: {stored} → partition 3 of 4, by `{key}`: no member owns it; {queued} queued there\n"
 
 
+def test_the_spread_names_what_is_queued_beyond_the_partitions_of_its_record(someone: Someone) -> None:
+    async def make(js: JetStream) -> int:
+        await making.elastic(js)
+        await making.publish(js, 20)
+        await making.sourced(js, 20)
+        await making.put(js, {**RECORD, "max_members": 3})
+        info = done(await js.read("STREAM.INFO.S-g", {"subjects_filter": "3.>"}))
+        return len(info["state"]["subjects"])
+
+    assert f"\n  beyond its partitions: 3 ({someone.ask(make)})\n" in someone("groups", "skew").out
+
+
 def test_the_same_key_without_any_server(someone: Someone) -> None:
     ran = someone.shell(
         "groups", "where", "orders.eu.42", "--partitions", "12", "--filter", "orders.*.*", "--wildcard", "2"

@@ -1496,8 +1496,8 @@ RULES = (
     Act(
         name="a group whose record alone was edited is to be recreated",
         file="reconciler/kinds/elastic_group/rules.py",
-        before='    if not queue_stream.fits(queue["config"], stream, change.wanted):',
-        after='    if queue_stream.fits(queue["config"], stream, change.wanted):',
+        before='    if not is_only_record_edited(change, queue["config"]):',
+        after='    if is_only_record_edited(change, queue["config"]):',
         seen_by=(says("EG101"),),
     ),
     Act(

@@ -826,8 +826,8 @@ DRIFT = (
     Act(
         name="a queue is to be set to a record that somebody edited and that goes back",
         file="reconciler/kinds/elastic_group/queue_rules.py",
-        before="    if fixed_fields(change) and change.desired and queue_stream.fits",
-        after="    if not change.desired and queue_stream.fits",
+        before="    if is_only_record_edited(change, queue):",
+        after="    if not change.desired and is_only_record_edited(change, queue):",
         seen_by=("tests/rules/test_rules.py::test_the_rule_says_what_its_cases_expect[EG320]",),
     ),
     Act(
@@ -851,8 +851,8 @@ DRIFT = (
     Act(
         name="what a record that cannot be read does not say is written into files",
         file="reconciler/journeys/drift/look.py",
-        before="differing_fields = change.fields if is_readable else ()",
-        after="differing_fields = change.fields",
+        before="for differing in change.known_fields)",
+        after="for differing in change.fields)",
         seen_by=(
             "tests/drift/test_accept.py::test_of_a_record_that_cannot_be_read_no_value_is_written_and_none_is_offered",
         ),
@@ -873,6 +873,29 @@ DRIFT = (
         after="    if change.live is None:",
         seen_by=(
             "tests/replacement/test_groups.py::test_members_that_are_back_are_not_waited_for_when_only_the_new_queue_is_settled[2.15]",
+        ),
+    ),
+    Act(
+        name="a plan tells values of a group record that cannot be read",
+        file="reconciler/engine/decide.py",
+        before="fields=change.known_fields,",
+        after="fields=change.fields,",
+        seen_by=("tests/e2e/test_enemies.py::test_a_group_record_broken_by_hand_is_refused_and_said",),
+    ),
+    Act(
+        name="drift blames a queue whose record alone was edited",
+        file="reconciler/kinds/elastic_group/queue_rules.py",
+        before="or is_only_record_edited(change, queue):\n        return\n",
+        after="and is_only_record_edited(change, queue):\n        return\n",
+        seen_by=("tests/drift/test_accept.py::test_a_queue_whose_record_alone_was_edited_is_as_it_was_applied",),
+    ),
+    Act(
+        name="messages outside of the partitions of a group are missing in its spread",
+        file="reconciler/journeys/groups/text.py",
+        before="        *_outside_lines(group, paper),\n        *_sentences",
+        after="        *_sentences",
+        seen_by=(
+            "tests/groups/test_commands.py::test_the_spread_names_what_is_queued_beyond_the_partitions_of_its_record",
         ),
     ),
     Act(

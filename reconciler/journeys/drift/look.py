@@ -182,9 +182,7 @@ class _Look:
         return any(address is not None and not address.external for address in desired)
 
     def _compared_item(self, change: Change) -> Item | None:
-        is_readable = change.live is None or not change.live.unreadable  # otherwise no value is known
-        differing_fields = change.fields if is_readable else ()
-        fields = tuple(_field_drift_of(differing, change.owned) for differing in differing_fields)
+        fields = tuple(_field_drift_of(differing, change.owned) for differing in change.known_fields)
         staying = tuple(
             FieldDrift(change=differing, stays=True)
             for differing in self.view.kinds[change.address.kind].adrift(change, self.view)

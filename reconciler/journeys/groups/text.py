@@ -232,10 +232,13 @@ def partition_map_lines(group: Data, paper: Paper) -> list[str]:
         lines += paper.wrapped(f"unassigned: {ranges_text(group['unassigned'])}", 2)
     if "stalled" in group:
         lines += paper.wrapped(f"stalled, with messages but without a client: {ranges_text(group['stalled'])}", 2)
-    if "outside" in group:
-        outside = ", ".join(f"{token} ({number:_})" for token, number in group["outside"].items())
-        lines += paper.wrapped(f"beyond its partitions: {outside}", 2)
-    return lines
+    return [*lines, *_outside_lines(group, paper)]
+
+
+def _outside_lines(group: Data, paper: Paper) -> list[str]:
+    """Name the messages that are queued in no partition of the group."""
+    outside = ", ".join(f"{token} ({number:_})" for token, number in group.get("outside", {}).items())
+    return paper.wrapped(f"beyond its partitions: {outside}", 2) if outside else []
 
 
 MOST_COLUMNS = 128
@@ -306,7 +309,12 @@ def _spread_lines(group: Data, paper: Paper) -> list[str]:
     owners = [owner or NOBODY for owner in group["owners"]]
     rows = [["partition", *map(str, range(len(owners)))], ["owner", *owners]]
     rows += [[label, *(f"{number:_}" for number in group[key])] for key, label in _MEASURED.items() if key in group]
-    return [paper.paint(visible(group_name(group)), "head"), *block_lines(rows, paper), *_sentences(group, paper)]
+    return [
+        paper.paint(visible(group_name(group)), "head"),
+        *block_lines(rows, paper),
+        *_outside_lines(group, paper),
+        *_sentences(group, paper),
+    ]
 
 
 def _sentences(group: Data, paper: Paper) -> list[str]:

@@ -62,7 +62,8 @@ def queue_differs(change: Change, view: View) -> Found:
     Another implementation made it, or somebody edited it. Members may work, but the reference's own create fails. An
     edit of the transforms may have imported messages twice or dropped some. Reconciler never edits the stream in place.
 
-    Instead: leave it if another implementation made it. If only limits differ, set them to the record's by hand.
+    Instead: leave it if another implementation made it. If it is the queue of another record, write that record, which loses
+    nothing. If only limits differ, set them to the record's by hand.
     Otherwise recreate the group in a planned stop. Migrate a record of an earlier version first (EG509).
     """
     name = queue_stream.stream_name(*change.address.names)
@@ -73,10 +74,16 @@ def queue_differs(change: Change, view: View) -> Found:
     queue = queue_stream.without_leftover_start(info["config"], legacy=live.state["legacy"])
     if not queue_stream.deviations(queue, change.address.stream, live.config):
         return _window_finding(name, info["config"], view)
-    if fixed_fields(change) and change.desired and queue_stream.fits(queue, change.address.stream, change.wanted):
-        return None  # somebody edited the record, not the queue
+    if is_only_record_edited(change, queue):
+        return None
     message, fix = _difference_and_fix(name, {**info, "config": queue}, change, view)
     return Finding(outcome=Outcome.WARNS, message=message, fix=fix)
+
+
+def is_only_record_edited(change: Change, queue: Config) -> bool:
+    """Is the queue as the file wants it, and the record is not?"""
+    wants_more = bool(fixed_fields(change)) and change.desired is not None
+    return wants_more and queue_stream.fits(queue, change.address.stream, change.wanted)
 
 
 def drifted_queue(change: Change, view: View) -> Iterator[FieldChange]:
@@ -88,7 +95,8 @@ def drifted_queue(change: Change, view: View) -> Iterator[FieldChange]:
         change.address.stream,
         queue_stream.without_leftover_start(info["config"], legacy=live.state["legacy"]),
     )
-    if QUEUE in change.terms.unmanaged or queue_stream.maker(queue, stream, live.config) is not None:
+    is_in_order = queue_stream.maker(queue, stream, live.config) is not None
+    if QUEUE in change.terms.unmanaged or is_in_order or is_only_record_edited(change, queue):
         return
     field_info, differing = FieldInfo(left_out="in order"), queue_stream.deviations(queue, stream, live.config)
     yield FieldChange(

@@ -15,6 +15,7 @@ from reconciler.kinds.elastic_group.filters import bad_partitioning_filter, mapp
 from reconciler.kinds.elastic_group.immutable import QUEUE, fixed_fields
 from reconciler.kinds.elastic_group.queue_rules import (
     group_resuming,
+    is_only_record_edited,
     queue_differs,
     queue_made_again,
     queue_outlives_source,
@@ -71,13 +72,12 @@ def _record_repair(change: Change, view: View) -> str:
     queue, live = recreation_steps.queue_info(change, view), change.live
     if queue is None or live is None or change.intent:
         return ""
-    stream, name = change.address.stream, recreation_steps.queue_of(change)
-    if not queue_stream.fits(queue["config"], stream, change.wanted):
+    if not is_only_record_edited(change, queue["config"]):
         return ""
     said = queue_stream.in_record({field: change.wanted.get(field) for field in fixed_fields(change)})
     return (
         f"write {said} back into record {group_record.key(*change.address.names)} of bucket {ELASTIC_BUCKET}, with its members "
-        f"stopped, which loses nothing: its queue {name} is still as the file says"
+        f"stopped, which loses nothing: its queue {recreation_steps.queue_of(change)} is still as the file says"
     )
 
 
