@@ -11,10 +11,13 @@ import pytest
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.journeys.plan.plan import plan
 from reconciler.server.wire.api import JetStream
+from tests.agreement.harm import Alone
 from tests.groups.making import until
 from tests.quantities.losing import applied, publish
 from tests.support.accounts import Account
+from tests.support.binaries import MINORS
 from tests.support.jetstream import done, talk
+from tests.support.servers import running
 from tests.support.topologies import read
 from tests.support.versions import on_every_version
 
@@ -79,9 +82,45 @@ def test_a_recreated_bucket_counts_on_as_the_plan_advises_and_its_copy_skips_not
         await has(js, "KV_COPY", 9 + 7)
         return advice
 
-    is_known, skips = "mirror" in copy, "mirror" in copy or account.minor != "2.15"
-    number = "10" if is_known else "NUMBER"
-    assert (f"nats stream purge KV_B --seq {number} --force" in talk(account, work)) is skips
+    skips = "mirror" in copy or account.minor != "2.15"
+    assert ("nats stream purge KV_B --seq 10 --force" in talk(account, work)) is skips
+
+
+IN_MEMORY = "streams: {{MEM: {{subjects: [m], storage: memory{first}}}, SRC: {{sources: [{{name: MEM}}]}}}}"
+
+
+@pytest.mark.parametrize("minor", [minor for minor in MINORS if minor != "2.15"])
+def test_a_first_seq_helps_the_copies_of_a_stream_in_memory_once(minor: str, tmp_path: Path) -> None:
+    """The one that was written for the first restart is below what was copied until the next."""
+    plain, from_11 = IN_MEMORY.format(first=""), IN_MEMORY.format(first=", first_seq: 11")
+
+    async def begin(js: JetStream) -> None:
+        await applied(js, tmp_path, plain)
+        await publish(js, *["m"] * 10)
+        await has(js, "SRC", 10)
+
+    async def follow(js: JetStream) -> None:
+        lost = await said(js, tmp_path, plain)
+        assert (lost.quantities["skipped"], "write first_seq: 11," in (lost.fix or "")) == (10, True)
+        await applied(js, tmp_path, from_11)
+        await publish(js, *["m"] * 7)
+        await has(js, "SRC", 17)
+
+    async def follow_again(js: JetStream) -> None:
+        lost = await said(js, tmp_path, from_11)
+        assert (lost.outcome, lost.quantities["skipped"]) == (Outcome.NEEDS_CONSENT, 7)
+        assert "write first_seq: 18," in (lost.fix or "")
+        await applied(js, tmp_path, from_11, "ST312")
+        await publish(js, *["m"] * 10)
+        await has(js, "SRC", 17 + 10 - 7)
+        assert done(await js.request("STREAM.INFO.SRC"))["state"]["messages"] == 17 + 10 - 7
+
+    with running(minor) as server:
+        talk(Alone(server), begin)
+        server.restart()
+        talk(Alone(server), follow)
+        server.restart()
+        talk(Alone(server), follow_again)
 
 
 @on_every_version

@@ -884,6 +884,34 @@ RULES = (
         seen_by=(says("ST312"),),
     ),
     Act(
+        name="a first_seq that the lost stream had as well is said to let its copies skip nothing",
+        file="reconciler/kinds/losses/made_again.py",
+        before='    return max(1, change.on_record.seen.get("at") or 0) if is_written_since else first\n',
+        after="    return 1 if is_written_since else 1\n",
+        seen_by=(says("ST312"),),
+    ),
+    Act(
+        name="nobody asks how far a source has copied a stream that is gone",
+        file="reconciler/kinds/losses/made_again.py",
+        before="    if view.target.version >= COPIES_NEW_ONES or not (",
+        after="    if view.target.version < COPIES_NEW_ONES or not (",
+        seen_by=("tests/quantities/test_made_again.py",),
+    ),
+    Act(
+        name="a work queue is said to have copied nothing after what it still stores",
+        file="reconciler/kinds/losses/made_again.py",
+        before='    are_kept = config.get("retention", "limits") == "limits" and len',
+        after="    are_kept = len",
+        seen_by=(says("ST312"),),
+    ),
+    Act(
+        name="a stream that somebody recreated is said to count from the first_seq of the file",
+        file="reconciler/kinds/losses/made_again.py",
+        before="    return (change.was(name) if change.made_anew else",
+        after="    return (change.was(name) if not change else",
+        seen_by=(says("ST312"),),
+    ),
+    Act(
         name="nobody asks whether there are servers with the tags of a placement",
         file="reconciler/kinds/fields/peers.py",
         before="if wanted > USUAL or (cluster, tags) != ANYWHERE:",
@@ -2804,8 +2832,8 @@ QUANTITIES = (
     Act(
         name="a source with a start is said to skip nothing of a recreated origin",
         file="reconciler/kinds/losses/made_again.py",
-        before="if start > first} if is_new_server else {}",
-        after="if start > first} if False else {}",
+        before="if is_new_server and sourcing.start > first}",
+        after="if is_new_server and sourcing.start < 0}",
         seen_by=("tests/rules/test_rules.py", "tests/quantities/test_made_again.py"),
     ),
     Act(

@@ -17,9 +17,8 @@ from reconciler.kinds.buckets.bucket_rules import bucket_effects, bucket_rules
 from reconciler.kinds.fields import peers
 from reconciler.kinds.fields.known import field_infos
 from reconciler.kinds.fields.words import listed
-from reconciler.kinds.losses import lowered_limits, pushed_out, sources_changed, uncaptured
+from reconciler.kinds.losses import lowered_limits, made_again, pushed_out, sources_changed, uncaptured
 from reconciler.kinds.losses.copied_headers import of_new_copies
-from reconciler.kinds.losses.made_again import filled_at_once
 from reconciler.kinds.stream_config.origins import origin_names, reads_by_copying
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Terms
@@ -68,13 +67,14 @@ def bucket_kind(
         questions=lambda change, view: (
             *lowered_limits.questions(change, view, shape.own_name),
             *sources_changed.questions(change, view),
+            *made_again.questions(change, view, shape.stream(change.address.name)),
             *pushed_out.questions(change, view, shape.own_name),
             *peers.questions(change, view),
             *uncaptured.questions(bucket.change_of_stream(shape, change)),
             *effects.questions(change, view),
         ),
         consequences=lambda change, view: (
-            *filled_at_once(change, view, shape.own_name),
+            *made_again.filled_at_once(change, view, shape.own_name),
             *of_new_copies(change, view, family, shape.own_name),
             *effects.consequences(change, view),
         ),

@@ -388,26 +388,15 @@ class NewSource:
     @property
     def copied_so_far(self) -> CopiedUpTo | None:
         """The question for its last copy. Nothing to ask if nothing is stored."""
-        named = source_index(self.source)
-        if not named or not state_of(self.change).get("messages"):
+        if not state_of(self.change).get("messages"):
             return None
-        kept = tuple(widest_subjects(self.lands_on))
-        is_rewritten = (
-            (self.change.live.state.get("config") or {}).get("subject_transform") if self.change.live else None
-        )
-        if is_rewritten:
-            return CopiedUpTo(stream=stream_of(self.change), source=named, subjects=(">",))
         likely = (
             ()
             if self._subject_transforms
             else tuple(common_subjects(taken_subjects(self.source), self._subjects_to_come))
         )
-        return CopiedUpTo(
-            stream=stream_of(self.change),
-            source=named,
-            subjects=kept,
-            likely=() if likely == kept or len(likely) > MANY else likely,
-        )
+        config = (self.change.live.state.get("config") or {}) if self.change.live else {}
+        return last_copy_question(stream_of(self.change), config, self.source, self.lands_on, likely)
 
     @property
     def _subjects_to_come(self) -> Sequence[str]:
@@ -437,6 +426,20 @@ class NewSource:
     def origin_state(self) -> Mapping[str, Json]:
         """What the server says of the messages that its origin stores."""
         return self.view.snapshot.state_of(self.origin)
+
+
+def last_copy_question(
+    stream: str, config: Config, source: Source, lands_on: Sequence[str], likely: tuple[str, ...] = ()
+) -> CopiedUpTo | None:
+    """The question which message was the last that `stream`, with this `config`, copied through this source. None: the
+    headers of its copies do not say so."""
+    named, kept = source_index(source), tuple(widest_subjects(lands_on))
+    if not named:
+        return None
+    if config.get("subject_transform"):
+        return CopiedUpTo(stream=stream, source=named, subjects=(">",))
+    is_narrower = likely != kept and len(likely) <= MANY
+    return CopiedUpTo(stream=stream, source=named, subjects=kept, likely=likely if is_narrower else ())
 
 
 def _questions_from(origin: str, start: int | str, subjects: Sequence[str]) -> list[MessagesFrom]:

@@ -1,9 +1,9 @@
 """An object that was applied before and is gone comes back empty: what is known of what it held.
 
 Streams that copied from one that is gone skip some of the one that apply creates under its name, or copy it twice. A
-mirror counts on from the last message that it copied; so does a source on servers before 2.15, and nobody can tell where
-that is. From 2.15 on a source copies everything of the new stream from its `opt_start_seq` on, also what that has copied
-again from its own origins.
+mirror counts on from the last message that it copied; so does a source on servers before 2.15, and the headers of its
+copies tell where that is, as far as they are still stored. From 2.15 on a source copies everything of the new stream from
+its `opt_start_seq` on, also what that has copied again from its own origins.
 A mirror has the numbers of its origin: what its copies skip of a new mirror is what they have. A stream with sources
 gives other numbers to what it copies again."""
 
@@ -19,9 +19,11 @@ from reconciler.changes.view import View
 from reconciler.kinds.fields.known import V2_15
 from reconciler.kinds.fields.words import consent_to, few, listed, some
 from reconciler.kinds.losses import dependants
+from reconciler.kinds.losses.added_sources import last_copy_question
 from reconciler.kinds.losses.over_limit import OwnName, as_named
-from reconciler.kinds.stream_config.origins import origin_names
+from reconciler.kinds.stream_config.origins import copies_now, given_subjects, origin_names
 from reconciler.model.resource import Config, Json
+from reconciler.model.wire.questions import CopiedUpTo
 
 
 class Behind(NamedTuple):
@@ -38,6 +40,8 @@ class Behind(NamedTuple):
     """Would they skip nothing with a `first_seq` that nobody knows?"""
     behind: tuple[str, ...] = ()
     """Their names."""
+    mirrors: tuple[str, ...] = ()
+    """Those of them that are mirrors and skip some."""
     answering: tuple[str, ...] = ()
     """Mirrors that answer direct gets of the new one with what they hold of the old one."""
 
@@ -54,22 +58,24 @@ def copies_behind(origin: str, change: Change, view: View, own: OwnName, *, is_k
     old = "the old one" if is_known else "an earlier stream of this name"
     config = {name: change.becomes(own(name)) for name in ("mirror", "sources")}
     mirrors, sourced = _copies_that_stay(origin, view)
-    first, is_new_server = change.becomes(own("first_seq")) or 1, view.target.version >= V2_15
+    first, is_new_server = _first_of_new(change, own), view.target.version >= COPIES_NEW_ONES
     filled = sum(_stored_messages(name, view) for name in origin_names(config))
-    counts_as_before = is_known and _counts_as_before(change, config, max(mirrors.values(), default=0), view, own)
-    late = (
-        {}
-        if counts_as_before
-        else {name: reached_sequence for name, reached_sequence in mirrors.items() if reached_sequence >= first}
-    )
-    begun = {name: start - 1 for name, start in sourced.items() if start > first} if is_new_server else {}
-    begun = {} if counts_as_before else begun
-    unsure = [*sourced] if first == 1 and not (is_new_server or counts_as_before) else []
+    reached = {**mirrors, **{name: sourcing.reached for name, sourcing in sourced.items() if sourcing.is_last}}
+    if is_known and _counts_as_before(change, config, max(reached.values(), default=0), view, own):
+        mirrors, sourced = {}, {name: Sourcing(0, 0, is_last=False) for name in sourced if is_new_server}
+    late = {name: reached[name] for name in (*mirrors, *sourced) if reached.get(name, 0) >= first}
+    begun = {name: sourcing.start - 1 for name, sourcing in sourced.items() if is_new_server and sourcing.start > first}
+    least = _last_number_noted(change, own, first)
+    unsure = [
+        name
+        for name, sourcing in sourced.items()
+        if not (is_new_server or sourcing.is_last) and first <= max(sourcing.reached, least)
+    ]
     twice = sorted(
-        [*([] if counts_as_before else mirrors.keys() - late), *(sourced if is_new_server or first > 1 else [])]
+        name for name in (*mirrors, *sourced) if name not in late and (name in mirrors or is_new_server or first > 1)
     )
-    answering = () if counts_as_before else _mirrors_with_old_messages(mirrors, change, view, own)
-    reached, copied = max((*late.values(), *begun.values()), default=0), filled if twice else 0
+    answering = _mirrors_with_old_messages(mirrors, change, view, own)
+    skipped_up_to, copied = max((*late.values(), *begun.values()), default=0), filled if twice else 0
     again = twice if filled else []
     words = (
         *_copies_sentence([*late], "skips", _first_messages_text(late, first), old, is_known=True),
@@ -80,11 +86,36 @@ def copies_behind(origin: str, change: Change, view: View, own: OwnName, *, is_k
         *_begun_sources_text(begun, first),
         *_stale_gets_text(answering),
     )
-    can_count_on = reached and not (unsure or filled or config["mirror"])
-    skipped = reached + 1 - first if reached else 0
-    copies = tuple(dict.fromkeys((*late, *unsure, *again, *begun)))
-    needs_number = bool(unsure) and not (filled or config["mirror"])
-    return Behind(words, skipped, copied, reached + 1 if can_count_on else 0, needs_number, copies, answering)
+    can_count_on = skipped_up_to and not (unsure or filled or config["mirror"])
+    return Behind(
+        words=words,
+        skipped=skipped_up_to + 1 - first if skipped_up_to else 0,
+        copied=copied,
+        first=skipped_up_to + 1 if can_count_on else 0,
+        needs_number=bool(unsure) and not (filled or config["mirror"]),
+        behind=tuple(dict.fromkeys((*late, *unsure, *again, *begun))),
+        mirrors=tuple(name for name in late if name in mirrors),
+        answering=answering,
+    )
+
+
+COPIES_NEW_ONES = V2_15
+"""From this version on, a source copies all of a stream that was recreated."""
+
+
+def _first_of_new(change: Change, own: OwnName) -> int:
+    """The number of the first message of the new one: of one that somebody recreated, as it was created."""
+    name = own("first_seq")
+    return (change.was(name) if change.made_anew else change.becomes(name)) or 1
+
+
+def _last_number_noted(change: Change, own: OwnName, first: int) -> int:
+    """The number up to which copies may have come, as far as it is not read from them. A `first_seq` that was applied with the
+    old one says nothing of how far that came; one that is written since says that nobody came further."""
+    if not change.on_record:
+        return 1
+    is_written_since = first != (change.on_record.applied.get(own("first_seq")) or 1)
+    return max(1, change.on_record.seen.get("at") or 0) if is_written_since else first
 
 
 def _first_messages_text(late: Mapping[str, int], first: int) -> str:
@@ -142,23 +173,65 @@ def _counts_as_before(change: Change, config: Config, reached: int, view: View, 
     return "external" in mirror or (is_live and view.snapshot.state_of(mirror["name"]).get("last_seq", 0) >= reached)
 
 
-def _copies_that_stay(origin: str, view: View) -> tuple[dict[str, int], dict[str, int]]:
+class Sourcing(NamedTuple):
+    """A live stream that has stored messages, and has a source of the name."""
+
+    start: int
+    """Its `opt_start_seq`; of several the latest one."""
+    reached: int
+    """A message of the old one that it certainly copied, the last one known; 0: none is known."""
+    is_last: bool
+    """Has it copied none after that?"""
+
+
+def _copies_that_stay(origin: str, view: View) -> tuple[dict[str, int], dict[str, Sourcing]]:
     """Live streams that have copied from it and stay: mirrors, with the last of its messages they have, and streams with a
-    source of that name, with its `opt_start_seq`. Of several the latest one counts."""
-    mirrors, sourced = dict[str, int](), dict[str, int]()
-    for name, info in view.snapshot.streams.items():
-        config, last = info["config"], (info.get("state") or {}).get("last_seq", 0)
-        if last and _copies_from(config.get("mirror") or {}, origin):
+    source of that name."""
+    mirrors, sourced = dict[str, int](), dict[str, Sourcing]()
+    for name in sorted(copies_now(origin, view)):
+        config, last = view.snapshot.config_of(name), view.snapshot.state_of(name).get("last_seq", 0)
+        if last and config.get("mirror"):
             mirrors[name] = last
-        elif last and (
-            from_origin := [source for source in config.get("sources") or () if _copies_from(source, origin)]
-        ):
-            sourced[name] = max(source.get("opt_start_seq") or 0 for source in from_origin)
-    return mirrors, dict(sorted(sourced.items()))
+        elif last:
+            sourced[name] = _sourcing_of(name, origin, view)
+    return mirrors, sourced
 
 
-def _copies_from(copied: Config, origin: str) -> bool:
-    return copied.get("name") == origin and "external" not in copied
+def _sourcing_of(name: str, origin: str, view: View) -> Sourcing:
+    """Consumers delete what a work queue or an interest stream copied, also the last of it."""
+    config, asked = view.snapshot.config_of(name), [*_questions_about(name, origin, view)]
+    answers = [answer for question in asked if isinstance(answer := view.facts.get(question), Mapping)]
+    reached = [answer.get("seq") or answer.get("least") or 0 for answer in answers]
+    sources = _sources_from(origin, config)
+    are_kept = config.get("retention", "limits") == "limits" and len(answers) == len(sources)
+    return Sourcing(
+        start=max(source.get("opt_start_seq") or 0 for source in sources),
+        reached=max(reached, default=0),
+        is_last=are_kept and all(answer.get("seq") for answer in answers),
+    )
+
+
+def _sources_from(origin: str, config: Config) -> list[Config]:
+    return [
+        source for source in config.get("sources") or () if source.get("name") == origin and "external" not in source
+    ]
+
+
+def _questions_about(name: str, origin: str, view: View) -> Iterator[CopiedUpTo]:
+    """How far each source of this live stream has copied the old one."""
+    config = view.snapshot.config_of(name)
+    for source in _sources_from(origin, config):
+        if question := last_copy_question(name, config, source, given_subjects(source)):
+            yield question
+
+
+def questions(change: Change, view: View, origin: str) -> Iterator[CopiedUpTo]:
+    """How far sources have come that count on from there when this change creates the stream `origin`."""
+    if view.target.version >= COPIES_NEW_ONES or not (_is_again(change) or _is_plain_create(change)):
+        return
+    for name in sorted(copies_now(origin, view)):
+        if view.snapshot.state_of(name).get("messages"):
+            yield from _questions_about(name, origin, view)
 
 
 def _stored_messages(name: str, view: View) -> int:
@@ -193,9 +266,11 @@ def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named)
         its origin. Its consumers are gone too: those that the files declare start over.
 
         The new stream counts from 1. Streams that copied from the old one continue after the last message they have copied. They
-        silently skip as many messages of the new one, so this needs consent. Sources on servers from 2.15 on copy all of it from
-        their `opt_start_seq` on: take that out when a source has begun. If the new stream is a mirror or has sources itself, they
-        also copy again what it copies again from its origins.
+        silently skip as many messages of the new one, so this needs consent. The newest messages of a stream with a source say how
+        far it came; where they are gone, or consumers delete them, nobody can tell. A `first_seq` that was applied with the old
+        one does not help: the old one counted on from there. Sources on servers from 2.15 on copy all of the new one from their
+        `opt_start_seq` on: take that out when a source has begun. If the new stream is a mirror or has sources itself, they also
+        copy again what it copies again from its origins.
 
         Copies in other accounts and domains do the same, and so do clients that watch it or read it in order. No plan sees them:
         their consumers are gone with the old one (XX231).
@@ -205,14 +280,14 @@ def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named)
 
         If somebody recreated it by hand, the new one exists, and this is a warning: an apply only updates the record.
 
-        A stream that is created under the name of one that nobody recorded is judged as well if a mirror copied that one. On
-        servers before 2.15, streams that have a source of that name are named too: nobody can tell whether they copied.
+        A stream that is created under the name of one that nobody recorded is judged as well if a live stream copied that one. On
+        servers before 2.15, streams that have a source of that name are named too where nobody can tell whether they copied.
 
         Instead: restore a backup before applying, if you have one (`nats stream restore`). If other streams copy from it and nothing
         fills it again, let it continue their numbers: a stream by `first_seq`, and what has no such key by
         `nats stream purge --seq` while it is empty.
         """
-        is_again = is_made_again(change) or bool(change.made_anew)
+        is_again = _is_again(change)
         if change.desired is None or not (is_again or _is_plain_create(change)):
             return None
         messages = change.on_record.seen.get("messages", 0) if change.on_record else 0
@@ -243,6 +318,11 @@ def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named)
     return harms(judge)
 
 
+def _is_again(change: Change) -> bool:
+    """Is the object that was applied gone, whether or not somebody recreated it?"""
+    return is_made_again(change) or bool(change.made_anew)
+
+
 def _is_plain_create(change: Change) -> bool:
     return change.action is Action.CREATE and change.intent is None and change.origin is None
 
@@ -269,7 +349,7 @@ def _advice(change: Change, copies: Behind, own: OwnName, stream: str, *, is_aga
         ways.append(_ONCE)
     if is_again:
         ways.append(_restore_advice(mirror))
-    elif copies.skipped:
+    elif copies.mirrors:
         ways.append("remove or promote the mirrors first")
     return ways
 

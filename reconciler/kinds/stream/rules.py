@@ -15,10 +15,9 @@ from reconciler.kinds.effects.stream_effects import FAMILIES
 from reconciler.kinds.fields import peers
 from reconciler.kinds.fields.versions import reserved_metadata, too_young
 from reconciler.kinds.fields.words import side_in_words
-from reconciler.kinds.losses import lowered_limits, pushed_out, sources_changed, uncaptured
+from reconciler.kinds.losses import lowered_limits, made_again, pushed_out, sources_changed, uncaptured
 from reconciler.kinds.losses.fewer_copies import replicas_lowered
 from reconciler.kinds.losses.lowered_limits import limit_lowered
-from reconciler.kinds.losses.made_again import made_again
 from reconciler.kinds.losses.pushed_out import copies_push_out
 from reconciler.kinds.losses.sources_changed import copied_again, left_behind
 from reconciler.kinds.losses.uncaptured import subject_removed
@@ -43,6 +42,7 @@ def questions(change: Change, view: View) -> Iterator[Question]:
     """Questions on whose answers the losses of a stream depend, beyond its state."""
     yield from lowered_limits.questions(change, view)
     yield from sources_changed.questions(change, view)
+    yield from made_again.questions(change, view, change.address.name)
     yield from pushed_out.questions(change, view)
     yield from peers.questions(change, view)
     if question := to_copy(change):
@@ -63,7 +63,7 @@ LOSSES = (
     copies_push_out("ST"),
     replicas_lowered("ST"),
     stream_deletion,
-    made_again("ST"),
+    made_again.made_again("ST"),
 )
 
 
