@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
+import nats
 import pytest
+from nats.aio.client import Client
 
+from reconciler.journeys.plan.plan import plan
 from reconciler.journeys.upgrade.check import Checked, check_snapshot
 from reconciler.journeys.upgrade.outcomes import Fate
 from reconciler.model.wire.version import Version
+from reconciler.server.read.observe import observe
 from reconciler.server.wire.answers import Refusal
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import NoAnswer
+from tests.agreement.harm import carried_out, pull
 from tests.groups.making import until
 from tests.quantities.losing import publish
 from tests.support.binaries import VERSIONS
+from tests.support.clusters import Cluster, cluster
 from tests.support.jetstream import done, make_consumer, make_stream, talk
 from tests.support.servers import running
 from tests.support.topologies import account, read, target
@@ -111,3 +120,96 @@ def test_a_cluster_that_comes_to_2_12_or_leaves_it_is_said_to_delete_from_copied
         assert addresses(found, Fate.EMPTIED) == ({"stream/B"} if is_hit else set())
         assert [one.already for one in found.findings] == [already] * is_hit
         assert all("cluster of nats-server 2.12 stops feeding COPY" in one.message for one in found.findings)
+
+
+MEMORY = """
+streams:
+  MEM: {subjects: [mem], storage: memory, consumers: {c: {ack_policy: explicit}}}
+  SAFE: {subjects: [safe], storage: memory, num_replicas: 3}
+  COPY: {mirror: {name: MEM}, num_replicas: 3}
+  SUM: {sources: [{name: MEM}], num_replicas: 3}
+  R3:
+    subjects: [r3]
+    num_replicas: 3
+    consumers: {m: {ack_policy: explicit, mem_storage: true, num_replicas: 1}, f: {ack_policy: explicit, mem_storage: true}}
+kv_buckets: {sess: {storage: memory}}
+"""
+
+
+def _is_current(info: Mapping[str, Any]) -> bool:
+    return [peer["current"] for peer in info["cluster"].get("replicas", ())] == [True] * 2
+
+
+def _holds_ten(info: Mapping[str, Any]) -> bool:
+    return bool(info["state"]["messages"] == 10)
+
+
+def _has_delivered(info: Mapping[str, Any]) -> bool:
+    return bool(info["delivered"]["consumer_seq"])
+
+
+class Node:
+    """A cluster, as clients of one of its nodes see it."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self.cluster = cluster
+
+    async def connect(self) -> Client:
+        return await nats.connect(self.cluster.nodes[0].url, allow_reconnect=False)
+
+
+@pytest.mark.parametrize(("before", "after"), [("2.11", "2.12"), ("2.14", "2.15")])
+def test_what_only_one_server_of_a_cluster_keeps_in_memory_is_named_before_and_after(
+    before: str, after: str, tmp_path: Path
+) -> None:
+    """One server after the other is upgraded. The copies skip nothing once the stream counts on as the plan advises."""
+
+    async def fill(js: JetStream) -> Checked:
+        await carried_out(js, tmp_path, MEMORY)
+        await publish(js, *["mem", "safe", "r3", "$KV.sess.k"] * 10)
+        await until(js, lambda info: info["state"]["messages"] == 10, "STREAM.INFO.COPY")
+        await until(js, lambda info: info["state"]["messages"] == 10, "STREAM.INFO.SUM")
+        for stream, name in (("MEM", "c"), ("R3", "m"), ("R3", "f")):
+            message = await pull(js.pipeline.nc, stream, name)
+            assert message is not None
+            await js.pipeline.nc.request(message.reply, b"", timeout=5)
+        return check_snapshot(await observe(js), Version.parse(VERSIONS[after]))
+
+    async def caught_up(js: JetStream) -> None:
+        """Until every server has what others keep too, as whoever upgrades a cluster waits for it. Meanwhile nobody may answer."""
+        for subject, has_all in (("STREAM.INFO.SAFE", _holds_ten), ("CONSUMER.INFO.R3.f", _has_delivered)):
+            async with asyncio.timeout(60):
+                while not (isinstance(info := await js.read(subject), Mapping) and _is_current(info) and has_all(info)):  # noqa: ASYNC110
+                    await asyncio.sleep(0.1)
+
+    async def left(js: JetStream) -> set[str]:
+        snapshot = await observe(js)
+        assert snapshot.unknown == {}
+        began = {
+            f"consumer/{stream}/{name}": info["delivered"]["consumer_seq"]
+            for stream, infos in snapshot.consumers.items()
+            for name, info in infos.items()
+        }
+        ends = {f"stream/{name}": info["state"]["last_seq"] for name, info in snapshot.streams.items()}
+        return {address for address, reached in (ends | began).items() if not reached}
+
+    async def count_on(js: JetStream) -> dict[str, str]:
+        told = (await plan(read(tmp_path, MEMORY), js)).plan.diagnostics
+        done(await js.request("STREAM.PURGE.MEM", {"seq": 11}))
+        await publish(js, *["mem"] * 7)
+        for copy in ("COPY", "SUM"):
+            await until(js, lambda info: info["state"]["messages"] == 17, f"STREAM.INFO.{copy}")
+        return {one.address or "": one.fix or "" for one in told if one.code == "LE109"}
+
+    with cluster(before) as servers:
+        (named,) = [text for text in talk(Node(servers), fill).news if "in its memory" in text]
+        for node in servers.nodes:
+            node.restart(after)
+            servers.wait_until_ready()
+            talk(Node(servers), caught_up)
+        empty = talk(Node(servers), left)
+        told = talk(Node(servers), count_on)
+    assert named.endswith(": kv_bucket/sess, stream/MEM, consumer/R3/m.")
+    assert empty == {"stream/MEM", "stream/KV_sess", "consumer/MEM/c", "consumer/R3/m"}
+    assert told.keys() == {"stream/COPY", *(["stream/SUM"] if after == "2.15" else [])}
+    assert all("run nats stream purge MEM --seq 11 --force" in way for way in told.values())

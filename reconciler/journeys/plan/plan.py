@@ -19,7 +19,7 @@ from reconciler.engine.compare import check_place, compare, count_objects
 from reconciler.engine.decide import decide, unanswered_questions
 from reconciler.engine.ignoring import IgnoredDrift
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.consumer.beyond_end import consumers_beyond_end
+from reconciler.kinds.across.went_back import streams_that_went_back
 from reconciler.kinds.consumer.replacement import forgotten_placeholders
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.stream_config import stream_config
@@ -106,7 +106,7 @@ def compare_with_snapshot(
     if unread and unread.severity is Severity.ERROR:
         raise CannotContinue(unread)
     view = compare(topology, snapshot, remembered.read_memory(snapshot, registry), registry, options)
-    diagnostics = (*([unread] if unread else ()), *forgotten_placeholders(snapshot), *consumers_beyond_end(snapshot))
+    diagnostics = (*([unread] if unread else ()), *forgotten_placeholders(snapshot), *streams_that_went_back(view))
     return replace(view, diagnostics=(*diagnostics, *view.diagnostics))
 
 

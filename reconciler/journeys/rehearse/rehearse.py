@@ -36,7 +36,7 @@ Program = Callable[[str], Path]
 Tell = Callable[[str], None]
 T = TypeVar("T")
 CLUSTER = 3
-CONSUMER_AHEAD = "LE109"
+WENT_BACK = "LE109"
 PATIENCE = 20.0
 """Seconds that nodes have after their start to agree on a leader for each stream."""
 
@@ -63,7 +63,7 @@ def rehearse(
     return Rehearsal(
         version=version,
         size=cast.size,
-        plan=_without_consumer_findings(carried_out),
+        plan=_without_losses_of_streams(carried_out),
         finished=finished,
         missing=(*_missing_limits(live.target), *missing),
         left=left,
@@ -71,11 +71,11 @@ def rehearse(
     )
 
 
-def _without_consumer_findings(plan: Plan) -> Plan:
-    """Leave out findings about consumers ahead of their streams: the streams here have no messages, and no power cut
-    emptied them."""
+def _without_losses_of_streams(plan: Plan) -> Plan:
+    """Leave out findings about streams that came back without their last messages: the streams here have none, and no power
+    cut emptied them."""
     return replace(
-        plan, diagnostics=tuple(diagnostic for diagnostic in plan.diagnostics if diagnostic.code != CONSUMER_AHEAD)
+        plan, diagnostics=tuple(diagnostic for diagnostic in plan.diagnostics if diagnostic.code != WENT_BACK)
     )
 
 

@@ -129,7 +129,7 @@ def check_snapshot(snapshot: Snapshot, after: Version, registry: Registry = REGI
         ),
         news=(
             *news_sentences(before, after),
-            *in_memory_sentences(snapshot),
+            *in_memory_sentences(snapshot, named),
             *_cluster_sentences(snapshot, lost),
         ),
         unknown=snapshot.unknown,

@@ -154,21 +154,34 @@ NEWS = (
 )  # fmt: skip
 
 
-def in_memory_sentences(snapshot: Snapshot) -> Iterator[str]:
-    """A sentence about what no single server keeps through a restart, in any version."""
-    if snapshot.target.is_clustered:
-        return
-    streams = [name for name, info in snapshot.streams.items() if info["config"].get("storage") == "memory"]
+def in_memory_sentences(snapshot: Snapshot, named: Mapping[str, str]) -> Iterator[str]:
+    """A sentence about what only one server keeps, and not through a restart, in any version. `named`: what people call a
+    stream."""
+    streams = {name: info["config"] for name, info in snapshot.streams.items()}
+    in_memory = {name for name, config in streams.items() if config.get("storage") == "memory"}
+    alone = [name for name in streams if name in in_memory and _is_single_copy(snapshot.target, streams[name])]
     consumers = [
-        f"{stream}/{name}"
+        f"consumer/{stream}/{name}"
         for stream, infos in snapshot.consumers.items()
         for name, info in infos.items()
-        if info["config"].get("mem_storage") and info["config"].get("durable_name") and stream not in streams
+        if (info["config"].get("mem_storage") or stream in in_memory)
+        and info["config"].get("durable_name")
+        and stream not in alone
+        and _is_single_copy(snapshot.target, info["config"], streams.get(stream, {}))
     ]
-    if streams or consumers:
-        addresses = [*(f"stream/{name}" for name in streams), *(f"consumer/{name}" for name in consumers)]
+    addresses = [*(named.get(f"stream/{name}", f"stream/{name}") for name in alone), *consumers]
+    if addresses:
         rest = f" and {len(addresses) - SHOWN:_} more" if len(addresses) > SHOWN else ""
-        yield f"A single server keeps these in memory and loses them at every restart: {', '.join(addresses[:SHOWN])}{rest}."
+        yield (
+            "Only one server keeps these, in its memory, and each restart of it loses what they hold: "
+            f"{', '.join(addresses[:SHOWN])}{rest}."
+        )
+
+
+def _is_single_copy(target: Target, *configs: Config) -> bool:
+    """A consumer that does not say how many copies it has follows its stream."""
+    said = next((config["num_replicas"] for config in configs if config.get("num_replicas")), 1)
+    return not target.is_clustered or said == 1
 
 
 def news_sentences(before: Version, after: Version) -> list[str]:
