@@ -94,3 +94,28 @@ def test_the_record_knows_a_later_message_than_the_stream(
     raw = {"streams": {"O": {"created": created, "state": {"messages": last, "last_seq": last}}}}
     found = streams_that_went_back(scene(tmp_path, file, file, raw=raw, records=records).view())
     assert [one.message.partition(":")[0] for one in found] == said
+
+
+@pytest.mark.parametrize(
+    ("mem_storage", "delivered", "said"),
+    [
+        ("true", 0, ["it had delivered 8 messages when it was recorded on 2026-06-02, and has delivered 0 now"]),
+        ("true", 8, []),
+        ("false", 0, []),
+    ],
+)
+def test_the_record_knows_a_later_position_than_a_consumer_in_memory(
+    mem_storage: str, delivered: int, said: list[str], tmp_path: Path
+) -> None:
+    file = f"streams: {{O: {{subjects: [o], consumers: {{m: {{mem_storage: {mem_storage}}}}}}}}}"
+    created = "2026-06-01T08:00:00Z"
+    records = {
+        "consumer/O/m": {"written": "2026-06-02T08:00:00Z", "seen": {"created": created, "at": 8, "server": "2.15.1"}}
+    }
+    at = {"consumer_seq": delivered, "stream_seq": delivered}
+    raw = {
+        "streams": {"O": {"state": {"messages": 20, "last_seq": 20}}},
+        "consumers": {"O": {"m": {"created": created, "delivered": at}}},
+    }
+    found = streams_that_went_back(scene(tmp_path, file, file, raw=raw, records=records).view())
+    assert [one.message.partition(":")[0] for one in found] == said

@@ -173,6 +173,10 @@ def test_what_only_one_server_of_a_cluster_keeps_in_memory_is_named_before_and_a
             message = await pull(js.pipeline.nc, stream, name)
             assert message is not None
             await js.pipeline.nc.request(message.reply, b"", timeout=5)
+        await carried_out(
+            js, tmp_path, MEMORY.replace("mem_storage: true, num", "mem_storage: true, description: later, num")
+        )
+        await carried_out(js, tmp_path, MEMORY)
         return check_snapshot(await observe(js), Version.parse(VERSIONS[after]))
 
     async def caught_up(js: JetStream) -> None:
@@ -211,5 +215,6 @@ def test_what_only_one_server_of_a_cluster_keeps_in_memory_is_named_before_and_a
         told = talk(Node(servers), count_on)
     assert named.endswith(": kv_bucket/sess, stream/MEM, consumer/R3/m.")
     assert empty == {"stream/MEM", "stream/KV_sess", "consumer/MEM/c", "consumer/R3/m"}
-    assert told.keys() == {"stream/COPY", *(["stream/SUM"] if after == "2.15" else [])}
-    assert all("run nats stream purge MEM --seq 11 --force" in way for way in told.values())
+    sourced = ["stream/SUM"] if after == "2.15" else []
+    assert told.keys() == {"stream/COPY", *sourced, "consumer/R3/m"}
+    assert all("run nats stream purge MEM --seq 11 --force" in told[copy] for copy in ("stream/COPY", *sourced))

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
 from reconciler.changes.view import View
+from reconciler.engine.bindings import age_and_progress
 from reconciler.kinds.fields.times import moment
 from reconciler.kinds.fields.words import some
 from reconciler.kinds.losses.made_again import purge_advice
@@ -117,18 +118,44 @@ def _cause(stream: str, info: Mapping[str, Json]) -> str:
 
 
 def _records_beyond_end(view: View) -> Iterator[Diagnostic]:
-    """Streams that had come further when they were recorded, and are the same still."""
+    """Streams, and consumers in memory, that had come further when they were recorded, and are the same still."""
     for address, owned in view.ledger.items():
-        name, change = view.stream_of(address) if view.is_stream(address) else None, view.changes.get(address)
-        stream = view.snapshot.streams.get(name or "")
-        last, at = (stream or {}).get("state", {}).get("last_seq"), owned.seen.get("at") or 0
-        is_same = stream and owned.seen.get("created") == stream.get("created") and not (change and change.made_anew)
-        if stream and is_same and last is not None and FAR > at > last:
+        change, info = view.changes.get(address), _info_of(address, view)
+        if not info or owned.seen.get("created") != info.get("created") or (change and change.made_anew):
+            continue
+        at, now = owned.seen.get("at") or 0, age_and_progress(info)["at"]
+        if FAR > at > now:
             day = f" on {owned.written[:10]}" if owned.written else ""
-            yield Diagnostic(
-                severity=Severity.WARNING, code="LE109", name="stream-went-back", address=str(address),
-                message=f"it ended at sequence {at} when it was recorded{day}, and ends at {last} now: "
-                f"{_cause(str(name), stream)}",
-                fix="restore a backup, if there is one (nats stream restore); "
-                "what reads or copies it may skip what comes up to the old end",
-            )  # fmt: skip
+            yield (_warning_of_consumer if address.kind == "consumer" else _warning_of_stream)(
+                address, f"when it was recorded{day}", at, now, info
+            )
+
+
+def _info_of(address: Address, view: View) -> Mapping[str, Json] | None:
+    """What the server says of a stream, or of a consumer in memory. One on disk that went back delivers again, and skips
+    nothing."""
+    if address.kind != "consumer":
+        return view.snapshot.streams.get(view.stream_of(address) or "") if view.is_stream(address) else None
+    stream, name = address.names
+    info = view.snapshot.consumers.get(stream, {}).get(name)
+    is_in_memory = info and (
+        info["config"].get("mem_storage") or view.snapshot.config_of(stream).get("storage") == "memory"
+    )
+    return info if is_in_memory else None
+
+
+def _warning_of_stream(address: Address, when: str, at: int, now: int, info: Mapping[str, Json]) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.WARNING, code="LE109", name="stream-went-back", address=str(address),
+        message=f"it ended at sequence {at} {when}, and ends at {now} now: {_cause(info['config']['name'], info)}",
+        fix="restore a backup, if there is one (nats stream restore); what reads or copies it may skip what comes up to the old end",
+    )  # fmt: skip
+
+
+def _warning_of_consumer(address: Address, when: str, at: int, now: int, _info: Mapping[str, Json]) -> Diagnostic:
+    return Diagnostic(
+        severity=Severity.WARNING, code="LE109", name="stream-went-back", address=str(address),
+        message=f"it had delivered {some(at, 'message')} {when}, and has delivered {now:_} now: it has lost its position, as a "
+        "consumer in memory does when its server restarts, or was reset",
+        fix="let its clients expect messages that they have processed already; copies on several servers (num_replicas) keep its position",
+    )  # fmt: skip
