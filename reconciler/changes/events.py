@@ -7,7 +7,7 @@ from dataclasses import field
 from typing import Annotated
 
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import Diagnostic
+from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Json
 from reconciler.model.shape import INLINE, UNWRITTEN, AddressText, As
@@ -16,6 +16,8 @@ from reconciler.model.wire.steps import Call, Step
 REFUSALS = frozenset({"AP202", "AP203"})
 """Codes of a change that stopped because nobody consented to what it has become, not because somebody was in the
 way."""
+UNRECORDED = frozenset({"LE102", "LE103"})
+"""Codes of what is applied and not remembered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,8 +159,18 @@ class Finished:
         return (*self.failed, *self.in_doubt)
 
     @property
+    def is_recorded(self) -> bool:
+        """The account remembers all that was applied."""
+        return UNRECORDED.isdisjoint(warning.code for warning in self.warnings)
+
+    @property
     def is_success(self) -> bool:
-        """The run came to its end and left nothing undone; warnings do not count."""
+        """The run is complete, and no error stands among its warnings."""
+        return self.is_complete and all(warning.severity is not Severity.ERROR for warning in self.warnings)
+
+    @property
+    def is_complete(self) -> bool:
+        """The run came to its end and left nothing undone."""
         unfinished = self.failed or self.in_doubt or self.skipped or self.not_started or self.left_alone
         return self.stopped is None and not unfinished
 

@@ -45,12 +45,11 @@ def outcome_text(
     `backup` is the folder for backups, which the next apply needs as well. `later` means that the plan was made some
     time before, so that nobody knows what another plan would find. `commands` gives the next command where it is not
     `apply`."""
-    paper = paper or Paper()
+    paper, commands = paper or Paper(), commands or plan_commands(arguments)
     took = f" in {show_seconds(seconds)}" if seconds is not None else ""
     warned = diagnostics.lines((*finished.left_alone, *finished.warnings), paper)
-    if finished.is_success and finished.stopped is None:
-        again = "Everything in the plan is done." if later else (commands or plan_commands(arguments)).then
-        then = f"{counted(left, 'change')} left out." if left else again
+    if finished.is_complete:
+        then = _what_is_left_text(finished, left, "Everything in the plan is done." if later else commands.then)
         written = ", ".join(_record_sentences(finished))
         if written and not finished.done:
             deed_done = paper.paint(_word_for_records(finished), "good")
@@ -62,8 +61,15 @@ def outcome_text(
     lines = [*warned, *_trouble_lines(finished, paper)]
     lines += paper.wrapped(f"{_opening_words(finished)}{took}. {_open_counts_text(finished)}")
     lines += _half_made_lines(finished, paper)
-    lines += paper.wrapped(_next_command_line(finished, commands or plan_commands(arguments), backup))
+    lines += paper.wrapped(_next_command_line(finished, commands, backup))
     return inert("\n".join(lines) + "\n")
+
+
+def _what_is_left_text(finished: Finished, left: int, nothing: str) -> str:
+    """Say what another plan finds after a complete run; `nothing` says that it finds nothing."""
+    unrecorded = "" if finished.is_recorded else "The next plan may show again what is not recorded."
+    left_out = f"{counted(left, 'change')} left out." if left else ""
+    return " ".join(filter(None, (left_out, unrecorded))) or nothing
 
 
 def progress_line(done: int, total: int, step: Step, width: int) -> str:

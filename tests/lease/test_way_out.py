@@ -22,6 +22,7 @@ from reconciler.server.wire.pipeline import NoAnswer, Silence
         (Conflict(1, "wrong last sequence: 2"), "otherwise"),
         (Refusal(10077, 503, "maximum bytes exceeded"), "give bucket reconciler room"),
         (Refusal(10077, 503, "write: no space left on device"), "make room on the server's disk"),
+        (Refusal(10023, 503, "insufficient resources"), "make room in the server's store"),
         (Refusal(10109, 400, "invalid operation on sealed stream"), "otherwise"),
     ],
 )

@@ -128,6 +128,7 @@ def test_without_the_bucket_creates_updates_and_membership_work_and_what_does_no
             said.count("creates, updates and membership changes work; replacement, deletion and three-way drift do not")
             == 1
         )
+        assert "finds nothing to do" not in said
         assert "LE103" not in said
         assert "LE201" not in said
     assert "J-g" in people.admin.ask(names)

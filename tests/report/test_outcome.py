@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from reconciler.changes.events import Done, Failed, Finished, InDoubt, NotStarted, Skipped
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.wire.steps import Call, Step
@@ -94,6 +96,18 @@ def test_what_failed_for_reasons_about_others_is_told_apart() -> None:
 def test_where_no_object_changes_it_says_so() -> None:
     said = "Applied nothing in 0.01 s: no object had to change. Planning again finds nothing to do.\n"
     assert outcome_text(Finished(), seconds=0.01) == said
+
+
+@pytest.mark.parametrize("later", [False, True])
+def test_what_is_not_recorded_is_not_promised_to_be_gone_from_the_next_plan(*, later: bool) -> None:
+    lost = Diagnostic(severity=Severity.ERROR, code="LE103", name="record-not-written", message="applied, not recorded")
+    finished = Finished(done=(Done(step=ORDERS),), warnings=(lost,))
+    assert outcome_text(finished, later=later).endswith(
+        "(1 create). The next plan may show again what is not recorded.\n"
+    )
+    text = outcome_text(finished, later=later, left=2)
+    assert text.endswith("(1 create). 2 changes left out. The next plan may show again what is not recorded.\n")
+    assert (finished.is_complete, finished.is_success) == (True, False)
 
 
 def test_where_records_alone_are_written_it_says_so() -> None:

@@ -558,6 +558,20 @@ REMEMBERING = (
         ),
     ),
     Act(
+        name="an apply that a full store did not let record anything is a success",
+        file="reconciler/server/remember/capacity.py",
+        before="return Severity.ERROR if is_stuck or room_advice(answer) else",
+        after="return Severity.ERROR if is_stuck else",
+        seen_by=("tests/lease/test_full_store.py",),
+    ),
+    Act(
+        name="a full store is not told as what it is",
+        file="reconciler/server/remember/capacity.py",
+        before="FULL_STORE = 10023",
+        after="FULL_STORE = 0",
+        seen_by=("tests/lease/test_way_out.py",),
+    ),
+    Act(
         name="the lease is never checked",
         file="reconciler/server/remember/lease.py",
         before="            if self._lost is None and now() >= lease.until:",

@@ -293,6 +293,14 @@ FORMATS = (
         ),
     ),
     Act(
+        name="an apply that recorded nothing says that planning again finds nothing",
+        file="reconciler/report/outcome.py",
+        before='unrecorded = "" if finished.is_recorded else',
+        after='unrecorded = "" if finished.is_complete else',
+        seen_by=("tests/report/test_outcome.py",),
+        is_quick=True,
+    ),
+    Act(
         name="history counts records that could not be written",
         file="reconciler/memory/journal.py",
         before="            *finished.unrecorded, *(diagnostic",

@@ -138,7 +138,7 @@ class Turn:
     async def record_end(self, finished: Finished) -> Finished:
         """Add why the run ended early and the other warnings, and write the end to the journal, unless nothing may be
         written any more."""
-        if not finished.is_success:
+        if not finished.is_complete:
             finished = replace(finished, stopped=finished.stopped or self.may_write())
         finished = replace(finished, warnings=tuple(self.warnings))
         with_left_alone = replace(finished, warnings=(*finished.left_alone, *finished.warnings))

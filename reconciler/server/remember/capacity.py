@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 
 from reconciler.memory import journal
+from reconciler.model.diagnostic import Severity
 from reconciler.model.ledger.records import BUCKET
 from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Snapshot
@@ -23,6 +24,8 @@ AMPLE = 1 << 30
 """Bytes that count as room where the bucket has no limit of its own."""
 FULL = frozenset({10077, NOTHING_LEFT, 10002})
 """The stream stores nothing more: the server or the account has no storage left."""
+FULL_STORE = 10023
+"""The server has none left for any account."""
 PERMISSION = f"allow publishing to $KV.{BUCKET}.>"
 STORES_NOTHING = (
     f"the server that leads bucket {BUCKET} answers but stores nothing, as it does once its disk was full: see its "
@@ -30,6 +33,13 @@ STORES_NOTHING = (
 )
 VANISHES = {"KV-Operation": "DEL", "Nats-TTL": "1s"}
 """A marker that vanishes by itself."""
+
+
+def severity_of(answer: Put | Refusal | NoAnswer) -> Severity:
+    """Return how grave it is that the bucket did not take a record: where it stores nothing, no later record fares
+    better until somebody mends that. A bucket that this user may not write, or that was sealed, is somebody's decision."""
+    is_stuck = isinstance(answer, NoAnswer) and answer.why is Silence.TIMEOUT
+    return Severity.ERROR if is_stuck or room_advice(answer) else Severity.WARNING
 
 
 def way_out_advice(answer: Put | Refusal | NoAnswer, otherwise: str, *, permission: str = PERMISSION) -> str:
@@ -40,15 +50,24 @@ def way_out_advice(answer: Put | Refusal | NoAnswer, otherwise: str, *, permissi
             return permission
         case NoAnswer(why=Silence.TIMEOUT):
             return f"most likely {STORES_NOTHING}; then {otherwise}"
+        case _:
+            return room_advice(answer) or otherwise
+
+
+def room_advice(answer: Put | Refusal | NoAnswer) -> str | None:
+    """Return how to make room, where a write into the bucket failed for want of it."""
+    match answer:
         case Refusal() if answer.is_for_want_of_disk:
             return FULL_DISK
-        case Refusal() if answer.err_code in FULL:
+        case Refusal(err_code=err_code) if err_code == FULL_STORE:
+            return "make room in the server's store, which is full: purge or delete a stream, or raise max_file_store"
+        case Refusal(err_code=err_code) if err_code in FULL:
             return (
                 f"give bucket {BUCKET} room: raise max_bytes of stream KV_{BUCKET}, or the account's storage; or delete "
                 f"its keys {journal.PREFIX}.>, which is the history of old runs"
             )
         case _:
-            return otherwise
+            return None
 
 
 async def make_room(js: JetStream, snapshot: Snapshot) -> None:

@@ -15,7 +15,7 @@ from reconciler.model.ledger.records import BUCKET, ID_KEY, Owned, decode_key, e
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.server.read import lost_answers as settled
-from reconciler.server.remember.capacity import way_out_advice
+from reconciler.server.remember.capacity import room_advice, severity_of, way_out_advice
 from reconciler.server.wire.answers import (
     NO_PEERS,
     NOTHING_LEFT,
@@ -60,7 +60,7 @@ async def ensure_bucket(js: JetStream, snapshot: Snapshot) -> Diagnostic | None:
         answer = await _create_with_replicas(js, snapshot.target)
         if isinstance(answer, Refusal | NoAnswer) and not (isinstance(answer, Refusal) and answer.err_code == EXISTS):
             fix = advice_for(answer) if isinstance(answer, Refusal) else PERMISSIONS
-            return _not_writable(answer, "the bucket could not be created", fix)
+            return _not_writable(answer, "the bucket could not be created", fix, Severity.WARNING)
     if ID_KEY not in snapshot.entries.get(BUCKET, {}):  # also where an earlier run got no further than the bucket
         return await _write_id(js)
     return None
@@ -102,7 +102,10 @@ async def _write_id(js: JetStream) -> Diagnostic | None:
         while isinstance(answer := await _put_id(js), Refusal | NoAnswer):
             if not (passes(answer) and await pauses.rest()):
                 return _not_writable(
-                    answer, "the bucket's id could not be written", way_out_advice(answer, PERMISSIONS)
+                    answer,
+                    "the bucket's id could not be written",
+                    way_out_advice(answer, PERMISSIONS),
+                    severity_of(answer),
                 )
     return None
 
@@ -120,7 +123,7 @@ def _bucket_config(reserved: int, replicas: int) -> dict[str, Json]:
     }  # fmt: skip
 
 
-def _not_writable(answer: Refusal | NoAnswer, attempt: str, fix: str) -> Diagnostic:
+def _not_writable(answer: Refusal | NoAnswer, attempt: str, fix: str, severity: Severity) -> Diagnostic:
     """A user without permission or room continues without the bucket. Where the bucket may be there in a moment,
     somebody else may be at work, and only the bucket keeps two applies apart."""
     if passes(answer):
@@ -128,7 +131,7 @@ def _not_writable(answer: Refusal | NoAnswer, attempt: str, fix: str) -> Diagnos
         fix = f"Apply again when the server answers: nats stream info {STREAM}"
         raise CannotContinue.because("LE105", "ledger-unreadable", message, fix=fix)
     return Diagnostic(
-        severity=Severity.WARNING, code="LE102", name="ledger-not-writable",
+        severity=severity, code="LE102", name="ledger-not-writable",
         message=f"what is applied cannot be recorded as owned: {attempt}: {answer}; drift and removals need that",
         fix=fix,
     )  # fmt: skip
@@ -139,7 +142,7 @@ async def write(
 ) -> list[Diagnostic]:
     """Write or drop many records at once, each expecting the revision it was read at (absent: no entry).
 
-    Losing a record costs three-way drift, never data: an unwritten record is reported, and nothing fails.
+    Losing a record costs three-way drift, never data: an unwritten record is reported, and no step fails.
     """
     writes = (_write_record(js, address, record, revisions_read.get(address, 0)) for address, record in records.items())
     answers = await asyncio.gather(*writes)
@@ -177,7 +180,8 @@ def _not_written(those: Sequence[tuple[Address, NotStored]], *, is_left: bool) -
         else ("applied, but not recorded as owned", "nor are", "apply again, which adopts whatever is not recorded")
     )
     others = f" ({nor} {len(those) - 1:_} others)" if those[1:] else ""
+    room = room_advice(answer)
     return Diagnostic(
-        severity=Severity.WARNING, code="LE103", name="record-not-written", address=str(address),
-        message=f"{deed}{others}: {answer}", fix=way_out_advice(answer, again),
+        severity=severity_of(answer), code="LE103", name="record-not-written", address=str(address),
+        message=f"{deed}{others}: {answer}", fix=f"{room}; then {again}" if room else way_out_advice(answer, again),
     )  # fmt: skip
