@@ -376,3 +376,31 @@ def test_who_goes_or_lets_go_waits_until_a_stream_keeps_everything(compare: Comp
 def test_elsewhere_nothing_is_lost_in_either_order(compare: Compare) -> None:
     plan = compare(streams("b") + TAKING_OVER, streams("a")).plan()
     assert before(plan, "delete consumer/S/a") == before(plan, "create consumer/S/b") == set()
+
+
+TIERED = {
+    "owner": "orders",
+    "cluster": "C1",
+    "usage": {"tiers": {"R1": {"limits": {"max_streams": 2}}, "R3": {"limits": {}}}},
+}
+LEDGER = {"streams": {"KV_reconciler": {"config": {"name": "KV_reconciler", "num_replicas": 3}}}}
+
+
+def test_a_new_stream_waits_for_who_leaves_its_tier(compare: Compare) -> None:
+    live = "streams: {A: {}, Z: {}}\n"
+    plan = compare("streams: {A: {}, B: {}, Z: {num_replicas: 3}}\n", live, raw=LEDGER, **TIERED).plan()
+    assert "update stream/Z" in before(plan, "create stream/B")
+
+
+def test_a_tier_with_room_makes_nobody_wait(compare: Compare) -> None:
+    live = "streams: {Z: {}}\n"
+    plan = compare("streams: {B: {}, Z: {num_replicas: 3}}\n", live, raw=LEDGER, **TIERED).plan()
+    assert "update stream/Z" not in before(plan, "create stream/B")
+
+
+def test_bytes_of_a_tier_are_reserved_once_they_are_free_there(compare: Compare) -> None:
+    usage = {"tiers": {"R1": {"limits": {"max_storage": 100}, "reserved_storage": 100}, "R3": {"limits": {}}}}
+    live = "streams: {Z: {max_bytes: 100}}\n"
+    wanted = "streams: {B: {max_bytes: 100}, Z: {max_bytes: 100, num_replicas: 3}}\n"
+    plan = compare(wanted, live, raw=LEDGER, **{**TIERED, "usage": usage}).plan()
+    assert "update stream/Z" in before(plan, "create stream/B")

@@ -13,7 +13,11 @@ import nats
 import pytest
 from nats.aio.client import Client
 
+from reconciler.changes.events import Finished
+from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.plan.plan import plan
 from reconciler.model.resource import Address
+from reconciler.model.run_options import RunOptions
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.answers import Refusal
@@ -28,6 +32,7 @@ from tests.support.clusters import Cluster
 from tests.support.jetstream import make_stream, talk
 from tests.support.jwt import Operator
 from tests.support.servers import NatsServer
+from tests.support.topologies import read
 
 MOST = 10_000
 """Bytes the account may store."""
@@ -154,3 +159,42 @@ def test_a_tiered_account_has_the_limits_of_its_tiers(
         says = 0  # it counts no streams for a request that leaves the replicas out
     assert answer == says
     assert (says in foretold) if says else not foretold
+
+
+FEW = "streams: {A: {}, B: {max_bytes: 1MiB}, D: {num_replicas: 3, max_bytes: 1MiB}}\n"
+MORE = FEW.replace("A: {}, ", "A: {}, C: {}, ")
+BY_TIER = {"R1": {"streams": 4}, "R3": {"streams": 5}}
+FULL_TIER = MORE.replace("A: {}, ", "A: {}, F: {}, ")
+"""One stream more at a time: a cluster of 2.11 also counts creations of other tiers while they are under way."""
+OVERFULL = FULL_TIER.replace("num_replicas: 3, ", "")
+EMPTIED = FULL_TIER.replace("C: {}, ", "G: {}, ") + "removed: [{address: stream/C, reason: done with it}]\n"
+EXCHANGED = "streams: {A: {}, B: {num_replicas: 3, max_bytes: 1MiB}, F: {}, D: {num_replicas: 3, max_bytes: 1MiB}, G: {}, H: {}}\n"
+
+
+async def _applied(text: str, js: JetStream, folder: Path) -> Finished:
+    planned = await plan(read(folder, text, "t"), js, RunOptions())
+    assert not planned.plan.blocked, [verdict.message for one in planned.plan.blocked for verdict in one.verdicts]
+    return [event async for event in apply(planned, js) if isinstance(event, Finished)][-1]
+
+
+class Trusting(Cluster):
+    """A cluster in operator mode."""
+
+    async def _connect(self, login: tuple[str, str]) -> Client:
+        return await nats.connect(self.url, user_credentials=login[0], allow_reconnect=False, connect_timeout=2)
+
+
+@pytest.mark.parametrize("minor", [MINORS[0], MINORS[-1]])
+def test_what_a_plan_counts_in_each_tier_is_what_a_cluster_counts(minor: str, tmp_path: Path) -> None:
+    """Reconciler's own bucket takes no place of a stream with one replica, and a new stream waits for who leaves its tier."""
+    operator, creds, system = Operator(BY_TIER), tmp_path / "user.creds", tmp_path / "system.creds"
+    creds.write_text(operator.creds())
+    system.write_text(operator.creds(of_system=True))
+
+    async def work(js: JetStream) -> None:
+        for text in (FEW, MORE, FULL_TIER, OVERFULL, EMPTIED, EXCHANGED):
+            finished = await _applied(text, js, tmp_path / "files")
+            assert finished.is_success, (text, finished.failed)
+
+    with Trusting(minor, operator.config, system=(str(system), ""), user=(str(creds), "")) as cluster:
+        talk(Tiered(cluster.nodes[0], creds), work, within=120)

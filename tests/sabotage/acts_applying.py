@@ -391,6 +391,13 @@ REPLACING = (
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
+        name="a new stream does not wait for who leaves its tier",
+        file="reconciler/kinds/order/storage_space.py",
+        before="    if most > 0 and _is_tight(places, most, taken):",
+        after="    if most > 0 and not tier and _is_tight(places, most, taken):",
+        seen_by=("tests/core/test_order.py",),
+    ),
+    Act(
         name="consumers that are recreated take the last place at the same time",
         file="reconciler/kinds/order/storage_space.py",
         before="for first, then in pairwise(row))",

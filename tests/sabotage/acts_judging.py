@@ -1760,10 +1760,24 @@ RULES = (
         seen_by=(says("ST605"),),
     ),
     Act(
+        name="reconciler's own bucket takes a place in every tier",
+        file="reconciler/kinds/afterwards/reservations.py",
+        before="return self.replicas if has_tiers(target) else 0",
+        after="return 0",
+        seen_by=(says("XX221"),),
+    ),
+    Act(
+        name="a stream keeps its place in the tier that it leaves",
+        file="reconciler/kinds/afterwards/reservations.py",
+        before="if name in after.streams and name not in moving:",
+        after="if name in after.streams:",
+        seen_by=(says("XX221"),),
+    ),
+    Act(
         name="the bytes that reconciler's own bucket reserves are not counted",
         file="reconciler/kinds/afterwards/reservations.py",
-        before="    book.reserve(ledger_reservation(view), 1)\n",
-        after="",
+        before="        book.reserve(ledger, 1)\n",
+        after="        pass\n",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(

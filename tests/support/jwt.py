@@ -86,15 +86,21 @@ class Operator:
         return f"{account.public}: {self._key.sign(account.public, 'A', {'type': 'account', 'limits': limits})}"
 
     def user(
-        self, key: Key, *, lasts: float | None = None, bearer: bool = False, hears: Sequence[str] | None = None
+        self,
+        key: Key,
+        *,
+        lasts: float | None = None,
+        bearer: bool = False,
+        hears: Sequence[str] | None = None,
+        of_system: bool = False,
     ) -> str:
         """A user's JWT. `lasts`: seconds from now; `hears`: what alone he may subscribe to."""
         claims = {"type": "user", "subs": -1, "data": -1, "payload": -1, "bearer_token": bearer}
         claims |= {} if hears is None else {"sub": {"allow": [*hears]}}
         until = {"exp": int(time.time() + lasts)} if lasts is not None else {}
-        return self._account.sign(key.public, "U", claims, **until)
+        return (self._system if of_system else self._account).sign(key.public, "U", claims, **until)
 
-    def creds(self, *, lasts: float | None = None, hears: Sequence[str] | None = None) -> str:
+    def creds(self, *, lasts: float | None = None, hears: Sequence[str] | None = None, of_system: bool = False) -> str:
         """The text of a creds file of a new user."""
         key = Key.user()
-        return decorated(self.user(key, lasts=lasts, hears=hears), key.seed)
+        return decorated(self.user(key, lasts=lasts, hears=hears, of_system=of_system), key.seed)

@@ -12,7 +12,7 @@ from reconciler.kinds.afterwards.reservations import (
     LEDGER,
     V2_12,
     StreamReservation,
-    ledger_reservation,
+    has_tiers,
     room_by_stream,
 )
 from reconciler.kinds.afterwards.streams import Afterwards, afterwards
@@ -57,10 +57,10 @@ def too_many_streams(change: Change, view: View) -> Iterator[Finding]:
     for name, config, limits in _written_streams(change, view):
         if _is_live_stream(name, view) or (most := limits.get("max_streams") or -1) <= 0:
             continue
-        others = room_by_stream(view)[name].streams
-        ours = not _is_live_stream(LEDGER, view) and view.ledger_known
-        if others + ours >= most:
-            ledger = f"reconciler's own {LEDGER}, which is created first, and " if ours else ""
+        room = room_by_stream(view)[name]
+        others = room.streams - (room.ledger is not None)
+        if room.streams >= most:
+            ledger = f"reconciler's own {LEDGER}, which is created first, and " if room.ledger else ""
             yield refusal(
                 "",
                 f"the account may hold {some(most, 'stream')}; with {ledger}{some(others, 'other')} there is no room for {name}",
@@ -71,7 +71,7 @@ def too_many_streams(change: Change, view: View) -> Iterator[Finding]:
 
 def _is_forgotten(config: Config, target: Target) -> bool:
     """In an account with tiers, 2.11 counts no streams if the request leaves out the one replica it wants."""
-    return bool(target.usage.get("tiers")) and target.version < V2_12 and StreamReservation.of(config).replicas == 1
+    return has_tiers(target) and target.version < V2_12 and StreamReservation.of(config).replicas == 1
 
 
 @rule("XX222", "max-consumers-above-account", needs=("neighbours",), err_code=10026)
@@ -158,11 +158,11 @@ def no_room_left(change: Change, view: View) -> Iterator[Finding]:
         need = StreamReservation.of(config)
         if (most := limits.get(STORED[need.storage][0], -1)) < 0:
             continue
-        room, ours = room_by_stream(view)[name], ledger_reservation(view)
+        room = room_by_stream(view)[name]
         if room.total > most:
             others, whole, above = (size(count, room.wanted) for count in (room.reserved, most, room.total - most))
-            is_counted = ours.reserves and ours.storage == need.storage
-            ledger = f" (reconciler's own {LEDGER} among them, which is created first)" if is_counted else ""
+            ours = room.ledger if room.ledger and room.ledger.reserves and room.ledger.storage == need.storage else None
+            ledger = f" (reconciler's own {LEDGER} among them, which is created first)" if ours else ""
             yield refusal(
                 view.kinds[change.address.kind].reserves,
                 (
@@ -171,7 +171,7 @@ def no_room_left(change: Change, view: View) -> Iterator[Finding]:
                 ),
                 "reserve less with a smaller max_bytes, here or elsewhere, or have the account's limit raised",
                 quantities={"bytes": room.total - most},
-                reaction=Reaction.DOES if is_counted and room.total - ours.reserves * ours.replicas <= most else None,
+                reaction=Reaction.DOES if ours and room.total - ours.reserves * ours.replicas <= most else None,
             )
         elif (
             view.target.version < V2_12

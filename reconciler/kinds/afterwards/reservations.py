@@ -1,8 +1,9 @@
 """The account's book of streams and reserved bytes, and how much room each change of a whole plan finds.
 
-Streams that shrink or are deleted are entered first, as apply also does them first. Then follow streams that are
-created or grow, by name. So each change is judged with everything that comes before it, and a plan that is too large is
-refused at the change that does not fit.
+Streams that shrink or are deleted are entered first, as apply also does them first. Where the account counts each number
+of replicas by itself, a stream that gets another number has left its tier by then. Then follow streams that come from
+another tier, and those that are created or grow, by name. So each change is judged with everything that comes before it,
+and a plan that is too large is refused at the change that does not fit.
 """
 
 from __future__ import annotations
@@ -42,16 +43,27 @@ class StreamReservation:
         """Bytes that one replica reserves in the account; 0 without `max_bytes`."""
         return max(0, self.max_bytes)
 
+    def tier(self, target: Target) -> int:
+        """Return what it is counted with: the streams of as many replicas if the account has limits for each number of
+        replicas, else 0, which is all of them."""
+        return self.replicas if has_tiers(target) else 0
+
+
+def has_tiers(target: Target) -> bool:
+    """Has the account limits for each number of replicas, and counts each of them separately?"""
+    return bool(target.usage.get("tiers"))
+
 
 LEDGER = f"KV_{BUCKET}"
 """Reconciler's own bucket, which the first apply creates before anything else."""
 
 
-def ledger_reservation(view: View) -> StreamReservation:
-    """What the next apply will reserve for that bucket; live streams have their own entries."""
-    is_to_come = LEDGER not in view.snapshot.streams and view.ledger_known
+def ledger_to_come(view: View) -> StreamReservation | None:
+    """What the next apply will create for that bucket; None: it is there, or cannot be used."""
+    if LEDGER in view.snapshot.streams or not view.ledger_known:
+        return None
     replicas = entries.bucket_replicas(view.target) if view.target.is_clustered else 1
-    return StreamReservation(is_to_come * entries.reserved_bytes(view.target), replicas, "file")
+    return StreamReservation(entries.reserved_bytes(view.target), replicas, "file")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +76,8 @@ class Room:
     wanted: int
     recovered: int
     """What all of them together amount to when 2.11 reads its store again."""
+    ledger: StreamReservation | None = None
+    """Reconciler's own bucket, if it is yet to come and is one of the others."""
 
     @property
     def total(self) -> int:
@@ -82,11 +96,6 @@ class Book:
     unlimited: dict[tuple[int, str], int] = field(default_factory=dict)
     """How many streams have no `max_bytes`."""
 
-    @property
-    def is_tiered(self) -> bool:
-        """The account has limits for each number of replicas, and counts each of them separately."""
-        return bool(self.target.usage.get("tiers"))
-
     def enter(self, name: str, need: StreamReservation) -> None:
         """Count this stream from now on; an earlier entry under its name is removed."""
         if name in self.entries:
@@ -95,29 +104,28 @@ class Book:
         self._add(need, 1)
 
     def _add(self, need: StreamReservation, sign: int) -> None:
-        tier = self._tier(need)
-        self.count[tier] = self.count.get(tier, 0) + sign
-        key = (tier, need.storage)
+        key = (need.tier(self.target), need.storage)
         self.unlimited[key] = self.unlimited.get(key, 0) + sign * (need.reserves == 0)
         self.reserve(need, sign)
 
     def reserve(self, need: StreamReservation, sign: int) -> None:
-        """Count the bytes alone."""
-        key = (self._tier(need), need.storage, need.replicas)
-        self.reserved[key] = self.reserved.get(key, 0) + sign * need.reserves
+        """Count the place and the bytes alone."""
+        tier = need.tier(self.target)
+        self.count[tier] = self.count.get(tier, 0) + sign
+        share = (tier, need.storage, need.replicas)
+        self.reserved[share] = self.reserved.get(share, 0) + sign * need.reserves
 
-    def _tier(self, need: StreamReservation) -> int:
-        return need.replicas if self.is_tiered else 0
-
-    def room(self, name: str, need: StreamReservation, live: StreamReservation | None) -> Room:
+    def room(
+        self, name: str, need: StreamReservation, live: StreamReservation | None, ledger: StreamReservation | None
+    ) -> Room:
         """What the stream `name` finds beside all other entries. `live`: as it is now, None for a new one."""
-        tier, own_entry = self._tier(need), self.entries.get(name)
+        tier, own_entry = need.tier(self.target), self.entries.get(name)
         reserved = sum(
             total * self._weight(need, replicas)
             for (other, storage, replicas), total in self.reserved.items()
             if (other, storage) == (tier, need.storage)
         )
-        itself = own_entry is not None and self._tier(own_entry) == tier
+        itself = own_entry is not None and own_entry.tier(self.target) == tier
         if own_entry and itself and own_entry.storage == need.storage:
             reserved -= own_entry.reserves * self._weight(need, own_entry.replicas)
         byte = not need.reserves or self.unlimited.get((tier, need.storage), 0) > (
@@ -128,11 +136,12 @@ class Book:
             reserved=reserved,
             wanted=self._wanted_bytes(need, live),
             recovered=reserved + need.reserves + byte,
+            ledger=ledger if ledger is not None and ledger.tier(self.target) == tier else None,
         )
 
     def _weight(self, need: StreamReservation, replicas: int) -> int:
         """Untiered accounts count every replica; 2.11 counts as many for all others as the stream in question has."""
-        if self.is_tiered:
+        if has_tiers(self.target):
             return 1
         return replicas if self.target.version >= V2_12 else need.replicas
 
@@ -140,11 +149,11 @@ class Book:
         """A new stream without `max_bytes` counts as one byte. Before 2.14 its own replicas are not counted. An update
         then adds the growth to what the stream had, and 2.11 treats "no limit" as one byte less than nothing."""
         if self.target.version >= V2_14:
-            return (need.reserves or (live is None)) * (1 if self.is_tiered else need.replicas)
+            return (need.reserves or (live is None)) * (1 if has_tiers(self.target) else need.replicas)
         if live is None:
             return need.reserves or 1
         had = live.reserves if self.target.version >= V2_12 else live.max_bytes
-        return had * (1 if self.is_tiered else live.replicas) + max(0, need.reserves - live.reserves)
+        return had * (1 if has_tiers(self.target) else live.replicas) + max(0, need.reserves - live.reserves)
 
 
 @lru_cache(maxsize=4)
@@ -153,15 +162,22 @@ def room_by_stream(view: View) -> Mapping[str, Room]:
     after, book = afterwards(view), Book(view.target)
     live = {name: StreamReservation.of(config) for name, config in live_streams(view).items()}
     wanted = {name: StreamReservation.of(config) for name, config in after.streams.items() if name in after.made_by}
-    growing = {name for name, need in wanted.items() if _reserves_more(need, live.get(name))}
+    moving = {
+        name for name in wanted if name in live and live[name].tier(view.target) != wanted[name].tier(view.target)
+    }
+    growing = {name for name, need in wanted.items() if name in moving or _reserves_more(need, live.get(name))}
     for name, need in live.items():
-        if name in after.streams:
+        if name in after.streams and name not in moving:
             book.enter(name, need if name in growing or name not in wanted else wanted[name])
-    book.reserve(ledger_reservation(view), 1)
+    if ledger := ledger_to_come(view):
+        book.reserve(ledger, 1)
     by_stream: dict[str, Room] = {}
     shrinking = (name for name in wanted if name not in growing)
-    for name in (*shrinking, *sorted(growing, key=lambda name: (*reversed(after.made_by[name].address), name))):
-        by_stream[name] = book.room(name, wanted[name], live.get(name))
+    for name in (
+        *shrinking,
+        *sorted(growing, key=lambda name: (name not in moving, *reversed(after.made_by[name].address), name)),
+    ):
+        by_stream[name] = book.room(name, wanted[name], live.get(name), ledger)
         book.enter(name, wanted[name])
     return by_stream
 

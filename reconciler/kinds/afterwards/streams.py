@@ -13,6 +13,7 @@ from functools import lru_cache
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.group_records.group_record import BUCKET_SHAPE
+from reconciler.kinds.group_records.group_steps import bucket_replicas
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Config, Json, Resource
 
@@ -83,7 +84,8 @@ def afterwards(view: View) -> Afterwards:
             streams[own] = config
     for name, change in _buckets_of_records(view):
         if name not in streams:
-            streams[name], made_by[name] = {"subjects": [f"$KV.{name[3:]}.>"], **BUCKET_SHAPE}, change
+            shape = {**BUCKET_SHAPE, "num_replicas": bucket_replicas(view)}
+            streams[name], made_by[name] = {"subjects": [f"$KV.{name[3:]}.>"], **shape}, change
     copiers: dict[str, list[Copy]] = {}
     for name, config in streams.items():
         for copy in copies(name, config):

@@ -1,7 +1,8 @@
 """Room: what frees some comes before what needs it.
 
 In the account, changes that free reserved storage or a place for a stream come before changes that need it. This also holds
-if no limit is visible: servers have limits of their own that no request shows (10047, 10028).
+if no limit is visible: servers have limits of their own that no request shows (10047, 10028). Where the account has limits
+for each number of replicas, a stream that gets another number frees its room and its place in the tier that it leaves.
 
 On a stream, looser limits come before the consumers that use them, tighter ones after (10069, 10121, 10153). A consumer is
 deleted before another takes its place (10026). On an interest stream a consumer that apply recreates takes a second place for
@@ -16,15 +17,16 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from reconciler.changes.change import Action, Change
-from reconciler.changes.stages import BETTER, Opening, Tie
+from reconciler.changes.stages import BETTER, NEEDED, Opening, Tie
 from reconciler.changes.view import View
-from reconciler.kinds.afterwards.reservations import StreamReservation
-from reconciler.kinds.afterwards.streams import afterwards
+from reconciler.kinds.afterwards.reservations import StreamReservation, has_tiers
+from reconciler.kinds.afterwards.streams import afterwards, live_streams
 from reconciler.kinds.consumer_checks.limits import limit_afterwards, limit_before
 from reconciler.kinds.consumer_config.consumer_config import placeholder_name
 from reconciler.kinds.consumer_position.retention import is_interest
+from reconciler.kinds.fields.peers import account_limits
 from reconciler.kinds.order import retention
-from reconciler.model.resource import Address, Config, Json
+from reconciler.model.resource import Address, Json
 
 STORAGE = {"file": ("max_storage", "reserved_storage"), "memory": ("max_memory", "reserved_memory")}
 FREES = ("max_bytes", "num_replicas")
@@ -46,35 +48,69 @@ def ties(view: View) -> Iterator[Tie]:
     yield from _in_account(view)
 
 
+class Write(NamedTuple):
+    """A change, and the stream that it writes as it is now and as it will be."""
+
+    change: Change
+    was: StreamReservation | None
+    will: StreamReservation | None
+
+
 def _in_account(view: View) -> Iterator[Tie]:
     """Changes that free storage or a stream's place come before changes that need some, unless there is room for all at
     once."""
-    live = {name: info["config"] for name, info in view.snapshot.streams.items()}
-    after = afterwards(view)
-    written = {name: change for name, change in after.made_by.items() if change.action.writes}
-    sized = [
-        (change, live.get(name), after.streams.get(name))
-        for name, change in written.items()
-        if max(StreamReservation.of(config.get(name, {})).reserves for config in (live, after.streams))
+    live, after = live_streams(view), afterwards(view).streams
+    writes = [
+        Write(change, *(StreamReservation.of(config[name]) if name in config else None for config in (live, after)))
+        for name, change in afterwards(view).made_by.items()
+        if change.action.writes
+    ]
+    if not has_tiers(view.target):
+        yield from _in_tier(0, writes, view)
+        return
+    for tier in sorted({held.replicas for write in writes for held in write[1:] if held}):
+        yield from _in_tier(tier, writes, view)
+    for storage in STORAGE:  # the server has limits of its own, which know no tiers
+        yield from _freeing_first([_added_storage(write, storage) for write in writes], weak=BETTER)
+
+
+def _in_tier(tier: int, writes: Sequence[Write], view: View) -> Iterator[Tie]:
+    """Order these changes by what they free and need in this tier; 0 is an account that has none."""
+    limits = account_limits(view.target, tier) or {}
+    usage = view.target.usage["tiers"].get(f"R{tier}", {}) if tier else view.target.usage
+    inside = [
+        Write(write.change, *(held if held and held.tier(view.target) == tier else None for held in write[1:]))
+        for write in writes
     ]
     for storage, (limit, reserved) in STORAGE.items():
-        needs = [_added_storage(change, was, will, storage) for change, was, will in sized]
-        if _is_tight(needs, view.target.limits.get(limit), view.target.usage.get(reserved)):
+        needs = [_added_storage(write, storage, counts_replicas=not tier) for write in inside]
+        if _is_tight(needs, limits.get(limit), usage.get(reserved)):
             yield from _freeing_first(needs)
-    places = [More(change.address, (n in after.streams) - (n in live)) for n, change in written.items()]
-    most = view.target.limits.get("max_streams") or -1
-    if most > 0 and _is_tight(places, most, len(live)):
+    places = [_added_place(here, everywhere) for here, everywhere in zip(inside, writes, strict=True)]
+    taken = sum(StreamReservation.of(config).tier(view.target) == tier for config in live_streams(view).values())
+    most = limits.get("max_streams") or -1
+    if most > 0 and _is_tight(places, most, taken):
         yield from _freeing_first(places)
 
 
-def _added_storage(change: Change, was: Config | None, will: Config | None, storage: str) -> More:
+def _added_place(inside: Write, everywhere: Write) -> More:
+    """No server counts the streams of a tier when one comes from another tier, so this needs no place."""
+    if inside.was is None and everywhere.was is not None:
+        return More(inside.change.address, 0)
+    return More(inside.change.address, (inside.will is not None) - (inside.was is not None))
+
+
+def _added_storage(write: Write, storage: str, *, counts_replicas: bool = True) -> More:
+    change = write.change
     gives = next((field for field in FREES if change.touches(field)), "") if change.action is Action.UPDATE else ""
-    return More(change.address, _reserved_bytes(will, storage) - _reserved_bytes(was, storage), gives)
+    was, will = (_reserved_bytes(held, storage, counts_replicas=counts_replicas) for held in write[1:])
+    return More(change.address, will - was, gives)
 
 
-def _reserved_bytes(config: Config | None, storage: str) -> int:
-    need = StreamReservation.of(config or {})
-    return need.reserves * need.replicas if need.storage == storage else 0
+def _reserved_bytes(held: StreamReservation | None, storage: str, *, counts_replicas: bool) -> int:
+    if held is None or held.storage != storage:
+        return 0
+    return held.reserves * (held.replicas if counts_replicas else 1)
 
 
 def _is_tight(needs: Iterable[More], most: int | None, taken: int | None) -> bool:
@@ -84,11 +120,11 @@ def _is_tight(needs: Iterable[More], most: int | None, taken: int | None) -> boo
     return (taken or 0) + sum(need.amount for need in needs if need.amount > 0) > most
 
 
-def _freeing_first(needs: Iterable[More]) -> Iterator[Tie]:
+def _freeing_first(needs: Sequence[More], weak: int = NEEDED) -> Iterator[Tie]:
     needing = [need.address for need in needs if need.amount > 0]
     for need in needs:
         if need.amount < 0:
-            yield from (Tie(need.address, address, gives=need.gives) for address in needing)
+            yield from (Tie(need.address, address, gives=need.gives, weak=weak) for address in needing)
 
 
 def _shrink(change: Change, _view: View) -> Opening:

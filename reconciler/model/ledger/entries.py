@@ -223,8 +223,11 @@ RESERVED_SHARE = 16
 
 
 def bucket_replicas(target: Target) -> int:
-    """Three where there are three peers. A cluster does not say how many it has."""
-    return 1 if target.peers is not None and target.peers < 3 else 3
+    """Three where there are three peers, and the account has room for such streams. A cluster does not say how many
+    peers it has."""
+    tiers = target.usage.get("tiers")
+    is_small = target.peers is not None and target.peers < 3
+    return 1 if is_small or (tiers and "R3" not in tiers) else 3
 
 
 def reserved_bytes(target: Target) -> int:
