@@ -192,13 +192,14 @@ def check_place(topology: Topology, target: Target) -> None:
 def unexpected_of_target(expect: Expect, target: Target) -> list[tuple[str, str]]:
     """(key of `expect`, what is wrong) for everything about this target that is not as the files expect."""
     wrong = []
-    for key, wanted, actual in (
-        ("cluster", expect.cluster, target.cluster),
-        ("domain", expect.domain, target.domain),
-        ("account", expect.account, target.account),
+    for key, wanted, names in (
+        ("cluster", expect.cluster, (target.cluster,)),
+        ("domain", expect.domain, (target.domain,)),
+        ("account", expect.account, (target.account_name, target.account)),
     ):
-        if wanted is not None and wanted != actual:
-            wrong.append((key, f"expected {key} `{wanted}`, but {f'`{actual}`' if actual else 'none'} answered"))
+        if wanted is not None and wanted not in names:
+            actual = " alias ".join(f"`{name}`" for name in names if name)
+            wrong.append((key, f"expected {key} `{wanted}`, but {actual or 'none'} answered"))
     if expect.min_server is not None and target.version < Version.parse(expect.min_server):
         wrong.append(
             ("min_server", f"expected nats-server {expect.min_server} or newer, but {target.version} answered")

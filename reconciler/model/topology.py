@@ -33,7 +33,8 @@ class Expect(Spec):
     domain: str | None = None
     """JetStream domain that must answer. Left out: any."""
     account: str | None = None
-    """Name or public key of the account that must answer. Left out: any."""
+    """Name or public key of the account that must answer. In operator mode, servers before 2.12 tell only the key.
+    Left out: any."""
     min_server: Annotated[str, AfterValidator(_version), text_like(VERSION, 'for example 2.12.8 or "2.12"')] | None = (
         None
     )

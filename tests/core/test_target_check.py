@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from reconciler.model.diagnostic import CannotContinue, SourceSpan
 from reconciler.model.topology import Expect, Topology
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.version import Version
+from reconciler.report.document.headline import topology_and_account
 
 HERE = Target(version=Version(2, 12, 3), account="ORDERS", cluster="eu", domain="hub")
 
@@ -28,6 +30,20 @@ HERE = Target(version=Version(2, 12, 3), account="ORDERS", cluster="eu", domain=
 )
 def test_each_expectation_is_compared_with_what_answers(expected: dict[str, Any], wrong: list[tuple[str, str]]) -> None:
     assert unexpected_of_target(Expect(**expected), HERE) == wrong
+
+
+KEYED = replace(HERE, account="A" * 56, account_name="ORDERS")
+
+
+@pytest.mark.parametrize("name", ["ORDERS", "A" * 56])
+def test_an_account_with_a_key_is_known_by_its_name_as_well(name: str) -> None:
+    assert unexpected_of_target(Expect(account=name), KEYED) == []
+    assert topology_and_account("orders", KEYED) == "orders → account ORDERS at eu, domain hub (nats-server 2.12.3)"
+
+
+def test_both_names_of_another_account_are_said() -> None:
+    ((_, said),) = unexpected_of_target(Expect(account="B"), KEYED)
+    assert said == f"expected account `B`, but `ORDERS` alias `{'A' * 56}` answered"
 
 
 def test_where_nothing_is_there_to_be_compared_it_is_another_place() -> None:

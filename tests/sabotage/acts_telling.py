@@ -293,6 +293,14 @@ FORMATS = (
         ),
     ),
     Act(
+        name="an account in operator mode is not known by its name",
+        file="reconciler/engine/compare.py",
+        before="(target.account_name, target.account)),",
+        after="(target.account,)),",
+        seen_by=("tests/core/test_target_check.py",),
+        is_quick=True,
+    ),
+    Act(
         name="an apply that recorded nothing says that planning again finds nothing",
         file="reconciler/report/outcome.py",
         before='unrecorded = "" if finished.is_recorded else',

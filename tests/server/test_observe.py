@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
+import nats
 import pytest
+from nats.aio.client import Client
 
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.wire.questions import SubjectCounts, Unanswered
@@ -19,7 +22,9 @@ from tests.faults.wire import Goes, Moment, Point, Request, Side, wire
 from tests.support.accounts import Account, connect
 from tests.support.binaries import VERSIONS
 from tests.support.jetstream import done, make_bucket, make_consumer, make_stream, make_streams, talk
+from tests.support.jwt import Operator
 from tests.support.lossy import losing
+from tests.support.servers import NatsServer
 from tests.support.versions import on_every_version
 
 BUCKET = "static-consumer-groups"
@@ -334,3 +339,17 @@ def test_a_copy_that_its_leader_says_nothing_of_is_not_believed(account: Account
     snapshot = asyncio.run(work())
     assert "no answer in time" in (snapshot.why_bucket_unknown(BUCKET) or "")
     assert BUCKET not in snapshot.entries
+
+
+@pytest.mark.parametrize("minor", ["2.11", "2.12", "2.15"])
+def test_an_account_in_operator_mode_has_a_name_where_the_server_tells_it(minor: str, tmp_path: Path) -> None:
+    operator, creds = Operator(), tmp_path / "user.creds"
+    creds.write_text(operator.creds())
+
+    class Trusted:
+        async def connect(self) -> Client:
+            return await nats.connect(server.url, user_credentials=str(creds))
+
+    with NatsServer(minor, operator.config) as server:
+        target = talk(Trusted(), observe).target
+    assert (len(target.account or ""), target.account_name) == (56, None if minor == "2.11" else "A")

@@ -32,6 +32,8 @@ class Target:
     """JetStream API level of the server, from `$JS.API.INFO`."""
     account: str | None = None
     """Name or public key of the account."""
+    account_name: str | None = None
+    """Name of an account that is known by its public key, where the server tells it: from 2.12 on."""
     user: str | None = None
     """Name of the user; never in a saved plan."""
     domain: str | None = None

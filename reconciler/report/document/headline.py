@@ -40,7 +40,8 @@ _APPLICABLE = {Section.CREATE, Section.UPDATE, Section.REPLACE, Section.DELETE}
 
 def topology_and_account(topology: str, target: Target) -> str:
     """Return `orders → account ORDERS at prod-eu (nats-server 2.12.8, 3 nodes)`."""
-    account = f"account {visible(target.account)}" if target.account else "its account"
+    name = target.account_name or target.account
+    account = f"account {visible(name)}" if name else "its account"
     cluster = f" at {visible(target.cluster)}" if target.cluster else ""
     domain = f", domain {visible(target.domain)}" if target.domain else ""
     nodes = f", {counted(target.peers, 'node')}" if target.peers and target.peers > 1 else ""

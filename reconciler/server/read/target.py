@@ -105,6 +105,7 @@ def target(
         version=version,
         level=_api_level(api_level, version),
         account=data.get("account"),
+        account_name=data.get("account_name") if data.get("account_name") != data.get("account") else None,
         user=user_of(data, js.pipeline.nc.options.get("token")),
         domain=usage.get("domain") or js.domain,
         cluster=cluster,
