@@ -35,6 +35,7 @@ from tests.e2e.here import Here, somebody
 from tests.e2e.someone import Someone
 from tests.guards.restoring import messages, restore
 from tests.support.accounts import Account, User
+from tests.support.binaries import MINORS
 from tests.support.jetstream import done
 from tests.support.servers import NatsServer
 from tests.support.versions import on_every_version
@@ -92,6 +93,49 @@ def test_a_backup_brings_every_message_and_position_back(
     consumer = someone.ask(info)
     assert (consumer["ack_floor"]["stream_seq"], consumer["num_pending"]) == (5, 49)
     assert listed(tmp_path / "kept" / "S") == ["backup.json", "stream.tar.s2"]
+
+
+FEWER = S.replace("[s.*],", "[s.*], max_msgs: 10,")
+
+
+@pytest.mark.parametrize("minor", [MINORS[0], MINORS[-1]])
+def test_the_backup_of_a_stream_that_stays_is_brought_back_elsewhere(
+    minor: str, new_account: Callable[..., Account], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    someone = owner(tmp_path, new_account(minor), monkeypatch)
+    someone.ask(fill)
+    before = someone.ask(lambda js: messages(js, "S"))
+    ran = someone.apply(FEWER, "--backup", "kept", "--allow", "ST301=stream/S", "--allow", "CO301=consumer/S/c")
+    said = " ".join(ran.err.split())
+    assert (ran.code, "nothing is restored over it" in said, "without a stream S" in said) == (0, True, True), ran
+    assert len(someone.ask(lambda js: messages(js, "S"))) == 10
+    refused = someone.ask(lambda js: js.request("STREAM.RESTORE.S", head(tmp_path / "kept" / "S"), within=10))
+    assert isinstance(refused, Refusal)
+    assert refused.err_code == 10130, refused
+    elsewhere = somebody(tmp_path, new_account(minor), monkeypatch)
+    elsewhere.ask(lambda js: restore(js, tmp_path / "kept" / "S"))
+    assert elsewhere.ask(lambda js: messages(js, "S")) == before
+
+
+def test_from_2_15_on_a_stream_that_stays_comes_back_under_another_name(
+    new_account: Callable[..., Account], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    someone = owner(tmp_path, new_account("2.15"), monkeypatch)
+    someone.ask(fill)
+    before = someone.ask(lambda js: messages(js, "S"))
+    assert someone.apply(FEWER, "--backup", "kept", "--allow", "ST301=stream/S").code == 0
+    backup = tmp_path / "kept" / "S"
+    whole = json.loads((backup / "backup.json").read_text())
+    config = {name: value for name, value in whole["config"].items() if name != "subjects"}
+    (backup / "backup.json").write_text(json.dumps({**whole, "config": {**config, "name": "OLD"}}))
+    someone.ask(lambda js: restore(js, backup))
+    assert someone.ask(lambda js: messages(js, "OLD")) == before
+
+
+def head(folder: Path) -> dict[str, Any]:
+    """What a restoration begins with."""
+    whole = json.loads((folder / "backup.json").read_text())
+    return {"config": whole["config"], "state": whole["state"]}
 
 
 async def info(js: JetStream) -> Mapping[str, Any]:

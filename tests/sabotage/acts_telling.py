@@ -293,6 +293,13 @@ FORMATS = (
         ),
     ),
     Act(
+        name="a backup is said to come back over a stream that stays",
+        file="reconciler/cli/account/backups.py",
+        before="is_deleted=backup.stream in deleted)",
+        after="is_deleted=bool(backup.stream))",
+        seen_by=("tests/guards/test_backup.py::test_the_backup_of_a_stream_that_stays_is_brought_back_elsewhere",),
+    ),
+    Act(
         name="an account in operator mode is not known by its name",
         file="reconciler/engine/compare.py",
         before="(target.account_name, target.account)),",

@@ -13,7 +13,7 @@ from reconciler.cli.shared import common
 from reconciler.cli.shared.common import NOTHING_CHANGED
 from reconciler.cli.shared.screen import tell
 from reconciler.cli.shared.status_line import LINE
-from reconciler.journeys.apply.backup import back_up, streams_to_back_up
+from reconciler.journeys.apply.backup import BackedUp, back_up, deleted_streams, streams_to_back_up
 from reconciler.journeys.plan.plan import Planned
 from reconciler.report.words.values import counted
 from reconciler.report.words.visible import visible
@@ -49,16 +49,27 @@ async def back_up_first(planned: Planned, js: JetStream, folder: Path) -> None:
     if not (streams := streams_to_back_up(planned.plan, planned.snapshot)):
         tell("Nothing here destroys anything, so nothing was backed up.\n")
         return
+    deleted = deleted_streams(planned.plan)
     try:
         async for backup in back_up(js, streams, folder, seen=_show_size):
             LINE.show("")
-            contents = f"{counted(backup.messages, 'message')}, {backup.size:_} bytes"
-            tell(visible(f"Backed up {backup.stream} ({contents}); `nats stream restore {shlex.quote(str(backup.folder))}` "
-                         "brings it back.") + "\n")  # fmt: skip
+            tell(visible(_backed_up_text(backup, is_deleted=backup.stream in deleted)) + "\n")
     except OSError as error:
         raise common.cannot_write(Path(error.filename or folder), error, NOTHING_CHANGED) from None
     finally:
         LINE.show("")
+
+
+def _backed_up_text(backup: BackedUp, *, is_deleted: bool) -> str:
+    """No server restores over a stream that exists, and before 2.15 none restores it under another name."""
+    contents = f"{counted(backup.messages, 'message')}, {backup.size:_} bytes"
+    command = f"`nats stream restore {shlex.quote(str(backup.folder))}`"
+    if is_deleted:
+        return f"Backed up {backup.stream} ({contents}); {command} brings it back."
+    return (
+        f"Backed up {backup.stream} ({contents}). The stream stays, and nothing is restored over it: {command} brings the backup "
+        f"into another account or server, without a stream {backup.stream}, to copy from there what is missed."
+    )
 
 
 def _show_size(stream: str, size: int) -> None:

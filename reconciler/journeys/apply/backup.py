@@ -1,7 +1,7 @@
 """Backs up the streams that a plan takes something from, before anything is done, in the form of `nats stream backup`.
 
-Each backup is a folder `DIR/STREAM` with `backup.json` and `stream.tar.s2`, which `nats stream restore` brings back.
-The folder appears when it is complete, and an existing backup is never overwritten.
+Each backup is a folder `DIR/STREAM` with `backup.json` and `stream.tar.s2`, which `nats stream restore` brings back where
+no stream of this name exists. The folder appears when it is complete, and an existing backup is never overwritten.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.steps import Call
 from reconciler.server.read.snapshot import Taken, archive_fault, take_backup
 from reconciler.server.wire.api import JetStream
 
@@ -41,6 +42,15 @@ class BackedUp:
 def streams_to_back_up(plan: Plan, snapshot: Snapshot) -> list[str]:
     """Return the streams to back up that exist."""
     return [stream for stream in streams_at_stake(plan) if stream in snapshot.streams]
+
+
+def deleted_streams(plan: Plan) -> set[str]:
+    """Return the streams of which nothing of the same name is left once this plan is applied."""
+    calls = {
+        call: {step.on[0] for step in plan.steps if step.call is call}
+        for call in (Call.STREAM_DELETE, Call.STREAM_CREATE)
+    }
+    return calls[Call.STREAM_DELETE] - calls[Call.STREAM_CREATE]
 
 
 async def back_up(
