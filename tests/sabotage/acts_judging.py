@@ -1760,6 +1760,13 @@ RULES = (
         seen_by=(says("ST605"),),
     ),
     Act(
+        name="of streams that swap full tiers, one is said to leave room before it has left",
+        file="reconciler/kinds/afterwards/reservations.py",
+        before="        if name not in moving or book.fits(name, wanted[name], live[name]):\n",
+        after="        if True:\n",
+        seen_by=("tests/rules/test_rules.py",),
+    ),
+    Act(
         name="reconciler's own bucket takes a place in every tier",
         file="reconciler/kinds/afterwards/reservations.py",
         before="return self.replicas if has_tiers(target) else 0",
@@ -1769,15 +1776,15 @@ RULES = (
     Act(
         name="a stream keeps its bytes in the tier that it leaves",
         file="reconciler/kinds/afterwards/reservations.py",
-        before="if name in after.streams and name not in moving:",
-        after="if name in after.streams:",
+        before="        if name not in moving or book.fits(name, wanted[name], live[name]):\n",
+        after="        if name not in moving:\n",
         seen_by=(says("XX225"),),
     ),
     Act(
         name="a stream that comes from another tier takes no place of a new one",
         file="reconciler/kinds/afterwards/reservations.py",
-        before="(name not in moving, *reversed(",
-        after="(name in after.streams, *reversed(",
+        before="chain(shrinking, _moving_in_turn(moving, wanted, live, book), by_address)",
+        after="chain(shrinking, by_address, _moving_in_turn(moving, wanted, live, book))",
         seen_by=(says("XX221"),),
     ),
     Act(

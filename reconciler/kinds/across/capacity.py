@@ -10,6 +10,7 @@ from reconciler.changes.verdict import Finding, Reaction, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.reservations import (
     LEDGER,
+    STORED,
     V2_12,
     StreamReservation,
     has_tiers,
@@ -20,9 +21,6 @@ from reconciler.kinds.fields.peers import account_limits
 from reconciler.kinds.fields.words import size, some, written_size
 from reconciler.model.resource import Config
 from reconciler.model.wire.snapshot import Target
-
-STORED = {"file": ("max_storage", "storage_max_stream_bytes"), "memory": ("max_memory", "memory_max_stream_bytes")}
-"""The account's limit on all streams of a storage together, and on one stream."""
 
 
 def _written_streams(change: Change, view: View) -> Iterator[tuple[str, Config, Config]]:

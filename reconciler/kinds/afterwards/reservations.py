@@ -1,19 +1,21 @@
 """The account's book of streams and reserved bytes, and how much room each change of a whole plan finds.
 
 Streams that shrink or are deleted are entered first, as apply also does them first. Where the account counts each number
-of replicas by itself, a stream that gets another number has left its tier by then. Then follow streams that come from
-another tier, and those that are created or grow, by name. So each change is judged with everything that comes before it,
-and a plan that is too large is refused at the change that does not fit.
+of replicas by itself, streams that get another number follow, each once its new tier has room for it, for then it leaves
+room in the old one. Streams that are created or grow come last, by name. So each change is judged with everything that
+comes before it, and a plan that is too large is refused at the change that does not fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from functools import lru_cache
+from itertools import chain
 
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import afterwards, live_streams
+from reconciler.kinds.fields.peers import account_limits
 from reconciler.model.dataclass import dataclass
 from reconciler.model.ledger import entries
 from reconciler.model.ledger.records import BUCKET
@@ -54,6 +56,8 @@ def has_tiers(target: Target) -> bool:
     return bool(target.usage.get("tiers"))
 
 
+STORED = {"file": ("max_storage", "storage_max_stream_bytes"), "memory": ("max_memory", "memory_max_stream_bytes")}
+"""The account's limit on all streams of a storage together, and on one stream."""
 LEDGER = f"KV_{BUCKET}"
 """Reconciler's own bucket, which the first apply creates before anything else."""
 
@@ -139,6 +143,11 @@ class Book:
             ledger=ledger if ledger is not None and ledger.tier(self.target) == tier else None,
         )
 
+    def fits(self, name: str, need: StreamReservation, live: StreamReservation) -> bool:
+        """Return whether the account may store what the stream reserves beside all other entries."""
+        most: int = (account_limits(self.target, need.replicas) or {}).get(STORED[need.storage][0], -1)
+        return most < 0 or self.room(name, need, live, None).total <= most
+
     def _weight(self, need: StreamReservation, replicas: int) -> int:
         """Untiered accounts count every replica; 2.11 counts as many for all others as the stream in question has."""
         if has_tiers(self.target):
@@ -165,21 +174,32 @@ def room_by_stream(view: View) -> Mapping[str, Room]:
     moving = {
         name for name in wanted if name in live and live[name].tier(view.target) != wanted[name].tier(view.target)
     }
-    growing = {name for name, need in wanted.items() if name in moving or _reserves_more(need, live.get(name))}
+    growing = {name for name, need in wanted.items() if name not in moving and _reserves_more(need, live.get(name))}
     for name, need in live.items():
-        if name in after.streams and name not in moving:
-            book.enter(name, need if name in growing or name not in wanted else wanted[name])
+        if name in after.streams:
+            book.enter(name, need if name in moving | growing or name not in wanted else wanted[name])
     if ledger := ledger_to_come(view):
         book.reserve(ledger, 1)
     by_stream: dict[str, Room] = {}
-    shrinking = (name for name in wanted if name not in growing)
-    for name in (
-        *shrinking,
-        *sorted(growing, key=lambda name: (name not in moving, *reversed(after.made_by[name].address), name)),
-    ):
+    shrinking = (name for name in wanted if name not in moving | growing)
+    by_address = sorted(growing, key=lambda name: (*reversed(after.made_by[name].address), name))
+    for name in chain(shrinking, _moving_in_turn(moving, wanted, live, book), by_address):
         by_stream[name] = book.room(name, wanted[name], live.get(name), ledger)
-        book.enter(name, wanted[name])
+        if name not in moving or book.fits(name, wanted[name], live[name]):
+            book.enter(name, wanted[name])
     return by_stream
+
+
+def _moving_in_turn(
+    moving: set[str], wanted: Mapping[str, StreamReservation], live: Mapping[str, StreamReservation], book: Book
+) -> Iterator[str]:
+    """Yield streams that leave their tier, each when its new tier has room for it; in the end those that find none."""
+    waiting = sorted(moving)
+    while waiting:
+        fitting = (name for name in waiting if book.fits(name, wanted[name], live[name]))
+        name = next(fitting, waiting[0])
+        waiting.remove(name)
+        yield name
 
 
 def _reserves_more(need: StreamReservation, live: StreamReservation | None) -> bool:
