@@ -98,7 +98,7 @@ RULES = (
     ),
     Act(
         name="a shorter wait is said to touch only what is in flight",
-        file="reconciler/kinds/consumer/effects.py",
+        file="reconciler/kinds/consumer/redelivery.py",
         before=" of delivery, and so it does with every later message",
         after=" of delivery",
         seen_by=(says("CO605"),),
@@ -482,7 +482,7 @@ RULES = (
     ),
     Act(
         name="raising max_deliver says nothing of what comes again",
-        file="reconciler/kinds/consumer/effects.py",
+        file="reconciler/kinds/consumer/redelivery.py",
         before="    if again.most:\n",
         after="    if again.most and again.is_exact:\n",
         seen_by=("tests/quantities/test_consumers.py", "tests/rules/test_rules.py"),
@@ -685,7 +685,7 @@ RULES = (
     ),
     Act(
         name="a consumer that starts over is said to give up what it has in flight",
-        file="reconciler/kinds/consumer/effects.py",
+        file="reconciler/kinds/consumer/redelivery.py",
         before="if is_work_queue(stream) and gained_subjects(moved.change) else",
         after="if not stream and gained_subjects(moved.change) else",
         seen_by=(
@@ -2041,7 +2041,7 @@ QUANTITIES = (
     ),
     Act(
         name="what was delivered for the last time is said to come again",
-        file="reconciler/kinds/consumer/effects.py",
+        file="reconciler/kinds/consumer/redelivery.py",
         before="Amount(max(0, in_flight.least - _out_of_tries(moved)) if",
         after="Amount(in_flight.least if",
         seen_by=("tests/rules/test_rules.py",),
@@ -2578,14 +2578,14 @@ QUANTITIES = (
     ),
     Act(
         name="a consumer that the plan recreates is judged as if it kept its deliveries",
-        file="reconciler/kinds/consumer/effects.py",
-        before="    if name in OF_DELIVERIES and _is_recreated(moved):",
-        after="    if name == OF_DELIVERIES and _is_recreated(moved):",
+        file="reconciler/kinds/consumer/redelivery.py",
+        before="    if name in OF_DELIVERIES and gets_recreated(moved):",
+        after="    if name == OF_DELIVERIES and gets_recreated(moved):",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
         name="what a recreated consumer redelivers is left out of what it has yet to deliver",
-        file="reconciler/kinds/consumer/effects.py",
+        file="reconciler/kinds/consumer/redelivery.py",
         before="    return total((pending, again))",
         after="    return pending",
         seen_by=("tests/rules/test_rules.py",),
@@ -3037,7 +3037,7 @@ QUANTITIES = (
     Act(
         name="a field that no server changes is said to hurt clients",
         file="reconciler/kinds/consumer/effects.py",
-        before="moved.view.target.version) or _is_recreated(moved)",
+        before="moved.view.target.version) or gets_recreated(moved)",
         after="moved.view.target.version) or True",
         seen_by=(says("CO602"),),
     ),
@@ -3060,8 +3060,8 @@ QUANTITIES = (
     Act(
         name="nobody hears of the empty messages of a heartbeat",
         file="reconciler/kinds/consumer/effects.py",
-        before="    if not before:\n        yield _for_clients(moved, words,",
-        after="    if not before:\n        yield note(words) or _for_clients(moved, words,",
+        before="    if not before:\n        yield clients_finding(moved, words,",
+        after="    if not before:\n        yield note(words) or clients_finding(moved, words,",
         seen_by=(says("CO608"),),
     ),
     Act(
@@ -3073,14 +3073,14 @@ QUANTITIES = (
     ),
     Act(
         name="nobody hears that one client acknowledges what others process",
-        file="reconciler/kinds/consumer/effects.py",
+        file="reconciler/kinds/consumer/redelivery.py",
         before='    if after == "all":\n',
         after='    if after == "explicit":\n',
         seen_by=(says("CO603"),),
     ),
     Act(
         name="nobody hears that a later acknowledgement no longer counts",
-        file="reconciler/kinds/consumer/effects.py",
+        file="reconciler/kinds/consumer/redelivery.py",
         before='if moved.change.becomes("ack_policy") == "explicit":',
         after='if moved.change.becomes("ack_policy") == "none":',
         seen_by=(says("CO605"),),

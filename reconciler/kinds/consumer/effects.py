@@ -4,82 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from reconciler.changes.amount import Amount, exactly, total
+from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.kinds.consumer.clients import ONE_AT_A_TIME, pin_clause_of, pin_rule_text
 from reconciler.kinds.consumer.filter_changes import filter_change
+from reconciler.kinds.consumer.redelivery import (
+    acknowledges,
+    clients_finding,
+    delivered_again,
+    ever_had_client,
+    gets_recreated,
+    has_client,
+    live_count,
+    never_delivered_again,
+    new_value_in_words,
+    pending_messages,
+)
 from reconciler.kinds.consumer.spelling import is_same_filter
-from reconciler.kinds.consumer_checks.neighbours import is_work_queue, stream_of
+from reconciler.kinds.consumer_checks.neighbours import stream_of
 from reconciler.kinds.consumer_checks.priority import ack_waits
 from reconciler.kinds.consumer_checks.pull_push import pushes
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.consumer_config.consumer_settle import ACK_WAIT, PINNED_TIMEOUT
-from reconciler.kinds.consumer_position.position import is_recreated, redelivered_and_unacknowledged
 from reconciler.kinds.effects.effect_rules import Effects, MovedField, foretold, note, notes_of
 from reconciler.kinds.fields.field_effects import value_after
-from reconciler.kinds.fields.times import ZERO, nanoseconds_between
-from reconciler.kinds.fields.words import amount, in_words, listed, share, some, verb
-from reconciler.kinds.losses.unprocessed import behind, undelivered_messages
-from reconciler.kinds.subjects.filters import filters_of, gained_subjects
+from reconciler.kinds.fields.times import nanoseconds_between
+from reconciler.kinds.fields.words import amount, listed, some, verb
+from reconciler.kinds.losses.unprocessed import behind
+from reconciler.kinds.subjects.filters import filters_of
 from reconciler.model.resource import Config, Json
 from reconciler.model.units import show_duration
-
-TRIMMING = ("max_msgs", "max_bytes", "max_msgs_per_subject")
-OF_DELIVERIES = ("num_ack_pending", "num_redelivered")
-
-
-def _count(moved: MovedField, name: str) -> int:
-    """`num_pending` and the like, as the server counts them when the change takes effect: a consumer that the plan recreates
-    has delivered nothing yet."""
-    if name in OF_DELIVERIES and _is_recreated(moved):
-        return 0
-    return int(moved.change.info.get(name) or 0)
-
-
-def _is_recreated(moved: MovedField) -> bool:
-    return is_recreated(moved.change, moved.view)
-
-
-def _pending_messages(moved: MovedField) -> Amount:
-    """Messages that it has yet to deliver. A consumer that the plan recreates delivers those in flight again as well."""
-    pending = (
-        undelivered_messages(moved.change.address.stream, moved.change.info, moved.view)
-        if moved.change.info
-        else exactly(0)
-    )
-    again, _ = redelivered_and_unacknowledged(moved.change, moved.view) if _is_recreated(moved) else (exactly(0), 0)
-    return total((pending, again))
-
-
-def _has_client(moved: MovedField) -> bool:
-    """Does a client wait on it now?"""
-    return bool(_count(moved, "num_waiting") or moved.change.info.get("push_bound"))
-
-
-def _ever_had_client(moved: MovedField) -> bool:
-    return _has_client(moved) or bool((moved.change.info.get("delivered") or {}).get("consumer_seq"))
-
-
-def _stored_in_flight(moved: MovedField) -> Amount:
-    """Messages that clients have not acknowledged, as far as the stream still holds them. No others can be
-    redelivered."""
-    in_flight, snapshot = _count(moved, "num_ack_pending"), moved.view.snapshot
-    stream = snapshot.streams.get(moved.change.address.stream)
-    stored = stream["state"].get("messages", in_flight) if stream else in_flight
-    return exactly(in_flight) if stored >= in_flight else Amount(0, stored)
-
-
-def _new_value_in_words(moved: MovedField) -> str:
-    """The new value in words, and where it comes from if the file does not say it."""
-    field_change = moved.change.field(moved.path)
-    value = in_words(value_after(moved.change, moved.path), FIELDS[moved.field].unit)
-    source = field_change.filled if field_change else ""
-    return f"{value} ({source})" if source else value
-
-
-def _acknowledges(moved: MovedField) -> bool:
-    """Does it acknowledge before and after the change? Otherwise it is recreated, or stays as it is."""
-    return all(value_of("ack_policy") in ("explicit", "all") for value_of in (moved.change.was, moved.change.becomes))
 
 
 @foretold(601, "payloads-withheld")
@@ -92,10 +46,10 @@ def payloads_withheld(moved: MovedField) -> Iterable[Finding]:
 
     Instead: declare a second consumer with headers only.
     """
-    if not _ever_had_client(moved) and not _pending_messages(moved).most:
+    if not ever_had_client(moved) and not pending_messages(moved).most:
         yield note("from then on clients get messages without their payload")
         return
-    pending, in_flight = _pending_messages(moved), _count(moved, "num_ack_pending")
+    pending, in_flight = pending_messages(moved), live_count(moved, "num_ack_pending")
     first = [f"{some(in_flight, 'message')} in flight, unless acknowledged in time"] if in_flight else []
     first += [amount(pending, "pending message")] if pending.most else []
     counts = f": first {', then '.join(first)}" if first else ""
@@ -127,10 +81,10 @@ def pulls_refused(moved: MovedField) -> Iterable[Finding]:
     """
     if pushes(moved.change.wanted):
         return
-    words = f"from then on the server refuses pulls {ASKS[moved.field].format(_new_value_in_words(moved))} (409)"
-    waiting = _count(moved, "num_waiting")
+    words = f"from then on the server refuses pulls {ASKS[moved.field].format(new_value_in_words(moved))} (409)"
+    waiting = live_count(moved, "num_waiting")
     if not (
-        waiting > value_after(moved.change, moved.path) if moved.field == "max_waiting" else _ever_had_client(moved)
+        waiting > value_after(moved.change, moved.path) if moved.field == "max_waiting" else ever_had_client(moved)
     ):
         yield note(words)
         return
@@ -142,93 +96,6 @@ def pulls_refused(moved: MovedField) -> Iterable[Finding]:
         message=f"{words}{now}",
         fix=less if moved.field == "max_waiting" else "first lower what clients ask for",
     )
-
-
-@foretold(603, "never-delivered-again")
-def never_delivered_again(moved: MovedField) -> Iterable[Finding]:
-    """`max_deliver` is lowered to the number of times that messages in flight were already delivered. If clients do not
-    acknowledge these messages in time, nobody ever gets them again.
-
-    On a work queue or an interest stream they stay stored until a limit or somebody deletes them; on a work queue, also
-    until another consumer takes them. A consumer that the same change starts over gets them all.
-
-    Another `ack_policy` does the same to messages that are still to come. With `all`, an acknowledgement counts for all
-    messages before it, also for those that other clients still process: if such a client fails, nobody gets its messages.
-    With `none` and `flow_control`, no message is redelivered, and there is no way back at the same position.
-
-    Instead: let clients acknowledge what is in flight first, or consent with the value; keep `ack_policy: explicit` if
-    several clients work on it.
-    """
-    if moved.field == "ack_policy":
-        yield from _unacknowledged_alone(moved)
-        return
-    most, in_flight = value_after(moved.change, moved.path), _count(moved, "num_ack_pending")
-    if not _acknowledges(moved) or not most or most < 1:
-        return
-    stream = stream_of(moved.change, moved.view) or {}
-    spent = exactly(0) if is_work_queue(stream) and gained_subjects(moved.change) else _delivered_so_often(moved, most)
-    if not spent.most:
-        yield note(f"from then on a message is delivered at most {some(most, 'time')}")
-        return
-    yield Finding(
-        outcome=Outcome.NEEDS_CONSENT,
-        path=moved.path,
-        to=most,
-        message=f"{share(spent, exactly(in_flight), 'message')} in flight {'was' if spent.most == 1 else 'were'} already delivered "
-        f"{_times_in_words(most)}: unless clients acknowledge them in time, this consumer never redelivers them"
-        f"{_stored_until_text(stream)}",
-        quantities={"messages": spent},
-        fix="let clients acknowledge what is in flight first",
-    )
-
-
-def _unacknowledged_alone(moved: MovedField) -> Iterator[Finding]:
-    """Another `ack_policy`, under which messages count as processed that no client has acknowledged itself."""
-    after = moved.change.becomes("ack_policy") or "none"
-    if after == "all":
-        words = (
-            "from then on an acknowledgement counts for all messages before it, also for those that other clients still process: "
-            "if such a client fails, this consumer never redelivers its messages"
-        )
-        yield _for_clients(moved, words, "keep explicit if several clients work on it")
-    elif after != "explicit":
-        deleted = ", and this interest stream deletes it once no other consumer wants it" if _is_interest(moved) else ""
-        words = (
-            "from then on a message counts as processed as soon as it is delivered"
-            f"{deleted}: this consumer never redelivers it; "
-            f"going back to {moved.change.was('ack_policy') or 'none'} is refused, as no server then knows what was processed"
-        )
-        yield _for_clients(moved, words, "declare a second consumer for clients that need no redelivery")
-
-
-def _is_interest(moved: MovedField) -> bool:
-    return (stream_of(moved.change, moved.view) or {}).get("retention") == "interest"
-
-
-def _for_clients(moved: MovedField, words: str, fix: str) -> Finding:
-    """A warning if the consumer ever had a client; a note otherwise."""
-    return (
-        Finding(outcome=Outcome.WARNS, path=moved.path, message=words, fix=fix)
-        if _ever_had_client(moved)
-        else note(words)
-    )
-
-
-def _stored_until_text(stream: Config) -> str:
-    """The fate of messages that a consumer gave up, as the end of a sentence."""
-    if not (is_work_queue(stream) or stream.get("retention") == "interest"):
-        return ""
-    deleted = [
-        *(["another consumer takes them"] if is_work_queue(stream) else []),
-        *(["a limit deletes them"] if _is_trimmed(stream) else []),
-    ]
-    return f", and they stay stored until {', or '.join([*deleted, 'somebody deletes them'])}"
-
-
-def _is_trimmed(stream: Config) -> bool:
-    """Does it delete old messages, by their age or to make room?"""
-    makes_room = stream.get("discard") != "new" and any((stream.get(limit) or -1) > 0 for limit in TRIMMING)
-    return bool(stream.get("max_age")) or makes_room
 
 
 @foretold(604, "vanishes-when-idle")
@@ -246,14 +113,14 @@ def vanishes_when_idle(moved: MovedField) -> Iterable[Finding]:
     Instead: leave it out, or make it longer than clients are ever away; beside `consumer_limits` raise or remove it
     there, or write `unmanaged: [inactive_threshold]` here, which leaves the consumer as it is until that restart.
     """
-    threshold, in_flight = value_after(moved.change, moved.path), _count(moved, "num_ack_pending")
-    wait = (moved.change.becomes("ack_wait") or ACK_WAIT) if in_flight and _acknowledges(moved) else 0
-    idle = f"after {_new_value_in_words(moved)} without a client" + (
+    threshold, in_flight = value_after(moved.change, moved.path), live_count(moved, "num_ack_pending")
+    wait = (moved.change.becomes("ack_wait") or ACK_WAIT) if in_flight and acknowledges(moved) else 0
+    idle = f"after {new_value_in_words(moved)} without a client" + (
         f", or {show_duration(threshold + wait)} while messages are in flight" if wait else ""
     )
     unread = behind(moved.change.address.stream, moved.change.info, moved.view) if moved.change.info else exactly(0)
     lose = _fate_when_deleted_text(unread, stream_of(moved.change, moved.view) or {})
-    is_used = _has_client(moved)
+    is_used = has_client(moved)
     yield Finding(
         outcome=Outcome.WARNS if is_used else Outcome.NEEDS_CONSENT,
         path=moved.path,
@@ -285,90 +152,6 @@ def _fate_when_deleted_text(unread: Amount, stream: Config) -> str:
     return f"{lose}; it also deletes {drops}" if unread.most else f", and {drops} by then"
 
 
-@foretold(605, "delivered-again")
-def delivered_again(moved: MovedField) -> Iterable[Finding]:
-    """`ack_wait`, or the first `backoff`, becomes shorter than the time that messages in flight already take. The
-    server redelivers them at once, and clients process them twice. It does the same with every later message that
-    clients do not acknowledge in time; they receive such a message again and again.
-
-    The server does not redeliver a message that it has already delivered `max_deliver` times (CO603). If `max_deliver`
-    is raised, it does, as long as the message is in flight. With `ack_policy: explicit`, it also redelivers each message
-    that clients leave to the acknowledgement of a later one, as `all` allows.
-
-    Instead: wait until what is in flight is acknowledged, and let clients acknowledge each message within the new time.
-    """
-    if moved.field == "max_deliver":
-        yield from _more_tries(moved)
-        return
-    if moved.field == "ack_policy":
-        yield from _acknowledged_one_by_one(moved)
-        return
-    wait, unacknowledged = value_after(moved.change, moved.path), _count(moved, "num_ack_pending")
-    if not _acknowledges(moved) or not wait:
-        return
-    if moved.change.becomes("max_deliver") == 1:
-        yield note(
-            f"a message that a client does not acknowledge within {_new_value_in_words(moved)} is never redelivered"
-        )
-        return
-    in_flight = _stored_in_flight(moved)
-    if not in_flight.most:
-        yield note(f"a message that a client does not acknowledge within {_new_value_in_words(moved)} is redelivered")
-        return
-    now, last_delivery = moved.change.info.get("ts"), (moved.change.info.get("delivered") or {}).get("last_active")
-    is_old = bool(now and last_delivery and last_delivery != ZERO and nanoseconds_between(last_delivery, now) >= wait)
-    again = Amount(max(0, in_flight.least - _out_of_tries(moved)) if is_old else 0, in_flight.most)
-    yield Finding(
-        outcome=Outcome.WARNS,
-        path=moved.path,
-        message=f"the server redelivers {share(again, exactly(unacknowledged), 'message')} in flight unless clients acknowledge "
-        f"{'it' if again.most == 1 else 'them'} within {_new_value_in_words(moved)} of delivery, and so it does with every later message",
-        quantities={"redelivered": again},
-        fix="wait until what is in flight is acknowledged, and write more than clients take for all that they pull at once",
-    )
-
-
-def _more_tries(moved: MovedField) -> Iterator[Finding]:
-    """`max_deliver` is raised: what it kept from being redelivered is redelivered."""
-    most = moved.change.was("max_deliver") or -1
-    again = Amount(0, _delivered_so_often(moved, most).most) if most > 0 and _acknowledges(moved) else exactly(0)
-    if again.most:
-        yield Finding(
-            outcome=Outcome.WARNS,
-            path=moved.path,
-            message=f"the server redelivers {share(again, exactly(_count(moved, 'num_ack_pending')), 'message')} in flight, which it "
-            f"has already delivered {_times_in_words(most)}, unless clients acknowledge them in time",
-            quantities={"redelivered": again},
-            fix="wait until what is in flight is acknowledged",
-        )
-
-
-def _acknowledged_one_by_one(moved: MovedField) -> Iterator[Finding]:
-    """`ack_policy: explicit`, where clients may rely on the acknowledgement of a later message, or on none."""
-    if moved.change.becomes("ack_policy") == "explicit":
-        wait = show_duration(moved.change.becomes("ack_wait") or ACK_WAIT)
-        words = (
-            "from then on clients must acknowledge each message: the server redelivers it after "
-            f"{wait} even if they acknowledge a later one"
-        )
-        yield _for_clients(moved, words, "let clients acknowledge each message first, which `all` accepts as well")
-
-
-def _delivered_so_often(moved: MovedField, most: int) -> Amount:
-    """How many messages in flight may have been delivered that often. A server counts those it has redelivered at all."""
-    in_flight = _stored_in_flight(moved)
-    return in_flight if most == 1 else Amount(0, min(in_flight.most, _count(moved, "num_redelivered")))
-
-
-def _times_in_words(number: int) -> str:
-    return "once" if number == 1 else f"{number:_} times"
-
-
-def _out_of_tries(moved: MovedField) -> int:
-    """How many messages in flight may have been delivered as often as they ever will be."""
-    return _count(moved, "num_redelivered") if (moved.change.becomes("max_deliver") or -1) > 1 else 0
-
-
 @foretold(606, "throttled")
 def deliveries_throttled(moved: MovedField) -> Iterable[Finding]:
     """`max_ack_pending` is lowered to the number of messages in flight, or below. Nothing new is delivered until enough
@@ -376,8 +159,8 @@ def deliveries_throttled(moved: MovedField) -> Iterable[Finding]:
 
     Instead: lower it when fewer messages are in flight.
     """
-    most, in_flight = value_after(moved.change, moved.path), _count(moved, "num_ack_pending")
-    if not _acknowledges(moved) or not most or most < 1:
+    most, in_flight = value_after(moved.change, moved.path), live_count(moved, "num_ack_pending")
+    if not acknowledges(moved) or not most or most < 1:
         return
     if in_flight < most:
         yield note(f"from then on at most {some(most, 'message')} {verb(most, 'are')} in flight at once")
@@ -420,7 +203,7 @@ def subscribers_fall_silent(moved: MovedField) -> Iterable[Finding]:
         yield from _flow_control(moved)
     elif moved.field == "deliver_group":
         old, new = (f"in queue group {group}" if group else "outside any queue group" for group in (before, after))
-        if _is_recreated(moved):
+        if gets_recreated(moved):
             yield _silence_finding(moved, f"from then on nothing is delivered without a client {new}")
         else:
             words = (
@@ -429,7 +212,7 @@ def subscribers_fall_silent(moved: MovedField) -> Iterable[Finding]:
                 "listen, both get each message"
             )
             yield _silence_finding(moved, words, fix="let the clients stay as they are, and move them at the restart")
-    elif _is_recreated(moved) or not moved.change.info.get("push_bound"):
+    elif gets_recreated(moved) or not moved.change.info.get("push_bound"):
         yield _silence_finding(
             moved,
             f"messages are delivered to {after}, and subscribers of {before} receive nothing more{_redelivery_to_new_subject(moved)}",
@@ -438,7 +221,7 @@ def subscribers_fall_silent(moved: MovedField) -> Iterable[Finding]:
 
 def _flow_control(moved: MovedField) -> Iterator[Finding]:
     """Flow control is switched on or off."""
-    subject, pending = moved.change.becomes("deliver_subject"), _pending_messages(moved)
+    subject, pending = moved.change.becomes("deliver_subject"), pending_messages(moved)
     if not moved.change.becomes("flow_control"):
         yield note(f"from then on the server does not slow down for a slow subscriber of {subject}")
         return
@@ -453,7 +236,7 @@ def _flow_control(moved: MovedField) -> Iterator[Finding]:
 
 def _redelivery_to_new_subject(moved: MovedField) -> str:
     """Messages in flight go to the new subject at once, unless they were already delivered as often as allowed."""
-    most, in_flight = moved.change.becomes("max_deliver") or -1, _count(moved, "num_ack_pending")
+    most, in_flight = moved.change.becomes("max_deliver") or -1, live_count(moved, "num_ack_pending")
     if not in_flight:
         return ""
     if most == 1:
@@ -467,7 +250,7 @@ def _redelivery_to_new_subject(moved: MovedField) -> str:
 def _silence_finding(
     moved: MovedField, words: str, fix: str = "let clients subscribe to the new subject or queue group first"
 ) -> Finding:
-    if not _ever_had_client(moved):
+    if not ever_had_client(moved):
         return note(words)
     return Finding(
         outcome=Outcome.WARNS,
@@ -513,7 +296,7 @@ def deliveries_paced(moved: MovedField) -> Iterable[Finding]:
 
 def _for_pending_messages(moved: MovedField, words: str, fix: str) -> Finding:
     """A warning if messages are pending; a note otherwise."""
-    pending = _pending_messages(moved)
+    pending = pending_messages(moved)
     if not pending.most:
         return note(words)
     message = f"{words}, and {amount(pending, 'message')} {verb(pending.most, 'are')} pending"
@@ -529,12 +312,12 @@ def _heartbeats(moved: MovedField) -> Iterator[Finding]:
     beat = f"a heartbeat, which is an empty message with status 100, after each {show_duration(after or 0)} without a message"
     words = f"from then on subscribers of {subject} get {beat if after else 'no heartbeats'}"
     if not before:
-        yield _for_clients(moved, words, "let subscribers tell heartbeats by their status, and process none of them")
+        yield clients_finding(moved, words, "let subscribers tell heartbeats by their status, and process none of them")
     elif after and after < before:
         yield note(words)
     else:
         stalled = f"{words}; those that expect one every {show_duration(before)} take the consumer for stalled"
-        yield _for_clients(moved, stalled, "first let subscribers expect fewer heartbeats")
+        yield clients_finding(moved, stalled, "first let subscribers expect fewer heartbeats")
 
 
 def _replay(moved: MovedField) -> Iterator[Finding]:
@@ -558,7 +341,7 @@ def _other_time_to_pull(moved: MovedField) -> Iterator[Finding]:
     if after >= before:
         yield note(words)
         return
-    yield _for_clients(
+    yield clients_finding(
         moved,
         f"{words}. The first client may still work on messages then, so two clients work at once, and may process messages of a "
         "key out of order",
@@ -580,7 +363,7 @@ def other_messages(moved: MovedField) -> Iterable[Finding]:
 def deliveries_paused(moved: MovedField) -> Iterable[Finding]:
     """A pause keeps pending messages from clients, and its end sets all of them free at once."""
     before, after = moved.change.was("pause_until"), moved.change.becomes("pause_until")
-    pending = _pending_messages(moved)
+    pending = pending_messages(moved)
     now = amount(pending, "message") if pending.most else "no message"
     if _lies_ahead(after, moved):
         pending_now = f"{now} {verb(max(1, pending.most), 'are')} pending now"
@@ -612,7 +395,7 @@ FAMILIES = (
 def _happens(moved: MovedField) -> bool:
     """A field that no update changes only changes when the consumer is recreated."""
     before, after = moved.change.was(moved.field), moved.change.becomes(moved.field)
-    return FIELDS[moved.field].may_become(before, after, moved.view.target.version) or _is_recreated(moved)
+    return FIELDS[moved.field].may_become(before, after, moved.view.target.version) or gets_recreated(moved)
 
 
 EFFECTS = Effects(family="CO", fields=FIELDS, families=FAMILIES, happens=_happens)
