@@ -257,6 +257,7 @@ def left_out(
 
 
 def not_exported(address: Address, why: str, fix: str) -> Diagnostic:
+    """Return the warning about a live object that the file leaves out."""
     return Diagnostic(
         severity=Severity.WARNING, code="XX905", name="not-exported", address=str(address),
         message=f"left out of the file: {why}", fix=fix,

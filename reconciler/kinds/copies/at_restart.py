@@ -122,6 +122,7 @@ def loss_text(origin: str, losses: Sequence[AtRisk], target: Target) -> str:
 
 
 def fix_of_loss(target: Target) -> str:
+    """Return the way out on such a server, or in such a cluster."""
     return FIX_IN_CLUSTER if target.is_clustered else FIX
 
 
