@@ -164,8 +164,10 @@ def _losses_ended(view: View) -> frozenset[AtRisk]:
     """Of these, what a cluster deletes while it applies this plan, which ends what feeds the copy and keeps the consumer."""
     return frozenset(
         risk
-        for risk in (_losses_now(view) if view.target.is_clustered else ())
-        if _ends_feeding(risk, view) and risk.consumer in _filters_afterwards(risk.origin, view)
+        for risk in _losses_now(view)
+        if view.target.is_clustered
+        and _ends_feeding(risk, view)
+        and risk.consumer in _filters_afterwards(risk.origin, view)
     )
 
 

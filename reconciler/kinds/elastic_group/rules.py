@@ -20,7 +20,6 @@ from reconciler.kinds.elastic_group.queue_rules import (
     queue_made_again,
     queue_outlives_source,
 )
-from reconciler.kinds.fields.words import some
 from reconciler.kinds.group_records import group_record, group_rules, group_steps
 from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET
 from reconciler.kinds.losses import dependants
@@ -134,10 +133,10 @@ def queue_name_taken(change: Change, view: View) -> Found:
     message = f"stream {name} already exists and differs in {', '.join(differing)}"
     if not (other := queue_stream.other_record(info["config"], stream, change.desired.config)):
         return _name_taken_finding(message)
-    said, queued = queue_stream.in_record(other), some(info["state"].get("messages", 0), "message")
+    said = queue_stream.in_record(other)
     return _name_taken_finding(
-        f"{message}: it is the queue of a group on {stream} whose record said {said}, and holds {queued}",
-        f"declare {said} here, which loses nothing; or choose another group name",
+        f"{message}: it is the queue of a group on {stream} whose record said {said}",
+        f"declare {said} here, which loses nothing that it holds; or choose another group name",
     )
 
 
