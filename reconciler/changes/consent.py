@@ -13,10 +13,11 @@ from typing import Any
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from reconciler.changes.verdict import Verdict
+from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.policy import is_policy
-from reconciler.model.resource import Address, Consent, Json, Resource, Terms, is_over, model_in
-from reconciler.model.topology import Allowed
+from reconciler.model.resource import Address, Consent, Json, Resource, Terms, is_over, model_in, no_terms
+from reconciler.model.topology import Allowed, Topology
 from reconciler.model.units import show_quantity
 
 
@@ -26,6 +27,26 @@ def allow_entry(code: str, to: str = "", on: str = "") -> str:
     value, many = f"to: {to}, " if to else "", f'on: "{on}", ' if on else ""
     end = ", until: …" if is_policy(code) else ""
     return f"allow: [{{code: {code}, {value}{many}reason: …{end}}}]"
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredConsents:
+    """The consents that the files of a topology give."""
+
+    terms: Mapping[str, Terms]
+    """Of declared resources, by address."""
+    allows: Sequence[Allowed]
+    """Those that are about many."""
+
+    @classmethod
+    def of(cls, topology: Topology) -> DeclaredConsents:
+        """Index them by address."""
+        return cls({str(resource.address): resource.spec for resource in topology.resources}, topology.allow)
+
+    def to(self, address: str) -> tuple[Consent, ...]:
+        """Return those that reach this address."""
+        terms = self.terms.get(address, no_terms())
+        return (*terms.allow, *bulk_consents(Address.parse(address), terms.labels, self.allows))
 
 
 def bulk_consents(address: Address, labels: Mapping[str, str], allows: Iterable[Allowed]) -> Iterator[Consent]:

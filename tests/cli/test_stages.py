@@ -53,6 +53,20 @@ class Places(dict[str, Account]):
     def __call__(self, *arguments: str) -> Ran:
         return self.shell(*arguments, **self.home)
 
+    def publish(self, name: str, number: int) -> None:
+        """Somebody publishes to ORDERS there."""
+
+        async def published() -> None:
+            client = await self[name].connect()
+            try:
+                for _ in range(number):
+                    await client.publish("orders.new", b"x")
+                await client.flush()
+            finally:
+                await client.close()
+
+        asyncio.run(published())
+
     @property
     def totals(self) -> list[int]:
         """How many streams each holds, but for our own."""
@@ -172,6 +186,24 @@ def test_a_stage_that_is_not_applied_stops_before_the_next(places: Places) -> No
     assert places["eu"].ask("STREAM.INFO.ORDERS")["config"]["max_age"] == 10**12
     last = json.loads((places.shell.folder / "r.json").read_text())["reports"][-1]["diagnostics"][0]
     assert (last["code"], "stage 1 (`canary`) done; stage 2 (`eu`) not passed" in last["message"]) == ("XX928", True)
+
+
+def test_a_stage_that_would_lose_more_than_was_shown_is_not_applied(places: Places) -> None:
+    """The plan said 10 messages of eu; a thousand that nobody has processed come in while the canary stays."""
+    assert places(*STAGES, "canary,rest").code == 0
+    places.publish("eu", 20)
+    lowered = TEXT.replace("max_age: 7d", "max_age: 7d, max_msgs: 10, allow: [{code: ST301, to: 10, reason: small}]")
+    places.shell.write(lowered)
+    with running(places, *STAGES, "canary:2s,eu,rest") as (begun, lines, errors):
+        assert "10 of 20 messages" in " ".join(until(lines, "Stage 1 of 3").split())
+        places.publish("eu", 1_000)
+        assert "Stage 2, eu: not passed, because eu: failed" in lines.read().splitlines()
+        assert begun.wait(PATIENCE) == 1
+    told = " ".join(errors.read_text().split())
+    assert (
+        "eu: more would be lost than was shown before the first stage: stream/ORDERS, the plan said 10 messages" in told
+    )
+    assert places["eu"].ask("STREAM.INFO.ORDERS")["state"]["messages"] == 1_020
 
 
 def test_ctrl_c_while_a_stage_stays_begins_no_other_and_says_so(places: Places) -> None:

@@ -714,7 +714,7 @@ SAVED = (
     Act(
         name="a saved plan loses more than it said",
         file="reconciler/journeys/saved/comparison.py",
-        before="    if more := next(losses_beyond_consent_sentences(change, change_now, both.consents(change)), None):",
+        before="    if more := next(losses_beyond_consent_sentences(change, change_now, both.declared.to(change.address)), None):",
         after='    if (more := next(losses_beyond_consent_sentences(change, change_now, both.consents(change)), None)) == "":',
         seen_by=("tests/core/test_outlook.py",),
     ),

@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 
 import typer
 
+from reconciler.changes.consent import DeclaredConsents
 from reconciler.changes.events import REFUSALS, Event, Finished, Started, Waiting
 from reconciler.changes.plan import Plan
 from reconciler.cli.account.backups import back_up_first, unused_folder
@@ -156,7 +157,7 @@ class ApplyRun:
         plan, manner = made.planned.plan, self._manner
         document = made.document(manner.paper, command="apply", goes_on=manner.goes_ahead(plan))
         if manner.agreed is not None:
-            check_as_shown(manner.agreed.get(plan.topology), plan)
+            check_as_shown(manner.agreed.get(plan.topology), plan, DeclaredConsents.of(made.topology))
         elif not manner.show_plan(document):
             return exits.FAILED
         if not manner.goes_ahead(plan):

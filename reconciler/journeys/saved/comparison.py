@@ -11,7 +11,7 @@ from dataclasses import replace
 from enum import StrEnum
 
 from reconciler.changes.change import Action, FieldChange
-from reconciler.changes.consent import bulk_consents
+from reconciler.changes.consent import DeclaredConsents
 from reconciler.changes.events import Failed, Settled, Skipped, Strayed
 from reconciler.changes.plan import Plan, PlannedChange, removes
 from reconciler.changes.recount import changed_losses_sentences, losses_beyond_consent_sentences
@@ -32,7 +32,7 @@ from reconciler.journeys.saved.interrupted import (
 from reconciler.journeys.saved.saved_plan import Saved
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
-from reconciler.model.resource import Address, Consent, Json, Terms, no_terms
+from reconciler.model.resource import Address, Consent, Json
 from reconciler.model.wire.steps import Call, Step
 from reconciler.server.run.handling import strayed_from
 from reconciler.server.wire.answers import PLAN_AGAIN
@@ -95,23 +95,16 @@ class _BothPlans:
     needed: Mapping[str, list[Step]]
     """Steps planned now, by address."""
     begun: Begun
-    declared: Mapping[str, Terms]
-    """By address."""
+    declared: DeclaredConsents
 
     @classmethod
     def of(cls, saved: Saved, now: Plan, seen: Seen, begun: Begun) -> _BothPlans:
         found = {change.address: change for change in now.changes}
         steps = {step.id: step for step in now.steps}
-        declared = {str(resource.address): resource.spec for resource in saved.topology.resources}
+        declared = DeclaredConsents.of(saved.topology)
         return cls(
             saved, now, seen, found, _by_address(saved.plan.steps), steps, _by_address(now.steps), begun, declared
         )
-
-    def consents(self, change: PlannedChange) -> tuple[Consent, ...]:
-        """Return the consents that the saved declarations give to this resource."""
-        terms = self.declared.get(change.address, no_terms())
-        at_once = bulk_consents(Address.parse(change.address), terms.labels, self.saved.topology.allow)
-        return (*terms.allow, *at_once)
 
 
 def _by_address(steps: Iterable[Step]) -> dict[str, list[Step]]:
@@ -229,7 +222,7 @@ def _compare(change: PlannedChange, change_now: PlannedChange, both: _BothPlans)
             _stopped_change(change, "AP103", "changed-since-plan", _what_changed_text(change, change_now)),
             strayed=strayed,
         )
-    if more := next(losses_beyond_consent_sentences(change, change_now, both.consents(change)), None):
+    if more := next(losses_beyond_consent_sentences(change, change_now, both.declared.to(change.address)), None):
         return _stopped_change(change, "AP202", "more-than-consented", more)
     if _needs_other_steps(_without_waiting_steps(mine), _without_waiting_steps(needed), both.steps):
         why = "other steps are needed now than the plan holds; nothing was done to it"
@@ -257,7 +250,7 @@ def _judge_as_saved(change: PlannedChange, both: _BothPlans) -> Judged:
 def _judge_blocked(change: PlannedChange, blocking: Verdict, both: _BothPlans) -> Judged:
     if change.action is Action.DELETE and (recreated_name := _first_recreated_object(change, both)):
         return _stopped_as_recreated(change, recreated_name)
-    if more := next(_above_upto_texts(blocking, both.consents(change)), None):
+    if more := next(_above_upto_texts(blocking, both.declared.to(change.address)), None):
         return _stopped_change(change, "AP202", "more-than-consented", more)
     now = "this is refused" if blocking.outcome is Outcome.REFUSED else "this needs consent"
     why = f"as things are now, {now}: {_verdict_text(blocking)}"
@@ -298,7 +291,7 @@ def _judge_resumed(change: PlannedChange, change_now: PlannedChange, both: _Both
             _stopped_change(change, "AP103", "changed-since-plan", _what_changed_text(change, change)), strayed=strayed
         )
     if left == mine and (
-        more := next(losses_beyond_consent_sentences(change, change_now, both.consents(change)), None)
+        more := next(losses_beyond_consent_sentences(change, change_now, both.declared.to(change.address)), None)
     ):
         return _stopped_change(change, "AP202", "more-than-consented", more)
     return Judged(change=change, standing=SavedStanding.TO_DO, rest=tuple(both.needed.get(change.address, [])))

@@ -10,7 +10,9 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 
 from reconciler.changes.change import Action
+from reconciler.changes.consent import DeclaredConsents
 from reconciler.changes.plan import Plan, PlannedChange
+from reconciler.changes.recount import losses_beyond_consent_sentences
 from reconciler.journeys.drift.drift import Drift
 from reconciler.journeys.stages.divide import few_names
 from reconciler.model.dataclass import dataclass
@@ -33,14 +35,27 @@ def addresses_beyond(shown: Plan | None, now: Plan) -> list[str]:
     ]
 
 
-def check_as_shown(shown: Plan | None, now: Plan) -> None:
-    """Raise CannotContinue where the plan goes beyond what was shown, and agreed to."""
+def check_as_shown(shown: Plan | None, now: Plan, consents: DeclaredConsents) -> None:
+    """Raise CannotContinue where the plan goes beyond what was shown, and agreed to: it does anything else, or a loss has
+    grown beyond the consent of the files, or else beyond twice what was shown."""
     if more := addresses_beyond(shown, now):
-        raise CannotContinue.because(
-            "XX929", "not-as-shown",
-            f"the plan is no longer the one that was shown before the first stage: {few_names(more)}. Nothing was changed here.",
-            fix="look at it with `plan`, then run the same apply again",
-        )  # fmt: skip
+        raise _not_as_shown(f"the plan is no longer the one that was shown before the first stage: {few_names(more)}")
+    if grown := next(_grown_losses(shown, now, consents), ""):
+        raise _not_as_shown(f"more would be lost than was shown before the first stage: {grown}")
+
+
+def _not_as_shown(why: str) -> CannotContinue:
+    fix = "look at it with `plan`, then run the same apply again"
+    return CannotContinue.because("XX929", "not-as-shown", f"{why}. Nothing was changed here.", fix=fix)
+
+
+def _grown_losses(shown: Plan | None, now: Plan, consents: DeclaredConsents) -> Iterator[str]:
+    by_address = {change.address: change for change in shown.changes} if shown else {}
+    for planned in now.changes:
+        if planned.address in by_address and not planned.is_blocked:
+            given = consents.to(planned.address)
+            for sentence in losses_beyond_consent_sentences(by_address[planned.address], planned, given):
+                yield f"{planned.address}, {sentence}"
 
 
 def _is_shown(now: PlannedChange, shown: PlannedChange | None) -> bool:
