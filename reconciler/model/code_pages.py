@@ -51,7 +51,7 @@ FILES = {
     "XX525": Page("stays-as-it-is", "`fmt` leaves this file alone. In form it would say something else, or lose a comment.", "do what the message says at that place; `fmt` then formats the rest"),
     "XX530": Page("format-version", "`reconciler:` names a format that this version does not read.", "write `reconciler: 1`, or use the version that the file was written for"),
     "XX531": Page("not-declared-there", "A file uses a stream from another topology of the same run (`external: {from: topology/orders}`), whose files do not declare it.", "name the topology that declares it, declare it there, or write `external: true`"),
-    "XX540": Page("git", "The command needs the files of another revision, but git does not provide them: there is no repository, no such revision, or no git.", "do what the message says; in CI, check out enough history"),
+    "XX540": Page("git", "The command needs the files of another revision, but git does not provide them: there is no repository, no such revision, no git, or a submodule lacks the commit that its pointer names.", "do what the message says; in CI, check out enough history"),
 }  # fmt: skip
 
 CONNECTION = {

@@ -9,8 +9,10 @@ import pytest
 
 from reconciler.documents.find.git import GitTree
 from reconciler.documents.read.load import load
+from reconciler.journeys.plan.going_back import Earlier
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.run_options import Origin
 from tests.support.repository import Repository
 
 TOPOLOGY = "reconciler: 1\ntopology: orders\nstreams: {ORDERS: {subjects: [orders.>]}}\n"
@@ -95,3 +97,22 @@ def test_names_are_taken_as_they_are(repository: Repository) -> None:
     repository.commit({'t/a "b" ü\n.yaml': TOPOLOGY})
     assert load([Path("t")], REGISTRY, GitTree.at("HEAD", Path())).topology is not None
     assert subprocess.run(["git", "status", "--short"], capture_output=True, check=True).stdout == b""
+
+
+def test_a_submodule_is_read_at_the_commit_that_its_pointer_names(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inner = Repository.at(repository.folder / "inner")
+    pointer = inner.commit({"a.yaml": TOPOLOGY})
+    commit = repository.commit({"b.yaml": ""})
+    inner.commit({"a.yaml": "no: longer"})
+    tree = GitTree.at("main", Path("inner"))
+    assert load([Path("inner")], REGISTRY, tree).topology is not None
+    assert (tree.repository_of(Path("inner/a.yaml")), tree.repository_of(Path("b.yaml"))) == (
+        (inner.folder, pointer), (repository.folder, commit)
+    )  # fmt: skip
+    assert Earlier.at("main", [Path("inner")]).came_from == Origin(repository=f"root:{pointer}", revision=pointer)
+    monkeypatch.chdir(inner.folder)
+    assert GitTree.at("main", Path()).root == inner.folder
+    monkeypatch.chdir("/")
+    assert GitTree.at("main", inner.folder).root == inner.folder

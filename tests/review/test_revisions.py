@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
@@ -442,15 +443,134 @@ def test_files_of_another_repository_are_not_called_new(repository: Repository, 
         reviewed("HEAD", None, "o.yaml", str(tmp_path / "b.yaml"))
 
 
-def test_files_of_a_submodule_are_not_called_new(repository: Repository, tmp_path: Path) -> None:
+LONGER = topology("I: {subjects: [i], max_age: 30d}", "inner")
+SHORTER = topology("I: {subjects: [i], max_age: 1d}", "inner")
+
+
+@pytest.fixture
+def submodule(repository: Repository) -> Repository:
+    """One whose pointer the branch `pr`, which is checked out, moves to the tip of the submodule's own `main`."""
     inner = Repository.at(repository.folder / "inner")
-    inner.commit({"i.yaml": topology("I: {subjects: [i]}", "inner")})
+    inner.commit({"i.yaml": LONGER})
     repository.commit({"o.yaml": ORDERS})
-    found = reviewed()
+    repository.git("checkout", "--quiet", "-b", "pr")
+    inner.commit({"i.yaml": SHORTER})
+    repository.commit({})
+    return inner
+
+
+@pytest.mark.parametrize("head", [None, "pr"])
+@pytest.mark.parametrize("path", [".", "inner", "inner/i.yaml"])
+def test_a_pointer_of_a_submodule_that_moves_is_reviewed(submodule: Repository, head: str | None, path: str) -> None:
+    found = reviewed("main", head, path)
+    assert (told(found), found.diagnostics) == ({"inner": ["update stream/I"]}, ())
+
+
+@pytest.mark.parametrize("head", [None, "pr"])
+def test_a_pointer_of_a_submodule_that_moves_back_is_reviewed(
+    repository: Repository, submodule: Repository, head: str | None
+) -> None:
+    repository.git("checkout", "--quiet", "-B", "main")
+    repository.git("checkout", "--quiet", "-B", "pr")
+    submodule.git("checkout", "--quiet", "HEAD~1")
+    repository.commit({})
+    assert told(reviewed("main", head)) == {"inner": ["update stream/I"]}
+
+
+def test_a_submodule_of_a_submodule_is_reviewed(repository: Repository, submodule: Repository) -> None:
+    deep = Repository.at(submodule.folder / "deep")
+    deep.commit({"d.yaml": topology("D: {subjects: [d]}", "deep")})
+    submodule.commit({})
+    before = repository.commit({})
+    deep.commit({"d.yaml": topology("D: {subjects: [d], max_age: 1h}", "deep")})
+    submodule.commit({})
+    repository.commit({})
+    assert told(reviewed(before, "pr")) == {"deep": ["update stream/D"]}
+
+
+def test_within_a_submodule_revisions_are_its_own(submodule: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(submodule.folder)
+    assert (told(reviewed("main")), told(reviewed("main~1"))) == ({}, {"inner": ["update stream/I"]})
+
+
+def _keep_nothing(submodule: Repository) -> None:
+    submodule.folder.rename(submodule.folder.parent.parent / "whole")
+    submodule.folder.mkdir()
+
+
+def _keep_only_the_newest(submodule: Repository) -> None:
+    _keep_nothing(submodule)
+    submodule.git("clone", "--quiet", "--depth", "1", f"file://{submodule.folder.parent.parent / 'whole'}", ".")
+
+
+@pytest.mark.parametrize("head", [None, "pr"])
+@pytest.mark.parametrize("lose", [_keep_only_the_newest, _keep_nothing])
+def test_of_a_submodule_without_its_commits_a_review_says_that_it_is_not_compared(
+    repository: Repository, submodule: Repository, head: str | None, lose: Callable[[Repository], None]
+) -> None:
+    before = submodule.git("rev-parse", "HEAD~1")
+    lose(submodule)
+    found = reviewed("main", head)
     assert (told(found), found.unchanged) == ({}, 1)
-    assert [(one.code, str(one.span)) for one in found.diagnostics] == [("XX540", "inner/i.yaml:1:1")]
-    with pytest.raises(CannotContinue, match="submodule inner"):
-        reviewed("HEAD", None, "o.yaml", "inner/i.yaml")
+    (warning,) = found.diagnostics
+    assert (warning.code, warning.message) == (
+        "XX540", f"nothing is compared of the submodule inner, which lacks commit {before} here"
+    )  # fmt: skip
+    assert f"git -C inner fetch origin {before}" in (warning.fix or "")
+    with pytest.raises(CannotContinue, match="lies in the submodule inner, which lacks commit"):
+        reviewed("main", head, "inner")
+
+
+@pytest.mark.parametrize("head", [None, "pr"])
+def test_a_topology_that_lies_partly_in_such_a_submodule_is_not_compared(
+    repository: Repository, submodule: Repository, head: str | None
+) -> None:
+    submodule.commit({"i.yaml": "streams: {I: {subjects: [i]}}\n"})
+    repository.commit({})
+    submodule.commit({"i.yaml": "streams: {I: {subjects: [i], max_age: 1d}}\n"})
+    base = repository.commit({"o.yaml": None, "o/o.yaml": ORDERS, "a.yaml": topology("P: {subjects: [p]}", "p")})
+    submodule.commit({"i.yaml": "streams: {I: {subjects: [i], max_age: 2d}}\n"})
+    repository.commit({})
+    assert told(reviewed(base, head)) == {"p": ["update stream/I"]}
+    _keep_only_the_newest(submodule)
+    found = reviewed(base, head)
+    assert (told(found), found.unchanged, [warning.code for warning in found.diagnostics]) == ({}, 1, ["XX540"])
+
+
+def test_a_pointer_that_does_not_move_needs_no_files_of_the_submodule(
+    repository: Repository, submodule: Repository
+) -> None:
+    _keep_nothing(submodule)
+    assert reviewed("pr", "pr").diagnostics == reviewed("main", "pr", "o.yaml").diagnostics == ()
+
+
+def test_a_repository_of_nothing_but_a_submodule_without_its_commits_is_refused(
+    repository: Repository, submodule: Repository
+) -> None:
+    repository.commit({"o.yaml": None})
+    base = repository.git("rev-parse", "HEAD")
+    submodule.commit({"i.yaml": LONGER})
+    repository.commit({})
+    _keep_nothing(submodule)
+    for head in (None, "pr"):
+        with pytest.raises(CannotContinue, match="nothing is compared of the submodule inner"):
+            reviewed(base, head)
+
+
+@pytest.mark.parametrize("path", [".", "inner"])
+def test_a_working_tree_of_a_submodule_that_did_not_follow_its_pointer_is_told(
+    submodule: Repository, path: str
+) -> None:
+    submodule.git("checkout", "--quiet", "HEAD~1")
+    found = reviewed("main", None, path)
+    seen, named = submodule.git("rev-parse", "HEAD"), submodule.git("rev-parse", "main")
+    assert told(found) == {}
+    assert [(warning.code, warning.message, warning.fix) for warning in found.diagnostics] == [(
+        "XX540",
+        f"the submodule inner is compared at commit {seen}, which is checked out; HEAD names {named}",
+        "git submodule update inner",
+    )]  # fmt: skip
+    assert told(reviewed("main", "pr", path)) == {"inner": ["update stream/I"]}
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,8 @@ class Earlier:
         """Read the files of a revision. Raises CannotContinue where git does not know the revision."""
         near = paths[0]
         tree = GitTree.at(revision, near)
-        return cls(tree, Origin(repository=origin(tree.root).repository, revision=tree.commit))
+        repository, commit = tree.repository_of(near)
+        return cls(tree, Origin(repository=origin(repository).repository, revision=commit))
 
 
 def lasting_losses(plan: Plan) -> tuple[Diagnostic, ...]:

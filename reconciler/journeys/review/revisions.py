@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from operator import attrgetter
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
 from reconciler.documents.fill.values import Filled
 from reconciler.documents.find.discover import Discovered, Home, discover
-from reconciler.documents.find.git import GitTree
+from reconciler.documents.find.git import GitTree, checked_out
 from reconciler.documents.parse.files import DISK, Tree
 from reconciler.documents.parse.nodes import complain
 from reconciler.engine.compare import version_warnings
@@ -22,7 +23,7 @@ from reconciler.journeys.review import other_topologies
 from reconciler.journeys.review.review import Pair, Review, as_applied, review
 from reconciler.kinds import REGISTRY
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
+from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.resource import Address, Declared
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot
@@ -62,7 +63,11 @@ def review_files(
     old = Filled(older, values, values, names_given, was_there, reports_unused=False)
     new = Filled(newer, values, values, names_given, files_of_values, reports_unused=False)
     then, now = (discover(paths, tree, REGISTRY) for tree in (old, new))
-    elsewhere = list(_of_submodules(now, older))
+    committed = newer if isinstance(newer, GitTree) else GitTree.at("HEAD", older.root)
+    in_submodules = [*_unread_submodules(paths, then, now, older, committed)]
+    if in_submodules and not (then.files or now.files):
+        raise CannotContinue(*(replace(problem, severity=Severity.ERROR) for problem in in_submodules))
+    in_submodules += [] if head else _submodules_left_behind(paths, older, committed)
     _add_moved(then, now, old, new, Path(os.path.relpath(older.root)))
     same = _untouched_topologies(then, old, now, new, older)
     before, after = _read_topologies(then, old, same, environment), _read_topologies(now, new, same, environment)
@@ -81,23 +86,53 @@ def review_files(
         reviews=tuple(changed),
         unchanged=len(same) + len(reviews) - len(changed),
         base=older.commit,
-        diagnostics=(*(version_warnings(server) if server else ()), *elsewhere, *warnings),
+        diagnostics=(*(version_warnings(server) if server else ()), *in_submodules, *warnings),
         left_out=tuple(after.left_out),
     )
 
 
-def _of_submodules(now: Discovered, older: GitTree) -> Iterator[Diagnostic]:
-    """Take out topologies of submodules: their earlier state is in another repository, and they would all look new."""
-    for home, files in list(now.files.items()):
-        if module := older.submodule_of(files[0]):
-            del now.files[home]
-            message = (
-                f"topology {home.name} lies in the submodule {module}, which has its own revisions: it is not compared"
-            )
-            yield Diagnostic(
-                severity=Severity.WARNING, code="XX540", name="git", message=message,
-                span=SourceSpan(str(files[0]), 1, 1, 1, 1), fix=f"run this inside {module} too",
-            )  # fmt: skip
+def _unread_submodules(
+    paths: Sequence[Path], then: Discovered, now: Discovered, older: GitTree, committed: GitTree
+) -> Iterator[Diagnostic]:
+    """Take out the topologies of submodules that lack the commit of either state: they would all look new, or gone."""
+    unread_then, unread_now = older.unread_submodules(), committed.unread_submodules()
+    for module in sorted({*unread_then, *unread_now}):
+        inside = {
+            home
+            for discovered in (then, now)
+            for home, files in discovered.files.items()
+            if any(older.name_of(path).is_relative_to(module) for path in files)
+        }
+        for home in inside:
+            then.files.pop(home, None)
+            now.files.pop(home, None)
+        if inside or (unread_then.get(module) != unread_now.get(module) and _concerns(paths, module, older)):
+            tree = older if module in unread_then else committed
+            yield _submodule_warning(f"nothing is compared of {tree.lacking(module)}", tree.how_to_fetch(module))
+
+
+def _submodules_left_behind(paths: Sequence[Path], older: GitTree, committed: GitTree) -> Iterator[Diagnostic]:
+    """Name submodules that moved, and whose working tree did not follow: a review of the working tree misses that."""
+    for module in sorted(committed.submodules.keys() - committed.files):
+        named = committed.submodules[module]
+        if named != older.submodules.get(module) and _concerns(paths, module, older):
+            seen = checked_out(committed.root / module)
+            if seen != named:
+                message = (
+                    f"the submodule {module} is compared at commit {seen}, which is checked out; HEAD names {named}"
+                )
+                name = shlex.quote(os.path.relpath(committed.root / module))
+                yield _submodule_warning(message, f"git submodule update {name}")
+
+
+def _concerns(paths: Sequence[Path], module: str, tree: GitTree) -> bool:
+    """Tell whether any of these paths holds the submodule, or lies in it."""
+    names = [tree.name_of(path) for path in paths]
+    return any(PurePosixPath(module).is_relative_to(name) or name.is_relative_to(module) for name in names)
+
+
+def _submodule_warning(message: str, fix: str) -> Diagnostic:
+    return Diagnostic(severity=Severity.WARNING, code="XX540", name="git", message=message, span=None, fix=fix)
 
 
 def _add_moved(then: Discovered, now: Discovered, older: Filled, newer: Filled, top: Path) -> None:
