@@ -486,6 +486,9 @@ def test_a_submodule_of_a_submodule_is_reviewed(repository: Repository, submodul
     submodule.commit({})
     repository.commit({})
     assert told(reviewed(before, "pr")) == {"deep": ["update stream/D"]}
+    deep.git("checkout", "--quiet", "HEAD~1")
+    (warning,) = reviewed(before).diagnostics
+    assert warning.fix == "git -C inner submodule update deep"
 
 
 def test_within_a_submodule_revisions_are_its_own(submodule: Repository, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,9 +140,14 @@ class GitTree:
         """Say how such a submodule gets its commit."""
         name = shlex.quote(os.path.relpath(self.root / module))
         return (
-            f"git submodule update --init {name} && git -C {name} fetch origin {self.submodules[module]}; "
+            f"{self.command_to_update(module, '--init')} && git -C {name} fetch origin {self.submodules[module]}; "
             "in CI, fetch submodules with their history (actions/checkout: submodules: true, fetch-depth: 0)"
         )
+
+    def command_to_update(self, module: str, *options: str) -> str:
+        """Return the command that checks a submodule out where its pointer leads."""
+        above, name = os.path.split(os.path.relpath(self.root / module))
+        return shlex.join(("git", *(("-C", above) if above else ()), "submodule", "update", *options, name))
 
     def unread_submodules(self) -> dict[str, str]:
         """Return the submodules that lack their commit here, with that commit."""
@@ -291,8 +296,8 @@ def _git_fails(message: str, fix: str) -> CannotContinue:
 
 
 def path_from_root(file: str) -> str:
-    """Return the path from the root of the file's repository; outside a repository, from here, or absolute. Symbolic
-    links stay."""
+    """Return the path from the root of the file's repository, or of the one around its submodule; outside a repository,
+    from here, or absolute. Symbolic links stay."""
     path = Path(os.path.abspath(file))  # noqa: PTH100 - resolving would follow links out of the repository
     for base in (_repository_of(path.parent), Path.cwd()):
         if base and path.is_relative_to(base):

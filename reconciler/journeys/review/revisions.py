@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
@@ -121,8 +120,7 @@ def _submodules_left_behind(paths: Sequence[Path], older: GitTree, committed: Gi
                 message = (
                     f"the submodule {module} is compared at commit {seen}, which is checked out; HEAD names {named}"
                 )
-                name = shlex.quote(os.path.relpath(committed.root / module))
-                yield _submodule_warning(message, f"git submodule update {name}")
+                yield _submodule_warning(message, committed.command_to_update(module))
 
 
 def _concerns(paths: Sequence[Path], module: str, tree: GitTree) -> bool:
