@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.documents.find.git import GitTree
+from reconciler.documents.find.git import GitTree, path_from_root
 from reconciler.documents.read.load import load
 from reconciler.journeys.plan.going_back import Earlier
 from reconciler.kinds import REGISTRY
@@ -116,3 +116,19 @@ def test_a_submodule_is_read_at_the_commit_that_its_pointer_names(
     assert GitTree.at("main", Path()).root == inner.folder
     monkeypatch.chdir("/")
     assert GitTree.at("main", inner.folder).root == inner.folder
+
+
+def test_findings_name_files_from_the_root_of_what_is_checked_out(repository: Repository) -> None:
+    """As a CI runner shows them: in a submodule from the outermost repository, in a worktree from its own root."""
+    origins = repository.folder.parent
+    deep, inner = (Repository.at(origins / name) for name in ("deep", "inner"))
+    deep.commit({"d.yaml": ""})
+    inner.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(deep.folder), "libs/deep")
+    inner.commit({"t/a.yaml": ""})
+    repository.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner.folder), "streams")
+    repository.commit({"b.yaml": ""})
+    repository.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init", "--recursive")
+    repository.git("worktree", "add", "--quiet", "modules/beside")
+    Repository.at(repository.folder / "own")
+    files = ("b.yaml", "streams/t/a.yaml", "streams/libs/deep/d.yaml", "modules/beside/b.yaml", "own/c.yaml")
+    assert [path_from_root(file) for file in files] == [*files[:3], "b.yaml", "c.yaml"]

@@ -1020,6 +1020,20 @@ HELP = (
         ),
     ),
     Act(
+        name="an annotation names a file of a submodule as if the submodule were checked out alone",
+        file="reconciler/documents/find/git.py",
+        before="(_repository_of(root.parent) or root) if root and _is_submodule(root) else root",
+        after="root",
+        seen_by=("tests/documents/test_git_tree.py",),
+    ),
+    Act(
+        name="an annotation takes a worktree for a submodule",
+        file="reconciler/documents/find/git.py",
+        before='"modules" in folder.parts and not (folder / "commondir").exists()',
+        after="True",
+        seen_by=("tests/documents/test_git_tree.py",),
+    ),
+    Act(
         name="validate says nothing of a name that no server changes",
         file="reconciler/journeys/plan/validate.py",
         before="if not (entry.is_of_topology or is_renamable(entry, registry.of(entry.origin))):",

@@ -307,8 +307,19 @@ def path_from_root(file: str) -> str:
 
 @cache
 def _repository_of(folder: Path) -> Path | None:
-    """Find the repository's root; a worktree's `.git` is a file."""
-    return next((ancestor for ancestor in (folder, *folder.parents) if (ancestor / ".git").exists()), None)
+    """Find the root of the repository, or of the outermost one around a submodule."""
+    root = next((ancestor for ancestor in (folder, *folder.parents) if (ancestor / ".git").exists()), None)
+    return (_repository_of(root.parent) or root) if root and _is_submodule(root) else root
+
+
+def _is_submodule(root: Path) -> bool:
+    """Tell by the file `.git`, which leads to the modules of the repository around it; a worktree's leads to a folder that
+    names a common one."""
+    try:
+        folder = root / (root / ".git").read_text(encoding="utf-8", errors="replace").removeprefix("gitdir:").strip()
+        return "modules" in folder.parts and not (folder / "commondir").exists()
+    except OSError:
+        return False
 
 
 SHORT_PATIENCE = 5.0
