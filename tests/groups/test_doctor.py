@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -11,18 +12,25 @@ from typing import Any
 import pytest
 
 from reconciler.journeys.groups.groups import examine_groups
+from reconciler.kinds.fields.known import V2_15
 from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.wire.version import Version
 from reconciler.server.read import lost_answers as settled
 from reconciler.server.wire.answers import Refusal
 from reconciler.server.wire.api import JetStream
+from tests.agreement.harm import Alone
 from tests.groups import making
 from tests.groups.making import OWNED, RECORD, queue, source
+from tests.power.recording import STREAMS, frozen_copy
 from tests.quantities.losing import applied, planned
 from tests.support.accounts import Account
+from tests.support.binaries import MINORS
 from tests.support.jetstream import done, make_bucket, make_consumer, make_stream, talk
-from tests.support.servers import NatsServer
+from tests.support.servers import NatsServer, running
 from tests.support.versions import on_every_version
 
+BEFORE_2_15 = [minor for minor in MINORS if Version.parse(minor) < V2_15]
+FROM_2_15 = [minor for minor in MINORS if minor not in BEFORE_2_15]
 Breaking = Callable[[JetStream], Awaitable[Any]]
 
 
@@ -438,17 +446,87 @@ def test_a_full_queue_that_discards_old_messages_drops_them(account: Account) ->
     assert "copies nothing more" not in said
 
 
-@on_every_version
-def test_a_replaced_source_is_found(account: Account) -> None:
-    async def look(js: JetStream) -> list[Diagnostic]:
-        await making.elastic(js)
-        await making.publish(js, 5)
-        await making.sourced(js, 5)
-        done(await js.request("STREAM.DELETE.S"))
-        await make_stream(js, "S", subjects=["j.*"])
+async def with_five_messages(js: JetStream) -> None:
+    await making.elastic(js)
+    await making.publish(js, 5)
+    await making.sourced(js, 5)
+
+
+async def with_a_recreated_source(js: JetStream) -> None:
+    await with_five_messages(js)
+    done(await js.request("STREAM.DELETE.S"))
+    await make_stream(js, "S", subjects=["j.*"])
+
+
+@pytest.mark.parametrize("account", BEFORE_2_15, indirect=True)
+def test_a_queue_that_skips_messages_of_a_recreated_source_is_found(account: Account) -> None:
+    async def look(js: JetStream) -> tuple[list[Diagnostic], int]:
+        await with_a_recreated_source(js)
+        found = await findings(js)
+        await making.publish(js, 6)
+        await making.sourced(js, 6)  # the first message after those that the old stream had
+        return found, done(await js.read("STREAM.INFO.S-g"))["state"]["messages"]
+
+    found, queued = talk(account, look)
+    (said,) = [one for one in found if one.code == "GR104"]
+    assert (said.severity, queued) == (Severity.ERROR, 6)
+    assert said.message == (
+        "stream S was replaced: S-g has copied its message 5, and now it ends at 0. The queue silently skips everything up to there"
+    )
+
+
+@pytest.mark.parametrize("minor", FROM_2_15)
+def test_a_server_that_starts_over_with_a_recreated_source_is_waited_for(minor: str) -> None:
+    async def at_first(js: JetStream) -> list[Diagnostic]:
+        await with_a_recreated_source(js)
         return await findings(js)
 
-    assert "GR104" in codes(talk(account, look))
+    async def later(js: JetStream) -> tuple[list[Diagnostic], list[Diagnostic]]:
+        await making.until(js, lambda info: not info["sources"][0].get("seq"))
+        noticed = await findings(js)  # the newest message of the queue is still one of the old stream
+        await making.publish(js, 3)
+        await making.sourced(js, 8)
+        return noticed, await findings(js)
+
+    with running(minor) as server:
+        found = talk(Alone(server), at_first)
+        server.restart()  # a server that goes on running notices it later
+        later_findings = talk(Alone(server), later)
+    (said,) = [one for one in found if one.code == "GR104"]
+    assert (said.severity, said.fix) == (Severity.NOTE, "wait for that, and run this again")
+    assert said.message == (
+        "stream S was replaced: S-g has copied its message 5, and now it ends at 0. The server notices that within about two "
+        "minutes, and then copies everything that the new stream holds"
+    )
+    assert [codes(found) & {"GR104"} for found in later_findings] == [set(), set()]
+
+
+@pytest.mark.parametrize("minor", FROM_2_15)
+def test_a_queue_that_skips_messages_of_a_source_that_went_back_is_found(minor: str, tmp_path: Path) -> None:
+    async def more(js: JetStream) -> None:
+        await making.publish(js, 3)
+        await making.sourced(js, 8)
+
+    async def look(js: JetStream) -> tuple[list[Diagnostic], int]:
+        found = await findings(js)
+        await making.publish(js, 6)  # the stream ends at 11, and the queue has its messages up to 8
+        await making.sourced(js, 11)
+        return found, done(await js.read("STREAM.INFO.S-g"))["state"]["messages"]
+
+    with running(minor) as server:
+        talk(Alone(server), with_five_messages)
+        frozen_copy(server, tmp_path / "older")
+        talk(Alone(server), more)
+        server.stop()
+        shutil.rmtree(server.home / STREAMS / "S")
+        shutil.copytree(tmp_path / "older" / "S", server.home / STREAMS / "S")
+        server.start()
+        found, queued = talk(Alone(server), look)
+    (said,) = [one for one in found if one.code == "GR104"]
+    assert (said.severity, queued) == (Severity.ERROR, 11)  # of 14 that were published
+    assert said.message.startswith(
+        "stream S has lost its last messages, as after a power cut: S-g has copied its message 8"
+    )
 
 
 @on_every_version

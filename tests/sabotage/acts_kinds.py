@@ -544,6 +544,30 @@ GROUPS = (
         seen_by=("tests/groups/test_doctor.py",),
     ),
     Act(
+        name="a group is to be recreated although the server starts over with its recreated stream",
+        file="reconciler/kinds/groups/queue_checks.py",
+        before="return bool(_reported_sequences(group)) and _is_source_newer(group)",
+        after="return False",
+        seen_by=(
+            says("XX557"),
+            "tests/groups/test_doctor.py::test_a_server_that_starts_over_with_a_recreated_source_is_waited_for",
+        ),
+    ),
+    Act(
+        name="a queue that skips what its stream lost is to be waited for",
+        file="reconciler/kinds/groups/queue_checks.py",
+        before="is not None and moment(stored) < moment(created)",
+        after="is not None",
+        seen_by=(says("XX557"),),
+    ),
+    Act(
+        name="the doctor takes the old messages of a queue that started over for its position",
+        file="reconciler/kinds/groups/queue_checks.py",
+        before="if version >= V2_15 or not group.is_elastic",
+        after="if not group.is_elastic",
+        seen_by=("tests/groups/test_doctor.py::test_a_server_that_starts_over_with_a_recreated_source_is_waited_for",),
+    ),
+    Act(
         name="the doctor counts the start sequence of a recreated queue among what somebody edited",
         file="reconciler/kinds/groups/queue_checks.py",
         before="deviations(without_leftover_start(live, legacy=bool(group.record.legacy)), group",

@@ -125,7 +125,7 @@ async def examine_groups(js: JetStream, wanted: Sequence[str] = ()) -> tuple[Gro
     seen = await look(js, wanted)
     depths_found, sourced = await asyncio.gather(
         queued_depths(js, doctor.groups_with_queue(seen.groups)),
-        _source_sequences(js, doctor.groups_in_doubt(seen.groups)),
+        _source_sequences(js, doctor.groups_in_doubt(seen.groups, seen.snapshot.target.version)),
     )
     evidence = Evidence(depths=depths_found, sourced=sourced, version=seen.snapshot.target.version)
     findings = list(doctor.examine(seen.groups, evidence))

@@ -24,11 +24,11 @@ from reconciler.kinds.groups.member_checks import (
     strangers,
     templates,
 )
-from reconciler.kinds.groups.queue_checks import replaced_source, transform
+from reconciler.kinds.groups.queue_checks import skipped_messages, transform
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.resource import Address
 
-LASTING = (old_priority_group, replaced_source)
+LASTING = (old_priority_group, skipped_messages)
 
 
 @rule(
@@ -39,8 +39,8 @@ def group_not_coherent(change: Change, view: View) -> Iterator[Finding]:
     """The live parts of a group contradict each other.
 
     Consumers have another version or other settings, or a transform divides a static group's stream differently. Or
-    consumers belong to no member while members are about to change, so that a new member would get them. Or the group's
-    queue was filled from another stream than this one; servers tell that from 2.15 on.
+    consumers belong to no member while members are about to change, so that a new member would get them. Or the queue of
+    an elastic group has copied later messages than its stream has, which lost its last ones; servers tell that from 2.15 on.
 
     No server compares them. Instances that disagree endlessly delete each other's consumer. A stranger's consumer keeps
     partitions from their owners.
@@ -57,7 +57,7 @@ def group_not_coherent(change: Change, view: View) -> Iterator[Finding]:
 
 def _group_findings(group: Group, change: Change, view: View) -> Iterator[Diagnostic]:
     if group.record.legacy:  # consumers of its time had other settings, and no apply changes its members
-        yield from _findings_of_checks(group, replaced_source)
+        yield from _findings_of_checks(group, skipped_messages)
         return
     yield from _findings_of_checks(group, *LASTING, *(() if _divides_anew(change, view) else (transform,)))
     if change.touches(*MEMBERSHIP):

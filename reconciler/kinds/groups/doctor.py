@@ -14,6 +14,7 @@ from reconciler.kinds.subjects.transforms import partition_call
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire.snapshot import Snapshot
+from reconciler.model.wire.version import Version
 
 CHECKS = (*record_checks.CHECKS, *queue_checks.CHECKS, *member_checks.CHECKS)
 
@@ -105,9 +106,9 @@ def groups_with_queue(groups: Iterable[Group]) -> list[Group]:
     return [group for group in groups if group.queued_messages and not group.unread]
 
 
-def groups_in_doubt(groups: Iterable[Group]) -> list[Group]:
+def groups_in_doubt(groups: Iterable[Group], version: Version) -> list[Group]:
     """Groups for which the server must be asked which message of the source the newest one in the queue was."""
-    return [group for group in groups if queue_checks.is_in_doubt(group)]
+    return [group for group in groups if queue_checks.is_in_doubt(group, version)]
 
 
 def is_sick(findings: Iterable[Diagnostic]) -> bool:

@@ -14,7 +14,8 @@ from reconciler.kinds.elastic_group.queue_stream import (
     start_sequence,
     without_leftover_start,
 )
-from reconciler.kinds.fields.known import V2_14
+from reconciler.kinds.fields.known import V2_14, V2_15
+from reconciler.kinds.fields.times import moment
 from reconciler.kinds.fields.words import in_words, listed, outside, some
 from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET, key
 from reconciler.kinds.group_records.group_rules import migrate_command
@@ -28,6 +29,7 @@ from reconciler.kinds.subjects.partitions import members_without_partition
 from reconciler.kinds.subjects.subjects import collide, is_subset
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.resource import Json
+from reconciler.model.wire.version import Version
 
 LIMITS = ("max_msgs", "max_bytes")
 FAR_BEHIND = 100
@@ -183,7 +185,8 @@ def source(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
     """GR104, GR160, GR161: whether the source is still the one the queue was filled from, and whether the queue keeps
     up with it."""
     if group.is_elastic and group.queue is not None and group.source is not None:
-        yield from list(replaced_source(group, evidence)) or list(_not_fed(group)) or _lag_findings(group, evidence)
+        beyond_end = [*skipped_messages(group, evidence), *new_start(group, evidence)]
+        yield from beyond_end or list(_not_fed(group)) or _lag_findings(group, evidence)
 
 
 def _not_fed(group: Group) -> Iterator[Diagnostic]:
@@ -196,30 +199,73 @@ def _not_fed(group: Group) -> Iterator[Diagnostic]:
         )  # fmt: skip
 
 
-def replaced_source(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
-    """GR104: the queue has copied a later message than its source holds, so the source was replaced."""
+def skipped_messages(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
+    """GR104: the queue has copied a later message than its source holds, and skips new ones up to there."""
+    if (position := _position_beyond_end(group, evidence)) is None or _starts_over(group):
+        return
+    if _is_source_newer(group):
+        cause = "was replaced"
+        fix = (
+            "recreate the group after the stream, in a planned stop; then it starts with the new stream's first message"
+        )
+    else:
+        cause = "has lost its last messages, as after a power cut"
+        fix = (
+            f"recreate the group in a planned stop: its queue then copies everything that {group.stream} holds, and its members "
+            "process again what they have processed of that"
+        )
+    yield error(
+        "GR104", group.address, f"stream {group.stream} {cause}: {position}. The queue silently skips everything up to there", fix
+    )  # fmt: skip
+
+
+def new_start(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
+    """GR104: the queue has yet to start over with a source that somebody recreated."""
+    if (position := _position_beyond_end(group, evidence)) is not None and _starts_over(group):
+        yield note(
+            "GR104", group.address,
+            f"stream {group.stream} was replaced: {position}. The server notices that within about two minutes, and then copies "
+            "everything that the new stream holds",
+            "wait for that, and run this again",
+        )  # fmt: skip
+
+
+def _position_beyond_end(group: Group, evidence: Evidence) -> str | None:
+    """How far the queue has come and where its source ends, if that is earlier."""
     reached = reached_sequence(group, evidence) if group.is_elastic and group.source is not None else None
     last = int((group.source or {}).get("state", {}).get("last_seq", 0))
-    if reached is not None and reached > last:
-        yield error(
-            "GR104", group.address,
-            f"stream {group.stream} was replaced: {group.queue_name} has copied its message {reached:_}, and now it ends at "
-            f"{last:_}. Servers before 2.15 silently skip everything up to there",
-            "recreate the group after the stream, in a planned stop; then it starts with the new stream's first message",
-        )  # fmt: skip
+    if reached is None or reached <= last:
+        return None
+    return f"{group.queue_name} has copied its message {reached:_}, and now it ends at {last:_}"
+
+
+def _starts_over(group: Group) -> bool:
+    """Will the server notice that the source was recreated? Those that report how far a queue has come do."""
+    return bool(_reported_sequences(group)) and _is_source_newer(group)
+
+
+def _is_source_newer(group: Group) -> bool:
+    """Was the source created after the newest message of the queue was stored?"""
+    created, stored = (group.source or {}).get("created"), (group.queue or {}).get("state", {}).get("last_ts")
+    return created is not None and stored is not None and moment(stored) < moment(created)
+
+
+def _reported_sequences(group: Group) -> list[int]:
+    return [source["seq"] for source in (group.queue or {}).get("sources") or () if source.get("seq")]
 
 
 def reached_sequence(group: Group, evidence: Evidence) -> int | None:
     """The source's sequence that the queue has reached; servers from 2.15 report it."""
-    sequences = [item["seq"] for item in (group.queue or {}).get("sources") or () if item.get("seq")]
-    return evidence.sourced.get(group.address, sequences[0] if sequences else None)
+    reported = _reported_sequences(group)
+    return evidence.sourced.get(group.address, reported[0] if reported else None)
 
 
-def is_in_doubt(group: Group) -> bool:
-    """Must the newest message be asked where it came from? The source is younger, or shorter, than the queue."""
-    if not group.is_elastic or group.queue is None or group.source is None or not group.queue["state"]["messages"]:
+def is_in_doubt(group: Group, version: Version) -> bool:
+    """Must the newest message be asked where it came from? The source is younger, or shorter, than the queue. A server that
+    reports no position there, and reports positions at all, has started over."""
+    if version >= V2_15 or not group.is_elastic or group.queue is None or group.source is None:
         return False
-    if any(item.get("seq") for item in group.queue.get("sources") or ()):
+    if not group.queue["state"]["messages"]:
         return False
     younger = str(group.source.get("created", "")) > str(group.queue.get("created", ""))
     return younger or group.source["state"]["last_seq"] < group.queue["state"]["last_seq"]
