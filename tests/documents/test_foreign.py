@@ -95,7 +95,7 @@ def test_nack_says_its_own_defaults_and_what_it_never_sent(tmp_path: Path) -> No
         ('{"config": {"name": "S", "retention": "sometimes"}}', "retention"),
         ('{"config": {"name": "S", "subjects": 7}}', "no server knows such a configuration"),
         ('{"config": {"name": "S", "metadata": ["a"]}}', "no server knows such a configuration"),
-        ('{"version": 3, "terraform_version": "0.11"}', "version 4"),
+        ('{"version": 3, "terraform_version": "0.11"}', "version 4"), ('{"version": 3, "serial": 1, "modules": []}', "version 4"),
         (AGED, "max_age"),
         ("apiVersion: jetstream.nats.io/v1beta2\nkind: Stream\nspec: {name: S, maxAge: 1d}\n", "`1d` is not a duration"),
         ("apiVersion: jetstream.nats.io/v1\nkind: Stream\nspec: {name: S}\n", "v1beta2"),
@@ -137,6 +137,38 @@ def test_a_configuration_of_terraform_leads_to_its_state(tmp_path: Path, name: s
         "IM103", "this is a Terraform configuration, which only Terraform evaluates"
     )  # fmt: skip
     assert problem.fix == "give what `terraform state pull` prints"
+
+
+TEMPLATES = {
+    "a condition comes first": "{{- if .Values.on }}\nkind: Stream\n{{- end }}\n",
+    "a condition comes later": "kind: Stream\n{{- with .Values.orders }}\nspec: {name: S}\n{{- end }}\n",
+    "a value": "kind: Stream\nspec:\n  name: {{ .Values.name }}\n  subjects: [{{ .Values.subject }}]\n",
+    "in JSON": '{"config": {"name": {{ toYaml .Values.name }}}}',
+}
+
+
+@pytest.mark.parametrize("text", TEMPLATES.values(), ids=list(TEMPLATES))
+def test_a_template_of_helm_leads_to_what_helm_prints(tmp_path: Path, text: str) -> None:
+    (problem,) = read(tmp_path, text, ending="yaml").problems
+    assert (problem.code, problem.message, problem.fix) == (
+        "IM103", "this is a Helm template, which only Helm evaluates", "give what `helm template` prints"
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("kind: Stream\nspec: {name: S, dest: {{partition(3,1)}}.x}\n", "mapping"),
+        ('{"config": {"name": "S", "subject_transform": {"dest": {{wildcard(1)}}}}}', "not JSON"),
+    ],
+)
+def test_a_subject_transform_makes_no_template_of_helm(tmp_path: Path, text: str, what: str) -> None:
+    assert [what in problem.message for problem in read(tmp_path, text).problems] == [True]
+
+
+def test_a_file_that_only_mentions_a_template_is_read(tmp_path: Path) -> None:
+    text = '{"config": {"name": "S", "subjects": ["s"], "description": "from {{ .Values.name }}"}}'
+    assert (read(tmp_path, text).count, said(read(tmp_path, text))) == (1, [])
 
 
 def manifest(kind: str, spec: str) -> str:

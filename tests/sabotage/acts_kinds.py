@@ -73,6 +73,22 @@ FIELDS = (
         is_quick=True,
     ),
     Act(
+        name="a template of Helm is called broken JSON or YAML",
+        file="reconciler/documents/foreign/read.py",
+        before="if not problems or not _HELM.search(text):",
+        after="if problems or not _HELM.search(text):",
+        seen_by=("tests/documents/test_foreign.py::test_a_template_of_helm_leads_to_what_helm_prints",),
+        is_quick=True,
+    ),
+    Act(
+        name="a Terraform state of version 3 is called nothing known",
+        file="reconciler/documents/foreign/terraform.py",
+        before='"resources", "modules", "lineage"',
+        after='"resources", "lineage"',
+        seen_by=("tests/documents/test_foreign.py",),
+        is_quick=True,
+    ),
+    Act(
         name="Terraform's configuration does not lead to its state",
         file="reconciler/documents/foreign/read.py",
         before="    if path.name.endswith(CONFIGURATIONS):",

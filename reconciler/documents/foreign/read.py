@@ -17,13 +17,16 @@ from reconciler.documents.parse.nodes import Mapping, Place, complain, span
 from reconciler.documents.parse.plain_values import Plain
 from reconciler.documents.parse.shape import ANYTHING
 from reconciler.documents.parse.tree import read_tree
-from reconciler.model.diagnostic import SourceSpan
+from reconciler.model.diagnostic import Diagnostic, SourceSpan
 from reconciler.model.resource import Json, Where
 
 EXPLAINED = "see `reconciler explain IM103`"
+RENDERED = "give what `helm template` prints"
 ENDINGS = frozenset({".json", ".tfstate", ".yaml", ".yml"})
 CONFIGURATIONS = (".tf", ".tf.json", ".tofu", ".tofu.json")
 """How the names of Terraform's configurations end. Only Terraform evaluates them, and its state says what came of it."""
+_HELM = re.compile(r"\{\{-?\s*(?:[.$]|/\*|(?:if|else|end|with|range|define|include|template|toYaml|tpl)\b)")
+"""An action of a Helm template. The `{{partition(3,1)}}` of a subject transform is none."""
 _BETWEEN = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 
 
@@ -85,11 +88,8 @@ def _read_json(path: Path, text: str, findings: Findings) -> Document | None:
     except (ValueError, RecursionError) as error:
         line, column = getattr(error, "lineno", 1), getattr(error, "colno", 1)
         place = SourceSpan(str(path), line, column, line, column + 1)
-        findings.add_unreadable(
-            lambda _: place,
-            "",
-            f"this is not JSON: {getattr(error, 'msg', 'nested too deep, or with half a character')}",
-        )
+        reason = f"this is not JSON: {getattr(error, 'msg', 'nested too deep, or with half a character')}"
+        findings.problems += _problems_of_text(text, [complain("IM103", "not-readable", reason, place)])
         return None
     root, _ = read_tree(str(path), text)
     return value, Place(root, root) if root is not None else _start_of_file(path)
@@ -102,9 +102,17 @@ def _read_yaml_documents(path: Path, text: str, findings: Findings) -> Iterator[
         starts, [*(separator.start() for separator in _BETWEEN.finditer(text)), len(text)], strict=True
     ):
         root, problems = read_tree(str(path), "\n" * text.count("\n", 0, start) + text[start:end])
-        findings.problems += problems
+        findings.problems += _problems_of_text(text[start:end], problems)
         if root is not None and not problems:
             yield from _read_document(path, root, findings)
+
+
+def _problems_of_text(text: str, problems: list[Diagnostic]) -> list[Diagnostic]:
+    """Return these problems of a text that is neither JSON nor YAML, or the one reason for all of them."""
+    if not problems or not _HELM.search(text):
+        return problems
+    message = "this is a Helm template, which only Helm evaluates"
+    return [complain("IM103", "not-readable", message, problems[0].span, fix=RENDERED)]
 
 
 def _read_document(path: Path, root: Mapping | object, findings: Findings) -> Iterator[Document]:

@@ -106,9 +106,13 @@ KV = {
 OBJ = {**BUCKET, "compression": To(path="compression", read=lambda _: "s2")}
 
 
+STATE_KEYS = frozenset({"terraform_version", "resources", "modules", "lineage"})
+"""A state of any version has one of them: before version 4, `modules` held the resources."""
+
+
 def is_terraform(document: Json) -> bool:
     """Does this look like a Terraform state, of any version?"""
-    return isinstance(document, Mapping) and ("terraform_version" in document or "resources" in document)
+    return isinstance(document, Mapping) and not STATE_KEYS.isdisjoint(document)
 
 
 def read_terraform(state: Mapping[str, Json], where: Where, findings: Findings) -> None:
