@@ -27,7 +27,8 @@ QUESTION = 3
 def render(document: Document) -> str:
     """Render a plan, or findings in files."""
     if document.plan is None:
-        return diagnostics.report(document.diagnostics, document.paper) + inert(lines_visible(document.summary))
+        named = ": ".join(filter(None, (document.name, document.summary)) if document.summary else ())
+        return diagnostics.report(document.diagnostics, document.paper) + inert(lines_visible(named))
     diagnostics_text = diagnostics.report(document.diagnostics, document.paper)
     done = "".join(f"{visible(line)}\n" for line in document.outcome.splitlines())
     return inert(

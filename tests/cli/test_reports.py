@@ -110,6 +110,19 @@ def test_validate_of_fine_files_is_a_test_run_that_passed(shell: Shell) -> None:
     assert (ran.code, root.get("tests"), root.get("failures")) == (0, "2", "0")
 
 
+@pytest.mark.parametrize(
+    ("name", "line"),
+    [
+        ("text", "shop: 2 resources in"), ("github", "shop: 2 resources in"), ("markdown", "**2 resources in"),
+        ("junit", '<property name="summary" value="2 resources in'), ("html", "<title>validate shop: 2 resources in"),
+    ],
+)  # fmt: skip
+def test_a_report_of_fine_files_names_their_topology_once(shell: Shell, name: str, line: str) -> None:
+    shell.write(SMALL.replace("topology: t", "topology: shop"))
+    said = shell("validate", "topology.yaml", "--format", name).out
+    assert [text.strip().startswith(line) for text in said.splitlines() if "2 resources in" in text][:1] == [True]
+
+
 def test_apply_reports_what_was_done(shell: Shell, account: Account) -> None:
     ran = shell("apply", shell.write(SMALL), "--yes", "--report", "markdown=markdown.out", *target(account))
     assert ran.code == 0

@@ -41,7 +41,7 @@ def test_what_is_live_is_adopted_as_the_filled_file_has_it(shell: Shell, account
     assert (ran.code, ran.out) == (0, "Nothing to adopt: this topology owns every declared object. "
                                       f"Next: reconciler plan --value region=eu topology.yaml --server {account.url} "
                                       f"--user {account.user} --password '…'\n")  # fmt: skip
-    assert shell("unlock", file, *said, *login).out == "Nobody is applying here: no lease is held.\n"
+    assert shell("unlock", file, *said, *login).out == "Nobody is applying topology t: no lease of it is held.\n"
     shown = shell("groups", "plan-members", "ORDERS_eu/g", file, *said, "--add", "b", *login)
     assert "members  [a] → [a, b]" in shown.out
 

@@ -99,6 +99,14 @@ def test_before_the_first_apply_there_is_no_run(someone: Someone) -> None:
     assert (ran.code, ran.out) == (0, "No run is remembered in this account.\n")
 
 
+def test_a_topology_without_a_run_is_not_taken_for_an_account_without_one(someone: Someone) -> None:
+    someone.applied("streams: {A: {subjects: [a]}}\n")
+    assert someone("history", "--topology", "nope").out == "No run of topology nope is remembered in this account.\n"
+    assert someone("history", "diff", "--topology", "nope").err.startswith(
+        "No run of topology nope is remembered in this account.\nSee `reconciler history`."
+    )
+
+
 def test_a_run_that_is_not_there_is_said_to_be_missing(someone: Someone) -> None:
     ran = someone("history", "42")
     assert (ran.code, ran.out) == (1, "")
@@ -193,6 +201,8 @@ def test_unlock_shows_the_holder_and_removes_a_lease_that_was_left(
         await js.put_entry("reconciler", lease_key("t"), HELD, expected_revision=0)
 
     someone.ask(left)
+    other = someone.write("reconciler: 1\ntopology: other\nstreams: {A: {subjects: [a]}}\n", "other.yaml")
+    assert someone("unlock", other).out == "Nobody is applying topology other: no lease of it is held.\n"
     file = someone.write("streams: {A: {subjects: [a]}}\n")
     holder = "topology t is being applied by ann on ci-7 (process 4) since 2026-01-01T00:00:00Z\n"
     shown = someone("unlock", file)

@@ -233,6 +233,27 @@ FORMATS = (
         seen_by=("tests/lease/test_history_json.py::test_of_an_entry_of_a_later_format",),
     ),
     Act(
+        name="a topology without a run is taken for an account without one",
+        file="reconciler/journeys/history/history.py",
+        before='of_topology = f" of topology {topology}" if topology else ""',
+        after='of_topology = ""',
+        seen_by=("tests/lease/test_history.py::test_a_topology_without_a_run_is_not_taken_for_an_account_without_one",),
+    ),
+    Act(
+        name="unlock says of an account what it knows of one topology",
+        file="reconciler/cli/account/unlock.py",
+        before='if topology else ("here", "")',
+        after='if not topology else ("here", "")',
+        seen_by=("tests/lease/test_history.py::test_unlock_shows_the_holder_and_removes_a_lease_that_was_left",),
+    ),
+    Act(
+        name="validate says the name of a topology twice in reports",
+        file="reconciler/cli/files/validate.py",
+        before='return f"{resources} in',
+        after='return f"{topology.name}: {resources} in',
+        seen_by=("tests/cli/test_reports.py",),
+    ),
+    Act(
         name="history diff says in JSON that every value is a text",
         file="reconciler/memory/run_changes.py",
         before="unit=one.info.unit",

@@ -61,6 +61,6 @@ async def _runs_report(js: JetStream, run: int | None, topology: str | None, she
     """Write one run, or all of them, for people; without paper, for tools."""
     if run is None:
         runs = await history(js, topology)
-        return history_text(runs, sheet) if sheet else history_json(runs)
+        return history_text(runs, sheet, topology) if sheet else history_json(runs)
     applied = await stored_run(js, run)
     return run_text(applied, sheet) if sheet else run_json(applied)

@@ -52,7 +52,8 @@ def _topology_name(paths: list[Path], values: Values) -> str | None:
 async def _unlock(js: JetStream, topology: str | None, *, yes: bool) -> int:
     leases = await history.leases(js, topology)
     if not leases:
-        say("Nobody is applying here: no lease is held.\n")
+        where, whose = (visible(f"topology {topology}"), " of it") if topology else ("here", "")
+        say(f"Nobody is applying {where}: no lease{whose} is held.\n")
     if yes and len(leases) > 1:
         names = ", ".join(visible(lease.holder.topology) for lease in leases)
         raise common.Misused(f"Several leases are held ({names}): name the files of one topology, or leave out --yes.")

@@ -58,5 +58,4 @@ def _summary_line(topology: Topology, versions_: list[Version]) -> str:
     servers = " and ".join(f"{version.major}.{version.minor}" for version in versions_)
     resources = counted(len(topology.resources), "resource")
     files = counted(len(topology.files), "file")
-    place = f" in {topology.environment}" if topology.environment else ""
-    return f"{topology.name}{place}: {resources} in {files} can be planned (judged offline for nats-server {servers})\n"
+    return f"{resources} in {files} can be planned (judged offline for nats-server {servers})\n"

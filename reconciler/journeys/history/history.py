@@ -44,6 +44,10 @@ async def difference(js: JetStream, numbers: Sequence[int], topology: str | None
     """Return what changed from one run to a later one of the same topology. With one number, compare with the newest
     run; with none, show what the newest run changed."""
     runs = await history(js, topology)
+    if not runs and not numbers:
+        raise _problem(
+            no_runs_sentence(topology), "See `reconciler history`." if topology else "Apply something first."
+        )
     last = _run_with_number(runs, numbers[-1]) if len(numbers) == 2 else _newest_run(runs, numbers)
     own = sorted((run for run in runs if run.topology == last.topology), key=lambda run: run.number)
     first = _run_with_number(runs, numbers[0]) if numbers else _run_before(own, last)
@@ -58,6 +62,12 @@ async def difference(js: JetStream, numbers: Sequence[int], topology: str | None
     return compared(first, last, await asyncio.gather(*(journal.in_full(js, run) for run in between)))
 
 
+def no_runs_sentence(topology: str | None) -> str:
+    """Say that no run is remembered, of this topology or of any."""
+    of_topology = f" of topology {topology}" if topology else ""
+    return f"No run{of_topology} is remembered in this account."
+
+
 def _run_with_number(runs: Sequence[Run], number: int) -> Run:
     if (run := next((stored for stored in runs if stored.number == number), None)) is None:
         raise _problem(f"There is no run {number} in the journal of this account.", "See `reconciler history`.")
@@ -65,10 +75,9 @@ def _run_with_number(runs: Sequence[Run], number: int) -> Run:
 
 
 def _newest_run(runs: Sequence[Run], since: Sequence[int]) -> Run:
-    topology = _run_with_number(runs, since[0]).topology if since else None
-    if (newest := next((run for run in runs if topology in (None, run.topology)), None)) is None:
-        raise _problem("No run is remembered in this account.", "Apply something first.")
-    return newest
+    """Return the newest run of all, or of the topology whose run has this number."""
+    topology = _run_with_number(runs, since[0]).topology if since else runs[0].topology
+    return next(run for run in runs if run.topology == topology)
 
 
 def _run_before(own: Sequence[Run], last: Run) -> Run:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from reconciler.journeys.history.history import no_runs_sentence
 from reconciler.memory.journal import UNKNOWN, Run
 from reconciler.memory.run_changes import ChangesBetween, Differs, changed_by
 from reconciler.model.ledger.entries import FORMAT as JOURNAL
@@ -45,10 +46,11 @@ def _resource_lines(resource: Differs, paper: Paper) -> Iterator[str]:
 _HEADS = ("run", "began", "topology", "by", "revision", "steps", "outcome")
 
 
-def history_text(runs: Sequence[Run], paper: Paper) -> str:
-    """Return a table with a line for each run, in the order given, or a sentence where there is no run."""
+def history_text(runs: Sequence[Run], paper: Paper, topology: str | None = None) -> str:
+    """Return a table with a line for each run, in the order given, or a sentence where there is no run. `topology` is the one
+    whose runs these are."""
     if not runs:
-        return "No run is remembered in this account.\n"
+        return inert(visible(no_runs_sentence(topology)) + "\n")
     head, *rows = table([_HEADS, *map(_run_row, runs)], right=frozenset({0, 5}))
     return inert(
         "\n".join([paper.paint(head, "quiet"), *rows, f"To see one in full: reconciler history {runs[0].number}"])

@@ -68,7 +68,7 @@ class Document:
     """The whole topology of the files, for formats that draw it."""
     kinds: Mapping[str, AboutKind] = field(default_factory=dict)
     summary: str = ""
-    """The last line of a report without a plan."""
+    """The last line of a report without a plan. The name of the topology, which stands above it or before it, is no part of it."""
     outcome: str = ""
     """What was done, in words, once the plan has been carried out."""
     probe: Probe | None = None
