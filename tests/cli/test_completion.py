@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.completing import line, shells
+from reconciler.cli.completing import named, shells
 from reconciler.cli.completing.shells import SCRIPTS, completion_lines
 from reconciler.cli.completing.table import completion_table, table_text
 from reconciler.documents.write.dump import dump
@@ -200,12 +200,12 @@ def test_of_very_many_names_the_way_to_them_is_offered(folder: Path, shell: Shel
 
 
 def test_what_takes_long_to_read_is_left_out(folder: Path, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    shell.write("reconciler: 1\ntopology: big\nstreams: {BIG: {}}\n" + "# much\n" * (line.ROOM // 7), "big.yaml")
+    shell.write("reconciler: 1\ntopology: big\nstreams: {BIG: {}}\n" + "# much\n" * (named.ROOM // 7), "big.yaml")
     assert completed("reconciler plan --only stream/") == ["stream/ORDERS"]
     (folder / "below").mkdir()
     shell.write("reconciler: 1\ntopology: below\nstreams: {LOW: {}}\n", "below/low.yaml")
     assert completed("reconciler plan --only stream/L") == ["stream/LOW"]
-    monkeypatch.setattr(line, "PATIENCE", 0)
+    monkeypatch.setattr(named, "PATIENCE", 0)
     assert completed("reconciler plan --only stream/") == ["stream/ORDERS"]
 
 

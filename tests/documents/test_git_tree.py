@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.documents.find.git import GitTree, path_from_root
+from reconciler.documents.find.git import path_from_root
+from reconciler.documents.find.git_tree import GitTree
 from reconciler.documents.read.load import load
 from reconciler.journeys.plan.going_back import Earlier
 from reconciler.kinds import REGISTRY

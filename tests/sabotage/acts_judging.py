@@ -559,14 +559,14 @@ RULES = (
     ),
     Act(
         name="a review reads a submodule as it is now, wherever its pointer led before",
-        file="reconciler/documents/find/git.py",
+        file="reconciler/documents/find/git_tree.py",
         before='                self._list_files(f"{name}/", id_)',
         after='                self._list_files(f"{name}/", "HEAD")',
         seen_by=("tests/review/test_revisions.py::test_a_pointer_of_a_submodule_that_moves_is_reviewed",),
     ),
     Act(
         name="a review of a submodule's folder takes the branch of the repository around it for one of the submodule",
-        file="reconciler/documents/find/git.py",
+        file="reconciler/documents/find/git_tree.py",
         before="    while not here.is_relative_to(os.path.realpath(around)):",
         after="    while not here:",
         seen_by=("tests/review/test_revisions.py::test_a_pointer_of_a_submodule_that_moves_is_reviewed",),

@@ -18,7 +18,7 @@ from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, outcome_document, reports
 from reconciler.cli.shared.screen import paper
 from reconciler.cli.shared.status_line import LINE
-from reconciler.documents.find.git import GitTree
+from reconciler.documents.find.git_tree import GitTree
 from reconciler.journeys.plan.files import load, topology_of
 from reconciler.journeys.rehearse.json import rehearsal_json
 from reconciler.journeys.rehearse.rehearse import rehearse as rehearse_

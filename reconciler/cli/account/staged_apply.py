@@ -8,7 +8,8 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from reconciler.cli.account.apply_run import ApplyRun, Manner, interruptible_between
+from reconciler.cli.account.apply_run import ApplyRun, Manner
+from reconciler.cli.account.interruption import interruptible_between
 from reconciler.cli.account.many_applies import (
     Applied,
     Together,

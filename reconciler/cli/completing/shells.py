@@ -8,7 +8,8 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from reconciler.cli.completing.line import NamesThere, Offer, offers, parse_line
+from reconciler.cli.completing.line import Offer, offers, parse_line
+from reconciler.cli.completing.named import NamesThere
 
 COMPLETING = "_RECONCILER_COMPLETE"
 """Set by the scripts: the shell that asks. `COMP_WORDS` are the words, one a line, and `COMP_CWORD` is the one typed."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from reconciler.changes.kind import Registry
 from reconciler.documents.fill.values import Filled
-from reconciler.documents.find.git import GitTree
+from reconciler.documents.find.git_tree import GitTree
 from reconciler.documents.parse.files import DISK, Tree
 from reconciler.documents.parse.nodes import Mapping, complain
 from reconciler.documents.parse.tree import read_tree

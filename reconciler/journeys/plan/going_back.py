@@ -12,7 +12,8 @@ from reconciler.changes.change import Action, FieldChange
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.renaming import moved_section_text
 from reconciler.changes.verdict import Verdict
-from reconciler.documents.find.git import GitTree, origin
+from reconciler.documents.find.git import origin
+from reconciler.documents.find.git_tree import GitTree
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.fields.words import few, outside
 from reconciler.kinds.subjects.subjects import collide, is_subset

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from reconciler.documents.fill.values import Filled
 from reconciler.documents.find.discover import Discovered, Home, discover
-from reconciler.documents.find.git import GitTree, checked_out
+from reconciler.documents.find.git_tree import GitTree, checked_out
 from reconciler.documents.parse.files import DISK, Tree
 from reconciler.documents.parse.nodes import complain
 from reconciler.engine.compare import version_warnings
