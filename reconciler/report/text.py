@@ -13,7 +13,15 @@ from reconciler.model.dataclass import dataclass
 from reconciler.report.document.blocks import entry_lines, title_and_place, title_line
 from reconciler.report.document.document import Document
 from reconciler.report.document.entries import ChangeEntry, Section, entries, is_bare
-from reconciler.report.document.headline import count_texts, heading, headline, moment_note, sums_line, what_next
+from reconciler.report.document.headline import (
+    count_texts,
+    heading,
+    headline,
+    moment_note,
+    sums_line,
+    totals_line,
+    what_next,
+)
 from reconciler.report.document.judgements import verdict_head, worst_first
 from reconciler.report.words import diagnostics
 from reconciler.report.words.paper import Paper
@@ -25,7 +33,9 @@ QUESTION = 3
 
 
 def render(document: Document) -> str:
-    """Render a plan, or findings in files."""
+    """Render a plan, the parts of another report, or findings in files."""
+    if document.parts:
+        return inert(_report_of_parts(document))
     if document.plan is None:
         named = ": ".join(filter(None, (document.name, document.summary)) if document.summary else ())
         return diagnostics.report(document.diagnostics, document.paper) + inert(lines_visible(named))
@@ -36,6 +46,18 @@ def render(document: Document) -> str:
             filter(None, (_plan_report(document, document.plan), diagnostics_text, done, _probe_report(document)))
         )
     )
+
+
+def _report_of_parts(document: Document) -> str:
+    from reconciler.report.document.piece_lines import part_lines  # noqa: PLC0415 - plans have none
+
+    paper, then = document.paper, what_next(document)
+    shown = [
+        paper.heading_lines(heading(document), visible(document.about)),
+        *(part_lines(part, paper) for part in document.parts),
+        [*paper.wrapped(totals_line(document)), *([then] if then else [])],
+    ]
+    return "\n\n".join("\n".join(lines) for lines in shown if lines) + "\n"
 
 
 def _probe_report(document: Document) -> str:

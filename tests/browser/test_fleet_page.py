@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.fleet.formats import html
 from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.report import report_of
+from reconciler.report.formats import FORMATS
 from tests.browser.page import Page
 from tests.browser.test_page import CONTRAST, COUNT
 from tests.report.fleets import everything, hostile, spread
@@ -17,7 +17,7 @@ from tests.report.hostile import TRICKS
 
 def opened(browser: Page, found: FleetFindings, folder: Path, **how: object) -> Page:
     file = folder / "fleet.html"
-    file.write_text(html.render(report_of(found)), encoding="utf-8")
+    file.write_text(FORMATS["html"](report_of(found)), encoding="utf-8")
     browser.complaints.clear()
     browser.requests.clear()
     browser.open(file, **how)  # type: ignore[arg-type]

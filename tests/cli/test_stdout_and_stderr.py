@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from reconciler.cli.fleet.options import On, Which
-from reconciler.cli.fleet.running import document_of, next_steps
+from reconciler.cli.fleet.running import next_steps
 from reconciler.cli.shared.screen import emit, say, tell
 from reconciler.fleet.report.report import report_of
 from reconciler.journeys.upgrade.text import upgrade_text
@@ -46,7 +47,7 @@ def test_a_topology_cannot_name_itself_a_command(shell: Shell) -> None:
 @pytest.mark.parametrize("name", ["text", "markdown"])
 def test_a_client_in_an_audit_trail_cannot_name_itself_a_command(name: str) -> None:
     found = fleets.hostile(PWNED)
-    told = document_of("events", "shops", lambda: report_of(found), lambda: "", Paper(width=200))
+    told = replace(report_of(found), paper=Paper(width=200))
     assert "pwned" in FORMATS[name](told)
     assert commands(FORMATS[name](told)) == []
 
@@ -67,4 +68,4 @@ def test_a_next_command_of_a_fleet_finds_the_same_tables_by_the_same_spark() -> 
     on = On(master="local[2]", store="table:lake.shops; rm x", run=None)
     *_, page = next_steps(fleets.drift_only(), Which(file=Path("fleet.yaml")), on)
     line = "fleet.yaml --store 'table:lake.shops; rm x' --master 'local[2]' --report html=fleet.html"
-    assert page == f"All stored runs on one page: `reconciler fleet report {line}`"
+    assert page == f"All stored runs on one page: reconciler fleet report {line}"

@@ -168,7 +168,7 @@ def test_a_report_tells_of_every_target(shops: Shops, capsys: Said) -> None:
 
 def test_what_a_plan_of_the_fleet_says_to_do_next_applies_all_of_it(shops: Shops, capsys: Said) -> None:
     assert run(("fleet", "plan", str(shops.file), "--target", "tier=gold", "--only", "stream/*")) == 0
-    said = " ".join(capsys.readouterr().out.split()).partition("Next: reconciler ")[2].partition(";")[0]
+    said = capsys.readouterr().out.partition("Next: reconciler ")[2].splitlines()[0]
     assert run((*shlex.split(said), "--yes")) == 0
     assert [*shops.days] == ["eu", "ap"]
 

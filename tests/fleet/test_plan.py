@@ -8,6 +8,7 @@ import re
 import shlex
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,6 @@ from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.cli.run import run
 from reconciler.fleet import plan as fleet_plan
 from reconciler.fleet.accounts.fleet_file import load_fleet
-from reconciler.fleet.formats import html, markdown
-from reconciler.fleet.formats.elements import Grid, Prose
-from reconciler.fleet.formats.text import render
 from reconciler.fleet.plan import plans
 from reconciler.fleet.report.json import fleet_plan_schema, plans_json
 from reconciler.fleet.report.plans import TargetPlan, plans_report
@@ -29,6 +27,9 @@ from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.run_options import RunOptions
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.version import Version
+from reconciler.report.document.document import Document
+from reconciler.report.document.pieces import Grid, Prose
+from reconciler.report.formats import FORMATS
 from reconciler.report.words.paper import Paper
 from tests.e2e.here import Here
 from tests.fleet.told import Odd
@@ -42,6 +43,10 @@ parameters: {keep: {type: duration}}
 streams:
   ORDERS: {subjects: [orders.>], max_age: "${keep}"}
 """
+
+
+def render(report: Document) -> str:
+    return FORMATS["text"](replace(report, paper=Paper(width=140)))
 
 
 def planned(file: Path, **how: Any) -> dict[str, TargetPlan]:
@@ -147,7 +152,7 @@ def test_equal_changes_are_told_once_and_the_json_is_as_published(
     both = {"eu": _said(account, tmp_path, keep="7d"), "us": _said(new_account(), tmp_path, keep="7d")}
     gone = {"server": "nats://127.0.0.1:1", "values": {"keep": "7d"}}
     made = [*planned(fleet(defaults={"topology": shop(tmp_path)}, **both, gone=gone)).values()]
-    text = render(plans_report("test", made, 1.0), Paper(width=140))
+    text = render(plans_report("test", made, 1.0))
     assert text.count("stream/ORDERS") == 1
     assert "+ stream/ORDERS  created  on eu, us" in text
     assert "2 create · 1 target without a plan\n" in text
@@ -231,12 +236,10 @@ def test_what_a_plan_says_besides_its_changes_is_told_in_every_format(
         }
         file = fleet(defaults={"topology": "other.yaml"}, **{f"t{number}": login for number in range(5)})
         report = plans_report("test", [*planned(file).values()], 1.0)
-    for text in (render(report, Paper(width=140)), markdown.render(report), html.render(report)):
+    for text in (render(report), FORMATS["markdown"](report), FORMATS["html"](report)):
         assert "LE105" in text
         assert " ".join(text.split()).count("so owners and interrupted runs are unknown") == 1
-    assert (
-        render(report, Paper(width=140)).count("! warning LE105 on t0, t1, t2 and 2 more: planned without bucket") == 1
-    )
+    assert render(report).count("! warning LE105 on t0, t1, t2 and 2 more: planned without bucket") == 1
 
 
 def apply_shop(server: NatsServer, folder: Path) -> None:
@@ -254,7 +257,7 @@ def test_what_is_created_differently_says_how_and_for_whom(
     }
     far = {**_said(new_account(), tmp_path, keep="7d"), "topology": "far.yaml"}
     made = [*planned(fleet(defaults={"topology": shop(tmp_path)}, **near, far=far)).values()]
-    text = render(plans_report("test", made, 1.0), Paper(width=140))
+    text = render(plans_report("test", made, 1.0))
     near_entry, far_entry = text.split("+ stream/ORDERS")[1:]
     assert near_entry.startswith("  created  differently on eu, us, ap ")
     assert "shop.yaml:5:3" in near_entry
@@ -273,7 +276,7 @@ def test_equal_changes_with_other_consequences_are_two_entries() -> None:
         account = Target(version=Version.parse("2.12.0"))
         return TargetPlan(target=target, plan=Plan(topology="shop", target=account, changes=(change,)))
 
-    text = render(plans_report("test", [plan_of("eu", 5), plan_of("us", 900), plan_of("ap", 5)], 1.0), Paper(width=140))
+    text = render(plans_report("test", [plan_of("eu", 5), plan_of("us", 900), plan_of("ap", 5)], 1.0))
     assert "changed  on eu, ap" in text
     assert "changed  on us" in text
 

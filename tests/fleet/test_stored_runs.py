@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from reconciler.fleet.accounts.targets import Fleet, FleetTarget
-from reconciler.fleet.formats import text
 from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.json import render
 from reconciler.fleet.report.report import report_of
 from reconciler.fleet.runs.fleet_run import FleetRun
 from reconciler.fleet.runs.looks import compile_report
 from reconciler.fleet.tables.store import Store, store
+from reconciler.report.formats import FORMATS
 from reconciler.report.words.paper import Paper
 from reconciler.server.connect.settings import Settings
 from tests.fleet import drift_rows, snapshot_rows
@@ -132,4 +132,4 @@ def test_of_a_run_that_compared_nothing_nobody_knows_what_strayed(shops: Shops) 
 
 
 def said(found: FleetFindings) -> str:
-    return " ".join(text.render(report_of(found), Paper(width=120)).split())
+    return " ".join(FORMATS["text"](replace(report_of(found), paper=Paper(width=120))).split())

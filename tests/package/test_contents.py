@@ -38,7 +38,7 @@ def test_the_wheel_holds_the_package_with_its_examples_and_licence_and_nothing_e
         names = set(wheel.namelist())
         assert names == {*wanted, "reconciler/_version.py", *(f"{about}/{name}" for name in ABOUT)}
         assert [name for name, path in wanted.items() if wheel.read(name) != path.read_bytes()] == []
-    assert {"reconciler/py.typed", "reconciler/fleet/log4j2.properties", "reconciler/fleet/formats/fleet.css"} <= names
+    assert {"reconciler/py.typed", "reconciler/fleet/log4j2.properties", "reconciler/report/html/pieces.css"} <= names
 
 
 def test_the_source_archive_holds_what_tests_and_packagers_need(built: Built) -> None:

@@ -43,7 +43,7 @@ def everything() -> FleetFindings:
         counts=counts(strayed()), compared=frozenset(one.name for one in targets if not one.error) - {"us-3"}, diagnostics=findings(),
         unrecorded={"eu-1": 2}, trend=trend(), by_target=by_target(),
         history=history(), repairs=repairs(), outliers=outliers(), with_peers=5, infos=INFOS, capacity=capacity(),
-        following=("To put one target back: `reconciler drift restore orders --context eu-1`",),
+        following=("To put one target back: reconciler drift restore orders --context eu-1",),
     )  # fmt: skip
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from reconciler.fleet.formats.elements import Grid, Prose, Tiles
 from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.outliers_and_capacity import capacity_part
 from reconciler.fleet.report.overview import overview
+from reconciler.report.document.pieces import Grid, Prose, Tiles
 
 Row = dict[str, Any]
 

@@ -9,8 +9,6 @@ from dataclasses import replace
 import pytest
 from jsonschema import Draft202012Validator
 
-from reconciler.fleet.formats import html, markdown, text
-from reconciler.fleet.formats.elements import HeatMap, Tile, Tiles
 from reconciler.fleet.report import json as as_json
 from reconciler.fleet.report.drift import equal_drift, trend_part
 from reconciler.fleet.report.findings import FleetFindings
@@ -18,6 +16,9 @@ from reconciler.fleet.report.json import COMMANDS, fleet_schema
 from reconciler.fleet.report.overview import overview, totals_line
 from reconciler.fleet.report.report import report_of
 from reconciler.fleet.report.run_rows import Count, SeenTarget, StrayedObject
+from reconciler.report.document.pieces import HeatMap, Tile, Tiles
+from reconciler.report.formats import FORMATS as OF_REPORTS
+from reconciler.report.markdown import markdown
 from reconciler.report.words.paper import Paper
 from tests.report import fleets
 from tests.report.golden import same_as_golden
@@ -25,9 +26,9 @@ from tests.report.hostile import TRICKS
 from tests.report.test_html import PAGE, Parsed
 
 FORMATS: dict[str, Callable[[FleetFindings], str]] = {
-    "txt": lambda found: text.render(report_of(found), Paper(width=120)),
-    "md": lambda found: markdown.render(report_of(found)),
-    "html": lambda found: html.render(report_of(found)),
+    "txt": lambda found: OF_REPORTS["text"](replace(report_of(found), paper=Paper(width=120))),
+    "md": lambda found: OF_REPORTS["markdown"](report_of(found)),
+    "html": lambda found: OF_REPORTS["html"](report_of(found)),
     "json": as_json.render,
 }
 FLEETS = {
@@ -168,7 +169,8 @@ def test_a_comment_stays_below_the_limit_and_names_what_it_leaves_out() -> None:
         report_of(FleetFindings(command="report", fleet="f", outliers=many, capacity=found.capacity))
     )
     assert len(shown.encode()) <= markdown.LIMIT
-    assert "Left out for want of room: Unlike their peers." in shown
+    assert "more did not fit into one comment** under Unlike their peers. " in shown
+    assert "#### Room" in shown
 
 
 def parsed(found: FleetFindings) -> Parsed:

@@ -7,16 +7,16 @@ from dataclasses import replace
 
 from reconciler.cli.fleet.running import findings_exit_code
 from reconciler.cli.shared import exits
-from reconciler.fleet.formats import text
 from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.json import render as as_json
 from reconciler.fleet.report.report import report_of
+from reconciler.report.formats import FORMATS
 from reconciler.report.words.paper import Paper
 from tests.report import fleets
 
 
 def told(found: FleetFindings) -> str:
-    return text.render(report_of(found), Paper(width=120))
+    return FORMATS["text"](replace(report_of(found), paper=Paper(width=120)))
 
 
 def test_candidates_that_match_nothing_are_shown_as_such() -> None:

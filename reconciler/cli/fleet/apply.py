@@ -23,9 +23,9 @@ from reconciler.cli.shared.each_topology import AT_ONCE, Unit
 from reconciler.cli.shared.reporting import Reports, reports
 from reconciler.cli.shared.screen import paper
 from reconciler.cli.shared.value_option import Values
-from reconciler.fleet.formats import text
 from reconciler.fleet.report.plans import TargetPlan, plans_report
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
+from reconciler.report import text
 from reconciler.report.words.paper import Paper
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _overview_text(fleet: Fleet, plans: Plans, sheet: Paper) -> str:
         for made in part.results
     ]
     seconds = max(target_plan.seconds for target_plan in plans_of_targets)
-    return text.render(plans_report(fleet.name, plans_of_targets, seconds), sheet)
+    return text.render(replace(plans_report(fleet.name, plans_of_targets, seconds), paper=sheet))
 
 
 def _without_target_name(unit: Unit, problem: CannotContinue) -> Iterator[Diagnostic]:

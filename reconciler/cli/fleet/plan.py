@@ -7,15 +7,16 @@ import asyncio
 import shlex
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
 from reconciler.cli.fleet.options import As, FleetFormat, Saying, Which, which
-from reconciler.cli.fleet.running import check_formats, document_of, print_report
+from reconciler.cli.fleet.running import check_formats
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
-from reconciler.cli.shared.reporting import Reports, reports
+from reconciler.cli.shared.reporting import ReportFormat, Reports, reports
 from reconciler.cli.shared.screen import paper
 from reconciler.fleet.report.json import plans_json
 from reconciler.fleet.report.plans import TargetPlan, plans_report
@@ -64,13 +65,10 @@ def plan(
     given = (("--only", only), ("--exclude", exclude), ("--allow", allow))
     repeated = [(option, value) for option, values in given for value in values or ()]
     following = tuple(_next_command_lines(which.arguments(), fleet, target_plans, repeated))
-    print_report(
-        reports, format_,
-        document_of(
-            "plan", name, lambda: plans_report(name, target_plans, seconds, following),
-            lambda: plans_json(name, target_plans), sheet,
-        ),
-    )  # fmt: skip
+    report = plans_report(name, target_plans, seconds, following)
+    reports.publish(
+        ReportFormat(format_), replace(report, own={"json": lambda _: plans_json(name, target_plans)}, paper=sheet)
+    )
     return exits.of_plans((planned.plan for planned in target_plans), pending=exit_code)
 
 
@@ -86,12 +84,13 @@ def _next_command_lines(
     first = next((target for target in fleet.targets if target.name in ready), None)
     if first is None:
         return
-    alone = f"`reconciler apply {target_arguments(first, repeated)}`{_secrets_note(first)}"
+    alone = f"{_secrets_note(first)}: reconciler apply {target_arguments(first, repeated)}"
     if len(ready) == 1:
-        yield f"Next: {alone}"
+        yield f"Next{alone}"
     else:
         options = shlex.join(part for pair in repeated for part in pair)
-        yield f"Next: `reconciler fleet apply {' '.join(filter(None, [which, options]))}`; one by itself, for example {first.name}: {alone}"
+        yield f"Next: reconciler fleet apply {' '.join(filter(None, [which, options]))}"
+        yield f"One by itself, for example {first.name}{alone}"
 
 
 def target_arguments(target: FleetTarget, repeated: OptionValues) -> str:

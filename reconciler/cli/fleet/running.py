@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING
 from reconciler.cli.fleet.options import As, FleetFormat, On, Which, on, which
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
-from reconciler.cli.shared.reporting import ReportFormat, Reports, document, reports
+from reconciler.cli.shared.reporting import ReportFormat, Reports, reports
 from reconciler.cli.shared.screen import paper
-from reconciler.fleet.formats import html, markdown, text
-from reconciler.fleet.formats.elements import Report
 from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.json import render as as_json
 from reconciler.fleet.report.report import report_of
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Severity
-from reconciler.report.document.document import Document
 from reconciler.report.words.paper import Paper
 
 if TYPE_CHECKING:
@@ -51,10 +48,8 @@ class SparkCommand:
             fleet_run.say.clear()
         commands = next_steps(findings, self.which, self.on)
         findings = replace(findings, following=(*findings.following, *commands))
-        document = document_of(
-            findings.command, findings.fleet, lambda: report_of(findings), lambda: as_json(findings), self.paper
-        )
-        print_report(self.reports, self.format, document)
+        document = replace(report_of(findings), own={"json": lambda _: as_json(findings)}, paper=self.paper)
+        self.reports.publish(ReportFormat(self.format), document)
         return findings_exit_code(findings)
 
 
@@ -71,12 +66,12 @@ def spark(
 def next_steps(findings: FleetFindings, which: Which, on: On) -> Iterator[str]:
     """Yield the commands to run next, each with its reason."""
     if findings.drifted_by_target:
-        yield f"To see what an apply would do about it: `reconciler fleet plan {which.arguments()}`"
+        yield f"To see what an apply would do about it: reconciler fleet plan {which.arguments()}"
     if findings.command in ("drift", "snapshot"):
         line = shlex.join(
             ["reconciler", "fleet", "report", str(which.file), *on.arguments(), "--report", "html=fleet.html"]
         )
-        yield f"All stored runs on one page: `{line}`"
+        yield f"All stored runs on one page: {line}"
 
 
 def findings_exit_code(findings: FleetFindings) -> int:
@@ -89,24 +84,6 @@ def findings_exit_code(findings: FleetFindings) -> int:
     has_failed = is_partial if asks_all else 0 < len(shut) == len(findings.targets or ())
     has_drifted = bool(findings.drifted_by_target)
     return exits.worst(code for code, holds in ((exits.FAILED, has_failed), (exits.DRIFT, has_drifted)) if holds)
-
-
-def document_of(
-    command: str, fleet: str, report: Callable[[], Report], data: Callable[[], str], paper: Paper
-) -> Document:
-    """Render the report lazily in the four formats."""
-    formats = {
-        "text": lambda document_: text.render(report(), document_.paper),
-        "json": lambda _: data(),
-        "markdown": lambda _: markdown.render(report()),
-        "html": lambda _: html.render(report()),
-    }
-    return document(command=f"fleet {command}", topology=fleet, paper=paper, own=formats)
-
-
-def print_report(reports: Reports, format_: FleetFormat, report: Document) -> None:
-    """Print a fleet's report on stdout, and write every file that --report names."""
-    reports.publish(ReportFormat(format_), report)
 
 
 def check_formats(reports: Reports) -> None:

@@ -11,7 +11,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from reconciler.changes.change import FieldClass
-from reconciler.fleet.formats.elements import (
+from reconciler.fleet.report.run_rows import Count, Field, StrayedObject
+from reconciler.fleet.tables.rows import UNCOMPARED, UNREACHABLE, UNREMEMBERED
+from reconciler.journeys.drift.drift import Standing
+from reconciler.report.document.pieces import (
     Cell,
     ColumnChart,
     Fold,
@@ -24,9 +27,6 @@ from reconciler.fleet.formats.elements import (
     Series,
     cells,
 )
-from reconciler.fleet.report.run_rows import Count, Field, StrayedObject
-from reconciler.fleet.tables.rows import UNCOMPARED, UNREACHABLE, UNREMEMBERED
-from reconciler.journeys.drift.drift import Standing
 from reconciler.report.words.values import counted, show_side
 
 MARKS = {

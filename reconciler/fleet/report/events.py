@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from reconciler.fleet.formats.elements import Cell, Grid, Piece, Prose, ReportPart, cells
 from reconciler.fleet.report.drift import show_span, show_time
 from reconciler.fleet.report.findings import Row
+from reconciler.report.document.pieces import Cell, Grid, Piece, Prose, ReportPart, cells
 from reconciler.report.words.values import counted
 
 _MOST, _LATEST = 40, 25

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reconciler.fleet.formats.elements import Cell, Grid, Prose, ReportPart, cells
 from reconciler.fleet.report.drift import show_span
 from reconciler.fleet.report.targets import show_size
 from reconciler.model.fields import FieldInfo
+from reconciler.report.document.pieces import Cell, Grid, Prose, ReportPart, cells
 from reconciler.report.words.values import counted, show_side
 
 Row = Mapping[str, Any]

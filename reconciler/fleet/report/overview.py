@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from reconciler.fleet.formats.elements import Prose, ReportPart, Tile, Tiles, Tone
 from reconciler.fleet.report.drift import drift_totals_line, show_span, show_time
 from reconciler.fleet.report.findings import FleetFindings, Row
 from reconciler.fleet.report.outliers_and_capacity import refuses_in, show_days
 from reconciler.fleet.report.targets import code_names, sentences_with_reasons, show_size
 from reconciler.fleet.tables.rows import UNCOMPARED, UNREMEMBERED
 from reconciler.journeys.drift.drift import Standing
+from reconciler.report.document.pieces import Prose, ReportPart, Tile, Tiles, Tone
 from reconciler.report.words.values import counted
 
 _SOON = 14

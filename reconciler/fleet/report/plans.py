@@ -12,7 +12,6 @@ from typing import Annotated
 
 from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan, PlannedChange
-from reconciler.fleet.formats.elements import Cell, Fold, Folds, Grid, Piece, Prose, Report, ReportPart, Tone, cells
 from reconciler.fleet.report.drift import MOST, all_names, few_names, on_targets_text
 from reconciler.fleet.report.run_rows import TargetFinding
 from reconciler.fleet.report.targets import sentences_with_reasons
@@ -24,8 +23,10 @@ from reconciler.model.fields import info_at
 from reconciler.model.shape import ALWAYS, UNWRITTEN
 from reconciler.report.codec.shape import data_of
 from reconciler.report.document.blocks import MARKS, first_paths, removal_reason
+from reconciler.report.document.document import Document
 from reconciler.report.document.entries import Section, section_of
 from reconciler.report.document.judgements import sentence, verdict_head, way_out_lines, worst_first
+from reconciler.report.document.pieces import Cell, Fold, Folds, Grid, Piece, Prose, ReportPart, Tone, cells
 from reconciler.report.html.sections import WORDS
 from reconciler.report.words.values import counted, show_live, show_seconds, show_side, show_wanted
 
@@ -64,7 +65,7 @@ class TargetPlan:
         return f"{place}{first.message}{f' (and {len(rest)} more)' if rest else ''}"
 
 
-def plans_report(fleet: str, plans: Sequence[TargetPlan], seconds: float, following: Sequence[str] = ()) -> Report:
+def plans_report(fleet: str, plans: Sequence[TargetPlan], seconds: float, following: Sequence[str] = ()) -> Document:
     """Return a table of targets, and below it their changes, equal ones together; `seconds` is the total time."""
     changes = _equal_changes(plans)
     errors = [(planned.target, planned.error) for planned in plans if planned.error]
@@ -83,9 +84,9 @@ def plans_report(fleet: str, plans: Sequence[TargetPlan], seconds: float, follow
         parts.append(
             ReportPart(title="Changes", lead=lead, pieces=(Folds(folds=folds, left_out=max(0, len(changes) - _MOST)),))
         )
-    return Report(
-        command="fleet plan", heading=f"{fleet}: {counted(len(plans), 'target')}", totals=_totals_line(plans),
-        about=f"in {show_seconds(seconds)}", parts=tuple(parts), following=tuple(following),
+    return Document(
+        command="fleet plan", topology=fleet, title=f"{fleet}: {counted(len(plans), 'target')}", summary=_totals_line(plans),
+        about=f"in {show_seconds(seconds)}", parts=tuple(parts), closing="\n".join(following),
     )  # fmt: skip
 
 

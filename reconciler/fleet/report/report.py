@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from reconciler.fleet.formats.elements import Prose, Report, ReportPart
 from reconciler.fleet.report.drift import drift_part, repairs_part, trend_part
 from reconciler.fleet.report.events import acks_part, actors_part, pins_part
 from reconciler.fleet.report.findings import FleetFindings
@@ -13,14 +12,16 @@ from reconciler.fleet.report.overview import NOT_COMPARED, earlier_runs_sentence
 from reconciler.fleet.report.plans import findings_part
 from reconciler.fleet.report.skew import skew_parts
 from reconciler.fleet.report.targets import targets_part
+from reconciler.report.document.document import Document
+from reconciler.report.document.pieces import Prose, ReportPart
 from reconciler.report.words.values import counted, show_seconds
 
 
-def report_of(findings: FleetFindings) -> Report:
+def report_of(findings: FleetFindings) -> Document:
     """Return the report of a fleet command, with a part for everything it looked for."""
-    return Report(
-        command=f"fleet {findings.command}", heading=_heading(findings), totals=totals_line(findings), about=_about_text(findings),
-        parts=tuple(_parts(findings)), following=findings.following,
+    return Document(
+        command=f"fleet {findings.command}", topology=findings.fleet, title=_heading(findings), summary=totals_line(findings),
+        about=_about_text(findings), parts=tuple(_parts(findings)), closing="\n".join(findings.following),
     )  # fmt: skip
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from reconciler.fleet.formats.elements import BarChart, Cell, Grid, Piece, Prose, ReportPart, Tone, cells
 from reconciler.fleet.report.findings import Row
+from reconciler.report.document.pieces import BarChart, Cell, Grid, Piece, Prose, ReportPart, Tone, cells
 from reconciler.report.words.values import counted
 
 _PLACES, _CANDIDATES, _PICTURES, _MEMBERS, _MOVES = 8, 40, 4, 40, 30

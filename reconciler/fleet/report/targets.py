@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from reconciler.fleet.formats.elements import Cell, Grid, Prose, ReportPart
 from reconciler.fleet.report.drift import few_names
 from reconciler.fleet.report.run_rows import SeenTarget
+from reconciler.report.document.pieces import Cell, Grid, Prose, ReportPart
 from reconciler.report.words.values import show_seconds
 
 MOST = 1_000

@@ -95,5 +95,5 @@ def _silent_targets_findings(fleet_run: FleetRun, silent: Mapping[str, str]) -> 
         return {"targets": tuple(unread)}
     return {
         "silent": silent,
-        "following": tuple(f"`{name}` reported nothing new: {why}" for name, why in sorted(silent.items())),
+        "following": tuple(f"{name} reported nothing new: {why}" for name, why in sorted(silent.items())),
     }

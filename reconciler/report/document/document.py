@@ -17,6 +17,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.topology import Topology
 from reconciler.report.document.judgements import standing_word, worst_first
+from reconciler.report.document.pieces import ReportPart
 from reconciler.report.words.commands import CommandLines
 from reconciler.report.words.paper import Paper
 
@@ -69,6 +70,10 @@ class Document:
     kinds: Mapping[str, AboutKind] = field(default_factory=dict)
     summary: str = ""
     """The last line of a report without a plan. The name of the topology, which stands above it or before it, is no part of it."""
+    about: str = ""
+    """A quiet line below the title: the run, and how long it took."""
+    parts: tuple[ReportPart, ...] = ()
+    """What there is to see beside a plan: tables, figures, charts."""
     outcome: str = ""
     """What was done, in words, once the plan has been carried out."""
     probe: Probe | None = None

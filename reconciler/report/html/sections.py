@@ -14,6 +14,7 @@ from reconciler.report.document.picture import picture
 from reconciler.report.html.drawing import topology_drawing
 from reconciler.report.html.markup import Markup, element, escaped, page_link, prose, together
 from reconciler.report.html.parts import change, clients_section, finding_item
+from reconciler.report.html.pieces import contents, part_sections
 from reconciler.report.words.visible import inert
 
 WORDS: Mapping[Section, str] = {
@@ -54,6 +55,7 @@ def report(shown: Shown, controls: Markup | None) -> Markup:
         "main",
         _findings_section(shown, "Errors", Severity.ERROR),
         _stops_section(shown.entries, anchors),
+        *part_sections(document.parts, shown.prefix),
         _outcome_section(document),
         clients_section(document.probe) if document.probe else None,
         _effects_section(shown.entries, anchors),
@@ -61,18 +63,23 @@ def report(shown: Shown, controls: Markup | None) -> Markup:
         _drawing_section(document, anchors),
         _changes_section(shown, anchors, controls) if document.plan else None,
     )
-    return together(_header(document), main)
+    return together(_header(shown), main)
 
 
-def _header(document: Document) -> Markup:
+def _header(shown: Shown) -> Markup:
+    document = shown.document
     steps = [element("p", _next_step_line(line), class_="next") for line in what_next(document).splitlines()]
     return element(
         "header",
         element("p", f"reconciler {document.command}", class_="kicker"),
         element("h1", heading(document)),
         element("p", totals_line(document), class_="totals"),
-        *(element("p", line, class_="quiet") for line in moment_note(document.plan)),
+        *(
+            element("p", line, class_="quiet")
+            for line in (*filter(None, [document.about]), *moment_note(document.plan))
+        ),
         *steps,
+        contents(document.parts, shown.prefix),
     )
 
 

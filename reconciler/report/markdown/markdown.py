@@ -29,6 +29,7 @@ from reconciler.report.markdown.parts import (
     warning_items,
     way_out_blocks,
 )
+from reconciler.report.markdown.pieces import part_blocks
 from reconciler.report.words.values import counted
 from reconciler.report.words.visible import inert, visible
 
@@ -83,7 +84,7 @@ def _report_text(document: Document, limit: int) -> str:
 def marker(document: Document) -> str:
     """Return a hidden marker that tells this comment from everybody else's."""
     topology = "" if document.command in _OF_ANY_NUMBER else f":{quote(visible(document.name), safe='')}"
-    return f"<!-- reconciler:{document.command}{topology} -->"
+    return f"<!-- reconciler:{document.command.replace(' ', '-')}{topology} -->"
 
 
 def _head(document: Document) -> list[str]:
@@ -91,6 +92,7 @@ def _head(document: Document) -> list[str]:
         f"### {document.command.capitalize()}: {prose(heading(document))}",
         "",
         f"**{prose(totals_line(document))}**",
+        *(["", prose(document.about)] if document.about else []),
     ]
 
 
@@ -115,17 +117,19 @@ def _command_as_code(line: str) -> str:
 def _comment_that_fits(head: str, sections: Sequence[Section_], foot: str, limit: int) -> str:
     """Take pieces in the order that a reviewer needs, as many as fit, and count the rest."""
     room = limit - _RESERVE - _bytes_of(head) - _bytes_of(foot)
-    shown, left = [head], 0
+    shown, left, cut = [head], 0, list[str]()
     for title, pieces in sections:
-        room -= _bytes_of(title)
         for number, piece in enumerate(pieces):
-            room -= _bytes_of(piece.text)
-            if room < 0:
+            size = _bytes_of(piece.text) + (_bytes_of(title) if number == 0 else 0)
+            if size > room:
                 left += sum(block.about for block in pieces[number:])
+                cut.append(title.removeprefix("#### "))
                 break
+            room -= size
             shown += [title, piece.text] if number == 0 else [piece.text]
     if left:
-        shown.append(f"**{left:_} more did not fit into one comment.** The command itself prints them all.")
+        under = f" under {', '.join(filter(None, cut))}" if any(cut) else ""
+        shown.append(f"**{left:_} more did not fit into one comment**{under}. The command itself prints them all.")
     return _joined_pieces([*shown, foot])
 
 
@@ -144,6 +148,8 @@ def _bytes_of(text: str) -> int:
 
 
 def _sections(document: Document) -> Iterator[Section_]:
+    for part in document.parts:
+        yield f"#### {prose(part.title)}" if part.title else "", [WholeBlock(*block) for block in part_blocks(part)]
     changes = entries(document.changes)
     apart_findings = findings_apart(document)
     wrong = [finding for finding in apart_findings if finding.standing == "error"]

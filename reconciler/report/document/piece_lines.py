@@ -1,4 +1,4 @@
-"""A report about a fleet as text for a terminal; charts are drawn with blocks, and every figure is beside them."""
+"""The pieces of a report as lines for a terminal; charts are drawn with blocks, and every figure is beside them."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from reconciler.fleet.formats import elements
+from reconciler.report.document import pieces
 from reconciler.report.words.paper import Paper, Role, table
 from reconciler.report.words.visible import columns, padded, visible
 
-_ROLES: Mapping[elements.Tone, Role] = {
+_ROLES: Mapping[pieces.Tone, Role] = {
     "bad": "refused", "warn": "consent", "good": "good", "info": "update", "odd": "consent", "quiet": "quiet",
 }  # fmt: skip
 _STYLES: Mapping[str, Role] = {
@@ -21,21 +21,8 @@ _LONG = 40
 """Characters of the longest bar."""
 
 
-def render(report: elements.Report, paper: Paper) -> str:
-    """Render the report for people: its heading, its parts, its sums and what to do next."""
-    parts = [_part(part, paper) for part in report.parts]
-    ends = [
-        *paper.wrapped(report.totals),
-        *(line for following in report.following for line in paper.wrapped(_without_backticks(following))),
-    ]
-    return "\n\n".join("\n".join(lines) for lines in (_head(report, paper), *filter(None, parts), ends)) + "\n"
-
-
-def _head(report: elements.Report, paper: Paper) -> list[str]:
-    return paper.heading_lines(visible(report.heading), visible(report.about))
-
-
-def _part(part: elements.ReportPart, paper: Paper) -> list[str]:
+def part_lines(part: pieces.ReportPart, paper: Paper) -> list[str]:
+    """Return a part: its title, what there is to see, and its pieces, indented below the title."""
     lines = [paper.paint(visible(part.title), "head")] if part.title else []
     lines += paper.wrapped(_without_backticks(part.lead)) if part.lead else []
     lines += piece_lines(part.pieces, paper, 2 if part.title else 0)
@@ -44,13 +31,13 @@ def _part(part: elements.ReportPart, paper: Paper) -> list[str]:
     return lines
 
 
-def piece_lines(pieces: Sequence[elements.Piece], paper: Paper, indent: int) -> list[str]:
+def piece_lines(shown: Sequence[pieces.Piece], paper: Paper, indent: int) -> list[str]:
     """Join blocks with an empty line between them."""
     narrow = replace(paper, width=max(40, paper.width - indent))
     lines: list[str] = []
-    for piece in pieces:
-        shown = [f"{' ' * indent}{line}" if line else "" for line in _SHOWN[type(piece)](piece, narrow)]
-        lines += [""] * bool(lines and shown) + shown
+    for piece in shown:
+        of_piece = [f"{' ' * indent}{line}" if line else "" for line in _SHOWN[type(piece)](piece, narrow)]
+        lines += [""] * bool(lines and of_piece) + of_piece
     return lines
 
 
@@ -58,17 +45,17 @@ def _without_backticks(text: str) -> str:
     return text.replace("`", "")
 
 
-def _prose(piece: elements.Prose, paper: Paper) -> list[str]:
+def _prose(piece: pieces.Prose, paper: Paper) -> list[str]:
     sign = "! " if piece.is_list else ""
     lines = [line for text in piece.lines for line in paper.wrapped(sign + _without_backticks(text))]
     return [paper.paint(line, _ROLES[piece.tone]) for line in lines] if piece.tone else lines
 
 
-def _tiles(piece: elements.Tiles, _paper: Paper) -> list[str]:
+def _tiles(piece: pieces.Tiles, _paper: Paper) -> list[str]:
     return table([[tile.label, tile.value, tile.note] for tile in piece.tiles], right=frozenset({1}))
 
 
-def _grid(piece: elements.Grid, paper: Paper) -> list[str]:
+def _grid(piece: pieces.Grid, paper: Paper) -> list[str]:
     rows = [[_cell_text(cell) for cell in row] for row in piece.rows]
     head, *lines = table([piece.head, *rows], right=piece.right)
     shown = [_painted_row(line, row, paper) for line, row in zip(lines, piece.rows, strict=True)]
@@ -76,13 +63,13 @@ def _grid(piece: elements.Grid, paper: Paper) -> list[str]:
     return [paper.paint(head, "quiet"), *shown, *more]
 
 
-def _cell_text(cell: elements.Cell) -> str:
+def _cell_text(cell: pieces.Cell) -> str:
     bar = f"{bar_of(cell.share, 10)} " if cell.share is not None else ""
     wave = f"{sparkline(cell.trend)} " if len(cell.trend) > 1 else ""
     return bar + wave + _without_backticks(cell.text)
 
 
-def _painted_row(line: str, row: Sequence[elements.Cell], paper: Paper) -> str:
+def _painted_row(line: str, row: Sequence[pieces.Cell], paper: Paper) -> str:
     """Paint a line in one colour: that of what matters most in it."""
     tones = [cell.tone for cell in row]
     worst = next((tone for tone in ("bad", "warn", "odd") if tone in tones), "")
@@ -107,12 +94,12 @@ def bar_of(part: float, long: int) -> str:
     return padded("█" * full + (_PARTS[rest] if rest else ""), long)
 
 
-def _column_chart(piece: elements.ColumnChart, _paper: Paper) -> list[str]:
+def _column_chart(piece: pieces.ColumnChart, _paper: Paper) -> list[str]:
     most = max(piece.totals, default=0) or 1
     return table([_chart_row(piece, number, most) for number in range(len(piece.labels))], right=frozenset({1}))
 
 
-def _chart_row(piece: elements.ColumnChart, number: int, most: int) -> list[str]:
+def _chart_row(piece: pieces.ColumnChart, number: int, most: int) -> list[str]:
     parts_in_words = ", ".join(
         f"{series.values[number]:_} {series.name}" for series in piece.series if series.values[number]
     )
@@ -120,7 +107,7 @@ def _chart_row(piece: elements.ColumnChart, number: int, most: int) -> list[str]
     return [piece.labels[number], f"{total:_}", bar_of(total / most, _LONG // 2).rstrip(), parts_in_words]
 
 
-def _heat_map(piece: elements.HeatMap, paper: Paper) -> list[str]:
+def _heat_map(piece: pieces.HeatMap, paper: Paper) -> list[str]:
     """Show the latest columns, where not all fit."""
     room = max(
         1, (paper.width - max(map(columns, piece.rows), default=0)) // (max(map(columns, piece.columns), default=1) + 2)
@@ -134,7 +121,7 @@ def _heat_map(piece: elements.HeatMap, paper: Paper) -> list[str]:
     return [paper.paint(top, "quiet"), *lines]
 
 
-def _bar_chart(piece: elements.BarChart, paper: Paper) -> list[str]:
+def _bar_chart(piece: pieces.BarChart, paper: Paper) -> list[str]:
     most = piece.top or 1
     rows = [
         [label, f"{value:_}", bar_of(value / most, min(_LONG, paper.width // 2)).rstrip()]
@@ -143,12 +130,12 @@ def _bar_chart(piece: elements.BarChart, paper: Paper) -> list[str]:
     return [visible(_without_backticks(piece.title)), *table(rows, right=frozenset({0, 1}), indent=2)]
 
 
-def _folds(piece: elements.Folds, paper: Paper) -> list[str]:
+def _folds(piece: pieces.Folds, paper: Paper) -> list[str]:
     lines = [line for fold in piece.folds for line in _fold(fold, paper)]
     return [*lines, f"and {piece.left_out:_} more"] if piece.left_out else lines
 
 
-def _fold(fold: elements.Fold, paper: Paper) -> Iterator[str]:
+def _fold(fold: pieces.Fold, paper: Paper) -> Iterator[str]:
     suffix = f"  {fold.about}" if fold.about else ""
     left = visible(f"{fold.mark} {fold.name}  {fold.word}{suffix}{''.join(f' {code}' for code in fold.codes)}")
     line = paper.with_right(left, visible(fold.place))
@@ -158,6 +145,6 @@ def _fold(fold: elements.Fold, paper: Paper) -> Iterator[str]:
 
 
 _SHOWN: Mapping[type[Any], Callable[[Any, Paper], list[str]]] = {
-    elements.Prose: _prose, elements.Tiles: _tiles, elements.Grid: _grid,
-    elements.HeatMap: _heat_map, elements.ColumnChart: _column_chart, elements.BarChart: _bar_chart, elements.Folds: _folds,
+    pieces.Prose: _prose, pieces.Tiles: _tiles, pieces.Grid: _grid,
+    pieces.HeatMap: _heat_map, pieces.ColumnChart: _column_chart, pieces.BarChart: _bar_chart, pieces.Folds: _folds,
 }  # fmt: skip

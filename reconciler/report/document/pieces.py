@@ -1,4 +1,4 @@
-"""The pieces of a report about a fleet. Each format can show each of these, and knows nothing about accounts."""
+"""The pieces of a report: tables, sentences, figures, charts, folds. Every format shows each of them, and knows no topic."""
 
 from __future__ import annotations
 
@@ -144,22 +144,6 @@ class ReportPart:
     pieces: tuple[Piece, ...]
     lead: str = ""
     """What there is to see, in a sentence."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """A whole report, before a format is chosen."""
-
-    command: str
-    heading: str
-    """Its subject: `12 targets of fleet.yaml`."""
-    totals: str
-    """One line of sums."""
-    about: str = ""
-    """The run, and how long it took."""
-    parts: tuple[ReportPart, ...] = ()
-    following: tuple[str, ...] = ()
-    """What to do now."""
 
 
 def cells(*texts: str | Cell) -> tuple[Cell, ...]:
