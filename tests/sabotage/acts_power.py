@@ -95,6 +95,15 @@ ACTS = (
         ),
     ),
     Act(
+        name="nobody is told to wait until copies in memory are current",
+        file="reconciler/kinds/stream_config/restarts.py",
+        before="    if copied:\n",
+        after="    if not copied:\n",
+        seen_by=(
+            "tests/upgrades/test_upgrade_check.py::test_what_only_one_server_of_a_cluster_keeps_in_memory_is_named_before_and_after[2.14-2.15]",
+        ),
+    ),
+    Act(
         name="what was removed and is there again is called somebody else's",
         file="reconciler/kinds/across/ownership.py",
         before="    if again := _refuse_recreated(change, view):",

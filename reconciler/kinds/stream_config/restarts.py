@@ -155,27 +155,41 @@ NEWS = (
 
 
 def in_memory_sentences(snapshot: Snapshot, named: Mapping[str, str]) -> Iterator[str]:
-    """A sentence about what only one server keeps, and not through a restart, in any version. `named`: what people call a
-    stream."""
-    streams = {name: info["config"] for name, info in snapshot.streams.items()}
-    in_memory = {name for name, config in streams.items() if config.get("storage") == "memory"}
-    alone = [name for name in streams if name in in_memory and _is_single_copy(snapshot.target, streams[name])]
-    consumers = [
-        f"consumer/{stream}/{name}"
-        for stream, infos in snapshot.consumers.items()
-        for name, info in infos.items()
-        if (info["config"].get("mem_storage") or stream in in_memory)
-        and info["config"].get("durable_name")
-        and stream not in alone
-        and _is_single_copy(snapshot.target, info["config"], streams.get(stream, {}))
-    ]
-    addresses = [*(named.get(f"stream/{name}", f"stream/{name}") for name in alone), *consumers]
-    if addresses:
-        rest = f" and {len(addresses) - SHOWN:_} more" if len(addresses) > SHOWN else ""
+    """Sentences about what only memory keeps, in any version: with one copy it is lost at a restart, with several where two
+    servers restart too soon one after the other. `named`: what people call a stream."""
+    single, copied = list[str](), list[str]()
+    for address, configs in _kept_in_memory(snapshot, named):
+        (single if _is_single_copy(snapshot.target, *configs) else copied).append(address)
+    if single:
+        yield f"Only one server keeps these, in its memory, and each restart of it loses what they hold: {_some_names(single)}."
+    if copied:
         yield (
-            "Only one server keeps these, in its memory, and each restart of it loses what they hold: "
-            f"{', '.join(addresses[:SHOWN])}{rest}."
+            "A server that restarts has nothing of what is in memory until the others have sent it. Before the next one "
+            f"restarts, wait until `nats stream info` and `nats consumer info` call every replica current: {_some_names(copied)}."
         )
+
+
+def _kept_in_memory(snapshot: Snapshot, named: Mapping[str, str]) -> Iterator[tuple[str, tuple[Config, ...]]]:
+    """Streams, and the consumers that need not go with theirs, each with the configurations that say how many copies it has."""
+    streams = {name: info["config"] for name, info in snapshot.streams.items()}
+    for name, config in streams.items():
+        is_in_memory, is_single = config.get("storage") == "memory", _is_single_copy(snapshot.target, config)
+        if is_in_memory:
+            yield named.get(f"stream/{name}", f"stream/{name}"), (config,)
+        for consumer, info in snapshot.consumers.get(name, {}).items():
+            configs = (info["config"], config)
+            goes_along = is_in_memory and (is_single or not _is_single_copy(snapshot.target, *configs))
+            if (
+                (info["config"].get("mem_storage") or is_in_memory)
+                and info["config"].get("durable_name")
+                and not goes_along
+            ):
+                yield f"consumer/{name}/{consumer}", configs
+
+
+def _some_names(addresses: Sequence[str]) -> str:
+    rest = f" and {len(addresses) - SHOWN:_} more" if len(addresses) > SHOWN else ""
+    return ", ".join(addresses[:SHOWN]) + rest
 
 
 def _is_single_copy(target: Target, *configs: Config) -> bool:
