@@ -70,10 +70,13 @@ class CannotContinue(Exception):
     """Raised only where going on is meaningless: no connection, an unreadable file, a wrong target."""
 
     def __init__(self, *diagnostics: Diagnostic, topology: str = "") -> None:
-        super().__init__("; ".join(d.message for d in diagnostics))
+        super().__init__(*diagnostics)  # these come back where it is raised in another process
         self.diagnostics = diagnostics
         self.topology = topology
         """What it is about, where the files got as far as to say it."""
+
+    def __str__(self) -> str:
+        return "; ".join(diagnostic.message for diagnostic in self.diagnostics)
 
     @classmethod
     def because(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from reconciler.engine.compare import check_place, unexpected_of_target
-from reconciler.model.diagnostic import CannotContinue, SourceSpan
+from reconciler.model.diagnostic import CannotContinue, SourceSpan, about_topology
 from reconciler.model.topology import Expect, Topology
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.version import Version
@@ -82,3 +83,12 @@ def test_what_is_wrong_is_told_where_it_stands() -> None:
 
 def test_the_right_place_is_let_pass() -> None:
     check_place(Topology(name="t", expect=Expect(cluster="eu")), HERE)
+
+
+def test_a_reason_comes_back_whole_from_another_process() -> None:
+    with pytest.raises(CannotContinue) as refused, about_topology("orders"):
+        raise CannotContinue.because("LE101", "no-account", "it did not answer", fix="try again")
+    there = pickle.loads(pickle.dumps(refused.value))
+    assert (str(there), there.diagnostics, there.topology) == (
+        "it did not answer", refused.value.diagnostics, "orders",
+    )  # fmt: skip
