@@ -238,10 +238,12 @@ class Registry:
         return (*(rule for kind in self.kinds for rule in kind.rules), *self.across)
 
 
+_OURS = {*Terms.model_fields, "external"}
+
+
 def declared_config(spec: Terms) -> Config:
     """The fields that a spec really states, in raw JSON values, without those of reconciler's own."""
-    ours = {*Terms.model_fields, "external"}
-    return spec.model_dump(mode="json", exclude_unset=True, exclude=ours, warnings=False)
+    return spec.model_dump(mode="json", exclude_unset=True, exclude=_OURS, warnings=False)
 
 
 def as_found(declared: Declared, live: Resource | None, kind: Kind) -> Declared:

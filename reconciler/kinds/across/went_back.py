@@ -120,10 +120,11 @@ def _cause(stream: str, info: Mapping[str, Json]) -> str:
 def _records_beyond_end(view: View) -> Iterator[Diagnostic]:
     """Streams, and consumers in memory, that had come further when they were recorded, and are the same still."""
     for address, owned in view.ledger.items():
-        change, info = view.changes.get(address), _info_of(address, view)
+        at = owned.seen.get("at") or 0
+        change, info = view.changes.get(address), _info_of(address, view) if at else None
         if not info or owned.seen.get("created") != info.get("created") or (change and change.made_anew):
             continue
-        at, now = owned.seen.get("at") or 0, age_and_progress(info)["at"]
+        now = age_and_progress(info)["at"]
         if FAR > at > now:
             day = f" on {owned.written[:10]}" if owned.written else ""
             yield (_warning_of_consumer if address.kind == "consumer" else _warning_of_stream)(
