@@ -79,3 +79,14 @@ def test_a_consumer_that_is_applied_again_keeps_its_names(compare: Compare) -> N
     changed = BILLS.replace("orders.paid", "orders.due")
     (change,) = compare(changed, BILLS, records={str(LEFT): {"earlier": (ONCE,)}}).plan().changes
     assert change.record and change.record.earlier == (ONCE,)
+
+
+def test_an_entry_that_is_done_never_reaches_what_has_the_old_name_now(compare: Compare) -> None:
+    """Somebody deleted `invoices`, and an application that knows no better created `bills` again."""
+    renamed = "consumer/ORDERS/invoices"
+    scene = compare(
+        RENAMED + MOVED, BILLS, owner=None, records={renamed: {"topology": "orders", "earlier": (str(LEFT),)}}
+    )
+    changes = scene.view().changes
+    assert changes[Address.parse(renamed)].action is Action.CREATE
+    assert LEFT not in changes

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import reconciler
+from reconciler.changes.change import Action
 from reconciler.journeys.drift.drift import Standing
 from reconciler.report.codec.shape import data_of
 from reconciler.server.wire.api import JetStream
@@ -247,3 +248,25 @@ def test_a_queue_that_somebody_recreated_as_it_was_is_told_and_then_recorded(
         assert "members process up to 3 messages that they had processed" in text
     assert someone("apply", file, "--yes").code == 0
     assert someone("drift", file).code == 0, "the new queue is on record now"
+
+
+@on_every_version
+def test_a_renamed_consumer_that_is_gone_is_missing_though_its_old_name_is_in_use(
+    account: Account, tmp_path: Path
+) -> None:
+    """An application that does not know of the rename creates the old one again; the entry in `moved` still stands there."""
+    owner = Owner(account, tmp_path)
+    owner.apply(FILE)
+    renamed = FILE.replace("{c:", "{e:") + "moved: [{from: consumer/S/c, to: consumer/S/e, reason: clearer}]\n"
+    topology = owner.apply(renamed)
+
+    async def meddled(js: JetStream) -> None:
+        done(await js.write("CONSUMER.DELETE.S.e"))
+        await make_consumer(js, "S", "c")
+
+    talk(account, meddled)
+    assert {item.address: item.standing for item in owner.drift(topology).items} == {"consumer/S/e": Standing.MISSING}
+    plan = reconciler.plan(topology, owner.where).plan
+    assert [(change.address, change.action) for change in plan.changes if change.action.writes] == [
+        ("consumer/S/e", Action.CREATE)
+    ]

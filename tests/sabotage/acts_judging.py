@@ -1608,6 +1608,13 @@ RULES = (
         seen_by=("tests/groups/test_plan_members.py",),
     ),
     Act(
+        name="an entry in `moved` that is done takes what somebody else gave the old name",
+        file="reconciler/engine/pairing/moves.py",
+        before="        if _is_done(entry, change, topology, ledger):\n            continue\n",
+        after="",
+        seen_by=("tests/core/test_moves.py",),
+    ),
+    Act(
         name="a rename that is reverted with more beside it is told of no entry",
         file="reconciler/engine/pairing/moves.py",
         before="for address, new in (recorded | alike).items():",

@@ -39,6 +39,8 @@ def changes_by_moves(
         change = changes.get(entry.address)
         if entry.is_of_topology or change is None or change.desired is None or change.action is Action.UNKNOWN:
             continue
+        if _is_done(entry, change, topology, ledger):
+            continue
         kind = registry.of(entry.origin)
         origin_change = changes.get(entry.origin)
         why = kind.unknown(entry.origin, snapshot) if entry.origin not in live else None
@@ -55,6 +57,14 @@ def changes_by_moves(
                 yield entry.address, replace(change, origin=entry.origin)
                 continue
             yield from _changes_for_gone_origin(entry, change, owned, kind)
+
+
+def _is_done(entry: Moved, change: Change, topology: Topology, ledger: Mapping[Address, Owned]) -> bool:
+    """Did an apply carry it out? What has the old name now is another object, which this topology does not own."""
+    owned, origin = change.owned, ledger.get(entry.origin)
+    if owned is None or change.intent is not None or str(entry.origin) not in owned.earlier:
+        return False
+    return origin is None or origin.topology != topology.name
 
 
 def is_renamable(entry: Moved, kind: Kind) -> bool:
