@@ -79,6 +79,7 @@ class Shell:
         return _as_its_help_says(arguments, Ran(code=done.returncode, out=done.stdout, err=done.stderr))
 
     def write(self, text: str, name: str = "topology.yaml") -> str:
+        (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
         (self.folder / name).write_text(text)
         return name
 

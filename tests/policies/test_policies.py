@@ -239,6 +239,56 @@ def test_a_case_says_what_its_policy_answers(run: Run, shell: Shell) -> None:
     assert "warning XX529: policy ACME102 has no cases" in ran.text
 
 
+SHARED = """\
+policies:
+  - code: ACME301
+    name: described
+    on: stream
+    forbid: resource.description == ''
+    message: nobody described it
+    cases: [{resource: {}, forbidden: true}, {resource: {description: a}, forbidden: false}]
+"""
+
+
+def test_a_policy_that_several_ways_lead_to_is_one_policy(run: Run, shell: Shell) -> None:
+    """Two topologies share a folder of policies; a third one names the folder and a file in it, which is its own besides."""
+    shell.write(SHARED, "rules/house.yaml")
+    for name in ("shop", "bank"):
+        header = f"reconciler: 1\ntopology: {name}\npolicies: [{{from: ../../rules}}]\n"
+        shell.write(f"{header}streams: {{{name}: {{subjects: [{name}], description: a}}}}\n", f"all/{name}/main.yaml")
+        shell.write("kv_buckets: {}\n", f"all/{name}/more.yaml")
+    for named in (["all"], ["rules", "all", "rules/house.yaml"]):
+        ran = run("policy", "test", *named)
+        assert (ran.code, ran.text) == (0, "1 policy, 2 cases: all answered as written\n"), ran
+    shell.write(SHARED, "own/rules/house.yaml")
+    sources = f"policies: [{{from: rules}}, {{from: rules/house.yaml}}, {{from: {shell.folder / 'own' / 'rules'}}}]"
+    shell.write(f"reconciler: 1\ntopology: own\n{sources}\nstreams: {{A: {{subjects: [a]}}}}\n", "own/main.yaml")
+    ran = run("validate", "own")
+    assert (ran.code, ran.text.count("ACME301 stream/A"), "XX528" in ran.text) == (1, 1, False), ran
+
+
+def test_one_code_for_two_policies_is_told_at_both_places(run: Run, shell: Shell) -> None:
+    shell.write(SHARED, "rules/a.yaml")
+    shell.write(SHARED, "rules/b.yaml")
+    ran = run("policy", "test", "rules")
+    assert ran.code == 1
+    assert (
+        "rules/b.yaml:2:11 error XX528: policy ACME301 is declared at rules/a.yaml:2:11 already; keep one" in ran.text
+    )
+
+
+def test_what_holds_no_policy_is_told_where_nothing_else_does(run: Run, shell: Shell) -> None:
+    shell.write("reconciler: 1\ntopology: shop\nstreams: {}\n", "all/shop.yaml")
+    shell.write("policy: []\n", "rules/slip.yaml")
+    shell.write(SHARED, "rules/house.yaml")
+    assert "all:1:1 error XX528: this folder has no `policies`" in run("policy", "test", "all").text
+    assert (
+        "all/shop.yaml:1:1 error XX528: this file has no `policies`"
+        in run("policy", "test", "all/shop.yaml", "rules").text
+    )
+    assert "rules/slip.yaml:1:1 error XX528: this file has no `policies`" in run("policy", "test", "rules").text
+
+
 def test_every_case_is_a_test_case_for_ci_whether_or_not_it_passes(run: Run, shell: Shell) -> None:
     def tested(forbidden: str) -> list[tuple[str | None, str | None, list[str]]]:
         cases = f"    cases: [{{resource: {{labels: {{tier: gold}}}}, forbidden: {forbidden}}}, {{resource: {{}}, forbidden: false}}]\n"

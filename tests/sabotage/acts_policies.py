@@ -78,6 +78,20 @@ ACTS = (
         seen_by=("tests/policies/test_policies.py::test_every_case_is_a_test_case_for_ci_whether_or_not_it_passes",),
     ),
     Act(
+        name="a file of policies that two topologies share counts twice",
+        file="reconciler/documents/find/policies.py",
+        before="place = replace(span, file=os.path.realpath(span.file)) if span else None",
+        after="place = span or object()",
+        seen_by=("tests/policies/test_policies.py",),
+    ),
+    Act(
+        name="a file in a folder of policies is left out where it has a slip in its key",
+        file="reconciler/documents/find/policies.py",
+        before="and not (may_lack and _is_of_topology(root, registry)):",
+        after="and not may_lack:",
+        seen_by=("tests/policies/test_policies.py",),
+    ),
+    Act(
         name="policies of another commit are read",
         file="reconciler/documents/find/policies.py",
         before="    return GitTree.at(revision, cache)",

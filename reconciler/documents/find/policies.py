@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,9 +16,9 @@ from reconciler.changes.kind import Registry
 from reconciler.documents.fill.values import Filled
 from reconciler.documents.find.git_tree import GitTree
 from reconciler.documents.parse.files import DISK, Tree
-from reconciler.documents.parse.nodes import Mapping, complain
+from reconciler.documents.parse.nodes import Mapping, Node, complain
 from reconciler.documents.parse.tree import read_tree
-from reconciler.documents.read.header import Header
+from reconciler.documents.read.header import Header, top_level_keys
 from reconciler.documents.read.load import Loaded
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, SourceSpan, ordered
 from reconciler.model.policy import PlacedPolicy, PlacedSource
@@ -36,11 +36,8 @@ def with_policies(loaded: Loaded, registry: Registry, tree: Tree) -> Loaded:
     results: list[PlacedPolicy | Diagnostic] = [*topology.policies]
     for result in loaded.policies_from:
         results += _policies_from(result, registry, tree)
-    policies = tuple(result for result in results if isinstance(result, PlacedPolicy))
-    errors = [result for result in results if isinstance(result, Diagnostic)] or list(
-        _problems_of_policies(policies, registry)
-    )
-    judged = replace(topology, policies=() if errors else policies)
+    policies, errors = _policies_and_errors(results, registry)
+    judged = replace(topology, policies=() if errors else tuple(policies))
     if errors:
         diagnostics = tuple(ordered([*loaded.diagnostics, *errors]))
         return replace(loaded, topology=None, readable=judged, diagnostics=diagnostics)
@@ -48,15 +45,33 @@ def with_policies(loaded: Loaded, registry: Registry, tree: Tree) -> Loaded:
 
 
 def read_policies(paths: Sequence[Path], registry: Registry) -> tuple[list[PlacedPolicy], list[Diagnostic]]:
-    """Read the policies in these files, whatever else stands there, and those that they name."""
+    """Read the policies in these files, whatever else stands there, and those that they name. A folder may hold files of
+    topologies that name none."""
     files, unreadable = DISK.find(paths)
     results: list[PlacedPolicy | Diagnostic] = [*unreadable]
     for path in files:
-        for result in _policies_in_file(path, registry, DISK):
+        for result in _policies_in_file(path, registry, DISK, may_lack=path not in paths):
             results += _policies_from(result, registry, DISK) if isinstance(result, PlacedSource) else [result]
-    policies = [result for result in results if isinstance(result, PlacedPolicy)]
-    errors = [result for result in results if isinstance(result, Diagnostic)]
-    return policies, ordered(errors or list(_problems_of_policies(policies, registry)))
+    if files and not results:
+        results = [_lacking_diagnostic(path) for path in paths]
+    return _policies_and_errors(results, registry)
+
+
+def _policies_and_errors(
+    results: Iterable[PlacedPolicy | Diagnostic], registry: Registry
+) -> tuple[list[PlacedPolicy], list[Diagnostic]]:
+    """Return the policies, and what is wrong with them. Several ways may lead to a file, which then counts once."""
+    errors = dict[Diagnostic, None]()
+    policies = dict[tuple[str, SourceSpan | None, str], PlacedPolicy]()
+    for result in results:
+        if isinstance(result, Diagnostic):
+            errors.setdefault(result)
+        else:
+            span = result.where("code")
+            place = replace(span, file=os.path.realpath(span.file)) if span else None
+            policies.setdefault((result.policy.code, place, result.policy.model_dump_json()), result)
+    read = [*policies.values()]
+    return read, ordered([*errors] or list(_problems_of_policies(read, registry)))
 
 
 def _problems_of_policies(policies: Sequence[PlacedPolicy], registry: Registry) -> Iterator[Diagnostic]:
@@ -107,7 +122,9 @@ def _tree_of(path: Path, tree: Tree) -> Tree:
     return inner
 
 
-def _policies_in_file(path: Path, registry: Registry, tree: Tree) -> Iterator[PlacedPolicy | PlacedSource | Diagnostic]:
+def _policies_in_file(
+    path: Path, registry: Registry, tree: Tree, *, may_lack: bool = False
+) -> Iterator[PlacedPolicy | PlacedSource | Diagnostic]:
     text, unreadable = tree.read(path)
     root, misread = (None, []) if unreadable else read_tree(str(path), text)
     yield from (*unreadable, *misread)
@@ -115,9 +132,19 @@ def _policies_in_file(path: Path, registry: Registry, tree: Tree) -> Iterator[Pl
         header = Header(registry)
         header.read_key(*root.entries[POLICIES])
         yield from (*header.policies, *header.problems)
-    elif not (unreadable or misread):
-        message = f"this file has no `{POLICIES}`; leave it out of what is named for policies"
-        yield complain("XX528", "policy", message, SourceSpan(str(path), 1, 1, 1, 1))
+    elif not (unreadable or misread) and not (may_lack and _is_of_topology(root, registry)):
+        yield _lacking_diagnostic(path)
+
+
+def _is_of_topology(root: Node | None, registry: Registry) -> bool:
+    return isinstance(root, Mapping) and not root.entries.keys().isdisjoint(top_level_keys(registry))
+
+
+def _lacking_diagnostic(path: Path) -> Diagnostic:
+    message = (
+        f"this {'folder' if path.is_dir() else 'file'} has no `{POLICIES}`; leave it out of what is named for policies"
+    )
+    return complain("XX528", "policy", message, SourceSpan(str(path), 1, 1, 1, 1))
 
 
 OF_A_HOOK = frozenset({
