@@ -23,7 +23,7 @@ def test_the_files_may_hold_several_topologies(tmp_path: Path) -> None:
         )
     ran = shell("permissions", "apply", ".", "--format", "json")
     data = followed("permissions", ran.out)
-    assert (ran.code, data["topologies"]) == (0, ["a", "b"])
+    assert (ran.code, ran.err, data["topologies"]) == (0, "", ["a", "b"])
     alone = [
         followed("permissions", shell("permissions", "apply", f"{name}.yaml", "--format", "json").out)
         for name in ("a", "b")

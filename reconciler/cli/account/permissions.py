@@ -32,7 +32,7 @@ class PermissionsFormat(StrEnum):
 @takes(values)
 def permissions_(
     purpose: Annotated[Purpose, typer.Argument(help="What the user is to do.", show_default=False)],
-    paths: common.Paths,
+    paths: common.AnyPaths,
     connection: Connection,
     values: Values,
     allow: common.Allow = None,
@@ -63,7 +63,7 @@ def permissions_(
     consents = common.parse_consents(allow)
     loaded = load(paths, values.tree())
     topologies = topologies_of(loaded, values.environment)
-    tell(report(loaded.diagnostics))
+    tell(report([finding for one in loaded.each or (loaded,) for finding in one.diagnostics]))
     api = _api(connection.in_environment(values, paths))
     needs = permissions_for_all(topologies, purpose, api, allow=consents, backup=backup, watch=watch)
     names = [topology.name for topology in topologies]
