@@ -46,7 +46,7 @@ FILES = {
     "XX520": Page("no-files", "The path does not exist, cannot be read, or holds no YAML.", "check the path; in folders, only *.yaml and *.yml files are read"),
     "XX522": Page("several-topologies", "The files hold several topologies, but the command, or one of its options, works on one. `validate`, `plan`, `apply`, `drift` and `review` take them all.", "name the files of one topology"),
     "XX523": Page("declared-twice", "Two topologies that are planned together for one account declare the same object.", "let one of them declare it, and in the other write `external: true` or leave it out; if they are for two accounts, plan each by itself"),
-    "XX524": Page("other-file", "The file is not a topology. It is a fleet file, a manifest, a state or an answer for `import`, or nothing that is known here.", "run what the message says; keep such files out of the topology's folder, or name the files to read"),
+    "XX524": Page("other-file", "The file is not a topology. It is a fleet file, a saved plan, a manifest, a state or an answer for `import`, or nothing that is known here.", "run what the message says; keep such files out of the topology's folder, or name the files to read"),
     "XX521": Page("topology-unnamed", "The file names no topology, and it could belong to several or to none.", "write `topology: NAME` into the file"),
     "XX525": Page("stays-as-it-is", "`fmt` leaves this file alone. In form it would say something else, or lose a comment.", "do what the message says at that place; `fmt` then formats the rest"),
     "XX530": Page("format-version", "`reconciler:` names a format that this version does not read.", "write `reconciler: 1`, or use the version that the file was written for"),

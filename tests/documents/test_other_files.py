@@ -26,6 +26,11 @@ FILES = {
         "this is a fleet file: it names accounts, while a topology says what one of them holds",
         "reconciler fleet plan {file}",
     ),
+    "saved plan": (
+        '{"format": 1, "topology": "t", "changes": [], "steps": [], "fingerprint": "sha256:0"}',
+        "this is a saved plan, not a topology",
+        "reconciler apply {file}",
+    ),
     "NACK": (NACK, "this is a manifest of NACK, not a topology", "reconciler import {file}"),
     "several of NACK": (f"{NACK}---\n{NACK}", "this is a manifest of NACK, not a topology", "reconciler import {file}"),
     "list of NACK": (

@@ -22,6 +22,7 @@ from reconciler.model.spelling import meant_choice
 NACK = "jetstream.nats.io/"
 OF_STREAMS = frozenset({"subjects", "retention", "storage", "num_replicas"})
 OF_CONSUMERS = frozenset({"durable_name", "ack_policy", "deliver_policy"})
+SAVED_PLAN = frozenset({"steps", "fingerprint"})
 SHOWN = 3
 ELSEWHERE = "keep it out of the topology's folder, or name the files to read"
 
@@ -33,7 +34,9 @@ def other_file(file: str, root: Node | None, own_keys: Collection[str]) -> Diagn
     if root is None or document is None or not document.entries:
         return None
     keys = document.entries.keys()
-    if "targets" in keys and not keys & {*own_keys} - {"reconciler"}:
+    if keys >= SAVED_PLAN:
+        description, command = "a saved plan, not a topology", "apply"
+    elif "targets" in keys and not keys & {*own_keys} - {"reconciler"}:
         description, command = (
             "a fleet file: it names accounts, while a topology says what one of them holds",
             "fleet plan",
