@@ -13,6 +13,7 @@ from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.fleet.report.plans import TargetPlan
 from reconciler.journeys.files_and_account import both
 from reconciler.journeys.plan.plan import plan_from_snapshot
+from reconciler.journeys.stages.one_account import Claimant, contradictions
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.run_options import RunOptions
 
@@ -29,24 +30,33 @@ async def plans(
 ) -> list[TargetPlan]:
     """Plan in the order of the targets. Targets without a topology have nothing to plan."""
     gate, requests, finished = asyncio.Semaphore(at_once), asyncio.Semaphore(REQUESTS), 0
+    claimants = dict[str, Claimant]()
 
     async def plan_one(target: FleetTarget) -> TargetPlan:
         nonlocal finished
         async with gate:
-            plan = await _plan(target, options, requests)
+            plan = await _plan(target, options, requests, claimants)
         finished += 1
         done(finished)
         return plan
 
-    return [*await asyncio.gather(*(plan_one(target) for target in targets if target.topology))]
+    results = await asyncio.gather(*(plan_one(target) for target in targets if target.topology))
+    in_order = [claimants[target.name] for target in targets if target.name in claimants]
+    wrong = {claimant.name: finding for claimant, finding in contradictions(in_order, "target")}
+    return [
+        replace(result, plan=None, problems=(wrong[result.target],)) if result.target in wrong else result
+        for result in results
+    ]
 
 
-async def _plan(target: FleetTarget, options: RunOptions, requests: asyncio.Semaphore) -> TargetPlan:
+async def _plan(
+    target: FleetTarget, options: RunOptions, requests: asyncio.Semaphore, claimants: dict[str, Claimant]
+) -> TargetPlan:
     began = time.monotonic()
     result = TargetPlan(target=target.name, labels=target.labels)
     try:
         async with asyncio.timeout(target.deadline):
-            result = await _plan_within_deadline(target, result, options, requests)
+            result, claimants[target.name] = await _plan_within_deadline(target, result, options, requests)
     except CannotContinue as problem:
         result = replace(result, problems=problem.diagnostics)
     except TimeoutError:
@@ -58,12 +68,14 @@ async def _plan(target: FleetTarget, options: RunOptions, requests: asyncio.Sema
 
 async def _plan_within_deadline(
     target: FleetTarget, unplanned: TargetPlan, options: RunOptions, requests: asyncio.Semaphore
-) -> TargetPlan:
+) -> tuple[TargetPlan, Claimant]:
     files = Filled(values=target.values, needed=target.own, origin=ORIGIN, environment=target.environment)
     window = SharedWindow(requests)
     async with both(target.topology, target.options(), files, window) as opened:
         plan = (await plan_from_snapshot(opened.topology, opened.snapshot, opened.js, options)).plan
-        return replace(unplanned, plan=replace(plan, diagnostics=(*opened.loaded.diagnostics, *plan.diagnostics)))
+        plan = replace(plan, diagnostics=(*opened.loaded.diagnostics, *plan.diagnostics))
+        claimant = Claimant.at(target.name, opened.topology, opened.snapshot, target.options())
+        return replace(unplanned, plan=plan), claimant
 
 
 def late_diagnostic(target: FleetTarget) -> Diagnostic:

@@ -93,6 +93,20 @@ def test_one_refusal_anywhere_keeps_the_first_stage_from_being_begun(shops: Shop
     assert [*shops.days] == ["ap"]
 
 
+def test_targets_that_want_different_things_of_one_account_are_left_alone(shops: Shops, capsys: Said) -> None:
+    assert apply(shops, capsys)[0] == 0
+    targets = json.loads(shops.file.read_text(encoding="utf-8"))["targets"]
+    file = shops.written(
+        eu2={**targets["eu"], "timeout": "9s", "values": {"keep": "9d"}}, us={"values": {"keep": "8d"}}
+    )
+    code, out, _ = apply(shops, capsys, "--stages", "us,rest", file=file)
+    assert (code, out.splitlines()[-1]) == (1, "4 targets: 2 failed, 1 not begun, 1 unchanged")
+    assert "targets eu and eu2 lead to one account" in " ".join(out.split())
+    code, out, _ = apply(shops, capsys, file=file)
+    assert (code, out.splitlines()[-1]) == (1, "4 targets: 2 failed, 1 applied, 1 unchanged")
+    assert shops.days == {"eu": 1, "us": 8, "ap": 3}
+
+
 def test_without_stages_what_one_target_lacks_keeps_no_other_from_being_applied(shops: Shops, capsys: Said) -> None:
     file = shops.written(gone={"server": "nats://127.0.0.1:1", "values": {"keep": "7d"}})
     shops["ap"].ask("STREAM.CREATE.ORDERS", {"name": "ORDERS", "subjects": ["orders.>"], "storage": "memory"})

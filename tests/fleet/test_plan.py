@@ -71,6 +71,32 @@ def test_each_target_is_planned_with_its_own_values(
     assert ages == {"eu": 7 * 86_400 * 10**9, "us": 30 * 86_400 * 10**9}
 
 
+@pytest.mark.parametrize("is_new", [True, False])
+def test_two_targets_that_are_one_account_are_planned_only_if_they_want_the_same(
+    is_new: bool, account: Account, new_account: Callable[[], Account], fleet: Callable[..., Path], tmp_path: Path
+) -> None:
+    """A context that was copied, or another user of the account."""
+    if not is_new:
+        account.ask("STREAM.CREATE.ORDERS", {"name": "ORDERS", "subjects": ["orders.>"]})
+    other, slow = new_account(), {"timeout": "9s"}
+    again = {**_said(account, tmp_path, keep="7d"), **({} if is_new else slow)}
+
+    def outcomes(keep: str) -> dict[str, bool]:
+        said = {"eu": _said(account, tmp_path, keep="7d"), "us": _said(other, tmp_path, keep="3d"), "eu2": again}
+        made = planned(
+            fleet(defaults={"topology": shop(tmp_path)}, **said | {"eu2": {**again, "values": {"keep": keep}}})
+        )
+        wrong = {one.error for one in made.values() if one.error}
+        assert wrong <= {
+            "targets eu and eu2 lead to one account, and want different things of it as topology shop, for example of "
+            "stream/ORDERS. An apply of one would take back what the other did. Nothing was changed."
+        }
+        return {name: one.plan is not None for name, one in made.items()}
+
+    assert outcomes("7d") == {"eu": True, "us": True, "eu2": True}
+    assert outcomes("30d") == {"eu": False, "us": True, "eu2": False}
+
+
 def test_a_target_is_an_environment_of_its_topology_with_its_values_overlay_and_server(
     account: Account, new_account: Callable[[], Account], fleet: Callable[..., Path], tmp_path: Path
 ) -> None:

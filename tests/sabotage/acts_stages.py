@@ -13,6 +13,20 @@ AT_ONCE = "tests/cli/test_many_environments.py"
 
 ACTS = (
     Act(
+        name="two targets that are one account take back from each other what they want",
+        file="reconciler/cli/account/staged_apply.py",
+        before="        _refuse_shared_accounts(plans, self.word)\n",
+        after="",
+        seen_by=("tests/fleet/test_fleet_apply.py",),
+    ),
+    Act(
+        name="two users of one account are taken for two accounts",
+        file="reconciler/journeys/stages/one_account.py",
+        before="accounts=(place,) if held is None else (place, held))",
+        after="accounts=(place,))",
+        seen_by=("tests/fleet/test_plan.py",),
+    ),
+    Act(
         name="an environment that no stage names is silently left out",
         file=DIVIDE,
         before="    if left:\n        names",

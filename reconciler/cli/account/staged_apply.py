@@ -25,6 +25,7 @@ from reconciler.cli.shared.reporting import document
 from reconciler.cli.shared.screen import NobodyReads, confirm, tell
 from reconciler.journeys.drift.look import look
 from reconciler.journeys.stages.divide import RolloutMember, RolloutStage, divide, division_text
+from reconciler.journeys.stages.one_account import Claimant, contradictions
 from reconciler.journeys.stages.stage_checks import Seen, judge_look, objections_while_staying
 from reconciler.journeys.stages.text import (
     NOT_BEGUN,
@@ -101,6 +102,7 @@ class Staged:
         self._together.fix_order(*self.units)
         self._outcomes = dict.fromkeys((unit.name for unit in self.units), NOT_BEGUN)
         plans = await UnitRun(self._plan_work, at_once=self.at_once).run(self.units)
+        _refuse_shared_accounts(plans, self.word)
         if not self._show_plans(plans, stages):
             return exits.FAILED
         if not any(self._goes_ahead(part) for part in plans) or (self.stages and self._is_stopped(plans)):
@@ -280,3 +282,18 @@ class Staged:
             self._together.print_text("".join(f"{line}\n" for line in ("", *progress_lines(course))))
         self._together.print_document(*more)
         self._together.print_text(f"{'' if is_short else chr(10)}{summary_text(self._outcomes, self.word)}\n")
+
+
+def _refuse_shared_accounts(parts: Plans, word: str) -> None:
+    """Take away the plans of units that are one account, and want different things of it."""
+    members = [
+        Claimant.at(part.unit.name, made.topology, made.planned.snapshot, part.unit.place)
+        for part in parts
+        for made in part.results
+        if isinstance(made, Made)
+    ]
+    wrong = {(member.name, member.topology.name): finding for member, finding in contradictions(members, word)}
+    for part in parts:
+        for number, made in enumerate(part.results):
+            if isinstance(made, Made) and (finding := wrong.get((part.unit.name, made.topology.name))):
+                part.results[number] = CannotContinue(finding, topology=made.topology.name)
