@@ -161,7 +161,7 @@ DRIFT = {
     "DR121": Page("not-accepted", "Live values could not be written into the file: the lines are shared by an anchor or alias, a neighbouring value of the file differs too, or no file can express the value.", "edit it by hand"),
     "DR201": Page("drifted", "Somebody changed the field since it was last applied.", "`drift restore` puts it back, `drift accept` writes it into the file"),
     "DR202": Page("changed-on-both-sides", "Somebody changed the field since it was last applied, and the file changed it too.", "decide which of the three values is right; `drift restore` goes back to the applied one"),
-    "DR203": Page("missing", "The object was applied, or is declared as `external`, but does not exist.", "`drift restore` recreates it; to give it up, write it into `removed`"),
+    "DR203": Page("missing", "The object was applied, or is declared as `external`, but does not exist.", "`drift restore` recreates what was applied; to give it up, write it into `removed`. What is `external` only its owner recreates"),
     "DR204": Page("recreated", "Somebody deleted the object and recreated it: it was created at another time, and its state went backwards. Messages or positions are lost.", "find out who did it; an apply, or `drift restore`, only records the new object. `plan` says what was lost, and how a consumer continues at its old position"),
     "DR205": Page("foreign", "The files declare an object that another topology applied last, or this topology from another repository.", "declare the object in one place only"),
     "DR206": Page("not-as-declared", "The field differs from the file, and no record says that the object was ever applied.", "apply, or `drift accept`"),

@@ -163,6 +163,23 @@ def test_findings_stand_at_the_line_of_each_field(tmp_path: Path) -> None:
     assert [(one.code, one.span and one.span.line) for one in drift_findings(found)] == [("DR202", 5), ("DR201", 6)]
 
 
+def test_a_finding_offers_what_can_be_done(shell: Shell, account: Account) -> None:
+    """`deny_purge` never goes back, and nobody writes values of one place into files that are for several."""
+    where = ["--server", account.url, "--user", account.user, "--password", account.password, "--value", "most=9"]
+    head = "reconciler: 1\ntopology: t\nparameters: {most: {type: number}}\n"
+    file = shell.write(f'{head}streams: {{S: {{subjects: [s], max_msgs: "${{most}}"}}, T: {{subjects: [t]}}}}\n')
+    told = shell("drift", file, "--format", "github", *where).out
+    assert "stream/S::It does not exist.%0AInstead: apply creates it; to give it up, take it out of the files" in told
+    assert "by unknown" not in told
+    assert shell("apply", file, "--yes", *where).code == 0
+    talk(account, updating("S", max_msgs=5))
+    talk(account, updating("T", deny_purge=True))
+    told = shell("drift", file, "--format", "github", *where).out
+    assert "Instead: `drift restore` puts it back; to keep it, edit the files by hand" in told
+    assert "Instead: nothing puts it back (ST203); write what is live into the file" in told
+    assert "drift accept" not in told
+
+
 def test_a_partial_look_is_no_clean_bill(tmp_path: Path) -> None:
     drift = look(tmp_path, raw={"streams": {"S": None}, "unknown": {"stream/S": "no answer"}})
     assert "? stream/S  unknown" in drift_text(drift)

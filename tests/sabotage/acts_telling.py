@@ -527,6 +527,20 @@ SECRETS = (
 
 DRIFT = (
     Act(
+        name="a finding offers to put back what nothing puts back",
+        file="reconciler/journeys/drift/findings.py",
+        before="if item.refusals else back}; to give it up",
+        after="if False else back}; to give it up",
+        seen_by=("tests/drift/test_restore.py",),
+    ),
+    Act(
+        name="a finding offers `drift accept` for files that it writes nothing into",
+        file="reconciler/journeys/drift/findings.py",
+        before="if is_shared and code in BY_HAND else",
+        after="if not BY_HAND else",
+        seen_by=("tests/drift/test_report.py",),
+    ),
+    Act(
         name="what a group counts is not said to be of the moment at which it was read",
         file="reconciler/report/document/headline.py",
         before='    r"|\\d\\S* of (those|them)\\b|(\\d|shows) now\\)"\n',

@@ -35,7 +35,7 @@ from reconciler.journeys.drift.codec import drift_json
 from reconciler.journeys.drift.findings import drift_findings
 from reconciler.journeys.drift.look import Looked, look
 from reconciler.journeys.drift.metrics import Gauges, metrics_text
-from reconciler.journeys.drift.text import drift_sums_line, drift_text, place_text
+from reconciler.journeys.drift.text import drift_sums_line, drift_text, is_shared, place_text
 from reconciler.journeys.files_and_account import both
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.document.document import Document
@@ -128,7 +128,8 @@ def _drift_document(looked: Looked, sheet: Paper, arguments: str, seconds: float
         "json": lambda _: drift_json(drift),
     }
     return document(
-        command="drift", topology=drift.topology, diagnostics=drift_findings(drift), declared=looked.topology,
+        command="drift", topology=drift.topology, declared=looked.topology,
+        diagnostics=drift_findings(drift, is_shared=is_shared(arguments)),
         title=place_text(drift), summary=drift_sums_line(drift), arguments=arguments, seconds=seconds, paper=sheet, own=formats,
     )  # fmt: skip
 

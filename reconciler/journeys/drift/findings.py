@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from reconciler.changes.change import FieldClass
@@ -13,25 +13,61 @@ from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 
 _WHOLE = {Standing.MISSING: "DR203", Standing.RECREATED: "DR204", Standing.FOREIGN: "DR205", Standing.UNKNOWN: "DR207"}
 
+BY_HAND = {
+    "DR201": "`drift restore` puts it back; to keep it, edit the files by hand",
+    "DR206": "apply, or edit the files by hand",
+}
+"""What to do where `drift accept` writes nothing, since the files hold for other environments or values too."""
 
-def drift_findings(drift: Drift) -> tuple[Diagnostic, ...]:
-    """Return a finding for all drift that is not ignored; a change that waits to be applied is none."""
-    return (*drift.diagnostics, *(finding for item in drift.items for finding in _findings_of_item(item)))
+
+def drift_findings(drift: Drift, *, is_shared: bool = False) -> tuple[Diagnostic, ...]:
+    """Return a finding for all drift that is not ignored; a change that waits to be applied is none. Files that are
+    `is_shared` hold for other environments or values too."""
+    found = (finding for item in drift.items for finding in _findings_of_item(item, is_shared=is_shared))
+    return (*drift.diagnostics, *found)
 
 
-def _findings_of_item(item: Item) -> Iterator[Diagnostic]:
+def _findings_of_item(item: Item, *, is_shared: bool) -> Iterator[Diagnostic]:
     if item.standing in _WHOLE and not item.ignored:
-        yield _finding(_WHOLE[item.standing], item, item_sentence(item), item.span)
+        code = _WHOLE[item.standing]
+        yield _finding(code, item, item_sentence(item), item.span, _way_out(item, code))
     for field in item.fields:
         if field.counts:
-            yield _finding(_code_of_field(field), item, field_sentence(field), field.span or item.span)
+            code = _code_of_field(field)
+            fix = _way_out_of_field(item, field, code, is_shared=is_shared)
+            yield _finding(code, item, field_sentence(field), field.span or item.span, fix)
 
 
 def _code_of_field(field: FieldDrift) -> str:
     return {FieldClass.DRIFTED: "DR201", FieldClass.BOTH: "DR202"}.get(field.change.field_class, "DR206")
 
 
-def _finding(code: str, item: Item, message: str, span: SourceSpan | None) -> Diagnostic:
-    page = DRIFT[code]
-    diagnostic = Diagnostic(severity=Severity.ERROR, code=code, name=page.name, message=message, address=item.address)
-    return replace(diagnostic, span=span, fix=page.instead)
+def _way_out(item: Item, code: str) -> str:
+    if item.standing is not Standing.MISSING:
+        return DRIFT[code].instead
+    if not item.is_ours:
+        return "ask its owner to recreate it, or take it out of the files"
+    back = "`drift restore` recreates it" if item.owned else "apply creates it"
+    give_up = "write it into `removed`" if item.owned else "take it out of the files"
+    return f"{f'nothing puts it back{_codes_text(item.refusals)}' if item.refusals else back}; to give it up, {give_up}"
+
+
+def _way_out_of_field(item: Item, field: FieldDrift, code: str, *, is_shared: bool) -> str:
+    if not item.is_ours:
+        return "ask its owner, or correct what the file says"
+    if field.is_stuck or (item.refusals and not item.stuck):
+        then = "write what is live into the file" if field.is_sayable else "`plan` says what to do"
+        return f"nothing puts it back{_codes_text(item.refusals)}; {then}"
+    if not field.is_sayable:
+        return "`drift restore` puts it back; no file can say what is live"
+    return BY_HAND[code] if is_shared and code in BY_HAND else DRIFT[code].instead
+
+
+def _codes_text(codes: Sequence[str]) -> str:
+    return f" ({', '.join(codes)})" if codes else ""
+
+
+def _finding(code: str, item: Item, message: str, span: SourceSpan | None, fix: str) -> Diagnostic:
+    name = DRIFT[code].name
+    diagnostic = Diagnostic(severity=Severity.ERROR, code=code, name=name, message=message, address=item.address)
+    return replace(diagnostic, span=span, fix=fix)

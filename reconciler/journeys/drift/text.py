@@ -160,9 +160,15 @@ def _object_lines(item: Item, paper: Paper) -> list[str]:
 def item_sentence(item: Item) -> str:
     """Return what happened to the whole object, who did it, and what was lost with it."""
     sentence = item.reason or _SAYS.get(item.standing, "")
-    happened = f"{sentence}, by {_author_text(item.by)}" if sentence and item.by else sentence
+    by = _author(item)
+    happened = f"{sentence}, by {_author_text(by)}" if sentence and by else sentence
     deleted = f"the old one was deleted by {_author_text(item.deleted_by)}" if item.deleted_by else ""
     return "; ".join(filter(None, (happened, deleted, *item.lost)))
+
+
+def _author(item: Item) -> Attribution | None:
+    """Who did it; nobody is unknown where nothing tells that anybody did."""
+    return item.by if item.by and (item.by.actor or item.owned) else None
 
 
 _SAYS = {
@@ -232,7 +238,9 @@ def _time_to_the_second(moment: str) -> str:
 
 def _unknown_author_lines(drift: Drift, paper: Paper) -> list[str]:
     """Say why nobody is named, each reason once."""
-    attributions = [by for item in drift.drifted for by in (item.by, *(f.by for f in item.fields if f.counts)) if by]
+    attributions = [
+        by for item in drift.drifted for by in (_author(item), *(f.by for f in item.fields if f.counts)) if by
+    ]
     reasons = dict.fromkeys(by.unknown for by in attributions if by.actor is None and by.unknown)
     return [line for why in reasons for line in paper.wrapped(f"By unknown: {why}.")]
 
@@ -293,7 +301,13 @@ PUT_BACK = "is put back."
 
 
 SHARED = {"--environment", "--value", "--values"}
-"""Options that say that the files hold for other places too."""
+
+
+def is_shared(arguments: str) -> bool:
+    """Do the arguments of the command say that the files hold for other environments or values too?"""
+    return not SHARED.isdisjoint(arguments.split())
+
+
 BY_HAND = "To keep it, edit the files by hand: they hold for other environments or values too."
 
 
@@ -340,5 +354,4 @@ def _advice(drift: Drift, arguments: str) -> Iterator[str]:
         if paths := [visible(field.path) for field in stuck if not field.is_sayable]:
             yield f"No file can say {listed(paths)} there; to see what to do: reconciler plan {arguments}".rstrip()
     if any(field.counts and field.is_sayable for item in drift.items for field in item.fields):
-        shared = not SHARED.isdisjoint(arguments.split())
-        yield BY_HAND if shared else f"To keep it and change the files: {accepting}"
+        yield BY_HAND if is_shared(arguments) else f"To keep it and change the files: {accepting}"
