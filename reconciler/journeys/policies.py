@@ -68,8 +68,16 @@ class _Unfit(Exception):
 
 def _diagnostics_of_policy(placed: PlacedPolicy) -> Iterator[Diagnostic]:
     policy = placed.policy
-    if not policy.cases:
-        message = f"policy {policy.code} has no cases; write one that it forbids, and one that it lets pass"
+    answers = {case.forbidden for case in policy.cases}
+    lacking = [
+        words for answer, words in ((True, "that it forbids"), (False, "that it lets pass")) if answer not in answers
+    ]
+    if lacking:
+        message = (
+            f"policy {policy.code} has no case {lacking[0]}; write one"
+            if policy.cases
+            else (f"policy {policy.code} has no cases; write one that it forbids, and one that it lets pass")
+        )
         yield Diagnostic(
             severity=Severity.WARNING, code="XX529", name="policy-case", message=message, span=placed.where("code")
         )

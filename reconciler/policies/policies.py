@@ -24,6 +24,7 @@ from reconciler.model.policy import PlacedPolicy, Policy
 from reconciler.model.resource import is_over
 from reconciler.model.spelling import meant_choice
 from reconciler.model.units import show_number
+from reconciler.policies.texts import FIELDS, ImpossibleText, impossible_texts, possible_texts
 from reconciler.policies.variables import (
     ANYTHING,
     DURATION,
@@ -52,6 +53,8 @@ JUDGED = frozenset(
 )
 TOGETHER = 24
 """How many conditions are joined. The library lets expressions nest so and so deep."""
+MANY = 8
+"""Up to how many texts a message names of those that there can be."""
 SHOWN = 4
 """How many values a message names."""
 _KNOWN = frozenset({
@@ -164,7 +167,21 @@ def _compile(placed: PlacedPolicy, kind: Kind, registry: Registry) -> Program | 
         return explain_compile_error(str(error), known_variables, condition)
     if (result := expression.return_type().name()) not in ("bool", "BOOL"):
         return Misread(f"it is {type_in_words(result)}, and not a condition that is true or false")
+    possible = possible_texts(kind, registry, placed.policy.kinds, sorted(action.value for action in JUDGED))
+    for never in impossible_texts(condition, possible):
+        return _explain_impossible(never, condition)
     return Program(placed, expression, mentions)
+
+
+def _explain_impossible(never: ImpossibleText, condition: str) -> Misread:
+    before = condition[: never.at]
+    line, column = before.count("\n") + 1, never.at - (before.rfind("\n") + 1) + 1
+    near = meant_choice(never.text, never.possible)
+    verb = "never names" if never.name == FIELDS else "is never"
+    choices = f"; it is {', '.join(never.possible)}" if len(never.possible) <= MANY else ""
+    return Misread(
+        f"`{never.name}` {verb} `{never.text}`{f'; did you mean `{near}`?' if near else choices}", line, column
+    )
 
 
 def _compile_joined(programs: Sequence[Program]) -> cel.Expression:
@@ -286,7 +303,7 @@ def _value_in_words(value: Any, name: str, kind: Any) -> str:
         return show_number(value, info.unit if info and value >= 0 else "text")
     if isinstance(value, list):
         is_short = len(value) <= SHOWN and all(isinstance(item, str) for item in value)
-        return f"[{', '.join(value)}]" if is_short else f"{len(value)} entries"
+        return f"[{', '.join(value)}]" if is_short else f"{len(value)} {'entry' if len(value) == 1 else 'entries'}"
     return str(value) or "empty"
 
 

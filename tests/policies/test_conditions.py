@@ -171,11 +171,55 @@ def test_nothing_is_judged_by_what_nobody_knows() -> None:
         "column 18 of the condition: `> 3`",
     ),
     ("many(resource.name)", "there is no function `many`", "column 5 of the condition: `(resource.name)`"),
+    (
+        "resource.retention == 'work_queue'", "`resource.retention` is never `work_queue`; did you mean `workqueue`?",
+        "column 23 of the condition: `'work_queue'`",
+    ),
+    (
+        "true &&\n \"disk\" != before.storage", "`before.storage` is never `disk`; it is file, memory",
+        "line 2, column 2 of the condition: `\"disk\" != before.storage`",
+    ),
+    (
+        "resource.storage in ['file', \"ram\"]", "`resource.storage` is never `ram`; it is file, memory",
+        "column 30 of the condition: `\"ram\"]`",
+    ),
+    (
+        "change.action == 'destroy'",
+        "`change.action` is never `destroy`; it is adopt, create, delete, forget, keep, replace, update",
+        "column 18 of the condition: `'destroy'`",
+    ),
+    (
+        "'max_agee' in change.fields", "`change.fields` never names `max_agee`; did you mean `max_age`?",
+        "column 1 of the condition: `'max_agee' in change.fields`",
+    ),
     ("(" * 40 + "true" + ")" * 40, "it nests too deep; divide it into several policies", ""),
 ])  # fmt: skip
 def test_what_cannot_be_read_is_told_with_its_place(condition: str, message: str, place: str) -> None:
     said = f"{message}; {place}" if place else message
     assert told(condition, "stream") == [f"policy ACME101 cannot be read: {said}"]
+
+
+@pytest.mark.parametrize("condition", [
+    "resource.retention in ['limits', 'interest'] && change.action == 'create'",
+    "resource.name == 'file' && 'gold' == resource.labels.tier && resource.sources.exists(one, one.name == 'x')",
+    "'re' + resource.storage == 'refile' || resource.storage + 'd' == 'filed' || resource.storage == 'f' + 'ile'",
+    "resource.storage.startsWith('m') || resource.storage.size() == 3 || [resource.storage, 'x'] == ['file', 'x']",
+    "resource.mirror.name == '' || resource.persist_mode == '' // resource.storage == 'disk'",
+    "resource.description == \"resource.storage == 'disk'\" || 'subjects' in change.fields",
+    "(resource.storage == 'file' ? 'a' : 'b') == 'b' || resource.storage == 'fi\\u006ce'",
+])  # fmt: skip
+def test_what_may_be_so_is_no_slip(condition: str) -> None:
+    assert told(condition, "stream") == []
+
+
+def test_of_several_kinds_a_field_is_named_that_one_of_them_has() -> None:
+    assert told("'subjects' in change.fields || resource.kind == 'consumer'") == []
+    assert told("'subjects' in change.fields", "consumer")[0].startswith(
+        "policy ACME101 cannot be read: `change.fields` never names `subjects`"
+    )
+    assert told("stream.retention == 'work_queue'", "consumer")[0].startswith(
+        "policy ACME101 cannot be read: `stream.retention` is never `work_queue`"
+    )
 
 
 def test_of_several_kinds_the_first_that_it_does_not_fit_is_named() -> None:

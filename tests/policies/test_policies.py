@@ -237,6 +237,13 @@ def test_a_case_says_what_its_policy_answers(run: Run, shell: Shell) -> None:
     )
     assert "case 2 of ACME101 has a wrong `resource.num_replica`: there is no such key" in ran.text
     assert "warning XX529: policy ACME102 has no cases" in ran.text
+    once = "\n    cases: [{resource: {labels: {tier: gold}}, forbidden: true}]\n"
+    shell.write(POLICIES.replace('\n    help: "write num_replicas: 3"\n', once), "rules.yaml")
+    ran = run("policy", "test", "rules.yaml")
+    assert (ran.code, "rules.yaml:2:11 warning XX529: policy ACME101 has no case that it lets pass" in ran.text) == (
+        0,
+        True,
+    )
 
 
 SHARED = """\
@@ -289,17 +296,25 @@ def test_what_holds_no_policy_is_told_where_nothing_else_does(run: Run, shell: S
     assert "rules/slip.yaml:1:1 error XX528: this file has no `policies`" in run("policy", "test", "rules").text
 
 
+GOLDEN = "{resource: {num_replicas: 2, labels: {tier: gold}}, forbidden: true}"
+
+
 def test_every_case_is_a_test_case_for_ci_whether_or_not_it_passes(run: Run, shell: Shell) -> None:
     def tested(forbidden: str) -> list[tuple[str | None, str | None, list[str]]]:
-        cases = f"    cases: [{{resource: {{labels: {{tier: gold}}}}, forbidden: {forbidden}}}, {{resource: {{}}, forbidden: false}}]\n"
+        first = f"{{resource: {{labels: {{tier: gold}}}}, forbidden: {forbidden}}}"
+        cases = f"    cases: [{first}, {{resource: {{}}, forbidden: false}}, {GOLDEN}]\n"
         shell.write(POLICIES.partition("  - code: ACME102")[0] + cases, "rules.yaml")
         run("policy", "test", "rules.yaml", "--report", "junit=cases.xml")
         suites = ElementTree.parse(shell.folder / "cases.xml").getroot()
-        assert suites.get("tests") == "2"
+        assert suites.get("tests") == "3"
         return [(case.get("name"), case.get("line"), [child.tag for child in case]) for case in suites.iter("testcase")]
 
-    assert tested("true") == [("case 1 of ACME101", "8", []), ("case 2 of ACME101", "8", [])]
-    assert tested("false") == [("case 1 of ACME101", "8", ["failure"]), ("case 2 of ACME101", "8", [])]
+    passed: list[tuple[str | None, str | None, list[str]]] = [
+        ("case 2 of ACME101", "8", []),
+        ("case 3 of ACME101", "8", []),
+    ]
+    assert tested("true") == [("case 1 of ACME101", "8", []), *passed]
+    assert tested("false") == [("case 1 of ACME101", "8", ["failure"]), *passed]
 
 
 def test_what_conditions_may_mention_is_listed(run: Run) -> None:

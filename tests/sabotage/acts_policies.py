@@ -78,6 +78,21 @@ ACTS = (
         seen_by=("tests/policies/test_policies.py::test_every_case_is_a_test_case_for_ci_whether_or_not_it_passes",),
     ),
     Act(
+        name="a policy that never forbids anything, for its text is never there, is taken as it is",
+        file="reconciler/policies/texts.py",
+        before="        if name in possible and text not in possible[name]:",
+        after="        if name in possible and not possible[name]:",
+        seen_by=("tests/policies/test_conditions.py",),
+        is_quick=True,
+    ),
+    Act(
+        name="nobody is told that no case proves what a policy forbids",
+        file="reconciler/journeys/policies.py",
+        before="    if lacking:",
+        after="    if len(lacking) > 1:",
+        seen_by=("tests/policies/test_policies.py",),
+    ),
+    Act(
         name="a file of policies that two topologies share counts twice",
         file="reconciler/documents/find/policies.py",
         before="place = replace(span, file=os.path.realpath(span.file)) if span else None",
