@@ -45,11 +45,12 @@ def foreign_owner(change: Change, view: View) -> Found:
     called = f", as {name}" if name != change.address else ""
     is_another = name not in (own, change.address)
     declare, gone = (f"declare it as {name} and ", "") if is_another else ("", _gone_text(change, name))
+    leave = "remove it here" if change.desired else "take it out of `removed`"
     return refusal(
         "",
         f"topology `{owner}` owns this{called}{gone}; this topology is `{view.topology}`",
         (
-            f"remove it here, or let `{owner}` give it up with forget: [{name}], "
+            f"{leave}, or let `{owner}` give it up with forget: [{name}], "
             f"or {declare}take it over: --take-over {shlex.quote(owner)}"
         ),
     )
@@ -139,6 +140,9 @@ def removal_of_protected(change: Change, _view: View) -> Found:
     )
 
 
+STAYS = "if it is to stay, take it out of `removed`"
+
+
 @rule("XX104", "removal-of-unowned", on=(Action.DELETE, Action.REPLACE), needs=("live",))
 def removal_of_unowned(change: Change, view: View) -> Found:
     """`removed:`, or a change that replaces, is about a live object that this topology never applied or adopted.
@@ -147,15 +151,16 @@ def removal_of_unowned(change: Change, view: View) -> Found:
     The same holds for a change that needs consent because it costs messages or a position (3xx). If bucket `reconciler`
     cannot be read, this topology owns nothing that is known.
 
-    Instead: adopt it first by declaring it as it is and applying once; then remove or change it.
+    Instead: adopt it first by declaring it as it is and applying once; then remove or change it. An entry of `removed` that
+    did its work is taken out once somebody uses the name again.
     """
     if change.owned or _is_begun_here(change, view) or _other_names(change, view):
         return None
     if again := _refuse_recreated(change, view):
         return again
-    verb = "remove" if change.action is Action.DELETE else "change"
-    as_it_is = "" if change.action is Action.DELETE else " as it is"
-    why, fix = "this topology does not own it", f"declare it{as_it_is} and apply once to adopt it; then {verb} it"
+    why, fix = "this topology does not own it", "declare it as it is and apply once to adopt it; then change it"
+    if change.action is Action.DELETE:
+        fix = f"{STAYS}; or declare it and apply once to adopt it; then remove it"
     if not view.ledger_known:
         why, fix = UNREADABLE, READ_FIRST
     return refusal("", f"{why}, and reconciler never destroys what a topology does not own", fix)
@@ -182,7 +187,7 @@ def _refuse_recreated(change: Change, view: View) -> Finding | None:
     kind, names = address.kind, " ".join(address.names)
     by_hand = f"nats {kind} rm {names}" if kind in ("stream", "consumer") else "by hand"
     adopt = f"declare {address} as it is and apply once to adopt it"
-    gone = f"if it is the one that was to be deleted, delete it ({by_hand}); or {adopt}; then remove it"
+    gone = f"{STAYS}; if it is the one that was to be deleted, delete it ({by_hand}); or {adopt}; then remove it"
     return refusal(
         "",
         (
