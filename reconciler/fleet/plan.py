@@ -69,7 +69,13 @@ async def _plan(
 async def _plan_within_deadline(
     target: FleetTarget, unplanned: TargetPlan, options: RunOptions, requests: asyncio.Semaphore
 ) -> tuple[TargetPlan, Claimant]:
-    files = Filled(values=target.values, needed=target.own, origin=ORIGIN, environment=target.environment)
+    files = Filled(
+        values=target.values,
+        needed=target.own,
+        origin=ORIGIN,
+        places=target.value_places,
+        environment=target.environment,
+    )
     window = SharedWindow(requests)
     async with both(target.topology, target.options(), files, window) as opened:
         plan = (await plan_from_snapshot(opened.topology, opened.snapshot, opened.js, options)).plan

@@ -232,6 +232,16 @@ def test_a_value_of_a_target_that_its_files_do_not_mention_is_an_error_and_one_o
     assert "value `kepe` is given, but there is no parameter `kepe`; did you mean `keep`?" in made["slipped"].error
 
 
+def test_a_wrong_value_of_a_target_is_told_at_its_place_in_the_fleet_file(account: Account, tmp_path: Path) -> None:
+    shop(tmp_path)
+    head = f"reconciler: 1\nfleet: test\ndefaults: {{topology: shop.yaml, server: '{account.url}'}}\ntargets:\n"
+    targets = "  eu: {values: {keep: 30 d}}\n  us:\n    values:\n      keep: 7d\n      kepe: 7d\n"
+    (tmp_path / "fleet.yaml").write_text(head + targets, encoding="utf-8")
+    errors = {name: one.error.removeprefix(f"{tmp_path}/") for name, one in planned(tmp_path / "fleet.yaml").items()}
+    assert errors["eu"].startswith("fleet.yaml:5:23 keep: `30 d` is not a duration")
+    assert errors["us"].startswith("fleet.yaml:9:13 value `kepe` is given, but there is no parameter `kepe`")
+
+
 def test_a_target_without_a_plan_keeps_the_table_narrow() -> None:
     """The reason stands below the table, whole."""
     message = "Cannot reach nats://" + ",nats://".join(f"far-away-{number}.example.com:4222" for number in range(4))

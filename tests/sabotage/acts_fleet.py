@@ -6,6 +6,13 @@ from tests.sabotage.act import Act
 
 ACTS = (
     Act(
+        name="a wrong value in a fleet file is told at the parameter, and not where it stands",
+        file="reconciler/documents/fill/values.py",
+        before="            place = self.places.get(name)",
+        after="            place = self.places.get(name) if self.files else None",
+        seen_by=("tests/fleet/test_plan.py",),
+    ),
+    Act(
         name="a target of a fleet is planned without the values and overlay of its environment",
         file="reconciler/fleet/accounts/fleet_file.py",
         before='            environment=settings.get("environment"),\n',

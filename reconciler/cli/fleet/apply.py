@@ -97,7 +97,7 @@ def _target_values(target: FleetTarget) -> Values:
     from reconciler.fleet.plan import ORIGIN  # noqa: PLC0415 - `--help` needs none of it
 
     given = tuple(target.values.items())
-    return Values(given, environment=target.environment, needed=target.own, origin=ORIGIN)
+    return Values(given, environment=target.environment, needed=target.own, origin=ORIGIN, places=target.value_places)
 
 
 def _target_place(target: FleetTarget) -> object:

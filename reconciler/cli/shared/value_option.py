@@ -4,7 +4,7 @@ suggested commands."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,6 +13,7 @@ import typer
 
 from reconciler.cli.shared.common import Misused
 from reconciler.model.dataclass import dataclass
+from reconciler.model.diagnostic import SourceSpan
 
 if TYPE_CHECKING:
     from reconciler.documents.fill.values import Filled
@@ -34,6 +35,8 @@ class Values:
     """The values that the files must mention. None: all of them."""
     origin: str = "--value"
     """Where they were given."""
+    places: Mapping[str, SourceSpan] = field(default_factory=dict, compare=False)
+    """Where some of them stand."""
 
     def __bool__(self) -> bool:
         return bool(self.given or self.files_of_values or self.environment)
@@ -66,8 +69,8 @@ class Values:
         values, files = dict(self.given), self.files_of_values
         needed = (values if self.needed is None else self.needed) if are_all_needed else ()
         return Filled(
-            under or DISK, values, needed, self.known, files, origin=self.origin, environment=self.environment,
-            reports_unused=are_all_needed,
+            under or DISK, values, needed, self.known, files, origin=self.origin, places=self.places,
+            environment=self.environment, reports_unused=are_all_needed,
         )  # fmt: skip
 
     def file_arguments(self, paths: Sequence[Path]) -> list[str]:

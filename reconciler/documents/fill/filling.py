@@ -263,7 +263,10 @@ class _FileFilling:
             self._complain("XX515", "no-value", message, node, fix)
         elif (declaration := self.whole.declared.get(name)) and name not in self.whole.wrong:
             message = f"`${{{name}}}` has no value: parameter `{name}` at {declaration.place} has no default, and none was given"
-            fix = f"give it a value: --value {name}=…, a line in a file of --values, or `values` in fleet.yaml"
+            fix = (
+                f"give it a value: --value {name}=…, a line in a file of --values, or `values` of an environment or of a "
+                "target in fleet.yaml"
+            )
             self._complain("XX515", "no-value", message, node, fix)
         return None
 

@@ -65,6 +65,8 @@ class Filled:
     """Files with a value for each name; a later one wins."""
     origin: str = "--value"
     """Where `values` are from, in words."""
+    places: Mapping[str, SourceSpan] = field(default_factory=dict)
+    """Where some of `values` stand."""
     environment: str | None = None
     """The environment whose overlay and values count."""
     reports_unused: bool = True
@@ -96,13 +98,17 @@ class Filled:
             elif root is not None and not is_null(root):
                 message = f"a file of values is {shape_in_words(root)}; write a mapping (`region: eu`)"
                 problems.append(complain("XX504", "wrong-shape", message, span(root)))
-        return given | {name: Given(text, self.origin) for name, text in self.values.items()}, problems
+        for name, text in self.values.items():
+            place = self.places.get(name)
+            given[name] = Given(text, str(place or self.origin), place)
+        return given, problems
 
     def unused_value_problems(self, given: Mapping[str, Given]) -> Iterator[Diagnostic]:
         """Report values without a parameter, as far as files were read: a misspelt name must not pass for a value in
         place."""
         for name, given_value in given.items():
-            if name not in self.known and (given_value.span or name in self.needed):
+            is_needed = name in self.needed if name in self.values else given_value.span is not None
+            if name not in self.known and is_needed:
                 message = f"value `{name}` is given, but there is no parameter `{name}`{did_you_mean(name, self.known)}"
                 fix = f"declare it under `parameters`, leave {name} out, or give the name that you meant"
                 yield complain("XX516", "unused-value", message, given_value.span, fix=fix)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from reconciler.model.dataclass import dataclass
+from reconciler.model.diagnostic import SourceSpan
 from reconciler.model.resource import Where, nowhere
 from reconciler.server.connect.options import ConnectOptions, resolve
 from reconciler.server.connect.settings import Settings
@@ -38,6 +39,12 @@ class FleetTarget:
     parts: int = 1
     """How many tasks share the reading of it."""
     where: Where = nowhere
+
+    @property
+    def value_places(self) -> dict[str, SourceSpan]:
+        """Where its own values stand in fleet.yaml, as far as that is known."""
+        places = {name: self.where(f"values.{name}") for name in self.own}
+        return {name: place for name, place in places.items() if place}
 
     def options(self, environ: Mapping[str, str] = os.environ) -> ConnectOptions:
         """Return connection options for this machine: contexts and files are looked up here. A variable such as
