@@ -274,6 +274,20 @@ def test_a_policy_that_several_ways_lead_to_is_one_policy(run: Run, shell: Shell
     assert (ran.code, ran.text.count("ACME301 stream/A"), "XX528" in ran.text) == (1, 1, False), ran
 
 
+def test_a_slip_in_policies_that_topologies_share_is_told_once(run: Run, shell: Shell) -> None:
+    for name in ("shop", "bank"):
+        header = f"reconciler: 1\ntopology: {name}\npolicies: [{{from: ../../rules}}]\n"
+        shell.write(f"{header}streams: {{{name}: {{subjects: [{name}]}}}}\n", f"all/{name}/main.yaml")
+    shell.write(SHARED, "rules/house.yaml")
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    for command in (("init", "-q", "-b", "main"), ("add", "."), (*who, "commit", "-q", "-m", "both")):
+        subprocess.run(["git", *command], cwd=shell.folder, check=True)
+    shell.write(SHARED.replace("resource.description", "resource.descriptoin"), "rules/house.yaml")
+    for command in (("plan", "all"), ("review", "--base", "main", "all")):
+        ran = run(*command)
+        assert (ran.code, ran.text.count("there is no `resource.descriptoin`")) == (1, 1), ran
+
+
 def test_one_code_for_two_policies_is_told_at_both_places(run: Run, shell: Shell) -> None:
     shell.write(SHARED, "rules/a.yaml")
     shell.write(SHARED, "rules/b.yaml")

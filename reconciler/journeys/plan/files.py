@@ -36,8 +36,8 @@ class Several(CannotContinue):
         """Return all topologies of one account in the order in which to apply them; of an environment, those that declare
         it. Raises CannotContinue with every problem in any of them."""
         each = self._declaring_topologies(environment)
-        wrong = [item for loaded in each if loaded.topology is None for item in loaded.diagnostics]
-        if found := wrong or [*_claimed_twice(each), *_missing_declarations(each)]:
+        wrong = dict.fromkeys(item for loaded in each if loaded.topology is None for item in loaded.diagnostics)
+        if found := [*wrong] or [*_claimed_twice(each), *_missing_declarations(each)]:
             raise CannotContinue(*found)
         return in_order(each)
 

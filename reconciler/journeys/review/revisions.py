@@ -262,7 +262,7 @@ def _read_topologies(discovered: Discovered, tree: Filled, same: Collection[Home
             problems += loaded.diagnostics
             if loaded.topology:
                 files[replace(home, environment=loaded.topology.environment)] = loaded.topology
-    return _Read(files, problems, left_out)
+    return _Read(files, [*dict.fromkeys(problems)], left_out)
 
 
 def pairs(base: Mapping[Home, Topology], head: Mapping[Home, Topology]) -> list[Pair]:
