@@ -25,6 +25,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from reconciler.kinds.fields.words import listed, verb
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 
@@ -45,7 +46,7 @@ def session(
     master: str | None = None, *, say: Say = silently, settings: Mapping[str, str] | None = None
 ) -> SparkSession:
     """Return the running session. `settings` override the defaults; `say` hears what takes its time."""
-    _check_packages()
+    require_packages()
     submitted = SUBMITTED in os.environ
     wanted = {**_common_settings(), **({} if submitted else _own_jvm_settings(master or LOCAL)), **(settings or {})}
     with nullcontext() if submitted else _java_home(master or LOCAL, say):
@@ -56,10 +57,12 @@ def session(
     return spark
 
 
-def _check_packages() -> None:
+def require_packages() -> None:
+    """Raise CannotContinue where the packages of Spark are not installed. Most modules of the fleet import them, so this
+    comes before."""
     missing = [name for name in ("pyspark", "pyarrow", "pandas") if importlib.util.find_spec(name) is None]
     if missing:
-        message = f"Fleet commands run on Spark, and {' and '.join(missing)} are not installed."
+        message = f"This command runs on Spark, and {listed(missing)} {verb(len(missing), 'are')} not installed."
         raise CannotContinue.because("FL102", "no-spark", message, fix="Install `nats-reconciler[fleet]`.")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,3 +48,26 @@ def test_an_error_of_ours_in_a_worker_is_not_blamed_on_spark(spark: SparkSession
 
     with pytest.raises(PythonException, match="a mistake"), explain_spark_errors():
         spark.range(1).mapInArrow(wrong, "id long").collect()
+
+
+WITHOUT_SPARK = """\
+import sys
+sys.modules.update(dict.fromkeys(("pyspark", "pyarrow", "pandas")))
+from reconciler.cli.run import run
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [*((name,) for name in ("snapshot", "drift", "history", "outliers", "report", "events")), ("skew", "--stream=S")],
+)
+def test_without_spark_every_command_that_needs_it_says_what_brings_it(
+    command: tuple[str, ...], fleet: Callable[..., Path]
+) -> None:
+    line = [sys.executable, "-c", WITHOUT_SPARK, "fleet", command[0], str(fleet(down=DOWN)), *command[1:]]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (
+        1, "", "This command runs on Spark, and pyspark, pyarrow and pandas are not installed.\n"
+        "Install `nats-reconciler[fleet]`.\n",
+    )  # fmt: skip

@@ -41,6 +41,13 @@ def test_without_a_server_the_demo_says_what_brings_one(core: Environment) -> No
     assert "nats-reconciler[dev]" in done.stdout + done.stderr
 
 
+def test_without_spark_the_fleet_says_what_brings_it(core: Environment) -> None:
+    (core.folder / "home" / "fleet.yaml").write_text("reconciler: 1\nfleet: one\ntargets: {eu: {context: eu}}\n")
+    done = core.run("reconciler", "fleet", "drift", "fleet.yaml")
+    assert done.returncode == 1
+    assert "nats-reconciler[fleet]" in done.stderr, done.stderr
+
+
 def test_with_the_extra_that_brings_a_server_the_demo_tells_its_story(dev: Environment) -> None:
     done = dev.run("reconciler", "demo")
     assert done.returncode == 0, done.stdout + done.stderr

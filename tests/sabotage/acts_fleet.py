@@ -6,6 +6,13 @@ from tests.sabotage.act import Act
 
 ACTS = (
     Act(
+        name="without Spark, a command of the fleet ends with an internal error",
+        file="reconciler/cli/fleet/options.py",
+        before="        require_packages()\n",
+        after="",
+        seen_by=("tests/fleet/test_failing.py",),
+    ),
+    Act(
         name="a wrong value in a fleet file is told at the parameter, and not where it stands",
         file="reconciler/documents/fill/values.py",
         before="            place = self.places.get(name)",

@@ -15,6 +15,7 @@ from reconciler.cli.shared.screen import paper, say
 from reconciler.fleet import demo as story
 from reconciler.fleet.accounts.fleet_file import load_fleet
 from reconciler.fleet.accounts.targets import Fleet
+from reconciler.fleet.session import require_packages
 from reconciler.journeys.demo import example
 from reconciler.report.words.values import counted
 from reconciler.testbed import programs
@@ -37,6 +38,7 @@ SKEW = (
 
 def play(page: Path) -> int:
     """Play the story; `page` is where it writes the report."""
+    require_packages()
     page = page.absolute()
     with _servers_and_fleet() as (nodes, fleet):
         scale = f"{counted(len(fleet.targets), 'account')} on {counted(len(nodes), 'nats-server')} of their own"

@@ -113,8 +113,10 @@ class On:
     def open_run(self, which: Which, fleet: Fleet | None = None) -> FleetRun:
         """Return everything that a command works with; this takes as long as a JVM needs to start."""
         fleet, say = fleet or which.fleet(), Saying()
+        from reconciler.fleet.session import require_packages, session  # noqa: PLC0415 - pyspark is for fleet commands alone
+
+        require_packages()
         from reconciler.fleet.runs.fleet_run import FleetRun  # noqa: PLC0415
-        from reconciler.fleet.session import session  # noqa: PLC0415 - pyspark is for fleet commands alone
         from reconciler.fleet.tables.store import store  # noqa: PLC0415
 
         began, today = time.monotonic(), datetime.now(UTC).date()
