@@ -284,6 +284,33 @@ def apply_shop(server: NatsServer, folder: Path) -> None:
     assert shell("apply", shop(folder), "--value", "keep=7d", "--yes", *login).code == 0
 
 
+def test_what_waits_is_not_called_unknown_and_a_target_that_is_stopped_not_without_changes(
+    account: Account, new_account: Callable[[], Account], fleet: Callable[..., Path], tmp_path: Path
+) -> None:
+    text = (
+        "reconciler: 1\ntopology: reads\nstreams: {ORDERS: {external: true, consumers: {c: {ack_policy: explicit}}}}\n"
+    )
+    (tmp_path / "reads.yaml").write_text(text, encoding="utf-8")
+    account.ask("STREAM.CREATE.ORDERS", {"name": "ORDERS", "subjects": ["orders.>"]})
+    account.ask(
+        "CONSUMER.CREATE.ORDERS.c", {"stream_name": "ORDERS", "config": {"durable_name": "c", "ack_policy": "explicit"}}
+    )
+    targets = {"eu": _said(account, tmp_path), "us": _said(new_account(), tmp_path)}
+    made = planned(fleet(defaults={"topology": "reads.yaml"}, **targets))
+    report = plans_report("test", [*made.values()], 1.0)
+    assert report.totals == "1 refused, 1 waiting · 1 target without changes"
+    (tmp_path / "reads.yaml").write_text(text.replace(", consumers: {c: {ack_policy: explicit}}", ""), encoding="utf-8")
+    nothing_written = planned(fleet(defaults={"topology": "reads.yaml"}, us=targets["us"]))
+    assert plans_report("test", [*nothing_written.values()], 1.0).totals == "1 refused"
+    grid = report.parts[0].pieces[0]
+    assert isinstance(grid, Grid)
+    assert [cell.text for cell in grid.rows[0]][2:6] == ["1", "·", "·", "1"]
+    assert grid.head[2:6] == ("refused", "needs consent", "unknown", "waiting")
+    alone = plans_report("test", [made["eu"]], 1.0).parts[0].pieces[0]
+    assert isinstance(alone, Grid)
+    assert "waiting" not in alone.head
+
+
 def test_what_is_created_differently_says_how_and_for_whom(
     new_account: Callable[[], Account], fleet: Callable[..., Path], tmp_path: Path
 ) -> None:

@@ -6,6 +6,13 @@ from tests.sabotage.act import Act
 
 ACTS = (
     Act(
+        name="a target of which nothing is known counts as one without changes",
+        file="reconciler/fleet/report/plans.py",
+        before="sum(plan.is_empty and not _is_stopped(plan) for plan in made_plans)",
+        after="sum(plan.is_empty for plan in made_plans)",
+        seen_by=("tests/fleet/test_plan.py",),
+    ),
+    Act(
         name="without Spark, a command of the fleet ends with an internal error",
         file="reconciler/cli/fleet/options.py",
         before="        require_packages()\n",

@@ -33,9 +33,12 @@ from reconciler.report.words.values import counted, show_live, show_seconds, sho
 _MOST = 300
 _VALUES = 20
 """How many values of what is created differently are shown."""
-_COUNTS: tuple[tuple[str, tuple[Section, ...], Tone], ...] = (
+WAITING = "waiting"
+"""What depends on something that is refused or unknown; most fleets have none."""
+_Counts = tuple[tuple[str, tuple[Section, ...], Tone], ...]
+_COUNTS: _Counts = (
     ("refused", (Section.REFUSED,), "bad"), ("needs consent", (Section.CONSENT,), "warn"),
-    ("unknown", (Section.UNKNOWN, Section.WAITS), "odd"), ("create", (Section.CREATE,), ""),
+    ("unknown", (Section.UNKNOWN,), "odd"), (WAITING, (Section.WAITS,), "odd"), ("create", (Section.CREATE,), ""),
     ("change", (Section.UPDATE, Section.REPLACE), ""), ("delete", (Section.DELETE,), ""),
 )  # fmt: skip
 _STOPS = (Section.REFUSED, Section.CONSENT, Section.UNKNOWN, Section.WAITS)
@@ -98,39 +101,44 @@ def _totals_line(plans: Sequence[TargetPlan]) -> str:
         for word, sections, _ in _COUNTS
         if any(counts[section] for section in sections)
     ]
-    empty = sum(plan.is_empty for plan in made_plans)
+    empty = sum(plan.is_empty and not _is_stopped(plan) for plan in made_plans)
     failed = len(plans) - len(made_plans)
     parts = [", ".join(counts_in_words), f"{counted(empty, 'target')} without changes" if empty else ""]
     return " · ".join(filter(None, [*parts, f"{counted(failed, 'target')} without a plan" if failed else ""]))
 
 
 def _targets_grid(plans: Sequence[TargetPlan]) -> Grid:
-    head = ("target", "server", *(word for word, _, _ in _COUNTS), "unchanged", "in")
-    order = sorted(plans, key=_trouble_key)
-    return Grid(head=head, rows=tuple(map(_target_row, order)), right=frozenset(range(2, len(head))))
+    waits = any(section_of(change) is Section.WAITS for one in plans if one.plan for change in one.plan.changes)
+    counts = tuple(count for count in _COUNTS if waits or count[0] != WAITING)
+    head = ("target", "server", *(word for word, _, _ in counts), "unchanged", "in")
+    rows = tuple(_target_row(planned, counts) for planned in sorted(plans, key=_trouble_key))
+    return Grid(head=head, rows=rows, right=frozenset(range(2, len(head))))
+
+
+def _is_stopped(plan: Plan) -> bool:
+    return any(section_of(change) in _STOPS for change in plan.changes)
 
 
 def _trouble_key(planned: TargetPlan) -> tuple[object, ...]:
-    sections = {section_of(change) for change in planned.plan.changes} if planned.plan else set()
     return (
         planned.plan is not None,
-        not sections & {*_STOPS},
+        planned.plan is not None and not _is_stopped(planned.plan),
         planned.plan is not None and planned.plan.is_empty,
         planned.target,
     )
 
 
-def _target_row(planned: TargetPlan) -> tuple[Cell, ...]:
+def _target_row(planned: TargetPlan, columns: _Counts) -> tuple[Cell, ...]:
     took = Cell(text=show_seconds(planned.seconds), tone="quiet")
     if planned.plan is None:
         return (
             Cell(text=planned.target),
             Cell(text="no plan", tone="odd"),
-            *([Cell(text="")] * (len(_COUNTS) + 1)),
+            *([Cell(text="")] * (len(columns) + 1)),
             took,
         )
     counts = Counter(map(section_of, planned.plan.changes))
-    numbers = [_count_cell(sum(counts[section] for section in sections), tone) for _, sections, tone in _COUNTS]
+    numbers = [_count_cell(sum(counts[section] for section in sections), tone) for _, sections, tone in columns]
     return (
         *cells(planned.target, str(planned.plan.target.version)),
         *numbers,
