@@ -20,15 +20,18 @@ MOST = 4_000
 
 def render(document: Document) -> str:
     """Render the worst findings first, because GitHub shows only the first ten of each severity of a step."""
-    return (
-        "\n".join([*map(_annotation, findings(document)), inert(f"{heading(document)}: {totals_line(document)}")])
-        + "\n"
-    )
+    return render_all([document])
 
 
 def render_all(documents: Sequence[Document]) -> str:
-    """Join the annotations of all reports, one report after another."""
-    return "".join(map(render, documents))
+    """Join the annotations of all reports, one report after another. What holds in several environments is one
+    annotation: no other loses its place among the ten."""
+    lines = list[str]()
+    for document in documents:
+        said = {*lines}
+        lines += [line for line in map(_annotation, findings(document)) if line not in said]
+        lines.append(inert(f"{heading(document)}: {totals_line(document)}"))
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _annotation(finding: ReportedFinding) -> str:

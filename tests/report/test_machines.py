@@ -188,6 +188,17 @@ def test_findings_of_one_name_are_told_apart() -> None:
     assert names == ["XX501 unknown-key", "XX501 unknown-key #2"]
 
 
+def test_what_holds_in_several_environments_is_one_annotation() -> None:
+    """GitHub shows ten of a step, and a repetition would take the place of another."""
+    more = Document(topology="orders", plan=plan(policy_switch(), limit_lowered()))
+    lines = (
+        FORMATS["github"].render_several([Document(topology="orders", plan=plan(policy_switch())), more]).splitlines()
+    )
+    titles = [match[1] for line in lines if (match := re.search("title=([A-Z0-9]+)", line))]
+    assert sorted(titles) == ["CO121", "ST301"]
+    assert [line.startswith("orders") for line in lines] == [False, True, False, True]
+
+
 def github_lines(*changes: Any) -> list[str]:
     return FORMATS["github"](Document(topology="orders", plan=plan(*changes))).splitlines()
 

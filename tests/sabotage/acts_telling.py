@@ -8,6 +8,13 @@ COUNTED = "tests/quantities/test_splits.py::test_where_subjects_are_too_many_to_
 
 FORMATS = (
     Act(
+        name="each environment repeats the annotations of those before it",
+        file="reconciler/report/github.py",
+        before="findings(document)) if line not in said]",
+        after="findings(document)) if line]",
+        seen_by=("tests/report/test_machines.py",),
+    ),
+    Act(
         name="a number that JSON lacks is written into a report",
         file="reconciler/report/codec/json.py",
         before="    if any(number in text for number in _LACKING):",
