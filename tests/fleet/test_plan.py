@@ -298,10 +298,10 @@ def test_what_waits_is_not_called_unknown_and_a_target_that_is_stopped_not_witho
     targets = {"eu": _said(account, tmp_path), "us": _said(new_account(), tmp_path)}
     made = planned(fleet(defaults={"topology": "reads.yaml"}, **targets))
     report = plans_report("test", [*made.values()], 1.0)
-    assert report.totals == "1 refused, 1 waiting · 1 target without changes"
+    assert report.summary == "1 refused, 1 waiting · 1 target without changes"
     (tmp_path / "reads.yaml").write_text(text.replace(", consumers: {c: {ack_policy: explicit}}", ""), encoding="utf-8")
     nothing_written = planned(fleet(defaults={"topology": "reads.yaml"}, us=targets["us"]))
-    assert plans_report("test", [*nothing_written.values()], 1.0).totals == "1 refused"
+    assert plans_report("test", [*nothing_written.values()], 1.0).summary == "1 refused"
     grid = report.parts[0].pieces[0]
     assert isinstance(grid, Grid)
     assert [cell.text for cell in grid.rows[0]][2:6] == ["1", "·", "·", "1"]
