@@ -178,9 +178,9 @@ def _steps_by_stage(
     """The steps of every stage of every change."""
     for address, change in going.items():
         kind, rest = registry.of(address), change
-        if opening := edges.openings.get(address):
-            first, rest = stages.split_change(change, opening, kind.fields)
-            yield (address, order.ChangeStage.OPENED), stages.first_stage(kind.steps(first, view), opening)
+        if first_stage := edges.first_stages.get(address):
+            first, rest = stages.split_change(change, first_stage, kind.fields)
+            yield (address, order.ChangeStage.FIRST), stages.first_stage_steps(kind.steps(first, view), first_stage)
         if _goes_with_its_parent(rest, going, registry):
             steps: tuple[Step, ...] = ()
         else:
@@ -224,7 +224,7 @@ def _planned_change(
     options: RunOptions,
     edges: order.Graph,
 ) -> PlannedChange:
-    opening = edges.openings.get(change.address)
+    first_stage = edges.first_stages.get(change.address)
     is_refused = any(verdict.is_final for verdict in verdicts)
     return PlannedChange(
         address=str(change.address),
@@ -233,7 +233,7 @@ def _planned_change(
         verdicts=verdicts,
         consequences=()
         if is_refused
-        else (*kind.consequences(change, view), *(opening.consequences if opening else ())),
+        else (*kind.consequences(change, view), *(first_stage.consequences if first_stage else ())),
         span=change.where(change.fields[0].path if change.fields else ""),
         reason="; ".join(filter(None, (_reason(change, is_refused), change.made_anew))),
         counterpart=str(change.counterpart) if change.counterpart else None,

@@ -33,7 +33,7 @@ def sides_by_code(change: PlannedChange) -> dict[str, frozenset[Side]]:
     return {code: sides for code, sides in by_code.items() if sides}
 
 
-def codes_about(change: PlannedChange, side: Side) -> Iterator[str]:
+def codes_about_side(change: PlannedChange, side: Side) -> Iterator[str]:
     """Codes of a change that are about this side. A replacement is about all sides."""
     replacing = [verdict.code for verdict in change.verdicts if verdict.outcome is Outcome.REPLACES]
     yield from dict.fromkeys([*replacing, *(code for code, sides in sides_by_code(change).items() if side in sides)])

@@ -127,21 +127,21 @@ def _steps_done_text(finished: Finished, took: str) -> str:
 
 def _trouble_lines(finished: Finished, paper: Paper) -> list[str]:
     lines: list[str] = []
-    for failures in _alike(finished.failed, lambda failed: (_reason_key(failed.reason), failed.strayed)):
+    for failures in _group_alike(finished.failed, lambda failed: (_reason_key(failed.reason), failed.strayed)):
         failed = failures[0]
         how = "not done:" if failed.reason.code in REFUSALS else "failed to"
         told = strayed_lines(failed.strayed)
         lines += _trouble_entry("!", failures, f"{how} {deed_text(failed.step)}", failed.reason, paper, told)
-    for doubts in _alike(finished.in_doubt, lambda doubt: _reason_key(doubt.reason)):
+    for doubts in _group_alike(finished.in_doubt, lambda doubt: _reason_key(doubt.reason)):
         lines += _trouble_entry("?", doubts, f"in doubt: {deed_text(doubts[0].step)}", doubts[0].reason, paper)
-    for skipped in _alike(finished.skipped, lambda skipped: skipped.because):
+    for skipped in _group_alike(finished.skipped, lambda skipped: skipped.because):
         others = " (and the like)" if len({step.because for step in skipped}) > 1 else ""
         head = f"{counted(len(skipped), 'step')} not tried, because {skipped[0].because}{others}:"
         lines += [*paper.wrapped(head), *name_lines("of", _addresses(skipped), paper, 4), ""]
     return lines
 
 
-def _alike(outcomes: Iterable[_Outcome], why: Callable[[_Outcome], object]) -> list[list[_Outcome]]:
+def _group_alike(outcomes: Iterable[_Outcome], why: Callable[[_Outcome], object]) -> list[list[_Outcome]]:
     """Group outcomes whose deeds and reasons differ by nothing but the names of objects and by numbers of seconds."""
     groups: dict[tuple[Call | None, str], list[_Outcome]] = {}
     for outcome in outcomes:

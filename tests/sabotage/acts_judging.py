@@ -928,7 +928,7 @@ RULES = (
     Act(
         name="a first_seq that the lost stream had as well is said to let its copies skip nothing",
         file="reconciler/kinds/losses/made_again.py",
-        before='    return max(1, change.on_record.seen.get("at") or 0) if is_written_since else first\n',
+        before='    return max(1, change.own_or_former_record.seen.get("at") or 0) if is_written_since else first\n',
         after="    return 1 if is_written_since else 1\n",
         seen_by=(says("ST312"),),
     ),
@@ -1056,8 +1056,8 @@ RULES = (
     Act(
         name="what clients publish while it is counted is said to be processed",
         file="reconciler/kinds/losses/unprocessed.py",
-        before="    return Amount(behind.least, min(behind.most + arrived, part.messages.most))",
-        after="    return Amount(behind.least, min(behind.most, part.messages.most))",
+        before="    return Amount(unprocessed.least, min(unprocessed.most + arrived, part.messages.most))",
+        after="    return Amount(unprocessed.least, min(unprocessed.most, part.messages.most))",
         seen_by=(says("ST303"),),
     ),
     Act(
@@ -1210,7 +1210,7 @@ RULES = (
     Act(
         name="a consumer that is not named is said to lose something for certain",
         file="reconciler/kinds/losses/unprocessed.py",
-        before="        is_certain = all(behind[name].least for name in late[-rest:])",
+        before="        is_certain = all(unprocessed[name].least for name in late[-rest:])",
         after="        is_certain = True",
         seen_by=(says("ST301"),),
     ),
@@ -1324,7 +1324,7 @@ RULES = (
     Act(
         name="where a server cannot count, a source is said to copy all that its origin holds",
         file="reconciler/kinds/losses/added_sources.py",
-        before="            return Amount(0, min(stays.most, self._at_most_ahead))",
+        before="            return Amount(0, min(stays.most, self._most_messages_ahead))",
         after="            return Amount(0, stays.most)",
         seen_by=("tests/quantities/test_sources.py",),
     ),
@@ -1695,7 +1695,7 @@ RULES = (
     Act(
         name="one drifted field that nothing puts back hides that the rest can be",
         file="reconciler/journeys/drift/drift.py",
-        before="return [] if is_whole or len(final) == sum(drifting.counts for drifting in self.fields) else final",
+        before="return [] if is_whole or len(final) == sum(drifting.is_drift for drifting in self.fields) else final",
         after="return []",
         seen_by=("tests/drift/test_report.py::test_the_rest_of_what_no_server_takes_back_can_be_put_back",),
     ),
@@ -1825,8 +1825,8 @@ RULES = (
     Act(
         name="a stream that comes from another tier takes no place of a new one",
         file="reconciler/kinds/afterwards/reservations.py",
-        before="chain(shrinking, _moving_in_turn(moving, wanted, live, book), by_address)",
-        after="chain(shrinking, by_address, _moving_in_turn(moving, wanted, live, book))",
+        before="chain(shrinking, _moving_streams_in_order(moving, wanted, live, book), by_address)",
+        after="chain(shrinking, by_address, _moving_streams_in_order(moving, wanted, live, book))",
         seen_by=(says("XX221"),),
     ),
     Act(
@@ -2042,8 +2042,8 @@ QUANTITIES = (
     Act(
         name="a rehearsal from a revision refuses for an owner whose files it was not given",
         file="reconciler/journeys/review/revisions.py",
-        before="imagined.remember(account, other_topologies.assumed_owners(topology, ()))",
-        after="imagined.remember(account, {})",
+        before="imagined.snapshot_with_records(account, other_topologies.assumed_owners(topology, ()))",
+        after="imagined.snapshot_with_records(account, {})",
         seen_by=("tests/review/test_rehearse.py::test_as_a_command_with_a_stream_of_another_topology",),
     ),
     Act(
@@ -2168,7 +2168,7 @@ QUANTITIES = (
     Act(
         name="all that is stored may go with interest retention, also what no consumer was given",
         file="reconciler/kinds/stream/retention.py",
-        before="sum(taker.done for taker in takers.values())",
+        before="sum(consumer.done for consumer in consumers.values())",
         after="messages",
         seen_by=(says("ST302"),),
     ),
@@ -2353,7 +2353,7 @@ QUANTITIES = (
     Act(
         name="a consumer that goes in the same plan is said to want what a stream no longer captures",
         file="reconciler/kinds/losses/uncaptured.py",
-        before="counts=that_stay(change.address.name, view),",
+        before="counts=staying_only(change.address.name, view),",
         after="counts=lambda info: True,",
         seen_by=(says("ST303"),),
     ),
@@ -3021,8 +3021,8 @@ QUANTITIES = (
     Act(
         name="schedules that will be pushed out one day are not mentioned",
         file="reconciler/kinds/losses/schedules_and_counters.py",
-        before="if change.becomes(SCHEDULES) or _is_on(change, SCHEDULES):",
-        after="if change.becomes(SCHEDULES) and not _is_on(change, SCHEDULES):",
+        before="if change.becomes(SCHEDULES) or _is_flag_set(change, SCHEDULES):",
+        after="if change.becomes(SCHEDULES) and not _is_flag_set(change, SCHEDULES):",
         seen_by=("tests/kinds/test_effects.py::test_a_limit_to_come_says_what_becomes_of_schedules_and_counters",),
     ),
     Act(

@@ -26,7 +26,7 @@ ACTS = (
     Act(
         name="a plan starts from the account as it is, whatever the topologies before it make of that",
         file="reconciler/cli/account/planning.py",
-        before="imagined.snapshot_after(self.planned.snapshot, self.planned.plan)",
+        before="imagined.snapshot_after_plan(self.planned.snapshot, self.planned.plan)",
         after="self.planned.snapshot",
         seen_by=("tests/cli/test_many_topologies.py",),
     ),

@@ -727,7 +727,7 @@ DRIFT = (
     Act(
         name="going back also takes back what nobody minds",
         file="reconciler/journeys/drift/way_back.py",
-        before="        if field.counts:\n",
+        before="        if field.is_drift:\n",
         after="        if field.path:\n",
         seen_by=("tests/drift/test_restore.py::test_what_nobody_minds_stays_as_it_is",),
     ),
@@ -778,8 +778,8 @@ DRIFT = (
     Act(
         name="drift calls what was never applied missing, where others have applied something",
         file="reconciler/journeys/drift/look.py",
-        before="change.on_record is None and self.view.ledger and not",
-        after="change.on_record is None and not self.view.ledger and not",
+        before="            and self.view.ledger\n            and not",
+        after="            and not self.view.ledger\n            and not",
         seen_by=(
             "tests/cli/test_with_server.py::test_a_topology_that_was_never_applied_beside_one_that_was_is_pending",
         ),

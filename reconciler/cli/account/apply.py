@@ -41,7 +41,7 @@ from reconciler.cli.shared.each_topology import (
 from reconciler.cli.shared.reporting import Reports, reports
 from reconciler.cli.shared.screen import paper
 
-app = common.app()
+app = common.new_app()
 
 
 @app.command(name="apply", epilog=exits.epilog(exits.REFUSED))

@@ -18,7 +18,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.report.words.paper import Paper
 from reconciler.server.wire.api import JetStream
 
-app = common.app()
+app = common.new_app()
 
 
 def run_number(text: str) -> int:

@@ -16,7 +16,7 @@ from reconciler.journeys.history.text import difference_text
 from reconciler.report.words.paper import Paper
 from reconciler.server.wire.api import JetStream
 
-app = common.app()
+app = common.new_app()
 
 
 @app.command(name="history diff")

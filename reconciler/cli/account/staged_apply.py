@@ -31,9 +31,9 @@ from reconciler.journeys.stages.text import (
     Progress,
     passed_line,
     progress_lines,
-    reason,
+    progress_sentence,
+    stage_title,
     summary_text,
-    title,
 )
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
@@ -205,7 +205,7 @@ class Staged:
     ) -> list[str]:
         """Apply a stage, and return why it did not pass."""
         parts = [part for part in plans if part.unit.name in stage.members]
-        self._together.print_text(f"\n{title(number, stage, len(stages))}\n" if self.stages is not None else "\n")
+        self._together.print_text(f"\n{stage_title(number, stage, len(stages))}\n" if self.stages is not None else "\n")
         unplanned = [part for part in parts if not all(isinstance(result, Made) for result in part.results)]
         for part in unplanned:
             self._outcomes[part.unit.name] = "failed"
@@ -271,7 +271,7 @@ class Staged:
         more = list[str]()
         if is_short:
             problem = CannotContinue.because(
-                "XX928", "stage-not-passed", f"not every stage is done: {reason(course)}",
+                "XX928", "stage-not-passed", f"not every stage is done: {progress_sentence(course)}",
                 fix="look at it with `plan` and `drift`, and run the same apply again: what is done has nothing left to do",
             )  # fmt: skip
             failure = document(command="apply", topology="", diagnostics=problem.diagnostics, paper=self.manner.paper)

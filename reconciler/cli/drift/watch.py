@@ -42,7 +42,7 @@ from reconciler.server.connect.options import seconds as seconds_of
 
 EVERY = "15m"
 
-app = common.app()
+app = common.new_app()
 
 
 @app.command(name="drift watch")

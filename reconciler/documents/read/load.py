@@ -165,7 +165,7 @@ class _Loading:
         can_choose = self.is_complete or self.environments.names
         environment = self.environments.choose(self.tree.environment, self.name, start) if can_choose else None
         self.leads_to = environment.leads_to if environment else ""
-        overlays = [*self._overlay_files(), *(self._inline_overlay(environment) if environment else ())]
+        overlays = [*self._take_out_overlays(), *(self._inline_overlay(environment) if environment else ())]
         if self.environments.problems:
             self.problems += [*self.environments.problems, *self.parameters.problems]
             self.names.update(self._topology_names())
@@ -191,7 +191,7 @@ class _Loading:
             )
         self.is_complete = self.is_complete and not self.filling.unfilled
 
-    def _overlay_files(self) -> Iterator[_Root]:
+    def _take_out_overlays(self) -> Iterator[_Root]:
         """Take out the files that are overlays, and return those for the environment of this run."""
         for index, root in enumerate(self.roots):
             if entry := root.node.entries.pop(OF_FILE, None):

@@ -138,8 +138,8 @@ def _applied_cell(field: Field) -> Cell:
 
 
 def _cause_cell(field: Field) -> Cell:
-    also = " and in the file" if field.counts and field.field_class == FieldClass.BOTH else ""
-    return Cell(text=f"{field.cause}{also}", tone="warn" if field.counts else "quiet")
+    also = " and in the file" if field.is_drift and field.field_class == FieldClass.BOTH else ""
+    return Cell(text=f"{field.cause}{also}", tone="warn" if field.is_drift else "quiet")
 
 
 def drift_totals_line(

@@ -35,7 +35,7 @@ from reconciler.server.remember import journal, ledger
 from reconciler.server.remember.capacity import make_room
 from reconciler.server.remember.lease import LeaseTerms, Unavailable, lease_needed_error, leased, no_lease_warning
 from reconciler.server.wire.api import JetStream
-from reconciler.server.wire.pipeline import Unless, always
+from reconciler.server.wire.pipeline import Unless, allow_always
 
 ACTORS = ("GITHUB_ACTOR", "GITLAB_USER_LOGIN", "BITBUCKET_STEP_TRIGGERER_UUID", "CIRCLE_USERNAME", "BUILD_REQUESTEDFOR",
           "BUILDKITE_BUILD_CREATOR", "BUILD_USER_ID")  # fmt: skip
@@ -115,7 +115,7 @@ class Turn:
 
     js: JetStream
     """Sends no write once the lease is lost."""
-    may_write: Unless = always
+    may_write: Unless = allow_always
     waited: bool = False
     """Somebody else worked here while this run planned or waited, so its plan may be out of date."""
     remembers: bool = False

@@ -23,7 +23,7 @@ def _findings_of_item(item: Item) -> Iterator[Diagnostic]:
     if item.standing in _WHOLE and not item.ignored:
         yield _finding(_WHOLE[item.standing], item, item_sentence(item), item.span)
     for field in item.fields:
-        if field.counts:
+        if field.is_drift:
             yield _finding(_code_of_field(field), item, field_sentence(field), field.span or item.span)
 
 

@@ -238,7 +238,7 @@ def before(topology: Topology, paths: Sequence[Path], tree: Tree, server: Versio
     """Return the account as these files left it when they stood in this tree, on the newest server that they allow. The
     files do not say whether it lives in a cluster."""
     account = as_applied([topology_of(load(paths, tree))], topology, versions(topology, server)[-1])
-    account = imagined.remember(account, other_topologies.assumed_owners(topology, ()))
+    account = imagined.snapshot_with_records(account, other_topologies.assumed_owners(topology, ()))
     return replace(account, target=replace(account.target, cluster=topology.expect.cluster))
 
 

@@ -103,11 +103,19 @@ class _BothPlans:
         steps = {step.id: step for step in now.steps}
         declared = DeclaredConsents.of(saved.topology)
         return cls(
-            saved, now, seen, found, _by_address(saved.plan.steps), steps, _by_address(now.steps), begun, declared
+            saved,
+            now,
+            seen,
+            found,
+            _steps_by_address(saved.plan.steps),
+            steps,
+            _steps_by_address(now.steps),
+            begun,
+            declared,
         )
 
 
-def _by_address(steps: Iterable[Step]) -> dict[str, list[Step]]:
+def _steps_by_address(steps: Iterable[Step]) -> dict[str, list[Step]]:
     groups: dict[str, list[Step]] = {}
     for step in steps:
         groups.setdefault(step.address, []).append(step)
@@ -138,14 +146,14 @@ def outlook(saved: Saved, now: Plan, seen: Seen, begun: Begun | None = None) -> 
     stopped = tuple(item for item in left.values() if item.standing is SavedStanding.STOPPED)
     return Outlook(
         plan=replace(saved.plan, steps=steps, changes=(*going, *blocked), ledger_known=now.ledger_known),
-        stopped=tuple(_outcomes(steps, {item.change.address: item for item in stopped})),
+        stopped=tuple(_outcomes_of_stopped(steps, {item.change.address: item for item in stopped})),
         stopped_changes=stopped,
         as_wanted=done,
         counted_again=tuple(text for item in left.values() for text in item.counted_again),
     )
 
 
-def _outcomes(steps: Iterable[Step], stopped: Mapping[str, Judged]) -> Iterator[Settled]:
+def _outcomes_of_stopped(steps: Iterable[Step], stopped: Mapping[str, Judged]) -> Iterator[Settled]:
     """The first step of a stopped change counts as failed before it began; its other steps are not tried."""
     begun: set[str] = set()
     for step in steps:

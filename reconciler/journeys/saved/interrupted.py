@@ -36,7 +36,7 @@ def is_rest(mine: Iterable[Step], needed: Sequence[Step]) -> bool:
     if any(awaited.intersection(step.after) for step in done):
         return False
     written = {step.on for step in done}
-    return all(_is_same(planned[step.id], step, written) for step in needed)
+    return all(_is_same_step(planned[step.id], step, written) for step in needed)
 
 
 def is_left_to_later(mine: Iterable[Step], needed: Sequence[Step]) -> bool:
@@ -46,7 +46,7 @@ def is_left_to_later(mine: Iterable[Step], needed: Sequence[Step]) -> bool:
     return bool(planned and needed) and all(step.call in LEFT_TO_LATER and step.id not in planned for step in needed)
 
 
-def _is_same(step: Step, now: Step, written: set[tuple[str, ...]]) -> bool:
+def _is_same_step(step: Step, now: Step, written: set[tuple[str, ...]]) -> bool:
     """Does the step go from the same values to the same values? A key that an earlier step wrote has a newer revision."""
     before, after = step.before or {}, now.before or {}
     same = all(

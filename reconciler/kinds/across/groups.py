@@ -194,7 +194,7 @@ def partitions_mismatch(change: Change, view: View) -> Iterator[Finding]:
         )
         if partitions is not None and partitions != wanted:
             config = change.desired.config if change.desired else {}
-            yield _mismatch_refusal(
+            yield _partition_count_refusal(
                 "max_members", f"the transform of {change.address.stream} makes", partitions, config
             )
     elif change.address.kind == "stream" and change.touches("subject_transform"):
@@ -202,11 +202,13 @@ def partitions_mismatch(change: Change, view: View) -> Iterator[Finding]:
         for group, config in static_groups(change.address.name, view):
             if partitions is not None and partitions != config.get("max_members"):
                 path = "subject_transform.dest"
-                mismatch = _mismatch_refusal(path, f"for static group {group.name} this makes", partitions, config)
+                mismatch = _partition_count_refusal(
+                    path, f"for static group {group.name} this makes", partitions, config
+                )
                 yield replace(mismatch, affects=[group])
 
 
-def _mismatch_refusal(path: str, who: str, partitions: int, group: Config) -> Finding:
+def _partition_count_refusal(path: str, who: str, partitions: int, group: Config) -> Finding:
     wanted = group.get("max_members") or 0
     harm = (
         f"nobody would read {partitions - wanted} of them"

@@ -66,7 +66,7 @@ def _captured_from_here(change: Change, view: View) -> Iterator[Finding]:
             path=path,
             to=to,
             message=f"{_label(name, address)} captures {_met_text(sender, name, view)} and also stores each message that "
-            f"this {_kind_noun(change.address)} {does} there{_while_subscribed_text(sender)}{_if_wanted_text(name, view)}"
+            f"this {_kind_noun(change.address)} {does} there{_while_subscribed_text(sender)}{_interest_clause(name, view)}"
             + "".join(f"; {text}" for text in (*_readers_text(sender, name, view), *effects)),
             affects=[*([address] if address else []), *(everybody(name, view) if effects else [])],
             fix=f"{'deliver' if sender.consumer else 'republish'} to subjects that no other stream captures"
@@ -93,7 +93,7 @@ def _captured_here(change: Change, view: View) -> Iterator[Finding]:
         path=path,
         to=change.becomes("subjects") if path else None,
         message=f"this {_kind_noun(change.address)} also stores each message that "
-        f"{listed([*(_sending_text(sender, name, view) for sender in senders[:NAMED]), *others])}{_if_wanted_text(name, view)}"
+        f"{listed([*(_sending_text(sender, name, view) for sender in senders[:NAMED]), *others])}{_interest_clause(name, view)}"
         + "".join(f"; {effect}" for effect in effects),
         affects=everybody(name, view) if effects else [],
         fix=("write subjects that leave these out" if path else "let these messages go to other subjects first")
@@ -196,7 +196,7 @@ def _readers_text(sender: _Sender, name: str, view: View) -> Iterator[str]:
         yield f"{few([reader.label for reader in readers], NAMED)} {verb(len(readers), 'get')} it as well"
 
 
-def _if_wanted_text(name: str, view: View) -> str:
+def _interest_clause(name: str, view: View) -> str:
     return ", if a consumer wants it" if afterwards(view).streams[name].get("retention") == "interest" else ""
 
 

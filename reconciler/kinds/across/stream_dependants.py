@@ -21,7 +21,7 @@ from reconciler.kinds.group_records.group_record import STATIC_BUCKET
 from reconciler.kinds.losses.dependants import streams
 from reconciler.kinds.losses.ordered_readers import ordered_readers_text
 from reconciler.kinds.losses.over_limit import state_of
-from reconciler.kinds.losses.unprocessed import going_unread
+from reconciler.kinds.losses.unprocessed import unread_consumers_refusal
 from reconciler.model.resource import Address
 
 NAMED = 5
@@ -68,7 +68,7 @@ def dependants_left_behind(change: Change, view: View) -> Iterator[Finding]:
         deleted += [reader for reader in consumer_readers(name, view) if reader.address]
     elif change.address.kind != "stream":
         deleted += consumer_readers(name, view)
-        if unread := going_unread(name, state_of(change), view):
+        if unread := unread_consumers_refusal(name, state_of(change), view):
             yield unread
     if left := [*staying, *deleted]:
         yield _left_behind_finding(left, f"{_fates_text(staying, deleted)}{ordered_readers_text(name, view)}", change)

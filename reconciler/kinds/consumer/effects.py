@@ -30,7 +30,7 @@ from reconciler.kinds.effects.effect_rules import Effects, MovedField, foretold,
 from reconciler.kinds.fields.field_effects import value_after
 from reconciler.kinds.fields.times import nanoseconds_between
 from reconciler.kinds.fields.words import amount, listed, some, verb
-from reconciler.kinds.losses.unprocessed import behind
+from reconciler.kinds.losses.unprocessed import unprocessed_messages
 from reconciler.kinds.subjects.filters import filters_of
 from reconciler.model.resource import Config, Json
 from reconciler.model.units import show_duration
@@ -118,7 +118,11 @@ def vanishes_when_idle(moved: MovedField) -> Iterable[Finding]:
     idle = f"after {new_value_in_words(moved)} without a client" + (
         f", or {show_duration(threshold + wait)} while messages are in flight" if wait else ""
     )
-    unread = behind(moved.change.address.stream, moved.change.info, moved.view) if moved.change.info else exactly(0)
+    unread = (
+        unprocessed_messages(moved.change.address.stream, moved.change.info, moved.view)
+        if moved.change.info
+        else exactly(0)
+    )
     lose = _fate_when_deleted_text(unread, stream_of(moved.change, moved.view) or {})
     is_used = has_client(moved)
     yield Finding(

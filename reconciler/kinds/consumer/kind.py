@@ -42,15 +42,15 @@ from reconciler.kinds.stream_config import advisories, calls
 from reconciler.kinds.subjects.filters import (
     FILTERS,
     filters_of,
-    finishing_text,
     handed_over_subjects,
     in_flight,
     is_parked,
     is_work_queue,
-    longest,
+    longest_in_flight,
     lost_subjects,
     parks,
-    waiting_for_part_text,
+    starting_over_text,
+    wait_for_some_acks_text,
 )
 from reconciler.model.resource import Address, Declared, Resource
 from reconciler.model.wire.snapshot import Snapshot
@@ -128,12 +128,12 @@ def wait_consequences(change: Change, view: View) -> Iterator[Consequence]:
         return
     if is_parked(change):
         yield Consequence(
-            message=f"An interrupted apply left it where it delivers nothing. This {finishing_text(change)}",
+            message=f"An interrupted apply left it where it delivers nothing. This {starting_over_text(change)}",
             quantities={"unacknowledged": in_flight(change)},
         )
     elif in_flight(change) and handed_over_subjects(change, view):
         yield Consequence(
-            message=f"Another consumer takes what it gives up, so apply {waiting_for_part_text(change)}; what a client holds longer is "
+            message=f"Another consumer takes what it gives up, so apply {wait_for_some_acks_text(change)}; what a client holds longer is "
             "delivered to clients of both",
             quantities={"unacknowledged": in_flight(change)},
             bounds={"unacknowledged": Amount(0, in_flight(change))},
@@ -202,7 +202,7 @@ def _wait_step(change: Change, stream: str, name: str, subjects: Sequence[str] =
         call=Call.GATE_IN_FLIGHT_DONE,
         on=(stream, name),
         address=str(change.address),
-        body={"timeout": longest(change), **({"subjects": [*subjects]} if subjects else {})},
+        body={"timeout": longest_in_flight(change), **({"subjects": [*subjects]} if subjects else {})},
         effect=f"wait until clients acknowledge what consumer {name} of {stream} has delivered{part}, at most its ack_wait",
     )
 

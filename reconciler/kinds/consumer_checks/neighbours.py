@@ -81,7 +81,7 @@ def first_except(these: Collection[str], names: Sequence[str]) -> str | None:
 
 def consumers_of(change: Change, view: View) -> Consumers:
     """Declared consumers, live ones of others, and live ones as this topology changes them."""
-    by_stream = _by_stream(view)
+    by_stream = _consumers_cache(view)
     stream = change.address.stream
     if stream not in by_stream:
         by_stream[stream] = _consumers(stream, view)
@@ -89,7 +89,7 @@ def consumers_of(change: Change, view: View) -> Consumers:
 
 
 @lru_cache(maxsize=2)
-def _by_stream(_view: View) -> dict[str, Consumers]:
+def _consumers_cache(_view: View) -> dict[str, Consumers]:
     """What was found out about streams, once per view, which is compared by identity."""
     return {}
 

@@ -203,7 +203,7 @@ def _gone_with_named_start(
     every = (
         recorded_position.stored_between(named, sys.maxsize, change, view)
         if named
-        else _stored_message_count(change, view)
+        else _recorded_message_count(change, view)
     )
     stored = start.stored or Amount(0, every)
     even_if = "even if it had processed them" if stood in (None, named) else _including_clause(stood)
@@ -217,13 +217,13 @@ def _gone_with_named_start(
 
 def _names_new_start(change: Change) -> bool:
     """The file names another start than when the old one was applied."""
-    applied = change.on_record.applied if change.on_record else {}
+    applied = change.own_or_former_record.applied if change.own_or_former_record else {}
     return any(
         change.becomes(name) != applied.get(name) for name in ("deliver_policy", "opt_start_seq", "opt_start_time")
     )
 
 
-def _stored_message_count(change: Change, view: View) -> int:
+def _recorded_message_count(change: Change, view: View) -> int:
     return int(recorded_position.stream_state(change, view)["messages"])
 
 

@@ -301,14 +301,14 @@ def _new_error(name: str, view: View) -> str | None:
 
 def _error_after(name: str, view: View) -> str | None:
     """Computed once per view."""
-    errors = _errors_by_stream(view)
+    errors = _error_cache(view)
     if name not in errors:
         errors[name] = _error_in(name, afterwards(view).streams)
     return errors[name]
 
 
 @lru_cache(maxsize=4)
-def _errors_by_stream(_view: View) -> dict[str, str | None]:
+def _error_cache(_view: View) -> dict[str, str | None]:
     return {}
 
 

@@ -16,7 +16,7 @@ from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import amount, in_words, listed, some
 from reconciler.kinds.losses import dependants
 from reconciler.kinds.losses.added_sources import NewSource, draining_sources, retention_afterwards
-from reconciler.kinds.losses.unprocessed import claimed_messages, gave_up
+from reconciler.kinds.losses.unprocessed import claimed_messages, given_up_messages
 from reconciler.kinds.losses.unwanted import config_afterwards
 from reconciler.kinds.stream_config.origins import (
     copies_afterwards,
@@ -200,7 +200,7 @@ def _claimed_of(one: NewSource, info: Mapping[str, Json], subjects: Sequence[str
     is_whole = one.start.at == 1 and all(
         any(is_subset(mine, theirs) for theirs in subjects) for mine in filters_of(info["config"])
     )
-    return Amount(wants.least if is_whole else 0, wants.most + gave_up(one.origin, info, view))
+    return Amount(wants.least if is_whole else 0, wants.most + given_up_messages(one.origin, info, view))
 
 
 def _feeding_consumers(origin: str, view: View) -> Iterator[Mapping[str, Json]]:

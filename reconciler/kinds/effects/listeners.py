@@ -379,7 +379,7 @@ def _readers_text(one: NewSource, number: Amount) -> str:
     if one.change.becomes("subject_transform"):
         return ""  # its copies lie under other subjects
     stream = stream_of(one.change)
-    live, stay = one.view.snapshot.consumers.get(stream, {}), unprocessed.that_stay(stream, one.view)
+    live, stay = one.view.snapshot.consumers.get(stream, {}), unprocessed.staying_only(stream, one.view)
     names = sorted(
         name for name, info in live.items() if stay(info) and common_subjects(filters_of(info["config"]), one.lands_on)
     )

@@ -28,7 +28,7 @@ DENIED = {
 }
 
 
-def one_way_change(family: str, stream_configs: StreamConfigs) -> Rule:
+def one_way_rule(family: str, stream_configs: StreamConfigs) -> Rule:
     """Make rule 206 of a family of kinds. `stream_configs` gives the configurations of its streams, in which no field has another name."""
     code = f"{family}206"
 

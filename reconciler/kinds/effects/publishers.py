@@ -166,7 +166,7 @@ def _making_room_text(moved: MovedField) -> str:
         return ""
     stream = stream_of(moved.change)
     live = moved.view.snapshot.consumers.get(stream, {})
-    wants = {name: unprocessed.behind(stream, info, moved.view) for name, info in live.items()}
+    wants = {name: unprocessed.unprocessed_messages(stream, info, moved.view) for name, info in live.items()}
     late = sorted((name for name in wants if wants[name].most), key=lambda name: (-wants[name].most, name))
     if not late:
         return ""
@@ -325,7 +325,7 @@ def publishers_unanswered(moved: MovedField) -> Iterable[Finding]:
 def _drop_questions(moved: MovedField) -> Iterator[Question]:
     yield from _limit_questions(moved)
     if moved.field == "discard":
-        yield from unprocessed.later_questions(stream_of(moved.change), moved.view)
+        yield from unprocessed.uncounted_questions(stream_of(moved.change), moved.view)
 
 
 @foretold(603, "queue-drops", ask=_drop_questions)
@@ -380,7 +380,7 @@ def _stored_text(stored: str, moved: MovedField) -> str:
     state, stream = state_of(moved.change), stream_of(moved.change)
     going = unprocessed.Going(messages=exactly(state["messages"]))
     unread = unprocessed.unread_by_consumers(
-        stream, state, going, moved.view, counts=unprocessed.that_stay(stream, moved.view)
+        stream, state, going, moved.view, counts=unprocessed.staying_only(stream, moved.view)
     )
     are = f"{verb(state['messages'], 'are')} stored"
     if not unread.words:

@@ -243,7 +243,7 @@ def _difference_and_fix(name: str, info: Mapping[str, Json], change: Change, vie
         )
     legacy = bool(change.live and change.live.state["legacy"])
     if other := {} if legacy else queue_stream.other_record(queue, stream, group):
-        said = queue_stream.in_record(other)
+        said = queue_stream.record_fields_text(other)
         return (
             f"its stream {name} is not the queue of its record, but of one that says {said}: somebody edited one of them",
             f"write {said} into the record, with its members stopped, which loses nothing, and then the same into the file",

@@ -140,7 +140,7 @@ def divisions(live: Config) -> list[tuple[int, Config]]:
     return divided if len(divided) == len(calls) else []
 
 
-def in_record(fields: Config) -> str:
+def record_fields_text(fields: Config) -> str:
     """These fields for people to write into a record, or into a file: `"max_members": 4`."""
     return f"`{json.dumps(fields, ensure_ascii=False)[1:-1]}`"
 

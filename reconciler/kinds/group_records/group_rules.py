@@ -33,7 +33,7 @@ def migrate_command(stream: str, group: str) -> str:
     return f"reconciler groups migrate {stream}/{group}"
 
 
-def unreadable(family: str, queue: str = "") -> Rule:
+def unreadable_record_rule(family: str, queue: str = "") -> Rule:
     """Rule 509 of a family: apply leaves a record in a historic form, or a broken one, alone. `queue` is the field that
     is `missing` if the group's own queue is."""
 
@@ -66,7 +66,7 @@ def unreadable(family: str, queue: str = "") -> Rule:
     return rule(f"{family}509", "record-not-current", on=(Action.UPDATE, Action.DELETE), needs=("live",))(judge)
 
 
-def unwritable(family: str, bucket: str) -> Rule:
+def unwritable_bucket_rule(family: str, bucket: str) -> Rule:
     """Rule 546 of a family: nothing can be written to the bucket of the records, because somebody edited or sealed
     it."""
 
@@ -143,7 +143,7 @@ def _in_flight(consumers: Iterable[Mapping[str, Json]]) -> int:
     return sum(int(consumer.get("num_ack_pending", 0)) for consumer in consumers)
 
 
-def deletion(family: str) -> Rule:
+def deletion_rule(family: str) -> Rule:
     """Rule 310 of a family: what is deleted with a group, which is its queue (EG) or its members' positions (SG)."""
 
     def judge(change: Change, view: View) -> Iterator[Finding]:
@@ -174,7 +174,7 @@ def refusal(path: str, message: str, fix: str) -> Finding:
     return Finding(outcome=Outcome.REFUSED, path=path, message=message, fix=fix)
 
 
-def bad_name(family: str) -> Rule:
+def bad_name_rule(family: str) -> Rule:
     """Rule 542 of a family: names that cannot be part of a record's key, or of a consumer's name."""
 
     def judge(change: Change, _view: View) -> Iterator[Finding]:
@@ -203,7 +203,7 @@ def bad_name(family: str) -> Rule:
     return rule(f"{family}542", "bad-group-name")(judge)
 
 
-def bad_membership(family: str) -> Rule:
+def bad_membership_rule(family: str) -> Rule:
     """Rule 543 of a family: partitions without an owner, and members that would own none."""
 
     def judge(change: Change, _view: View) -> Iterator[Finding]:
@@ -291,7 +291,7 @@ def _numbers_text(numbers: list[int]) -> str:
     return few([*map(str, numbers)], 10)
 
 
-def last_member_leaves(family: str) -> Rule:
+def last_member_leaves_rule(family: str) -> Rule:
     """Rule 304 of a family: the last member leaves, which takes consent."""
 
     def judge(change: Change, _view: View) -> Found:
@@ -314,7 +314,7 @@ def last_member_leaves(family: str) -> Rule:
     return rule(f"{family}304", "group-emptied", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)(judge)
 
 
-def memberless(family: str) -> Rule:
+def memberless_rule(family: str) -> Rule:
     """Rule 311 of a family: a new group has no member, which is worth a warning."""
 
     def judge(change: Change, _view: View) -> Found:

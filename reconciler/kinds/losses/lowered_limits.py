@@ -23,7 +23,9 @@ from reconciler.model.units import show_duration
 from reconciler.model.wire.questions import Question
 
 
-def limit_lowered(family: str, own: OwnName = as_named, counts: unprocessed.Counts = unprocessed.every) -> Rule:
+def limit_lowered_rule(
+    family: str, own: OwnName = as_named, counts: unprocessed.Counts = unprocessed.any_consumer
+) -> Rule:
     """The 301 of a family. `own` gives the kind's name for a stream's field, and `counts` says for which consumers it
     is a loss."""
 
@@ -127,7 +129,7 @@ class LimitLosses:
     """What the limits of one stream delete that begin to delete with this change, each by itself and all together."""
 
     def __init__(
-        self, change: Change, view: View, own: OwnName, counts: unprocessed.Counts = unprocessed.every
+        self, change: Change, view: View, own: OwnName, counts: unprocessed.Counts = unprocessed.any_consumer
     ) -> None:
         self.each = over_limit.limit_losses(change, view, own)
         self._change, self._view, self._counts = change, view, counts
@@ -150,7 +152,7 @@ class LimitLosses:
         if altogether_lost.going is None:
             return Unread()
         stream, state = over_limit.stream_of(self._change), over_limit.state_of(self._change)
-        counts = unprocessed.that_stay(stream, self._view, self._counts)
+        counts = unprocessed.staying_only(stream, self._view, self._counts)
         return unprocessed.unread_by_consumers(
             stream, state, altogether_lost.going, self._view, by=altogether_lost.by or None, counts=counts
         )

@@ -176,7 +176,7 @@ def too_old(change: Change, path: str, view: View) -> Loss | None:
     why = "" if counted.messages.is_exact else " (only bounds: the gaps between them were not counted)"
     going, spared = _without_lasting(counted, change)
     return Loss(
-        words=f"apply deletes {share(going.messages, exactly(messages), 'message')}{_bytes_text(going, change)}, those older "
+        words=f"apply deletes {share(going.messages, exactly(messages), 'message')}{_average_bytes_clause(going, change)}, those older "
         f"than {limit}{spared}{why}",
         going=going,
     )
@@ -215,7 +215,7 @@ def too_many(change: Change, path: str, view: View) -> Loss | None:
     going = Going(messages=exactly(surplus), before=first_kept(exactly(surplus), change, view))
     messages = some(state_of(change)["messages"], "message")
     return Loss(
-        words=f"apply deletes the oldest {some(surplus)} of {messages}{_bytes_text(going, change)}",
+        words=f"apply deletes the oldest {some(surplus)} of {messages}{_average_bytes_clause(going, change)}",
         going=going,
     )
 
@@ -347,7 +347,7 @@ def _reason_text(answer: object) -> str:
     return f" ({answer.reason})" if isinstance(answer, Unanswered) else ""
 
 
-def _bytes_text(going: Going, change: Change) -> str:
+def _average_bytes_clause(going: Going, change: Change) -> str:
     """Their share of the stream's bytes."""
     number = going.messages
     return f" ({average(weight(number, change))})" if number.is_exact and state_of(change).get("bytes") else ""

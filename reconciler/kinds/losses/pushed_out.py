@@ -25,7 +25,7 @@ OVERHEAD = 34
 """Bytes of a header that tells where a copy came from, beside what it tells."""
 
 
-def copies_push_out(family: str, own: OwnName = as_named) -> Rule:
+def copies_push_out_rule(family: str, own: OwnName = as_named) -> Rule:
     """The 307 of a family. `own` gives the kind's name for a stream's field."""
 
     def judge(change: Change, view: View) -> Found:
@@ -127,7 +127,7 @@ def _pushed_out_messages(change: Change, view: View, limit: str, over: Amount) -
 def _deletion_finding(code: str, change: Change, view: View, limit: str, own: OwnName, over: Amount) -> Finding:
     stream, state = stream_of(change), state_of(change)
     going, bringing = _pushed_out_messages(change, view, limit, over), _copies_at_once(change, view)
-    late = unprocessed.unread_by_consumers(stream, state, going, view, counts=unprocessed.that_stay(stream, view))
+    late = unprocessed.unread_by_consumers(stream, state, going, view, counts=unprocessed.staying_only(stream, view))
     quantity = {"unprocessed": late.furthest} if late.furthest.most else {}
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,

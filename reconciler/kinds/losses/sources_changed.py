@@ -30,7 +30,7 @@ STARTS = ("opt_start_seq", "opt_start_time", "consumer")
 Source = Mapping[str, Json]
 
 
-def copied_again(family: str) -> Rule:
+def copied_again_rule(family: str) -> Rule:
     """The 304 of a family."""
 
     def judge(change: Change, view: View) -> Found:
@@ -166,7 +166,7 @@ def _may_have_copied_same(source: Source, other: Source) -> bool:
     )
 
 
-def left_behind(family: str, own: OwnName = as_named) -> Rule:
+def left_behind_rule(family: str, own: OwnName = as_named) -> Rule:
     """The 305 of a family. `own` gives the kind's name of its stream."""
 
     def judge(change: Change, view: View) -> Found:

@@ -22,7 +22,7 @@ from reconciler.kinds.losses.unprocessed import (
     consumers_afterwards,
     deleted_consumers,
     is_durable,
-    that_stay,
+    staying_only,
     unread_by_consumers,
 )
 from reconciler.kinds.stream_config.origins import copies_afterwards, streams_reached_by
@@ -284,7 +284,7 @@ def _stored_text(change: Change, gone: list[str], view: View) -> tuple[str, dict
         goes_whole=lambda one: (
             any(is_subset(one, other) for other in gone) and not any(collide(one, other) for other in kept)
         ),
-        counts=that_stay(change.address.name, view),
+        counts=staying_only(change.address.name, view),
         arrived=_arrived_since(change, view, number),
     )
     left = _staying_messages(change, staying, view)

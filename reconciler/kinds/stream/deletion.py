@@ -18,8 +18,8 @@ from reconciler.kinds.losses.schedules_and_counters import deletion_text
 from reconciler.kinds.losses.uncaptured import takeover_text
 from reconciler.kinds.losses.unprocessed import (
     Going,
-    going_unread,
     unread_by_consumers,
+    unread_consumers_refusal,
 )
 from reconciler.model.resource import Address
 from reconciler.model.written import quoted
@@ -64,7 +64,7 @@ def _lost_consumers(change: Change, view: View) -> Iterator[Finding]:
     losing = list(_names_of_lost_consumers(name, view))
     foreign = [reader for reader in losing if view.owner_of("consumer", name, reader)]
     protected = [reader for reader in losing if reader not in foreign and view.protects("consumer", name, reader)]
-    if unread := going_unread(name, over_limit.state_of(change), view):
+    if unread := unread_consumers_refusal(name, over_limit.state_of(change), view):
         yield unread
     if foreign:
         yield Finding(

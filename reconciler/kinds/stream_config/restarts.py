@@ -27,7 +27,7 @@ FOR_LIFE = frozenset({"sealed", "allow_msg_counter"})
 COPY = "create a second stream that sources this one, and read from that once it has everything"
 
 
-def doomed_live(family: str, checks: Sequence[ConfigCheck], own: OwnName = lambda name: name) -> Rule:
+def doomed_live_rule(family: str, checks: Sequence[ConfigCheck], own: OwnName = lambda name: name) -> Rule:
     """Make rule 320 of a family of kinds: the checks that servers make at every start, applied to what is live."""
     refusing = [check for check in checks if check.err_codes]
 

@@ -171,7 +171,7 @@ def _apply_sealing(config: dict[str, Json]) -> None:
             del config[name]
 
 
-def window_then(config: Config, fields: Config, target: Target) -> dict[str, Json]:
+def duplicate_window_after(config: Config, fields: Config, target: Target) -> dict[str, Json]:
     """The duplicate window that a server fills in as soon as a stream copies nothing, if it is another than now. `config` is
     as the server echoes it; `fields` are its new values, None for absence."""
     window = settle(patched_config(config, fields), target, name=str(config["name"])).config.get("duplicate_window")

@@ -31,7 +31,16 @@ from reconciler.server.wire.answers import (
     answer_of,
     lasts,
 )
-from reconciler.server.wire.pipeline import NoAnswer, Pipeline, Reply, Silence, Unless, Window, always, first
+from reconciler.server.wire.pipeline import (
+    NoAnswer,
+    Pipeline,
+    Reply,
+    Silence,
+    Unless,
+    Window,
+    allow_always,
+    end_at_first_reply,
+)
 from reconciler.server.wire.shared_connection import Line
 
 PERSISTENCE = 4
@@ -101,7 +110,7 @@ class JetStream:
         self.domain = domain
         self.timeout = timeout
         self._hurried: Callable[[], bool] = lambda: True
-        self._forbidden: Unless = always
+        self._forbidden: Unless = allow_always
         self.reached: dict[str, int] = {}
         """By bucket, the highest revision that one of our writes got. A later one is higher, unless the bucket came
         back older than it was. Shared by everything that works for the same run."""
@@ -186,7 +195,7 @@ class JetStream:
         *,
         level: int = 0,
         within: float | None = None,
-        unless: Unless = always,
+        unless: Unless = allow_always,
     ) -> Answer:
         """Send one request, once. `level`: refuse unless the server has this API level."""
         payload = b"" if body is None else compact_json(body)
@@ -199,7 +208,7 @@ class JetStream:
             within=wait,
             headers=headers,
             unless=unless,
-            ends=_is_of_a_creation if ".CREATE." in endpoint else first,
+            ends=_is_of_a_creation if ".CREATE." in endpoint else end_at_first_reply,
         )
         answer = replies if isinstance(replies, NoAnswer) else answer_of(replies[-1])
         return NO_LEADER if ".INFO." in endpoint and _is_of_a_copy(answer) else answer
