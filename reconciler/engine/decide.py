@@ -13,7 +13,7 @@ from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View
 from reconciler.engine import guards, order, replacement
-from reconciler.engine.judging import Judged, verdicts_of_all
+from reconciler.engine.judging import VerdictsByAddress, verdicts_of_all
 from reconciler.engine.pairing.take_over import unused_take_overs
 from reconciler.engine.pairing.unfinished import INTERRUPTED, RESUMED
 from reconciler.model.code_pages import PLANNING
@@ -47,7 +47,11 @@ def unanswered_questions(
 
 
 def decide(
-    view: View, registry: Registry, options: RunOptions, judged: Judged | None = None, unjudged: Unjudged = NOTHING
+    view: View,
+    registry: Registry,
+    options: RunOptions,
+    judged: VerdictsByAddress | None = None,
+    unjudged: Unjudged = NOTHING,
 ) -> Plan:
     """Judge every change (unless that was done), blocks what must not be done, and makes the steps of the rest."""
     findings = verdicts_of_all(view, registry) if judged is None else judged
@@ -134,7 +138,7 @@ def _hidden_addresses(view: View, options: RunOptions) -> set[Address]:
     return {a for a, change in view.changes.items() if not options.selects(a, change.labels)}
 
 
-def _with_allowances(view: View, findings: Judged) -> View:
+def _with_allowances(view: View, findings: VerdictsByAddress) -> View:
     """The view with the consent that the files give to many at once, on every address that was judged."""
     if not view.allow:
         return view

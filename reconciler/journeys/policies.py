@@ -142,8 +142,8 @@ def _day(text: str) -> date:
         raise _Unfit(f"is on `{text}`, which is no day; write 2026-12-31") from None
 
 
-def _without_name(said: Mapping[str, Json]) -> dict[str, Json]:
-    return {name: value for name, value in said.items() if name != "name"}
+def _without_name(values: Mapping[str, Json]) -> dict[str, Json]:
+    return {name: value for name, value in values.items() if name != "name"}
 
 
 def _declared_resource(kind: Kind, address: Address, said: Mapping[str, Json], key: str) -> Declared:

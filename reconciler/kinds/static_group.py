@@ -58,7 +58,7 @@ def unusable_filters(change: Change, _view: View) -> Iterator[Finding]:
     """
     filters = change.becomes("filters") or []
     if change.action is Action.CREATE:
-        yield from _unusable(filters)
+        yield from _bad_filter_refusals(filters)
     if not (ignored := idle_filters(change.wanted)):
         return
     if len(ignored) == 1:
@@ -76,7 +76,7 @@ def unusable_filters(change: Change, _view: View) -> Iterator[Finding]:
         )
 
 
-def _unusable(filters: list[str]) -> Iterator[Finding]:
+def _bad_filter_refusals(filters: list[str]) -> Iterator[Finding]:
     for index, subject in enumerate(filters):
         path = f"filters[{index}]"
         if not is_valid(subject):

@@ -12,7 +12,7 @@ from dataclasses import asdict, field
 from itertools import islice
 from typing import Literal, get_args
 
-from reconciler.changes.events import Failed, Finished, InDoubt, Settled
+from reconciler.changes.events import Failed, Finished, InDoubt, StepOutcome
 from reconciler.changes.plan import Plan
 from reconciler.memory.lease import Holder
 from reconciler.model.dataclass import dataclass
@@ -158,11 +158,11 @@ def step_results_entry(finished: Finished) -> dict[str, Json]:
     return {name: result for name, result in results.items() if result}
 
 
-def _addresses(settled: Iterable[Settled]) -> Iterator[str]:
+def _addresses(settled: Iterable[StepOutcome]) -> Iterator[str]:
     return (outcome.step.address for outcome in settled)
 
 
-def _names_by_call(settled: Sequence[Settled]) -> dict[str, Json]:
+def _names_by_call(settled: Sequence[StepOutcome]) -> dict[str, Json]:
     """`{"stream.create": ["A", "B"]}`"""
     named: dict[str, Json] = {}
     for result in islice(settled, MAX_NAMED_STEPS):

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from reconciler.changes.events import REFUSALS, Failed, Finished, InDoubt, Settled, Skipped, Strayed
+from reconciler.changes.events import REFUSALS, Failed, Finished, InDoubt, Skipped, StepOutcome, Strayed
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.wire.steps import DEEDS, Call, Step
 from reconciler.report.words import diagnostics
@@ -256,7 +256,7 @@ def _half_made_lines(finished: Finished, paper: Paper) -> list[str]:
     """
     done = {outcome.step.address for outcome in finished.done}
     open_: dict[str, list[Step]] = {}
-    unfinished: tuple[Settled, ...] = (*finished.failed, *finished.skipped, *finished.not_started)
+    unfinished: tuple[StepOutcome, ...] = (*finished.failed, *finished.skipped, *finished.not_started)
     for outcome in unfinished:
         step = outcome.step
         is_left = step.call is not Call.GATE_MEMBERS_BACK and (step.undoes is None or outcome in finished.failed)

@@ -22,7 +22,7 @@ RULES = (
     Act(
         name="a message that never ends is said to go with a shorter age",
         file="reconciler/kinds/losses/over_limit.py",
-        before="    lasting = Going(messages=Amount(0, going.messages.most), before=None if end is None else Amount(first, end))",
+        before="    lasting = LostMessages(messages=Amount(0, going.messages.most), before=None if end is None else Amount(first, end))",
         after="    lasting = going",
         seen_by=("tests/quantities/test_limits.py::test_what_never_ends_outlasts_a_shorter_age",),
     ),
@@ -141,8 +141,8 @@ RULES = (
     Act(
         name="a work queue is said to delete what its consumers want, because it is copied",
         file="reconciler/kinds/copies/copied_and_deleted.py",
-        before="for infos in (staying.values(), _feeding_consumers(one.origin, view))",
-        after="for infos in ([], _feeding_consumers(one.origin, view))",
+        before="for infos in (staying.values(), _feeding_consumers(source.origin, view))",
+        after="for infos in ([], _feeding_consumers(source.origin, view))",
         seen_by=(
             says("XX209"),
             "tests/quantities/test_sources.py::test_a_consumer_and_a_copy_of_a_work_queue_both_get_everything",
@@ -329,7 +329,7 @@ RULES = (
     Act(
         name="consumers are said to read what a new source brings, whatever their filters",
         file="reconciler/kinds/effects/listeners.py",
-        before='stay(info) and common_subjects(filters_of(info["config"]), one.lands_on)',
+        before='stay(info) and common_subjects(filters_of(info["config"]), source.lands_on)',
         after="stay(info)",
         seen_by=("tests/quantities/test_sources.py",),
     ),
@@ -1783,8 +1783,8 @@ RULES = (
     Act(
         name="foretold effects are not judged",
         file="reconciler/kinds/effects/effect_rules.py",
-        before="for finding in one.tell(moved) if finding.outcome is not Outcome.ALLOWED)",
-        after="for finding in one.tell(moved) if finding.outcome is Outcome.ALLOWED)",
+        before="for finding in foretold_rule.tell(moved) if finding.outcome is not Outcome.ALLOWED)",
+        after="for finding in foretold_rule.tell(moved) if finding.outcome is Outcome.ALLOWED)",
         seen_by=(says("ST605"),),
     ),
     Act(
@@ -1972,8 +1972,8 @@ QUANTITIES = (
     Act(
         name="a quantity is doubled: the messages beyond a limit",
         file="reconciler/kinds/losses/over_limit.py",
-        before="    going = Going(messages=exactly(surplus), before=first_kept(exactly(surplus), change, view))\n",
-        after="    going = Going(messages=exactly(2 * surplus), before=first_kept(exactly(surplus), change, view))\n",
+        before="    going = LostMessages(messages=exactly(surplus), before=first_kept(exactly(surplus), change, view))\n",
+        after="    going = LostMessages(messages=exactly(2 * surplus), before=first_kept(exactly(surplus), change, view))\n",
         seen_by=(says("ST301"),),
     ),
     Act(
@@ -2140,14 +2140,14 @@ QUANTITIES = (
     Act(
         name="a stream that takes consumers with it is not said to take messages",
         file="reconciler/kinds/stream/deletion.py",
-        before="_merge_findings([*consumers[-1:], *_lost_messages(change, view)",
-        after="_merge_findings(consumers[-1:] or [*_lost_messages(change, view)",
+        before="[*consumers[-1:], *_lost_message_findings(change, view)",
+        after="consumers[-1:] or [*_lost_message_findings(change, view)",
         seen_by=(says("ST310"),),
     ),
     Act(
         name="whoever removes a stream is not told that another one takes its subjects",
         file="reconciler/kinds/stream/deletion.py",
-        before=", *_lost_subjects(change, view)]",
+        before=", *_lost_subject_findings(change, view)]",
         after="]",
         seen_by=(says("ST310"),),
     ),
@@ -2219,7 +2219,7 @@ QUANTITIES = (
     Act(
         name="nobody is asked before markers delete what copies store",
         file="reconciler/kinds/losses/lowered_limits.py",
-        before='        yield from copied_headers.rolled_up(change, view, own, f"{family}301")\n',
+        before='        yield from copied_headers.rollup_findings(change, view, own, f"{family}301")\n',
         after="",
         seen_by=(says("KV301"), says("ST301")),
     ),
@@ -2549,7 +2549,7 @@ QUANTITIES = (
     Act(
         name="what goes with a queue that somebody recreated is not said",
         file="reconciler/kinds/elastic_group/queue_rules.py",
-        before="        return _queue_made_by_hand(change, view)",
+        before="        return _recreated_by_hand_finding(change, view)",
         after="        return None",
         seen_by=("tests/rules/test_rules.py",),
     ),
@@ -2725,7 +2725,7 @@ QUANTITIES = (
     Act(
         name="what a stream held that somebody recreated is not said",
         file="reconciler/kinds/losses/made_again.py",
-        before="_recreated_by_hand(held, messages, copies) if messages or copies.words else None",
+        before="_recreated_by_hand_finding(held, messages, copies) if messages or copies.words else None",
         after="None",
         seen_by=("tests/rules/test_rules.py",),
     ),
@@ -2769,8 +2769,8 @@ QUANTITIES = (
     Act(
         name="a renamed stream whose limits forbid it is said to be copied",
         file="reconciler/kinds/stream/another_name.py",
-        before="return _steps_for_queue(renaming) if stays or _can_never_be_copied(renaming) else _steps_for_stream(renaming)",
-        after="return _steps_for_queue(renaming) if stays else _steps_for_stream(renaming)",
+        before="return _queue_instructions(renaming) if stays or _can_never_be_copied(renaming) else _stream_instructions(renaming)",
+        after="return _queue_instructions(renaming) if stays else _stream_instructions(renaming)",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
@@ -2951,7 +2951,7 @@ QUANTITIES = (
     Act(
         name="nobody is told that a source of a new origin begins late",
         file="reconciler/kinds/losses/sources_changed.py",
-        before="            *_before_it_begins(change, view),\n",
+        before="            *_new_origin_findings(change, view),\n",
         after="",
         seen_by=("tests/rules/test_rules.py",),
     ),

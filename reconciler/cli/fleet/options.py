@@ -112,7 +112,7 @@ class SparkOptions:
 
     def open_run(self, fleet_selection: FleetSelection, fleet: Fleet | None = None) -> FleetRun:
         """Return everything that a command works with; this takes as long as a JVM needs to start."""
-        fleet, say = fleet or fleet_selection.fleet(), Saying()
+        fleet, say = fleet or fleet_selection.fleet(), ProgressLine()
         from reconciler.fleet.runs.fleet_run import FleetRun  # noqa: PLC0415
         from reconciler.fleet.session import session  # noqa: PLC0415 - pyspark is for fleet commands alone
         from reconciler.fleet.tables.store import store  # noqa: PLC0415
@@ -156,7 +156,7 @@ def spark_options(
     return SparkOptions(master=master, store=store, run=run)
 
 
-class Saying:
+class ProgressLine:
     """Shows what takes time as a line on stderr, which the next line replaces on a terminal."""
 
     def __call__(self, text: str) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from reconciler.cli.fleet.options import FleetFormat, FleetSelection, Format, Saying, fleet_selection
+from reconciler.cli.fleet.options import FleetFormat, FleetSelection, Format, ProgressLine, fleet_selection
 from reconciler.cli.fleet.running import check_formats
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
@@ -52,15 +52,20 @@ def plan(
 
     check_formats(reports)
     options = RunOptions(only=tuple(only or ()), exclude=tuple(exclude or ()), allow=common.parse_consents(allow))
-    fleet, saying, began = fleet_selection.fleet(), Saying(), time.monotonic()
+    fleet, progress_line, began = fleet_selection.fleet(), ProgressLine(), time.monotonic()
     targets = counted(sum(bool(target.topology) for target in fleet.targets), "target")
-    saying.show_transient(f"Planning {targets} …")
+    progress_line.show_transient(f"Planning {targets} …")
     try:
         target_plans = asyncio.run(
-            plans(fleet.targets, options, at_once, lambda done: saying.show_transient(f"Planned {done} of {targets} …"))
+            plans(
+                fleet.targets,
+                options,
+                at_once,
+                lambda done: progress_line.show_transient(f"Planned {done} of {targets} …"),
+            )
         )
     finally:
-        saying.clear()
+        progress_line.clear()
     name, seconds, sheet = fleet.name, time.monotonic() - began, paper(no_color=no_color)
     given = (("--only", only), ("--exclude", exclude), ("--allow", allow))
     repeated = [(option, value) for option, values in given for value in values or ()]

@@ -37,7 +37,7 @@ Sections = Callable[[str | None], Mapping[str, tuple[Kind, ...]]]
 
 
 @dataclass(slots=True)
-class Overlaying:
+class OverlayMerger:
     """The files of one topology, while overlays change them."""
 
     base: Sequence[Table]

@@ -13,7 +13,7 @@ from reconciler.changes.kind import Registry
 from reconciler.documents.fill.environments import OF_FILE, SECTION, Environments, InFile
 from reconciler.documents.fill.filling import Filling
 from reconciler.documents.fill.for_each import FOR_EACH
-from reconciler.documents.fill.overlay import Overlaying
+from reconciler.documents.fill.overlay import OverlayMerger
 from reconciler.documents.fill.parameters import Chosen, Parameters, unmentioned_parameters
 from reconciler.documents.fill.values import MENTIONED, Filled, Given, Mask, unmask
 from reconciler.documents.parse.files import ANCHORS, DISK, INCLUDE, KEYS, LISTS, Tree, included_files
@@ -233,7 +233,7 @@ class _Loading:
 
     def _apply_overlays(self, base: Sequence[Mapping], overlays: Sequence[Mapping]) -> None:
         self.own_entries = frozenset(span(item) for overlay in overlays for item in items_below(overlay))
-        overlaying = Overlaying(base, self.registry.sections, self.filling.note)
+        overlaying = OverlayMerger(base, self.registry.sections, self.filling.note)
         rest = [overlaying.apply(overlay) for overlay in overlays]
         for overlay in rest:
             self._read_sections(overlay)
@@ -305,7 +305,7 @@ class _Loading:
     def _stray_moves(self) -> Iterator[Diagnostic]:
         """Check that the target of a move is declared, and that only one move goes there."""
         declared = {move.address for move in self.collector.resources} | self.collector.unreadable
-        if "topology" in self.header.said:
+        if "topology" in self.header.values:
             declared.add(Address.of(TOPOLOGY, self.header.name))
         targets: dict[Address, Where] = {}
         for move in self.header.moved:

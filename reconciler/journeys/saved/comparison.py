@@ -12,14 +12,14 @@ from enum import StrEnum
 
 from reconciler.changes.change import Action, FieldChange
 from reconciler.changes.consent import DeclaredConsents
-from reconciler.changes.events import Failed, Settled, Skipped, Strayed
+from reconciler.changes.events import Failed, Skipped, StepOutcome, Strayed
 from reconciler.changes.plan import Plan, PlannedChange, removes
 from reconciler.changes.recount import changed_losses_sentences, losses_beyond_consent_sentences
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.engine.pairing.identity import Seen, recreated_object
+from reconciler.engine.pairing.unfinished import Begun
 from reconciler.journeys.plan.plan import field_infos_of
 from reconciler.journeys.saved.interrupted import (
-    Begun,
     is_continued,
     is_left_to_later,
     is_other,
@@ -66,7 +66,7 @@ class Outlook:
 
     plan: Plan
     """Holds the steps still to be done, and those that are stopped."""
-    stopped: tuple[Settled, ...] = ()
+    stopped: tuple[StepOutcome, ...] = ()
     """The outcomes of steps that are known before anything runs."""
     stopped_changes: tuple[Judged, ...] = ()
     as_wanted: tuple[str, ...] = ()
@@ -153,7 +153,7 @@ def outlook(saved: Saved, now: Plan, seen: Seen, begun: Begun | None = None) -> 
     )
 
 
-def _outcomes_of_stopped(steps: Iterable[Step], stopped: Mapping[str, Judged]) -> Iterator[Settled]:
+def _outcomes_of_stopped(steps: Iterable[Step], stopped: Mapping[str, Judged]) -> Iterator[StepOutcome]:
     """The first step of a stopped change counts as failed before it began; its other steps are not tried."""
     begun: set[str] = set()
     for step in steps:

@@ -12,14 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from reconciler.changes.plan import PlannedChange, removes
+from reconciler.engine.pairing.unfinished import Begun
 from reconciler.model.ledger.intents import Intent, decode_intent, intent_key
 from reconciler.model.ledger.records import BUCKET
 from reconciler.model.resource import Address, Config, Json, users_metadata
 from reconciler.model.wire.snapshot import Entry
 from reconciler.model.wire.steps import Call, Step
-
-Begun = Mapping[Address, Intent | str]
-
 
 LEFT_TO_LATER = frozenset({Call.QUEUE_SETTLE})
 """Steps that may wait for a later run while the steps after them go on."""

@@ -45,7 +45,7 @@ def progress_lines(progress: Progress) -> Iterator[str]:
 def progress_sentence(progress: Progress) -> str:
     """Return the same in one sentence, for a message."""
     parts = [
-        f"stage {number + 1} (`{visible(stage.said)}`) {_stage_fate_text(number, stage, progress)}"
+        f"stage {number + 1} (`{visible(stage.text)}`) {_stage_fate_text(number, stage, progress)}"
         for number, stage in enumerate(progress.stages)
     ]
     return "; ".join(parts)
@@ -53,7 +53,7 @@ def progress_sentence(progress: Progress) -> str:
 
 def stage_title(number: int, stage: RolloutStage, of: int) -> str:
     """Return `Stage 1 of 3, canary: dev`."""
-    return f"Stage {number + 1} of {of}, {visible(stage.said)}: {member_names(stage)}"
+    return f"Stage {number + 1} of {of}, {visible(stage.text)}: {member_names(stage)}"
 
 
 def passed_line(number: int, stage: RolloutStage, word: str) -> str:
@@ -72,7 +72,7 @@ def member_names(stage: RolloutStage) -> str:
 
 
 def _stage_name(number: int, stage: RolloutStage) -> str:
-    return f"Stage {number + 1}, {visible(stage.said)}"
+    return f"Stage {number + 1}, {visible(stage.text)}"
 
 
 def _stage_fate_text(number: int, stage: RolloutStage, progress: Progress) -> str:

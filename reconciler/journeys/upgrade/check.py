@@ -184,14 +184,14 @@ def _cluster_sentences(snapshot: Snapshot, lost: Iterable[UpgradeFinding]) -> It
         )
 
 
-def _with_quantities(one: UpgradeFinding, live: Mapping[Address, Resource]) -> UpgradeFinding:
+def _with_quantities(finding: UpgradeFinding, live: Mapping[Address, Resource]) -> UpgradeFinding:
     """Add what is at stake, and a way out that still works: some fields cannot be changed by any update."""
-    kind, *names = one.address.split("/")
+    kind, *names = finding.address.split("/")
     info = live[Address(kind, tuple(names))].state
     held = info.get("state", {}) if kind == "stream" else {"pending": info.get("num_pending", 0)}
     quantities = {name: held[name] for name in ("messages", "bytes", "consumer_count", "pending") if held.get(name)}
-    fix = COPY if one.fate is Fate.LOST and one.path in FOR_LIFE else one.fix
-    return replace(one, quantities=quantities, fix=fix)
+    fix = COPY if finding.fate is Fate.LOST and finding.path in FOR_LIFE else finding.fix
+    return replace(finding, quantities=quantities, fix=fix)
 
 
 def _emptied_streams(snapshot: Snapshot, after: Version) -> Iterator[UpgradeFinding]:

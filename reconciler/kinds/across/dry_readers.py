@@ -242,9 +242,9 @@ def _new_filters(change: Change, view: View) -> Iterator[tuple[str, str, str]]:
             yield f"filters[{index}]", f"*.{subject}", address.stream
     elif view.is_stream(address) and (is_create or change.touches("mirror", "sources")):
         for copy in copies(view.stream_of(address) or "", config_of(change, view)):
-            if copy.said.get("filter_subject"):
-                yield f"{copy.path}.filter_subject", copy.said["filter_subject"], copy.origin
-            for index, transform in enumerate(copy.said.get("subject_transforms") or ()):
+            if copy.entry.get("filter_subject"):
+                yield f"{copy.path}.filter_subject", copy.entry["filter_subject"], copy.origin
+            for index, transform in enumerate(copy.entry.get("subject_transforms") or ()):
                 if transform.get("src"):
                     yield f"{copy.path}.subject_transforms[{index}].src", transform["src"], copy.origin
 

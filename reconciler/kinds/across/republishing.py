@@ -96,7 +96,7 @@ def _next_streams(name: str, stored: str, view: View) -> Iterator[tuple[str, str
                     )
     for copy in after.copiers.get(name, ()):
         if not copy.filters or any(collide(stored, subject) for subject in copy.filters):
-            transforms = copy.said.get("subject_transforms") or [{}]
+            transforms = copy.entry.get("subject_transforms") or [{}]
             for arriving in {subject for t in transforms for subject in transformed_subjects([stored], t)}:
                 yield copy.stream, arriving
 

@@ -42,12 +42,12 @@ def captured_by_another_stream(change: Change, view: View) -> Iterator[Finding]:
     Instead: republish or deliver to subjects that no other stream captures; or let a stream of its own capture them.
     """
     if view.is_stream(change.address) or change.address.kind == "consumer":
-        yield from _captured_from_here(change, view)
+        yield from _findings_about_capturers(change, view)
     if view.is_stream(change.address):
-        yield from _captured_here(change, view)
+        yield from _findings_about_senders(change, view)
 
 
-def _captured_from_here(change: Change, view: View) -> Iterator[Finding]:
+def _findings_about_capturers(change: Change, view: View) -> Iterator[Finding]:
     """One finding for each stream that captures what this one sends."""
     sender = _sender_of(change, view)
     if not _changes_sending(change) or not (sent := list(_sent_afterwards(sender, view))):
@@ -74,7 +74,7 @@ def _captured_from_here(change: Change, view: View) -> Iterator[Finding]:
         )
 
 
-def _captured_here(change: Change, view: View) -> Iterator[Finding]:
+def _findings_about_senders(change: Change, view: View) -> Iterator[Finding]:
     """One finding about everything that this stream captures besides, and whose senders do not tell it themselves."""
     name = view.stream_of(change.address) or ""
     if not (change.action is Action.CREATE or change.touches("subjects")):

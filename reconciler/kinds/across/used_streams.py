@@ -59,15 +59,15 @@ def used_from_another(change: Change, view: View) -> Found:
         )
     record = _owner_record(change.address.name, view)
     if record is None:
-        return _no_owner(change, owner, view)
-    return None if record[1].topology == owner else _other_owner(change, owner, *record, view)
+        return _no_owner_finding(change, owner, view)
+    return None if record[1].topology == owner else _other_owner_finding(change, owner, *record, view)
 
 
 def _owner_refusal(message: str, fix: str) -> Finding:
     return refusal("external.from", message, fix)
 
 
-def _owner_pending(owner: str, why: str) -> Finding:
+def _pending_owner_finding(owner: str, why: str) -> Finding:
     message, fix = (
         f"topology `{owner}` does not own this yet: {why}",
         f"apply `{owner}` next, with this stream declared",
@@ -75,10 +75,10 @@ def _owner_pending(owner: str, why: str) -> Finding:
     return Finding(outcome=Outcome.WARNS, path="external.from", message=message, fix=fix)
 
 
-def _other_owner(change: Change, owner: str, address: Address, owned: Owned, view: View) -> Finding:
+def _other_owner_finding(change: Change, owner: str, address: Address, owned: Owned, view: View) -> Finding:
     called = f", as {address}" if address != change.address else ""
     if owned.topology == view.topology and change.action is Action.FORGET:
-        return _owner_pending(owner, "this apply gives it up")
+        return _pending_owner_finding(owner, "this apply gives it up")
     if owned.topology == view.topology:
         return _owner_refusal(
             f"this topology itself owns this{called}, and not `{owner}`", "remove `from`, or the stream's other entry"
@@ -89,7 +89,7 @@ def _other_owner(change: Change, owner: str, address: Address, owned: Owned, vie
     return _owner_refusal(message, f"write `from: {OWNER}{owned.topology}`, or {ANY_OWNER}")
 
 
-def _no_owner(change: Change, owner: str, view: View) -> Finding | None:
+def _no_owner_finding(change: Change, owner: str, view: View) -> Finding | None:
     """ST109 says if the stream is missing as well."""
     topologies, entries = _topologies(view), view.snapshot.entries.get(BUCKET, {})
     if change.live is None:

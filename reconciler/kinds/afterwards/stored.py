@@ -82,9 +82,9 @@ class StoredSubjects:
         theirs = self.parts(copy.origin, way) or ((SubjectPart(">"),) if copy.filters else None)
         if theirs is None:
             return None
-        if transforms := copy.said.get("subject_transforms"):
+        if transforms := copy.entry.get("subject_transforms"):
             return tuple(part for transform in transforms for part in self._renamed_parts(theirs, transform))
-        if only := copy.said.get("filter_subject"):
+        if only := copy.entry.get("filter_subject"):
             return tuple(_narrowed_parts(theirs, only))
         return theirs
 

@@ -96,8 +96,12 @@ class Effects:
         object.__setattr__(self, "told", told)
         object.__setattr__(self, "tables", {effect.number: self._table(effect, told) for effect in self.families})
 
-    def _table(self, one: Foretold, told: Mapping[str, str]) -> dict[str, tuple[Felt, ...]]:
-        return {path: effects for path, name in told.items() if (effects := _effects_of_rule(one, self.fields[name]))}
+    def _table(self, foretold_rule: Foretold, told: Mapping[str, str]) -> dict[str, tuple[Felt, ...]]:
+        return {
+            path: effects
+            for path, name in told.items()
+            if (effects := _effects_of_rule(foretold_rule, self.fields[name]))
+        }
 
     def rules(self) -> tuple[Rule, ...]:
         """One rule for each family that any field of this kind belongs to; families of notes alone have none."""
@@ -128,27 +132,27 @@ class Effects:
             for effect in self.families:
                 yield from ((effect, moved) for moved in self._of(effect, change, view))
 
-    def _of(self, one: Foretold, change: Change, view: View) -> Iterator[MovedField]:
-        table = self.tables[one.number]
+    def _of(self, foretold_rule: Foretold, change: Change, view: View) -> Iterator[MovedField]:
+        table = self.tables[foretold_rule.number]
         for path in dict.fromkeys(item.top for item in change.fields if item.top in table):
             moves = way_of(change, path)
             moved = MovedField(change, view, self.told[path], self.own)
             if moves and any(moves in effect.ways for effect in table[path]) and self.happens(moved):
                 yield moved
 
-    def _rule(self, one: Foretold) -> Rule:
+    def _rule(self, foretold_rule: Foretold) -> Rule:
         def judge(change: Change, view: View) -> Iterator[Finding]:
-            for moved in self._of(one, change, view):
-                yield from (finding for finding in one.tell(moved) if finding.outcome is not Outcome.ALLOWED)
+            for moved in self._of(foretold_rule, change, view):
+                yield from (finding for finding in foretold_rule.tell(moved) if finding.outcome is not Outcome.ALLOWED)
 
-        *page, instead = inspect.cleandoc(one.tell.__doc__ or "").split("\n\n")
-        judge.__doc__ = "\n\n".join([*page, *effects_in_words(self.tables[one.number]), instead])
+        *page, instead = inspect.cleandoc(foretold_rule.tell.__doc__ or "").split("\n\n")
+        judge.__doc__ = "\n\n".join([*page, *effects_in_words(self.tables[foretold_rule.number]), instead])
         make = rule(
-            f"{self.family}{one.number}", one.name, on=(Action.UPDATE,), needs=("live", "facts"),
+            f"{self.family}{foretold_rule.number}", foretold_rule.name, on=(Action.UPDATE,), needs=("live", "facts"),
             reaction=Reaction.HARMS,
         )  # fmt: skip
         return make(judge)
 
 
-def _effects_of_rule(one: Foretold, known_field: Known) -> tuple[Felt, ...]:
-    return tuple(effect for effect in known_field.felt or () if effect.rule == one.number)
+def _effects_of_rule(foretold_rule: Foretold, known_field: Known) -> tuple[Felt, ...]:
+    return tuple(effect for effect in known_field.felt or () if effect.rule == foretold_rule.number)

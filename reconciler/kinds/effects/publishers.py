@@ -57,20 +57,20 @@ def publishes_refused(moved: MovedField) -> Iterable[Finding]:
     if change.becomes("mirror") or change.becomes("sealed"):
         return ()  # nobody publishes to it
     if moved.field == "max_msg_size":
-        return _messages_too_large(moved)
+        return _message_size_findings(moved)
     if moved.field in ("max_msgs_per_subject", "discard_new_per_subject"):
         is_told = moved.field == "discard_new_per_subject" and is_lowered(change, moved.own("max_msgs_per_subject"))
         refuses = change.becomes("discard_new_per_subject") and not is_told
-        return _full_subjects(moved, "refused (10077)") if refuses else ()
+        return _full_subject_findings(moved, "refused (10077)") if refuses else ()
     if moved.field == "subject_delete_marker_ttl":
-        return _marker_in_the_way(moved)
+        return _marker_findings(moved)
     if not over_limit.keeps_old(change):
         return ()
     limits = (moved.field,) if moved.field in REFUSING else REFUSING
-    return (finding for limit in limits if _reports(moved, limit) for finding in _full_stream(moved, limit))
+    return (finding for limit in limits if _reports(moved, limit) for finding in _full_stream_findings(moved, limit))
 
 
-def _marker_in_the_way(moved: MovedField) -> Iterator[Finding]:
+def _marker_findings(moved: MovedField) -> Iterator[Finding]:
     """A marker takes one of the places of its subject. With a single place an old server has its own trouble (ST558)."""
     most = limit_after(moved, "max_msgs_per_subject")
     if moved.change.becomes("discard_new_per_subject") and most and most > 1:
@@ -91,7 +91,7 @@ def _reports(moved: MovedField, limit: str) -> bool:
     return moved.field == limit or not is_lowered(moved.change, moved.own(limit))
 
 
-def _full_stream(moved: MovedField, limit: str) -> Iterator[Finding]:
+def _full_stream_findings(moved: MovedField, limit: str) -> Iterator[Finding]:
     change, most = moved.change, limit_after(moved, limit)
     if not most:
         return
@@ -199,7 +199,7 @@ def stored_value(moved: MovedField, field: str) -> Json:
     return value_after(change, path) if change.touches(path) else raw.get(field)
 
 
-def _messages_too_large(moved: MovedField) -> Iterator[Finding]:
+def _message_size_findings(moved: MovedField) -> Iterator[Finding]:
     most = limit_after(moved, "max_msg_size")
     if not most:
         return
@@ -275,7 +275,7 @@ def _subject_counts_question(moved: MovedField) -> Iterator[SubjectCounts]:
         yield SubjectCounts(stream=stream_of(moved.change), filter=">")
 
 
-def _full_subjects(moved: MovedField, fate: str) -> Iterator[Finding]:
+def _full_subject_findings(moved: MovedField, fate: str) -> Iterator[Finding]:
     """What happens to publishes on subjects that hold as many messages as allowed."""
     most = limit_after(moved, "max_msgs_per_subject")
     if not most:
@@ -341,13 +341,13 @@ def queue_drops(moved: MovedField) -> Iterable[Finding]:
     if moved.change.becomes("mirror"):
         return
     if moved.field == "discard_new_per_subject":
-        yield from _full_subjects(moved, "stored and deletes the oldest message there")
+        yield from _full_subject_findings(moved, "stored and deletes the oldest message there")
     elif not over_limit.keeps_old(moved.change):
         for limit in REFUSING:
-            yield from _drops_oldest(moved, limit)
+            yield from _dropping_findings(moved, limit)
 
 
-def _drops_oldest(moved: MovedField, limit: str) -> Iterator[Finding]:
+def _dropping_findings(moved: MovedField, limit: str) -> Iterator[Finding]:
     """A lowered limit has a rule of its own, which says what apply deletes."""
     change, most, path = moved.change, limit_after(moved, limit), moved.own(limit)
     is_told = is_lowered(change, path)
@@ -378,7 +378,7 @@ def _drops_oldest(moved: MovedField, limit: str) -> Iterator[Finding]:
 def _stored_text(stored: str, moved: MovedField) -> str:
     """What is stored, and who has not processed it: all of it goes one day."""
     state, stream = state_of(moved.change), stream_of(moved.change)
-    going = unprocessed.Going(messages=exactly(state["messages"]))
+    going = unprocessed.LostMessages(messages=exactly(state["messages"]))
     unread = unprocessed.unread_by_consumers(
         stream, state, going, moved.view, counts=unprocessed.staying_only(stream, moved.view)
     )

@@ -51,7 +51,7 @@ def direct_gets_refused(moved: MovedField) -> Iterable[Finding]:
     Instead: let these clients read through the stream's leader first.
     """
     if moved.field == "mirror_direct":
-        yield from _gets_of_its_origin(moved)
+        yield from _origin_gets_findings(moved)
     elif not state_of(moved.change).get("messages"):
         yield note("from then on direct gets get an error (no responders)")
     elif mirrors := list(_whole_mirrors_answering(moved, stream_of(moved.change))):
@@ -72,7 +72,7 @@ def direct_gets_refused(moved: MovedField) -> Iterable[Finding]:
         )
 
 
-def _gets_of_its_origin(moved: MovedField) -> Iterator[Finding]:
+def _origin_gets_findings(moved: MovedField) -> Iterator[Finding]:
     """What happens to direct gets of a mirror's origin."""
     mirror = (moved.change.becomes("mirror") or moved.change.was("mirror")) or {}
     origin = mirror.get("name", "")

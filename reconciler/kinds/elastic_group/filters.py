@@ -31,13 +31,13 @@ def whole_subject(change: Change, view: View) -> Iterator[Finding]:
         return
     filters = change.becomes("partitioning_filters") or []
     if not filters:
-        yield _needs_2_12("partitioning_filters", view)
+        yield _needs_2_12_refusal("partitioning_filters", view)
     for index, item in enumerate(filters):
         if not item["partitioning_wildcards"]:
-            yield _needs_2_12(f"partitioning_filters[{index}]", view)
+            yield _needs_2_12_refusal(f"partitioning_filters[{index}]", view)
 
 
-def _needs_2_12(path: str, view: View) -> Finding:
+def _needs_2_12_refusal(path: str, view: View) -> Finding:
     return Finding(
         outcome=Outcome.REFUSED,
         path=path,

@@ -123,8 +123,8 @@ def other_record(live: Config, stream: str, group: Config) -> Config:
     fixed |= {own: canonical(queue).get(limit) for limit, own in BUFFERS.items()}
     if maker(queue, stream, fixed) is None:
         return {}
-    said = {**group, "partitioning_filters": group.get("partitioning_filters") or [EVERYTHING]}
-    other = {field: value for field, value in fixed.items() if value != said.get(field)}
+    recorded = {**group, "partitioning_filters": group.get("partitioning_filters") or [EVERYTHING]}
+    other = {field: value for field, value in fixed.items() if value != recorded.get(field)}
     return {} if other.keys() <= {*BUFFERS.values()} else other  # limits are set in place
 
 

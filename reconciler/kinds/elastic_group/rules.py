@@ -73,9 +73,9 @@ def _record_repair(change: Change, view: View) -> str:
         return ""
     if not is_only_record_edited(change, queue["config"]):
         return ""
-    said = queue_stream.record_fields_text({field: change.wanted.get(field) for field in fixed_fields(change)})
+    record_fields = queue_stream.record_fields_text({field: change.wanted.get(field) for field in fixed_fields(change)})
     return (
-        f"write {said} back into record {group_record.key(*change.address.names)} of bucket {ELASTIC_BUCKET}, with its members "
+        f"write {record_fields} back into record {group_record.key(*change.address.names)} of bucket {ELASTIC_BUCKET}, with its members "
         f"stopped, which loses nothing: its queue {recreation_steps.queue_of(change)} is still as the file says"
     )
 
@@ -133,10 +133,10 @@ def queue_name_taken(change: Change, view: View) -> Found:
     message = f"stream {name} already exists and differs in {', '.join(differing)}"
     if not (other := queue_stream.other_record(info["config"], stream, change.desired.config)):
         return _name_taken_finding(message)
-    said = queue_stream.record_fields_text(other)
+    record_fields = queue_stream.record_fields_text(other)
     return _name_taken_finding(
-        f"{message}: it is the queue of a group on {stream} whose record said {said}",
-        f"declare {said} here, which loses nothing that it holds; or choose another group name",
+        f"{message}: it is the queue of a group on {stream} whose record said {record_fields}",
+        f"declare {record_fields} here, which loses nothing that it holds; or choose another group name",
     )
 
 

@@ -58,8 +58,8 @@ def unreadable_record_rule(family: str, queue: str = "") -> Rule:
             way_out = f"stop its members, then: {migrate_command(*change.address.names)}"
             if change.action is Action.UPDATE and queue and change.was(queue) == "missing":
                 name = "-".join(change.address.names)
-                said = f"its queue {name} is gone, and apply does not create it: {form}"
-                return refusal("", said, f"{way_out}; then apply creates {name}")
+                message = f"its queue {name} is gone, and apply does not create it: {form}"
+                return refusal("", message, f"{way_out}; then apply creates {name}")
             return refusal("", f"{form}; running instances would end if it were rewritten", way_out)
         return None
 
@@ -157,10 +157,10 @@ def deletion_rule(family: str) -> Rule:
         """
         names = members(change.live.config if change.live else {})
         lost = (_queue_loss if family == "EG" else _position_loss)(change, view)
-        said, quantities = lost or ("", {})
+        message, quantities = lost or ("", {})
         ends = f"its members stop consuming: {few(names)}" if names else ""
-        if said or ends:
-            message = "; ".join(filter(None, (said, ends)))
+        if message or ends:
+            message = "; ".join(filter(None, (message, ends)))
             yield Finding(outcome=Outcome.WARNS, quantities=quantities, message=message)
 
     return rule(f"{family}310", "group-deletion", on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)(judge)
@@ -188,8 +188,8 @@ def bad_name_rule(family: str) -> Rule:
         stream, group = change.address.names
         for name in [f"{stream}-{group}"] if family == "EG" else durable_names(group, change.wanted):
             if len(name) > LONGEST_NAME and not name_problem(stream):
-                said = f"`{name}` is longer than {LONGEST_NAME} bytes, and servers refuse such a name"
-                yield refusal("", said, "use shorter names")
+                message = f"`{name}` is longer than {LONGEST_NAME} bytes, and servers refuse such a name"
+                yield refusal("", message, "use shorter names")
         named = (("group", group),) if name_problem(stream) else (("stream", stream), ("group", group))
         for what, name in named:  # an impossible stream name is the stream's own error
             if not NAME.fullmatch(name):
@@ -229,17 +229,17 @@ def bad_membership_rule(family: str) -> Rule:
                 f"choose a number up to {MOST_PARTITIONS:_}",
             )
             return
-        yield from _named_twice(change)
+        yield from _duplicate_mapping_refusals(change)
         if config.get("members") and config.get("member_mappings"):
             yield refusal("member_mappings", "members and member_mappings exclude each other", "keep one of them")
         if change.action is Action.CREATE or change.touches("members", "member_mappings", "max_members"):
-            yield from _surplus(config, partitions)
-            yield from _coverage(config, partitions)
+            yield from _surplus_member_refusals(config, partitions)
+            yield from _partition_refusals(config, partitions)
 
     return rule(f"{family}543", "bad-membership")(judge)
 
 
-def _named_twice(change: Change) -> Iterator[Finding]:
+def _duplicate_mapping_refusals(change: Change) -> Iterator[Finding]:
     """Only the file can tell: everywhere else, mappings are looked up by member."""
     names = [mapping.member for mapping in getattr(change.terms, "member_mappings", None) or ()]
     for index, name in enumerate(names):
@@ -249,7 +249,7 @@ def _named_twice(change: Change) -> Iterator[Finding]:
             )
 
 
-def _surplus(config: Config, partitions: int) -> Iterator[Finding]:
+def _surplus_member_refusals(config: Config, partitions: int) -> Iterator[Finding]:
     members = sorted(set(config.get("members") or ()), key=lambda name: name.encode())
     if len(members) > partitions > 0:
         idle = ", ".join(members[partitions:][:5])
@@ -260,7 +260,7 @@ def _surplus(config: Config, partitions: int) -> Iterator[Finding]:
         )
 
 
-def _coverage(config: Config, partitions: int) -> Iterator[Finding]:
+def _partition_refusals(config: Config, partitions: int) -> Iterator[Finding]:
     if not (mappings := config.get("member_mappings")):
         return
     owned = [number for numbers in mappings.values() for number in numbers]
@@ -324,8 +324,8 @@ def memberless_rule(family: str) -> Rule:
         Instead: name its members. An elastic group may also leave them out, if something else manages them.
         """
         elastic = family == "EG"
-        said = change.terms.model_fields_set & {"members", "member_mappings"}
-        if members(change.wanted) or (elastic and not said):
+        stated = change.terms.model_fields_set & {"members", "member_mappings"}
+        if members(change.wanted) or (elastic and not stated):
             return None
         return Finding(
             outcome=Outcome.WARNS,

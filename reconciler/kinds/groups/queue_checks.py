@@ -83,12 +83,12 @@ def different_queue(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
             f"set the {kind_of_setting} of {group.queue_name} to those of the record, which loses nothing",
         )  # fmt: skip
     elif group.other_record:
-        said = record_fields_text(group.other_record)
+        fields = record_fields_text(group.other_record)
         yield error(
             "GR120", group.address,
-            f"{group.queue_name} is not the queue of this record, but of one that says {said}: somebody edited one of them. "
+            f"{group.queue_name} is not the queue of this record, but of one that says {fields}: somebody edited one of them. "
             "Members look for messages as the record says, and leave those in other partitions",
-            f"write {said} into record {key(group.stream, group.name)} of bucket {ELASTIC_BUCKET}, with its members stopped, which "
+            f"write {fields} into record {key(group.stream, group.name)} of bucket {ELASTIC_BUCKET}, with its members stopped, which "
             f"loses nothing; {NEVER}",
         )  # fmt: skip
     else:

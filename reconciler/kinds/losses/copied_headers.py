@@ -73,7 +73,7 @@ class _Cause(NamedTuple):
     copies: Sequence[str]
 
 
-def rolled_up(change: Change, view: View, own: OwnName, code: str) -> Iterator[Finding]:
+def rollup_findings(change: Change, view: View, own: OwnName, code: str) -> Iterator[Finding]:
     """Copies lose what they hold of a subject when its last message expires at their origin."""
     for cause in (*_causes_at_origin(change, view, own), *_causes_at_copy(change, view)):
         losing = [name for name in cause.copies if _loses(name, view)]

@@ -17,7 +17,7 @@ from reconciler.kinds.losses import dependants
 from reconciler.kinds.losses.over_limit import OwnName, as_named, state_of, stream_of
 from reconciler.kinds.losses.unprocessed import (
     SOME,
-    Counts,
+    ConsumerTest,
     Info,
     any_consumer,
     is_durable,
@@ -32,7 +32,7 @@ HANDS_OVER = Version(2, 15)
 """From this version on, the server first copies the state of such consumers to the server that stays."""
 
 
-def replicas_lowered_rule(family: str, own: OwnName = as_named, counts: Counts = any_consumer) -> Rule:
+def replicas_lowered_rule(family: str, own: OwnName = as_named, counts: ConsumerTest = any_consumer) -> Rule:
     """The 306 of a family. `own` gives the kind's name for a stream's field, and `counts` says for which consumers it
     is a loss."""
 
@@ -79,7 +79,7 @@ class _Losing(NamedTuple):
     again: int
 
 
-def _finding_of_losses(change: Change, view: View, family: str, path: str, counts: Counts) -> Found:
+def _finding_of_losses(change: Change, view: View, family: str, path: str, counts: ConsumerTest) -> Found:
     stream, after = stream_of(change), value_after(change, path)
     lost, unread = _losing_consumers(change, view, counts), unread_consumers(stream, view)
     costs = {"messages": lost.in_flight, "skipped": lost.skipped, "redelivered": lost.again}
@@ -113,7 +113,7 @@ def _ways_out_texts(lost: _Losing) -> list[str]:
     return ways or ["plan again when its consumers can be read"]
 
 
-def _losing_consumers(change: Change, view: View, counts: Counts) -> _Losing:
+def _losing_consumers(change: Change, view: View, counts: ConsumerTest) -> _Losing:
     stream = stream_of(change)
     stays = staying_only(stream, view, counts)
     losing = {

@@ -297,7 +297,7 @@ def made_again_rule(family: str, own: OwnName = as_named, stream: OwnName = as_n
         held = when_recorded_text(change, some(messages, "message") if messages else "")
         copies = copies_behind(stream(change.address.name), change, view, own, is_known=is_again)
         if change.made_anew:
-            return _recreated_by_hand(held, messages, copies) if messages or copies.words else None
+            return _recreated_by_hand_finding(held, messages, copies) if messages or copies.words else None
         if not is_again and not copies.words:
             return None
         texts = [
@@ -376,7 +376,7 @@ _ONCE = (
 )
 
 
-def _recreated_by_hand(held: str, messages: int, copies: Behind) -> Finding:
+def _recreated_by_hand_finding(held: str, messages: int, copies: Behind) -> Finding:
     """Somebody recreated it: apply loses nothing more, and brings nothing back."""
     return Finding(
         outcome=Outcome.WARNS,

@@ -15,7 +15,7 @@ from reconciler.kinds.losses import over_limit, unprocessed
 from reconciler.kinds.losses.added_sources import NewSource, new_sources
 from reconciler.kinds.losses.dependants import everybody
 from reconciler.kinds.losses.over_limit import REFUSING, OwnName, as_named, state_of, stream_of
-from reconciler.kinds.losses.unprocessed import Going
+from reconciler.kinds.losses.unprocessed import LostMessages
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.model.wire.questions import Question
 
@@ -116,12 +116,12 @@ def _texts_of(source: NewSource) -> Iterator[str]:
         yield from map(str, renaming.values())
 
 
-def _pushed_out_messages(change: Change, view: View, limit: str, over: Amount) -> Going:
+def _pushed_out_messages(change: Change, view: View, limit: str, over: Amount) -> LostMessages:
     """The oldest messages of the stream itself; copies of what is beyond them go too."""
     stored = int(state_of(change).get("messages", 0))
     by_number = Amount(min(over.least, stored), min(over.most, stored))
     messages = by_number if limit == "max_msgs" else over_limit.messages_weighing(over, change)
-    return Going(messages=messages, before=over_limit.first_kept(messages, change, view))
+    return LostMessages(messages=messages, before=over_limit.first_kept(messages, change, view))
 
 
 def _deletion_finding(code: str, change: Change, view: View, limit: str, own: OwnName, over: Amount) -> Finding:

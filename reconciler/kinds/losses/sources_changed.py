@@ -44,7 +44,7 @@ def copied_again_rule(family: str) -> Rule:
 
         Instead: give the source `opt_start_seq` or `opt_start_time` to say where it starts; or declare a second stream.
         """
-        return [*_copied_again_findings(family, change, view), *_start_taken_out(change, view)]
+        return [*_copied_again_findings(family, change, view), *_removed_start_findings(change, view)]
 
     return rule(f"{family}304", "source-copied-again", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)(
         judge
@@ -70,7 +70,7 @@ def _copied_again_findings(family: str, change: Change, view: View) -> Iterator[
         yield replace(again, affects=_affected_readers(source, change, view))
 
 
-def _start_taken_out(change: Change, view: View) -> Iterator[Finding]:
+def _removed_start_findings(change: Change, view: View) -> Iterator[Finding]:
     """Sources whose start is taken out before they have copied anything."""
     if not change.touches("sources") or state_of(change).get("last_seq"):
         return
@@ -194,12 +194,12 @@ def left_behind_rule(family: str, own: OwnName = as_named) -> Rule:
         if not change.touches("sources"):
             return []
         return [
-            *_removed_with_lag(change, own(change.address.name), view),
-            *_start_before_newest(change, view),
-            *_never_copied(change, view),
-            *_before_it_begins(change, view),
+            *_lagging_source_findings(change, own(change.address.name), view),
+            *_early_start_findings(change, view),
+            *_skipped_beginning_findings(change, view),
+            *_new_origin_findings(change, view),
             *_refused_filters(f"{family}305", change, view),
-            *_skipped_after_recreation(f"{family}305", change, view),
+            *_recreated_origin_findings(f"{family}305", change, view),
         ]
 
     return rule(f"{family}305", "source-left-behind", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)(
@@ -214,7 +214,7 @@ def _still_to_come(reported: Source, view: View) -> Amount | None:
     return Amount(reported["lag"], max(reported["lag"], origin["state"].get("messages", 0))) if origin else None
 
 
-def _start_before_newest(change: Change, view: View) -> Iterator[Finding]:
+def _early_start_findings(change: Change, view: View) -> Iterator[Finding]:
     """Sources that are added to a stream with messages, and that shall start before the newest of them."""
     newest, before = state_of(change).get("last_ts"), _by_identity(change.was("sources"), view)
     from_here = {new_source.path: new_source for new_source in new_sources(change, view)}
@@ -245,7 +245,7 @@ def _start_before_newest(change: Change, view: View) -> Iterator[Finding]:
         )
 
 
-def _never_copied(change: Change, view: View) -> Iterator[Finding]:
+def _skipped_beginning_findings(change: Change, view: View) -> Iterator[Finding]:
     """Sources that are added to a stream without its first messages: what their origins store from before is never
     copied."""
     for source in new_sources(change, view):
@@ -276,7 +276,7 @@ def _never_copied(change: Change, view: View) -> Iterator[Finding]:
             )
 
 
-def _before_it_begins(change: Change, view: View) -> Iterator[Finding]:
+def _new_origin_findings(change: Change, view: View) -> Iterator[Finding]:
     """Sources whose origins the same plan creates, so that publishers may be faster than the server."""
     for source in sources_of_new_streams(change, view):
         if source.earliest_time and not any(start in source.source for start in STARTS):
@@ -307,7 +307,7 @@ def _refused_filters(code: str, change: Change, view: View) -> Iterator[Finding]
             )
 
 
-def _skipped_after_recreation(code: str, change: Change, view: View) -> Iterator[Finding]:
+def _recreated_origin_findings(code: str, change: Change, view: View) -> Iterator[Finding]:
     """Sources that are added again, and whose origin has begun to count again since, or does so in the same plan. They skip
     less if the server begins to copy while the new one is shorter."""
     for source in (*new_sources(change, view), *sources_of_new_streams(change, view)):
@@ -345,22 +345,22 @@ def _continued_numbers_text(source: NewSource, reached: LastCopy, view: View) ->
     return f"let {source.origin} be created with {begin}{above}"
 
 
-def _skipping_text(one: NewSource, reached: LastCopy) -> str:
+def _skipping_text(source: NewSource, reached: LastCopy) -> str:
     """What the source skips of the new stream."""
     continues = "the server continues with this source after"
     if not reached.at:
         return (
-            f"if this stream copied from an earlier {one.origin}, {continues} the last message that it copied and skips as many "
+            f"if this stream copied from an earlier {source.origin}, {continues} the last message that it copied and skips as many "
             "messages of the new one; its newest messages do not tell whether it did"
         )
-    last = f"message {reached.at}, the last one that this stream copied from an earlier {one.origin}"
+    last = f"message {reached.at}, the last one that this stream copied from an earlier {source.origin}"
     if not reached.is_known:
-        last = f"the last message that this stream copied from an earlier {one.origin}, {reached.at} or a later one"
+        last = f"the last message that this stream copied from an earlier {source.origin}, {reached.at} or a later one"
         return f"{continues} {last}: up to as many messages of the new one are not copied"
-    skipped = one.skipped_future_messages
+    skipped = source.skipped_future_messages
     next_text = f"what the new one stores and up to its next {some(skipped, 'message')} are not copied"
     first_text = f"up to the first {some(skipped, 'message')} of the new one {verb(skipped, 'are')} not copied"
-    return f"{continues} {last}: {next_text if one.origin_state.get('messages') else first_text}"
+    return f"{continues} {last}: {next_text if source.origin_state.get('messages') else first_text}"
 
 
 def _affected_readers(source: Source, change: Change, view: View) -> list[Address]:
@@ -371,7 +371,7 @@ def _affected_readers(source: Source, change: Change, view: View) -> list[Addres
     return dependants.readers_of(given_subjects(source), stream_of(change), view)
 
 
-def _removed_with_lag(change: Change, stream: str, view: View) -> Iterator[Finding]:
+def _lagging_source_findings(change: Change, stream: str, view: View) -> Iterator[Finding]:
     info = view.snapshot.streams.get(stream, {})
     staying = [origin_of(source) for source in change.becomes("sources") or ()]
     for reported in info.get("sources") or ():

@@ -17,7 +17,7 @@ from reconciler.kinds.losses import over_limit, shrinking
 from reconciler.kinds.losses.over_limit import Loss
 from reconciler.kinds.losses.schedules_and_counters import may_fire
 from reconciler.kinds.losses.unprocessed import (
-    Going,
+    LostMessages,
     consumer_label,
     consumers_afterwards,
     deleted_consumers,
@@ -274,7 +274,7 @@ def _stored_text(change: Change, gone: list[str], view: View) -> tuple[str, dict
         }
     if not (number := sum(staying.values())):
         return f". Nothing is stored under it{_renamed_text(change, gone)}", {"stored": 0}
-    leaving = Going(messages=exactly(number))
+    leaving = LostMessages(messages=exactly(number))
     late = unread_by_consumers(
         change.address.name,
         over_limit.state_of(change),

@@ -35,7 +35,7 @@ SOME = "some consumers"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Going:
+class LostMessages:
     """Messages that a stream loses."""
 
     messages: Amount
@@ -51,7 +51,7 @@ class Unread(NamedTuple):
     """All consumers that have not processed some of them, and the copies that lack some."""
 
 
-Counts = Callable[[Info], bool]
+ConsumerTest = Callable[[Info], bool]
 """Does a loss matter to this consumer?"""
 
 
@@ -67,7 +67,7 @@ def deleted_consumers(stream: str, view: View) -> list[Info]:
     return [info for info, change in changes if change and change.action is Action.DELETE]
 
 
-def staying_only(stream: str, view: View, counts: Counts = any_consumer) -> Counts:
+def staying_only(stream: str, view: View, counts: ConsumerTest = any_consumer) -> ConsumerTest:
     """Of these consumers only those that the plan does not delete."""
     going = set(map(id, deleted_consumers(stream, view)))
     return lambda info: counts(info) and id(info) not in going
@@ -93,7 +93,7 @@ ASKED = 50
 """For how many filters the server counts the messages that stay; the others get bounds."""
 
 
-def questions(stream: str, going: Going, view: View) -> Iterator[MessagesFrom]:
+def questions(stream: str, going: LostMessages, view: View) -> Iterator[MessagesFrom]:
     """If the oldest messages are deleted: how many that each filter matches stay. If the server cannot count from the
     middle of a stream, the total and the first message may be enough."""
     yield from uncounted_questions(stream, view)
@@ -134,12 +134,12 @@ def matched_messages(stream: str, info: Info, messages: int, view: View) -> int:
 def unread_by_consumers(
     stream: str,
     state: Info,
-    going: Going,
+    going: LostMessages,
     view: View,
     *,
     by: Mapping[str, int] | None = None,
     goes_whole: Callable[[str], bool] = lambda _filter: False,
-    counts: Counts = any_consumer,
+    counts: ConsumerTest = any_consumer,
     arrived: int = 0,
 ) -> Unread:
     """Which consumers have not processed what is deleted, as words after a semicolon; no words if nobody reads it.
@@ -182,7 +182,7 @@ def unread_by_consumers(
     )
 
 
-def _with_arrivals(unprocessed: Amount, part: Going, arrived: int) -> Amount:
+def _with_arrivals(unprocessed: Amount, part: LostMessages, arrived: int) -> Amount:
     """The same with what came in since the consumer was read."""
     return Amount(unprocessed.least, min(unprocessed.most + arrived, part.messages.most))
 
@@ -207,7 +207,7 @@ def _bounds_reason(
     stream: str,
     consumers: Mapping[str, Info],
     unprocessed: Mapping[str, Amount],
-    going: Going,
+    going: LostMessages,
     view: View,
     arrived: int,
 ) -> str:
@@ -229,7 +229,7 @@ def _bounds_reason(
     return f" (only bounds: {' and '.join(_unknown_facts_texts(in_bounds, going, given_up=given_up))})"
 
 
-def _unknown_facts_texts(in_bounds: Sequence[Info], going: Going, *, given_up: bool) -> Iterator[str]:
+def _unknown_facts_texts(in_bounds: Sequence[Info], going: LostMessages, *, given_up: bool) -> Iterator[str]:
     """What nobody knows of these consumers. One without acknowledgements has processed what it has received."""
     if given_up:
         yield "the server does not tell which messages a consumer gave up at max_deliver"
@@ -284,7 +284,7 @@ def _takes_all(info: Info) -> bool:
     return filters_of(info["config"]) == EVERYTHING
 
 
-def _wanted_part(info: Info, going: Going, by: Mapping[str, int] | None) -> Going:
+def _wanted_part(info: Info, going: LostMessages, by: Mapping[str, int] | None) -> LostMessages:
     """What is deleted of everything that a consumer wants."""
     mine = filters_of(info["config"])
     if by is None or _takes_all(info):
@@ -371,7 +371,7 @@ def uncounted_questions_of_consumer(stream: str, info: Info) -> list[MessagesFro
     return [MessagesFrom(stream=stream, start=start, filter=subject) for subject in wanted]
 
 
-def unprocessed_deleted_messages(stream: str, info: Info, messages: int, going: Going, view: View) -> Amount:
+def unprocessed_deleted_messages(stream: str, info: Info, messages: int, going: LostMessages, view: View) -> Amount:
     """How many of the deleted messages this consumer still wants. `messages`: how many stored ones it matches at most.
 
     The consumer may have been read later than its stream, after more messages had arrived. The number never exceeds the

@@ -159,9 +159,7 @@ def limits_given_at_restart(change: Change, view: View) -> Iterator[Finding]:
         ]
         if field == "inactive_threshold" and silent:
             names = [name for name, _ in silent]
-            yield replace(
-                _expiry_needs_consent(field, limit, names), affects=consumers(change.address.name, names, view)
-            )
+            yield replace(_expiry_finding(field, limit, names), affects=consumers(change.address.name, names, view))
         elif lost := [name for name, raw in silent if raw.get("deliver_subject") and raw.get("ack_policy") == "none"]:
             yield objection(
                 f"consumer_limits.{field}",
@@ -176,7 +174,7 @@ def _leaves_field_out(change: Change, field: str) -> bool:
     return change.desired is not None and change.desired.leaves_to_server(field)
 
 
-def _expiry_needs_consent(field: str, limit: int, names: list[str]) -> Finding:
+def _expiry_finding(field: str, limit: int, names: list[str]) -> Finding:
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=f"consumer_limits.{field}",

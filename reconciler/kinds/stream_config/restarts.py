@@ -180,8 +180,8 @@ def in_memory_sentences(snapshot: Snapshot, named: Mapping[str, str]) -> Iterato
 
 def _is_single_copy(target: Target, *configs: Config) -> bool:
     """A consumer that does not say how many copies it has follows its stream."""
-    said = next((config["num_replicas"] for config in configs if config.get("num_replicas")), 1)
-    return not target.is_clustered or said == 1
+    replicas = next((config["num_replicas"] for config in configs if config.get("num_replicas")), 1)
+    return not target.is_clustered or replicas == 1
 
 
 def news_sentences(before: Version, after: Version) -> list[str]:
