@@ -7,7 +7,7 @@ last. Times are the server's own, from when it stored the entries.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, field
 from itertools import islice
 from typing import Literal, get_args
@@ -150,16 +150,12 @@ def step_results_entry(finished: Finished) -> dict[str, Json]:
                     for because in dict.fromkeys(skipped.because for skipped in finished.skipped)},
         "not_started": _names_by_call(finished.not_started),
         "unfinished": list(dict.fromkeys((
-            *_addresses((*finished.went_wrong, *finished.skipped, *finished.not_started)),
+            *(outcome.step.address for outcome in (*finished.went_wrong, *finished.skipped, *finished.not_started)),
             *finished.unrecorded, *(diagnostic.address for diagnostic in finished.left_alone if diagnostic.address),
         ))),
         "warnings": [_diagnostic_entry(diagnostic) for diagnostic in finished.warnings],
     }  # fmt: skip
     return {name: result for name, result in results.items() if result}
-
-
-def _addresses(settled: Iterable[StepOutcome]) -> Iterator[str]:
-    return (outcome.step.address for outcome in settled)
 
 
 def _names_by_call(settled: Sequence[StepOutcome]) -> dict[str, Json]:

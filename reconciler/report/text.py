@@ -219,13 +219,9 @@ def _reminder_line(entry: ChangeEntry, paper: Paper) -> str:
     words = [
         verdict_head(verdict).rstrip(".")
         for verdict in verdicts_to_show(entry.first.verdicts)
-        if _is_named(entry, verdict.blocks)
+        if verdict.blocks or entry.section not in STOPS
     ]
     return title_line(entry, "  ".join((title, "; ".join(dict.fromkeys(words)))).rstrip(), place, paper)
-
-
-def _is_named(entry: ChangeEntry, blocks: bool) -> bool:
-    return blocks or entry.section not in STOPS
 
 
 def _plan_errors(plan: Plan) -> Iterator[tuple[str, str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
 from reconciler.fleet.drift.history import PAIR, is_drift, looks_of, place_in_object, unreadable_objects
@@ -136,7 +136,7 @@ def drift_by_run_and_target(drift: DataFrame, runs: Sequence[str], most: int) ->
     """DRIFT → run, target and number of drifted objects, null where not everything could be read: for these runs, and
     for the targets with most drift."""
     counted = drift.where(F.col("run").isin([*runs])).groupBy("run", "target").agg(
-        F.count_distinct(F.when(is_drift(), _object_key())).alias("strayed"),
+        F.count_distinct(F.when(is_drift(), F.struct("topology", F.coalesce("address", F.lit(""))))).alias("strayed"),
         F.bool_or(F.col("standing").isin("unreachable", "uncompared")).alias("unread"),
     )  # fmt: skip
     each = counted.select("run", "target", F.when(~F.col("unread"), F.col("strayed")).alias("objects"))
@@ -150,7 +150,3 @@ def findings(drift: DataFrame, most: int) -> DataFrame:
     first."""
     told = drift.select("target", F.explode("diagnostics").alias("finding")).select("target", "finding.*")
     return told.orderBy("severity", "code", "address", "message", "target").limit(most)
-
-
-def _object_key() -> Column:
-    return F.struct("topology", F.coalesce("address", F.lit("")))

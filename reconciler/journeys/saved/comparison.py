@@ -126,7 +126,7 @@ def outlook(saved: Saved, now: Plan, seen: Seen, begun: Begun | None = None) -> 
     """Judge a saved plan. `now` is what the same declarations would plan at this moment, `seen` what its objects look
     like, and `begun` the replacements that are under way."""
     both = _BothPlans.of(saved, now, seen, begun or {})
-    judged = [_judge(change, both) for change in saved.plan.changes if not _is_left_out(change)]
+    judged = [_judge(change, both) for change in saved.plan.changes if not (change.is_blocked or _is_settled(change))]
     left = {item.change.address: item for item in judged if item.standing is not SavedStanding.AS_WANTED}
     renewed = {
         address for address, item in left.items() if item.change.action is Action.ADOPT and not item.change.adopts
@@ -164,10 +164,6 @@ def _outcomes_of_stopped(steps: Iterable[Step], stopped: Mapping[str, Judged]) -
         else:
             yield Failed(step=step, reason=judgement.why, nothing_done=True, strayed=judgement.strayed)
         begun.add(step.address)
-
-
-def _is_left_out(change: PlannedChange) -> bool:
-    return change.is_blocked or _is_settled(change)
 
 
 def _is_settled(change: PlannedChange) -> bool:

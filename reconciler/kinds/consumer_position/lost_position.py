@@ -201,7 +201,7 @@ def _named_start_finding(change: Change, beginning: str, start: Start, stood: in
     every = (
         recorded_position.stored_between(named, sys.maxsize, change, view)
         if named
-        else _recorded_message_count(change, view)
+        else int(recorded_position.stream_state(change, view)["messages"])
     )
     stored = start.stored or Amount(0, every)
     even_if = "even if it had processed them" if stood in (None, named) else _including_clause(stood)
@@ -219,10 +219,6 @@ def _names_new_start(change: Change) -> bool:
     return any(
         change.becomes(name) != applied.get(name) for name in ("deliver_policy", "opt_start_seq", "opt_start_time")
     )
-
-
-def _recorded_message_count(change: Change, view: View) -> int:
-    return int(recorded_position.stream_state(change, view)["messages"])
 
 
 def _including_clause(stood: int) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from reconciler.changes.amount import Amount, exactly
-from reconciler.changes.change import Change
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.kinds.effects.effect_rules import MovedField, foretold, note, notes_of
 from reconciler.kinds.effects.publishers import limit_after, stored_value
@@ -89,7 +88,7 @@ def leader_changes(moved: MovedField) -> Iterable[Finding]:
     if moved.field == "placement":
         consumers = moved.view.snapshot.consumers.get(stream_of(moved.change)) or {}
         yield _note_on_pulls(MOVES + CONSUMERS if consumers else MOVES, consumers)
-    elif _is_placed_anew(moved.change):
+    elif moved.change.touches("placement") and moved.change.becomes("placement"):
         return
     elif int(moved.change.was(moved.path) or 1) == 1:
         yield note(RISES)
@@ -103,10 +102,6 @@ def _note_on_pulls(text: str, consumers: Mapping[str, Info]) -> Finding:
     if waiting := sum(int(info.get("num_waiting") or 0) for info in consumers.values()):
         return note(f"{text}; {some(waiting, 'pull')} {verb(waiting, 'wait')} now", waiting=exactly(waiting))
     return note(text)
-
-
-def _is_placed_anew(change: Change) -> bool:
-    return change.touches("placement") and bool(change.becomes("placement"))
 
 
 @foretold(607, "listeners-fall-silent")
