@@ -326,7 +326,7 @@ def _allowance_warnings(
     unjudged: Collection[Address],
 ) -> Iterable[Diagnostic]:
     def is_reached(address: Address) -> bool:
-        return allowed.reaches(address, view.changes[address].labels)
+        return allowed.selects(address, view.changes[address].labels)
 
     reached = [
         (verdict, registry.of(address).spec)

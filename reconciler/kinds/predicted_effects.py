@@ -48,10 +48,10 @@ def most_exact_codes(codes: Sequence[str], after: str) -> tuple[str, ...]:
 
 def why_harmless(change: PlannedChange, side: Side) -> str:
     """The reason why a difference on this side costs nobody anything; empty if it may."""
-    return next((effect.sentence for _, effect in gains(change) if side in effect.sides), "")
+    return next((effect.sentence for _, effect in harmless_effects(change) if side in effect.sides), "")
 
 
-def gains(change: PlannedChange) -> Iterator[tuple[str, Felt]]:
+def harmless_effects(change: PlannedChange) -> Iterator[tuple[str, Felt]]:
     """Effects that cost nobody anything, each with its field."""
     return ((item.top, effect) for item in change.fields for effect in effects_of_field(change, item) if effect.is_gain)
 

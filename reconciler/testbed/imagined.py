@@ -276,7 +276,7 @@ def snapshot_of_topologies(topologies: Iterable[Topology], target: Target, outsi
 def _bulk_examples(topology: Topology) -> Iterator[Address]:
     """Yield, for each pattern of an entry about many, an address that it matches: the entry has done its work."""
     for bulk in topology.bulk:
-        if not is_label(bulk.on) and bulk.reaches(example := Address.parse(bulk.on), {}):
+        if not is_label(bulk.on) and bulk.selects(example := Address.parse(bulk.on), {}):
             yield example
 
 

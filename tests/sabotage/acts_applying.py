@@ -263,8 +263,8 @@ STEPS = (
     Act(
         name="a lost answer is taken for a write that did not happen",
         file="reconciler/server/read/lost_answers.py",
-        before="        if not is_unknown(answer) or ((state := await look()) is None and not await pauses.rest()):",
-        after="        if answer is not None or ((state := await look()) is None and not await pauses.rest()):",
+        before="        if not is_unknown(answer) or ((state := await look()) is None and not await pauses.wait()):",
+        after="        if answer is not None or ((state := await look()) is None and not await pauses.wait()):",
         seen_by=("tests/server/test_execute.py::test_a_create_whose_answer_is_lost_is_found_to_be_done[2.11]",),
     ),
     Act(

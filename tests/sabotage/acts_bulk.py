@@ -103,8 +103,8 @@ ACTS = (
     Act(
         name="a pattern whose work is done is called misspelt",
         file="reconciler/engine/pairing/misnamed.py",
-        before="        elif any(entry.reaches(address, {}) for address in gone):",
-        after="        elif not any(entry.reaches(address, {}) for address in gone) and not free:",
+        before="        elif any(entry.selects(address, {}) for address in gone):",
+        after="        elif not any(entry.selects(address, {}) for address in gone) and not free:",
         seen_by=("tests/core/test_bulk.py",),
     ),
     Act(

@@ -2295,8 +2295,8 @@ QUANTITIES = (
     Act(
         name="a stream that is copied is emptied by interest retention as if nobody took from it",
         file="reconciler/kinds/losses/lagging.py",
-        before='copier.get("name") == origin and hears(copier)',
-        after='copier.get("name") == origin and not hears(copier)',
+        before='copier.get("name") == origin and hears_origin(copier)',
+        after='copier.get("name") == origin and not hears_origin(copier)',
         seen_by=(says("ST302"),),
     ),
     Act(

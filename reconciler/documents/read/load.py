@@ -324,7 +324,7 @@ class _Loading:
         named = {resource.address: resource.spec.labels for resource in self.collector.resources}
         named |= {removal.address: {} for removal in self.header.removed}
         for allowance in self.header.allowed:
-            if not any(allowance.reaches(address, labels) for address, labels in named.items()):
+            if not any(allowance.selects(address, labels) for address, labels in named.items()):
                 near = likely_pattern(allowance.on, named.keys(), named.values())
                 message = f"`allow` names `{allowance.on}`, but no object here has that address or label"
                 full_message = f"{message}; did you mean `{near}`?" if near else message

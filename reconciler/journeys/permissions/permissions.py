@@ -108,7 +108,7 @@ def _possible_changes(topology: Topology, patterns: list[str], registry: Registr
         if getattr(spec, "external", False):
             continue
         kind, kept = registry.of(address), retention.get(address.stream, "")
-        replaced = bool(spec.allow) or any(allowance.reaches(address, spec.labels) for allowance in topology.allow)
+        replaced = bool(spec.allow) or any(allowance.selects(address, spec.labels) for allowance in topology.allow)
         replaced = replaced or any(fnmatchcase(str(address), pattern) for pattern in patterns)
         moved = moves.get(address) if kind.renames else None
         yield _May(

@@ -185,7 +185,7 @@ class _Claims:
         removed_streams = {REGISTRY.of(address).stream(address) for address in other.removed}
         if not removed_streams.isdisjoint(_streams_below(self.removed)):
             return True
-        return any(entry.reaches(address, labels) for entry in self.bulk for address, labels in other.declared.items())
+        return any(entry.selects(address, labels) for entry in self.bulk for address, labels in other.declared.items())
 
 
 def _streams_below(removed: Iterable[Address]) -> Iterator[str]:

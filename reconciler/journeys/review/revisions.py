@@ -303,8 +303,8 @@ def _givers(
     became = {then: now for now, then in matched.items()}
     new = _addresses(topology) - _addresses(base.get(was) if was else None)
     for home, other in base.items():
-        meets = other.environment in ("", topology.environment)
-        if home == was or not meets or other.expect != topology.expect:
+        is_same_environment = other.environment in ("", topology.environment)
+        if home == was or not is_same_environment or other.expect != topology.expect:
             continue
         gone = (_addresses(other) - _addresses(head.get(became[home]) if home in became else None)) & new
         if gone:

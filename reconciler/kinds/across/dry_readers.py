@@ -116,7 +116,7 @@ def _readers_of_less(stream: str, origin: str, view: View) -> tuple[list[Reader]
         reader.reader
         for reader in losing
         if reader.parts and reader.reader.address not in addresses_of(dry)
-        if view.others(addresses_of([reader.reader])) or _is_felt(reader, after, origin, view)
+        if view.others(addresses_of([reader.reader])) or _loses_whole_filter(reader, after, origin, view)
     ]
     told = _without_doubles(less)
     return _without_doubles(dry), [reader for reader in losing if any(reader.reader is each for each in told)]
@@ -131,7 +131,7 @@ def _loss_of(
     return [part for part in parts if not (is_followed and _is_renamed(part, origin, view))]
 
 
-def _is_felt(losing: _ReaderOfLess, after: Sequence[SubjectPart], origin: str, view: View) -> bool:
+def _loses_whole_filter(losing: _ReaderOfLess, after: Sequence[SubjectPart], origin: str, view: View) -> bool:
     """Does it lose what a transform takes, or all that one of its several filters matches?"""
     failing = [mine for mine in losing.reader.filters if not any(part.of(mine) for part in after)]
     if any(part.of(mine) for part in losing.parts for mine in failing):

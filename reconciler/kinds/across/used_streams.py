@@ -21,7 +21,7 @@ from reconciler.kinds.afterwards.readers import (
 )
 from reconciler.kinds.fields.words import few, in_words, some
 from reconciler.kinds.losses.over_limit import LOSSES as LIMITS
-from reconciler.kinds.losses.over_limit import REFUSING, is_lowered, keeps_old
+from reconciler.kinds.losses.over_limit import REFUSING, is_lowered, keeps_old_messages
 from reconciler.kinds.losses.over_limit import becomes as limit_afterwards
 from reconciler.model.ledger.records import BUCKET, Owned, encode_key
 from reconciler.model.resource import OWNER, Address, owner_in
@@ -153,7 +153,7 @@ def limits_of_others_lowered(change: Change, view: View) -> Iterator[Finding]:
 
 def _refuses_instead(change: Change, limit: str) -> bool:
     """At this limit the server refuses new messages, and nobody loses one."""
-    is_full = limit in REFUSING and keeps_old(change)
+    is_full = limit in REFUSING and keeps_old_messages(change)
     return is_full or bool(limit == "max_msgs_per_subject" and change.becomes("discard_new_per_subject"))
 
 

@@ -396,10 +396,10 @@ FAMILIES = (
 )
 
 
-def _happens(moved: MovedField) -> bool:
+def _takes_effect(moved: MovedField) -> bool:
     """A field that no update changes only changes when the consumer is recreated."""
     before, after = moved.change.was(moved.field), moved.change.becomes(moved.field)
     return FIELDS[moved.field].may_become(before, after, moved.view.target.version) or gets_recreated(moved)
 
 
-EFFECTS = Effects(family="CO", fields=FIELDS, families=FAMILIES, happens=_happens)
+EFFECTS = Effects(family="CO", fields=FIELDS, families=FAMILIES, happens=_takes_effect)

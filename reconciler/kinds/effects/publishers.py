@@ -64,10 +64,15 @@ def publishes_refused(moved: MovedField) -> Iterable[Finding]:
         return _full_subject_findings(moved, "refused (10077)") if refuses else ()
     if moved.field == "subject_delete_marker_ttl":
         return _marker_findings(moved)
-    if not over_limit.keeps_old(change):
+    if not over_limit.keeps_old_messages(change):
         return ()
     limits = (moved.field,) if moved.field in REFUSING else REFUSING
-    return (finding for limit in limits if _reports(moved, limit) for finding in _full_stream_findings(moved, limit))
+    return (
+        finding
+        for limit in limits
+        if _is_reported_here(moved, limit)
+        for finding in _full_stream_findings(moved, limit)
+    )
 
 
 def _marker_findings(moved: MovedField) -> Iterator[Finding]:
@@ -86,7 +91,7 @@ DELETED_BY_PUBLISHING = {
 }
 
 
-def _reports(moved: MovedField, limit: str) -> bool:
+def _is_reported_here(moved: MovedField, limit: str) -> bool:
     """Each limit is reported once: where it is lowered itself, or else where the stream begins to refuse."""
     return moved.field == limit or not is_lowered(moved.change, moved.own(limit))
 
@@ -113,7 +118,7 @@ def _full_stream_findings(moved: MovedField, limit: str) -> Iterator[Finding]:
         outcome=Outcome.NEEDS_CONSENT,
         path=moved.path,
         to=value_after(change, moved.path),
-        message=f"{of(stored)} {verb(state_of(change)['messages'], 'are')} stored{_leaving_text(left, stored, of)}, and {moved.own(limit)} "
+        message=f"{of(stored)} {verb(state_of(change)['messages'], 'are')} stored{_left_text(left, stored, of)}, and {moved.own(limit)} "
         f"{becomes} {limited}: the server refuses {every} (10077) until {until} {'is' if is_one else 'are'} gone"
         + _making_room_text(moved)
         + _kept_text(moved)
@@ -136,7 +141,7 @@ def _minus_limit(left: Amount, limit: int) -> Amount:
     return Amount(max(0, left.least - limit), max(0, left.most - limit), estimate)
 
 
-def _leaving_text(left: Amount, stored: int, of: Callable[[int], str]) -> str:
+def _left_text(left: Amount, stored: int, of: Callable[[int], str]) -> str:
     """What the same change deletes for another reason."""
     if left.most == stored == left.least:
         return ""
@@ -342,7 +347,7 @@ def queue_drops(moved: MovedField) -> Iterable[Finding]:
         return
     if moved.field == "discard_new_per_subject":
         yield from _full_subject_findings(moved, "stored and deletes the oldest message there")
-    elif not over_limit.keeps_old(moved.change):
+    elif not over_limit.keeps_old_messages(moved.change):
         for limit in REFUSING:
             yield from _dropping_findings(moved, limit)
 
@@ -357,7 +362,7 @@ def _dropping_findings(moved: MovedField, limit: str) -> Iterator[Finding]:
     lost = lowered_limits.LimitLosses(change, moved.view, moved.own)
     next_one = 1 if limit == "max_msgs" else _mean_size(state)
     others = [loss.going.messages.least for limit, loss in lost.each.items() if limit != path and loss.going]
-    if not state.get("messages") or _left_without(state, max(others, default=0), limit) + next_one <= most:
+    if not state.get("messages") or _amount_left_without(state, max(others, default=0), limit) + next_one <= most:
         if not is_told:
             yield note(f"once {limited} {verb(most, 'are')} stored, each publish deletes the oldest message")
         return
@@ -393,7 +398,7 @@ def _mean_size(state: over_limit.State) -> int:
     return int(state.get("bytes", 0) // state["messages"]) if state.get("messages") else 0
 
 
-def _left_without(state: over_limit.State, messages: int, limit: str) -> int:
+def _amount_left_without(state: over_limit.State, messages: int, limit: str) -> int:
     """What stays of what a limit limits without this many messages, by their average size."""
     return int(state["messages"] - messages if limit == "max_msgs" else state["bytes"] - messages * _mean_size(state))
 
@@ -468,7 +473,7 @@ def limits_to_come(moved: MovedField) -> Iterable[Finding]:
         return
     most, also = over_limit.becomes(change, path), schedules_and_counters.note_text(change, moved.field)
     if moved.field in REFUSING:
-        if not over_limit.keeps_old(change):
+        if not over_limit.keeps_old_messages(change):
             _, limited = _limit_in_words(moved.field, most)
             yield note(f"once {limited} {verb(most, 'are')} stored, each publish deletes the oldest messages{also}")
     elif moved.field == "max_age":

@@ -162,7 +162,7 @@ def kept_by_mirrors(moved: MovedField) -> Iterable[Finding]:
     change, path = moved.change, moved.path
     if moved.field == "max_msgs_per_subject" or not is_lowered(change, path) or not state_of(change).get("messages"):
         return
-    if not change.becomes("allow_direct") or (moved.field in REFUSING and over_limit.keeps_old(change)):
+    if not change.becomes("allow_direct") or (moved.field in REFUSING and over_limit.keeps_old_messages(change)):
         return
     most = over_limit.becomes(change, path)
     keeping = [name for name, _ in _mirrors_answering(moved, stream_of(change)) if _keeps_more(name, moved, most)]

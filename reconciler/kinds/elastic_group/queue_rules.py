@@ -37,7 +37,7 @@ def group_resuming(change: Change, view: View) -> Found:
     point, name = queue_stream.start_sequence(info["config"]), recreation_steps.queue_of(change)
     if not point:
         return None
-    if not queue_stream.fits(info["config"], change.address.stream, live.config):
+    if not queue_stream.is_queue_of(info["config"], change.address.stream, live.config):
         return Finding(
             outcome=Outcome.WARNS,
             message=f"stream {name} still has the start sequence {point} of {change.address.stream}, with which it was recreated",
@@ -83,7 +83,7 @@ def queue_differs(change: Change, view: View) -> Found:
 def is_only_record_edited(change: Change, queue: Config) -> bool:
     """Is the queue as the file wants it, and the record is not?"""
     wants_more = bool(fixed_fields(change)) and change.desired is not None
-    return wants_more and queue_stream.fits(queue, change.address.stream, change.wanted)
+    return wants_more and queue_stream.is_queue_of(queue, change.address.stream, change.wanted)
 
 
 def drifted_queue(change: Change, view: View) -> Iterator[FieldChange]:

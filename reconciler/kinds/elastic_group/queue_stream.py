@@ -92,7 +92,7 @@ def _transform_destination(item: Mapping[str, Json], partitions: int) -> str:
     return f"{{{{Partition({arguments})}}}}." + ".".join(tokens)
 
 
-def fits(live: Config, stream: str, group: Config) -> bool:
+def is_queue_of(live: Config, stream: str, group: Config) -> bool:
     """Is this the queue of such a group, apart from the start sequence it may still have?"""
     return not deviations(without_start_sequence(live) if start_sequence(live) else live, stream, group)
 
@@ -100,7 +100,7 @@ def fits(live: Config, stream: str, group: Config) -> bool:
 def has_resumed(info: Mapping[str, Json], stream: str, group: Config) -> bool:
     """A message is stored, so the start sequence it still has can be removed."""
     live = info["config"]
-    return bool(start_sequence(live)) and bool(info["state"].get("last_seq")) and fits(live, stream, group)
+    return bool(start_sequence(live)) and bool(info["state"].get("last_seq")) and is_queue_of(live, stream, group)
 
 
 def deviations(live: Config, stream: str, group: Config) -> list[str]:

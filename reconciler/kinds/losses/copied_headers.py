@@ -76,7 +76,7 @@ class _Cause(NamedTuple):
 def rollup_findings(change: Change, view: View, own: OwnName, code: str) -> Iterator[Finding]:
     """Copies lose what they hold of a subject when its last message expires at their origin."""
     for cause in (*_causes_at_origin(change, view, own), *_causes_at_copy(change, view)):
-        losing = [name for name in cause.copies if _loses(name, view)]
+        losing = [name for name in cause.copies if _may_lose_by_rollup(name, view)]
         most = Amount(0, sum(view.snapshot.state_of(name)["messages"] for name in losing))
         if losing:
             yield Finding(
@@ -98,7 +98,7 @@ def _affected_addresses(losing: Sequence[str], view: View) -> Sequence[Address]:
     return list(dict.fromkeys((*dependants.streams(losing, view), *readers)))
 
 
-def _loses(stream: str, view: View) -> bool:
+def _may_lose_by_rollup(stream: str, view: View) -> bool:
     """Does it hold anything that stays longer than at the origin?"""
     config = config_afterwards(stream, view) or {}
     age, origin_ages = config.get("max_age") or 0, [_age_of(name, view) for name in origin_names(config)]
@@ -128,7 +128,7 @@ def _causes_at_copy(change: Change, view: View) -> Iterator[_Cause]:
         copies = behind[:1] if view.target.version >= V2_14 else behind
         yield _Cause(ROLLS_UP, True, "flag", " at its origin", copies)
     for source in (*new_sources(change, view), *sources_of_new_streams(change, view)):
-        if _stores_markers(source.origin, view) and _meets_what_is_stored(given_subjects(source.source), change, view):
+        if _stores_markers(source.origin, view) and _may_overlap_stored(given_subjects(source.source), change, view):
             yield _Cause(f"{source.path}.name", source.origin, "text", f" in {source.origin}", behind)
 
 
@@ -136,7 +136,7 @@ def _copies_markers(stream: str, view: View) -> bool:
     return any(_stores_markers(origin, view) for origin in origin_names(config_afterwards(stream, view) or {}))
 
 
-def _meets_what_is_stored(given: Sequence[str], change: Change, view: View) -> bool:
+def _may_overlap_stored(given: Sequence[str], change: Change, view: View) -> bool:
     """May the stream hold messages under subjects that a source gives to what it brings?"""
     config = view.snapshot.config_of(stream_of(change))
     if (config.get("subject_transform") or {}).get("dest"):

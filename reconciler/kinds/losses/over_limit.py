@@ -89,7 +89,7 @@ def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Q
         if isinstance(answer, Mapping) and "messages" not in answer:
             yield from holes(change)
     for limit, of in REFUSING.items():
-        if begins(change, limit, own) and (surplus := _surplus(change, own(limit), of)):
+        if begins_to_delete(change, limit, own) and (surplus := _surplus(change, own(limit), of)):
             yield from holes(change)
             if of == "bytes" and surplus <= FEW_BYTES:
                 yield Oldest(stream=stream_of(change), bytes=surplus)
@@ -99,7 +99,7 @@ def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Q
 
 def _surplus(change: Change, path: str, of: str) -> int:
     """How much more is stored than the limit keeps."""
-    return 0 if keeps_old(change) else max(0, state_of(change).get(of, 0) - becomes(change, path))
+    return 0 if keeps_old_messages(change) else max(0, state_of(change).get(of, 0) - becomes(change, path))
 
 
 def holes(change: Change) -> Iterator[Holes]:
@@ -124,7 +124,7 @@ def is_lowered(change: Change, path: str) -> bool:
     return after is not None and (before is None or after < before)
 
 
-def begins(change: Change, limit: str, own: OwnName = as_named) -> bool:
+def begins_to_delete(change: Change, limit: str, own: OwnName = as_named) -> bool:
     """The limit begins to delete: it becomes tighter, or it stays and the stream no longer refuses messages instead."""
     stays = limit in REFUSING and _stops_refusing(change) and becomes(change, own(limit)) is not None
     return stays or is_lowered(change, own(limit))
@@ -374,14 +374,14 @@ def average_number(weighing: int, change: Change) -> int:
     return int(min(messages, -(-weighing * messages // stored)))
 
 
-def keeps_old(change: Change) -> bool:
+def keeps_old_messages(change: Change) -> bool:
     """With discard new the server keeps what is stored and refuses new messages. Buckets never show their discard."""
     live = change.raw.get("discard")
     return bool((change.becomes("discard") if change.touches("discard") else live) == "new")
 
 
 def _stops_refusing(change: Change) -> bool:
-    return change.raw.get("discard") == "new" and not keeps_old(change)
+    return change.raw.get("discard") == "new" and not keeps_old_messages(change)
 
 
 def _oldest_age(change: Change) -> int | None:
@@ -401,6 +401,6 @@ LOSSES: Mapping[str, Callable[[Change, str, View], Loss | None]] = {
 
 def limit_losses(change: Change, view: View, own: OwnName = as_named) -> dict[str, Loss]:
     """What each limit that begins to delete deletes by itself, by the kind's name of the limit."""
-    each = ((own(limit), loss_of) for limit, loss_of in LOSSES.items() if begins(change, limit, own))
+    each = ((own(limit), loss_of) for limit, loss_of in LOSSES.items() if begins_to_delete(change, limit, own))
     losses = ((path, loss_of(change, path, view)) for path, loss_of in each)
     return {path: loss for path, loss in losses if loss}

@@ -55,7 +55,7 @@ def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Q
     for limit in _reachable_limits(change, own):
         if over := _amount_over(change, view, limit, own):
             yield from over_limit.holes(change)
-            if not over_limit.keeps_old(change):
+            if not over_limit.keeps_old_messages(change):
                 yield from unprocessed.questions(
                     stream_of(change), _pushed_out_messages(change, view, limit, over), view
                 )
@@ -70,7 +70,7 @@ def _reachable_limits(change: Change, own: OwnName) -> Iterator[str]:
 def _findings_of_limits(family: str, change: Change, view: View, own: OwnName) -> Iterator[Finding]:
     for limit in _reachable_limits(change, own):
         if over := _amount_over(change, view, limit, own):
-            tell = _refusal_finding if over_limit.keeps_old(change) else _deletion_finding
+            tell = _refusal_finding if over_limit.keeps_old_messages(change) else _deletion_finding
             yield tell(f"{family}307", change, view, limit, own, over)
 
 

@@ -264,7 +264,7 @@ async def deviations_at_end(js: JetStream, done: Iterable[Done]) -> list[Failed]
     with Pauses(patience, f"until every server shows what was done ({len(last):_} objects)") as pauses:
         while True:
             failed = await _unlike_done(js, last, verb)
-            if not failed or not await pauses.rest():
+            if not failed or not await pauses.wait():
                 return failed
 
 

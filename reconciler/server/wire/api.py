@@ -29,7 +29,7 @@ from reconciler.server.wire.answers import (
     Refusal,
     Stored,
     answer_of,
-    lasts,
+    is_lasting,
 )
 from reconciler.server.wire.pipeline import (
     NoAnswer,
@@ -70,7 +70,7 @@ def _wait_text(request: str, answer: object) -> str:
 
 
 class Pauses:
-    """Rests between attempts, longer and longer and never quite the same, until patience is over. Inside a `with`
+    """Waits between attempts, longer and longer and never quite the same, until patience is over. Inside a `with`
     block, watchers learn what for, as `waits.Wait` has it."""
 
     def __init__(self, patience: float, what: str = "") -> None:
@@ -88,8 +88,8 @@ class Pauses:
         """It is something else by now."""
         self._wait.what = what
 
-    async def rest(self) -> bool:
-        """Pause, and return whether there is time for another attempt."""
+    async def wait(self) -> bool:
+        """Wait before the next attempt, and return whether there is time for it."""
         if asyncio.get_running_loop().time() + self._pause > self._deadline:
             return False
         await asyncio.sleep(self._pause * random.uniform(0.5, 1.5))
@@ -245,14 +245,14 @@ class JetStream:
     def _was_not_done(self, answer: object) -> bool:
         """Was it certainly not done, by the server's own word or because nobody received it, and may it still be?"""
         if isinstance(answer, NoAnswer):
-            return self._persists and answer.why in PASSING and not lasts(self._forbidden())
+            return self._persists and answer.why in PASSING and not is_lasting(self._forbidden())
         return isinstance(answer, Refusal) and (answer.err_code in NOTHING_DONE or answer.is_for_want_of_a_server)
 
     async def _patiently(self, endpoint: str, ask: Callable[[], Awaitable[T]], again: Callable[[T], bool]) -> T:
         answer = await ask()
         if again(answer):
             with Pauses(self.patience, _wait_text(endpoint, answer)) as pauses:
-                while await pauses.rest():
+                while await pauses.wait():
                     answer = await ask()
                     if not again(answer):
                         break
@@ -311,10 +311,10 @@ class JetStream:
             return answer
         stored = self._put_result(bucket, answer)
         if isinstance(stored, Stored):
-            self._reaches(bucket, stored.revision, reached)
+            self._note_revision(bucket, stored.revision, reached)
         return stored
 
-    def _reaches(self, bucket: str, revision: int, before: int) -> None:
+    def _note_revision(self, bucket: str, revision: int, before: int) -> None:
         """Note the revision of a write. `before`: the revision when this write was sent."""
         if revision <= before:
             self.went_back.add(bucket)
