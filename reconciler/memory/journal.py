@@ -214,7 +214,7 @@ def decode_run_entry(value: bytes) -> dict[str, Json]:
 
 
 def _fitting_values(values: Mapping[str, Json], shapes: Mapping[str, Fits]) -> dict[str, Json]:
-    return {name: one for name, one in values.items() if name in shapes and shapes[name](one)}
+    return {name: value for name, value in values.items() if name in shapes and shapes[name](value)}
 
 
 _FINDING = dict.fromkeys(("code", "name", "address", "message", "fix"), is_text)
@@ -247,7 +247,9 @@ def decode_step_results(value: bytes) -> dict[str, Json]:
 
 def decode_changes(value: bytes) -> dict[str, Json]:
     """The changes that a run was to make, likewise."""
-    return {address: _decode_change(one) for address, one in decode_object(value).items() if isinstance(one, dict)}
+    return {
+        address: _decode_change(change) for address, change in decode_object(value).items() if isinstance(change, dict)
+    }
 
 
 def _is_unit(value: Json) -> bool:

@@ -130,8 +130,8 @@ def _trouble_lines(finished: Finished, paper: Paper) -> list[str]:
     for failures in _group_alike(finished.failed, lambda failed: (_reason_key(failed.reason), failed.strayed)):
         failed = failures[0]
         how = "not done:" if failed.reason.code in REFUSALS else "failed to"
-        told = strayed_lines(failed.strayed)
-        lines += _trouble_entry("!", failures, f"{how} {deed_text(failed.step)}", failed.reason, paper, told)
+        strayed = strayed_lines(failed.strayed)
+        lines += _trouble_entry("!", failures, f"{how} {deed_text(failed.step)}", failed.reason, paper, strayed)
     for doubts in _group_alike(finished.in_doubt, lambda doubt: _reason_key(doubt.reason)):
         lines += _trouble_entry("?", doubts, f"in doubt: {deed_text(doubts[0].step)}", doubts[0].reason, paper)
     for skipped in _group_alike(finished.skipped, lambda skipped: skipped.because):
@@ -172,11 +172,11 @@ def _without_names(text: str, names: Iterable[str]) -> str:
 def _without_name(text: str, name: str) -> str:
     """Leave the name out where it is a whole word. An expression for each of thousands of names would take seconds to
     compile."""
-    told, *rest = text.split(name)
+    without_name, *rest = text.split(name)
     for part in rest:
-        is_part_of_word = _IN_WORD.match(told[-1:]) or _IN_WORD.match(part)
-        told += f"{name if is_part_of_word else '…'}{part}"
-    return told
+        is_part_of_word = _IN_WORD.match(without_name[-1:]) or _IN_WORD.match(part)
+        without_name += f"{name if is_part_of_word else '…'}{part}"
+    return without_name
 
 
 _IN_WORD = re.compile(r"\w")

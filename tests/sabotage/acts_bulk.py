@@ -124,8 +124,8 @@ ACTS = (
     Act(
         name="a placement that is left as found is thought to be none by printed permissions",
         file="reconciler/journeys/permissions/permissions.py",
-        before='if is_found else said.get("placement")',
-        after='if False else said.get("placement")',
+        before='if is_found else config.get("placement")',
+        after='if False else config.get("placement")',
         seen_by=("tests/permissions/test_every_step_is_foreseen.py",),
     ),
     Act(

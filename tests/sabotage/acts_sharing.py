@@ -197,7 +197,7 @@ ACTS = (
         name="an export holds a value that the server overrules at the next update",
         file="reconciler/journeys/export/sections.py",
         before="    either = {*strange, *settled.filled}\n",
-        after="    either = {*strange, *settled.filled} - said.keys()\n",
+        after="    either = {*strange, *settled.filled} - values.keys()\n",
         seen_by=("tests/e2e/test_left_out_of_exports.py",),
     ),
     Act(

@@ -214,7 +214,7 @@ FORMATS = (
     Act(
         name="history prints values of a damaged journal that its schema has not",
         file="reconciler/memory/journal.py",
-        before="if name in shapes and shapes[name](one)}",
+        before="if name in shapes and shapes[name](value)}",
         after="if name in shapes}",
         seen_by=("tests/replacement/test_rubbish.py::test_the_journal_is_told_as_far_as_it_goes",),
     ),
@@ -256,7 +256,7 @@ FORMATS = (
     Act(
         name="history diff says in JSON that every value is a text",
         file="reconciler/memory/run_changes.py",
-        before="unit=one.info.unit",
+        before="unit=field.info.unit",
         after='unit="text"',
         seen_by=("tests/lease/test_history_diff.py::test_by_default_it_is_what_the_newest_changed",),
     ),
@@ -546,7 +546,7 @@ DRIFT = (
     Act(
         name="what drifted, and is kept as it is, counts as declared",
         file="reconciler/journeys/drift/look.py",
-        before="sum(change.action in AT_REST and str(a) not in told for",
+        before="sum(change.action in AT_REST and str(a) not in differing for",
         after="sum(change.action in AT_REST for",
         seen_by=("tests/drift/test_headings.py",),
     ),

@@ -148,5 +148,5 @@ def drift_by_run_and_target(drift: DataFrame, runs: Sequence[str], most: int) ->
 def findings(drift: DataFrame, most: int) -> DataFrame:
     """DRIFT of one run → target, and the columns of FINDING: what the looks at these targets say besides drift, errors
     first."""
-    told = drift.select("target", F.explode("diagnostics").alias("finding")).select("target", "finding.*")
-    return told.orderBy("severity", "code", "address", "message", "target").limit(most)
+    found_rows = drift.select("target", F.explode("diagnostics").alias("finding")).select("target", "finding.*")
+    return found_rows.orderBy("severity", "code", "address", "message", "target").limit(most)

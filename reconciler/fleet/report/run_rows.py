@@ -145,8 +145,8 @@ class StrayedObject:
     def sameness(self) -> object:
         """The key of things that are equal on several targets."""
         fields = tuple(
-            (one.path, repr(one.live), repr(one.desired), repr(one.applied), one.drifted, one.ignored)
-            for one in self.fields
+            (field.path, repr(field.live), repr(field.desired), repr(field.applied), field.drifted, field.ignored)
+            for field in self.fields
         )
         return (self.address, self.standing, self.place, self.reason, self.ignored, self.error, self.verdicts, fields)
 

@@ -108,7 +108,7 @@ def no_longer_inherited(before: Change, after: Change, left: Looked) -> list[Fie
     """
     waiting = {differing.top for differing in before.fields}
     inherited = [differing for differing in after.fields if differing.filled and differing.top not in waiting]
-    found = [differing.top for differing in inherited if not _is_sayable(differing, after, left)]
+    unsayable = [differing.top for differing in inherited if not _is_sayable(differing, after, left)]
     edits = [
         FieldEdit(
             name=differing.top,
@@ -116,9 +116,9 @@ def no_longer_inherited(before: Change, after: Change, left: Looked) -> list[Fie
             fields=(FieldDrift(change=replace(differing, desired=before.becomes(differing.top)), drifted=False),),
         )
         for differing in inherited
-        if differing.top not in found
+        if differing.top not in unsayable
     ]
-    return [*edits, *([_left_as_found(found, before.terms)] if found else [])]
+    return [*edits, *([_left_as_found(unsayable, before.terms)] if unsayable else [])]
 
 
 def _is_sayable(differing: FieldChange, after: Change, left: Looked) -> bool:

@@ -173,10 +173,10 @@ def _peers_asked(possible: Iterable[_May]) -> Iterator[Peers]:
     """Questions about the servers that streams find. A placement that is left as found may be any."""
     for may in possible:
         if may.spec is not None and may.primary.type == "stream":
-            said = declared_config(may.spec)
+            config = declared_config(may.spec)
             is_found = any(path.partition(".")[0] == "placement" for path in may.spec.unmanaged)
-            placement = {"cluster": "*"} if is_found else said.get("placement")
-            yield from peers.question(int(said.get("num_replicas") or 1), placement)
+            placement = {"cluster": "*"} if is_found else config.get("placement")
+            yield from peers.question(int(config.get("num_replicas") or 1), placement)
 
 
 def _possible_steps(may: _May) -> Iterator[Step]:

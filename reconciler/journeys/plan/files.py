@@ -37,8 +37,8 @@ class Several(CannotContinue):
         it. Raises CannotContinue with every problem in any of them."""
         each = self._declaring_topologies(environment)
         wrong = [item for loaded in each if loaded.topology is None for item in loaded.diagnostics]
-        if found := wrong or [*_claimed_twice(each), *_missing_declarations(each)]:
-            raise CannotContinue(*found)
+        if problems := wrong or [*_claimed_twice(each), *_missing_declarations(each)]:
+            raise CannotContinue(*problems)
         return in_order(each)
 
     def topologies_without(self, environment: str | None) -> list[str]:

@@ -99,14 +99,14 @@ class _BothPlans:
 
     @classmethod
     def of(cls, saved: Saved, now: Plan, seen: Seen, begun: Begun) -> _BothPlans:
-        found = {change.address: change for change in now.changes}
+        changes = {change.address: change for change in now.changes}
         steps = {step.id: step for step in now.steps}
         declared = DeclaredConsents.of(saved.topology)
         return cls(
             saved,
             now,
             seen,
-            found,
+            changes,
             _steps_by_address(saved.plan.steps),
             steps,
             _steps_by_address(now.steps),

@@ -111,7 +111,7 @@ def check_snapshot(snapshot: Snapshot, after: Version, registry: Registry = REGI
     rewritten = [
         upgrade_finding for upgrade_finding in _rewritten_fields(snapshot, after) if upgrade_finding.address not in gone
     ]
-    found = [
+    findings = [
         *(_with_quantities(upgrade_finding, live) for upgrade_finding in lost),
         *_emptied_streams(snapshot, after),
         *_capped_streams(snapshot, after),
@@ -124,7 +124,7 @@ def check_snapshot(snapshot: Snapshot, after: Version, registry: Registry = REGI
         findings=tuple(
             worst_first(
                 replace(upgrade_finding, address=named.get(upgrade_finding.address, upgrade_finding.address))
-                for upgrade_finding in found
+                for upgrade_finding in findings
             )
         ),
         news=(

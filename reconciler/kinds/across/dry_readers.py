@@ -118,8 +118,8 @@ def _readers_of_less(stream: str, origin: str, view: View) -> tuple[list[Reader]
         if reader.parts and reader.reader.address not in addresses_of(dry)
         if view.others(addresses_of([reader.reader])) or _loses_whole_filter(reader, after, origin, view)
     ]
-    told = _without_doubles(less)
-    return _without_doubles(dry), [reader for reader in losing if any(reader.reader is each for each in told)]
+    shown = _without_doubles(less)
+    return _without_doubles(dry), [reader for reader in losing if any(reader.reader is each for each in shown)]
 
 
 def _loss_of(

@@ -89,16 +89,16 @@ def _streams_read(change: Change, view: View) -> Iterator[str]:
 def _blames(stream: str, view: View) -> Mapping[Address, _Blame]:
     """What this stream no longer stores, or stores for nobody, by the change that says so."""
     own = view.changes.get(Address.of("stream", stream))
-    if stream not in view.snapshot.streams or not (found := compare_wanted(stream, view)).lost:
+    if stream not in view.snapshot.streams or not (unwanted := compare_wanted(stream, view)).lost:
         return {}
     if own and own.touches("retention") and (turns_to_interest(own) or is_unused(own)):
         return {}
     by_address: dict[Address, _Blame] = {}
-    left = list(found.lost)
+    left = list(unwanted.lost)
     for address in dict.fromkeys(_suspects(stream, view)):
         taken = [part for part in left if _brings_about(address, stream, part, view)]
         if taken:
-            by_address[address] = _Blame(stream, taken, found)
+            by_address[address] = _Blame(stream, taken, unwanted)
             left = [part for part in left if part not in taken]
     return by_address
 

@@ -47,11 +47,11 @@ def queue_config(stream: str, group: Config, source: Config) -> dict[str, Json]:
 def source(stream: str, view: View) -> Mapping[str, Json]:
     """Storage and replicas that the queue copies; for an external source only the live stream tells them."""
     address = Address.of("stream", stream)
-    found = view.desired.get(address) or view.live.get(address)
-    if found is None:
+    resource = view.desired.get(address) or view.live.get(address)
+    if resource is None:
         return {}
-    live: Mapping[str, Json] = found.state.get("config", {})
-    return {**{field: live[field] for field in FOLLOWED_AT_CREATION if field in live}, **found.config}
+    live: Mapping[str, Json] = resource.state.get("config", {})
+    return {**{field: live[field] for field in FOLLOWED_AT_CREATION if field in live}, **resource.config}
 
 
 def start_sequence(config: Config) -> int | None:
@@ -169,11 +169,11 @@ def maker(live: Config, stream: str, group: Config) -> str | None:
 def _normalised_sources(sources: Json) -> list[tuple[str, list[tuple[str, str]], list[str]]]:
     return [
         (
-            one["name"],
-            normalised_transforms(one.get("subject_transforms")),
-            sorted(one.keys() - {"name", "subject_transforms"}),
+            source["name"],
+            normalised_transforms(source.get("subject_transforms")),
+            sorted(source.keys() - {"name", "subject_transforms"}),
         )
-        for one in sources or ()
+        for source in sources or ()
     ]
 
 

@@ -80,8 +80,8 @@ def unwritable_bucket_rule(family: str, bucket: str) -> Rule:
         Instead: give the stream the subjects of its bucket again; recreate a sealed one, and put its records back.
         """
         info = view.snapshot.streams.get(f"KV_{bucket}")
-        found = hindrance(info["config"], bucket, key(*change.address.names)) if info else None
-        return refusal("", *found) if found else None
+        message_and_fix = hindrance(info["config"], bucket, key(*change.address.names)) if info else None
+        return refusal("", *message_and_fix) if message_and_fix else None
 
     on = (Action.CREATE, Action.UPDATE, Action.REPLACE, Action.DELETE)
     return rule(f"{family}546", "bucket-takes-no-record", on=on, needs=("live",), reaction=Reaction.REFUSES)(judge)

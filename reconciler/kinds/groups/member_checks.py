@@ -153,10 +153,10 @@ def disagreeing_settings(group: Group, _evidence: Evidence) -> Iterator[Diagnost
 
 
 def _by_value(configs: Mapping[str, Mapping[str, Json]], name: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = defaultdict(list)
+    members_by_value: dict[str, list[str]] = defaultdict(list)
     for member, config in configs.items():
-        found[in_words(config.get(name), UNITS.get(name, "text"))].append(member)
-    return found
+        members_by_value[in_words(config.get(name), UNITS.get(name, "text"))].append(member)
+    return members_by_value
 
 
 def disagreeing_filters(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:

@@ -220,7 +220,7 @@ def _early_start_findings(change: Change, view: View) -> Iterator[Finding]:
     from_here = {new_source.path: new_source for new_source in new_sources(change, view)}
     for index, source in enumerate(change.becomes("sources") or ()):
         path, start = f"sources[{index}]", source.get("opt_start_time")
-        one = from_here.get(path)
+        new_source = from_here.get(path)
         if (
             not start
             or not newest
@@ -228,17 +228,17 @@ def _early_start_findings(change: Change, view: View) -> Iterator[Finding]:
             or source_identity(source, view.target.version) in before
         ):
             continue
-        passed = one.passed_messages if one else None
-        if (one and not (passed and passed.most)) or not (one or state_of(change).get("messages")):
+        passed = new_source.passed_messages if new_source else None
+        if (new_source and not (passed and passed.most)) or not (new_source or state_of(change).get("messages")):
             continue
         many = amount(passed, "message") if passed else "messages"
         dates = f"the newest message of this stream {'is' if state_of(change).get('messages') else 'was'} from {newest}"
-        first = one.since if one else None
+        first = new_source.since if new_source else None
         yield Finding(
             outcome=Outcome.WARNS,
             path=f"{path}.opt_start_time",
             quantities={"left_out": passed} if passed else {},
-            affects=_affected_readers(source, change, view) if one else (),
+            affects=_affected_readers(source, change, view) if new_source else (),
             message=f"{dates}, and servers start a new source no earlier: {many} that "
             f"{source['name']} stored between {start} and then {verb(passed.most if passed else 2, 'are')} not copied",
             fix=f"write opt_start_seq{f': {first}' if first else ''} instead",

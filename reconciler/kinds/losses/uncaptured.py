@@ -204,9 +204,9 @@ def _caveat_about_readers(change: Change, subject: str, taker: str, view: View) 
             nothing.append(name)
         elif any(not any(is_subset(part, other) for other in got) for part in common_subjects(wanted, [subject])):
             less.append(f"; {name}, which reads {stream}, gets only {listed(got)} of them")
-    one = len(nothing) == 1
-    who = f"{few(nothing)}, which read{'s' if one else ''} {stream},"
-    return (f"; {who} {'gets' if one else 'get'} none of them" if nothing else "") + "".join(less)
+    is_single = len(nothing) == 1
+    who = f"{few(nothing)}, which read{'s' if is_single else ''} {stream},"
+    return (f"; {who} {'gets' if is_single else 'get'} none of them" if nothing else "") + "".join(less)
 
 
 def readers_with_subjects(stream: str, view: View) -> Iterator[tuple[str, Sequence[str], str]]:

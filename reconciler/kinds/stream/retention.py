@@ -105,8 +105,8 @@ def _afterwards_texts(change: Change, view: View) -> Iterator[str]:
     """What becomes of new messages. If nobody reads the stream at all, that is said before."""
     stream = change.address.name
     is_read = consumers_afterwards(stream, view) or copies_afterwards(stream, view)
-    if is_read and (found := compare_wanted(stream, view)).lost:
-        yield found.text(found.lost, stream)
+    if is_read and (unwanted := compare_wanted(stream, view)).lost:
+        yield unwanted.text(unwanted.lost, stream)
     if text := kept_until_restart_text(change, view):
         yield text
 

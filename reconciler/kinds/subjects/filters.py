@@ -62,8 +62,8 @@ FILTERS = ("filter_subject", "filter_subjects")
 
 def named_filters(config: Config) -> tuple[str, ...]:
     """The filters that a consumer names; none: it takes everything."""
-    one = config.get("filter_subject")
-    return (one,) if one else tuple(config.get("filter_subjects") or ())
+    subject = config.get("filter_subject")
+    return (subject,) if subject else tuple(config.get("filter_subjects") or ())
 
 
 def filters_of(config: Config) -> tuple[str, ...]:
