@@ -52,6 +52,11 @@ class FirstStage:
     consequences: tuple[Consequence, ...] = ()
 
 
+def final_value_first(change: Change, field: str, effect: str) -> FirstStage:
+    """The first stage that gives one field the value that it is to have in the end."""
+    return FirstStage(fields={field: change.becomes(field)}, cost=(0, 1), effect=effect)
+
+
 def is_divisible(change: Change) -> bool:
     """A change that replaces can be updated first; an object that is renamed does not exist under its new name yet."""
     is_there = change.action in (Action.UPDATE, Action.REPLACE) and change.live is not None

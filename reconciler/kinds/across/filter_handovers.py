@@ -48,7 +48,7 @@ def ties(view: View) -> Iterator[Tie]:
                     yield Tie(giver, change.address, gives=GIVES)
 
 
-def _park(change: Change, view: View) -> FirstStage | None:
+def _parking_filter_first(change: Change, view: View) -> FirstStage | None:
     stream, name = change.address.names
     others = _taken_subjects(stream, view)
     subject = parking_subject(name, lambda free: not any(collide(free, other) for other in others))
@@ -111,5 +111,5 @@ def work_queue_takeover(change: Change, view: View) -> Found:
     )
 
 
-FIRST_STAGES = {GIVES: _park}
+FIRST_STAGES = {GIVES: _parking_filter_first}
 RULES = (work_queue_takeover,)

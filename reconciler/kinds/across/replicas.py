@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
-from reconciler.changes.stages import FirstStage, Tie
+from reconciler.changes.stages import FirstStage, Tie, final_value_first
 from reconciler.changes.verdict import Finding, Outcome, Reaction, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.fields import peers
@@ -39,19 +39,15 @@ def _added_replicas(change: Change) -> int:
 
 
 def _placement_first(change: Change, _view: View) -> FirstStage:
-    return FirstStage(
-        fields={"placement": change.becomes("placement")},
-        cost=(0, 1),
-        effect=f"move {change.address.name} to its new placement, before its number of replicas changes",
-    )
+    effect = f"move {change.address.name} to its new placement, before its number of replicas changes"
+    return final_value_first(change, "placement", effect)
 
 
 def _replicas_first(change: Change, _view: View) -> FirstStage:
-    return FirstStage(
-        fields={"num_replicas": change.becomes("num_replicas")},
-        cost=(0, 1),
-        effect=f"change the replicas of {change.address.name} to {change.becomes('num_replicas') or 1}, before anything else",
+    effect = (
+        f"change the replicas of {change.address.name} to {change.becomes('num_replicas') or 1}, before anything else"
     )
+    return final_value_first(change, "num_replicas", effect)
 
 
 @rule("XX227", "too-few-servers", needs=("facts",), err_code=10005)

@@ -108,7 +108,7 @@ def _any_collides(filters: Iterable[str], subjects: Collection[str]) -> bool:
     return any(collide(subject, other) for subject in filters for other in subjects)
 
 
-def _without_subjects(change: Change, view: View) -> FirstStage | None:
+def _parking_subject_first(change: Change, view: View) -> FirstStage | None:
     """Created on a subject that nobody publishes to."""
     if change.address.kind != "stream" or not subjects_after(change, view):
         return None
@@ -116,7 +116,7 @@ def _without_subjects(change: Change, view: View) -> FirstStage | None:
     return FirstStage(fields={"subjects": stays}, cost=(0, 0)) if stays else None
 
 
-def _widen_filters(change: Change, view: View) -> FirstStage | None:
+def _wide_filters_first(change: Change, view: View) -> FirstStage | None:
     both = widest_subjects(
         [*wanted_subjects(change), *held_subjects(change)]
     )  # no server accepts one that lies inside another
@@ -127,4 +127,4 @@ def _widen_filters(change: Change, view: View) -> FirstStage | None:
     return FirstStage(fields=filter_fields(both), cost=(0, 1), effect=effect)
 
 
-FIRST_STAGES = {GIVES: _widen_filters, EXISTENCE: _without_subjects}
+FIRST_STAGES = {GIVES: _wide_filters_first, EXISTENCE: _parking_subject_first}

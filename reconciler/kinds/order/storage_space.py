@@ -17,7 +17,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from reconciler.changes.change import Action, Change
-from reconciler.changes.stages import BETTER, NEEDED, FirstStage, Tie
+from reconciler.changes.stages import BETTER, NEEDED, FirstStage, Tie, final_value_first
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.reservations import StreamReservation, has_tiers
 from reconciler.kinds.afterwards.streams import afterwards, live_streams
@@ -127,12 +127,9 @@ def _ties_freeing_first(needs: Sequence[More], weak: int = NEEDED) -> Iterator[T
             yield from (Tie(need.address, address, gives=need.gives, weak=weak) for address in needing)
 
 
-def _shrink(change: Change, _view: View) -> FirstStage:
-    return FirstStage(
-        fields={"max_bytes": change.becomes("max_bytes")},
-        cost=(0, 1),
-        effect=f"free reserved storage of {change.address.name}, so that another stream can reserve it",
-    )
+def _max_bytes_first(change: Change, _view: View) -> FirstStage:
+    effect = f"free reserved storage of {change.address.name}, so that another stream can reserve it"
+    return final_value_first(change, "max_bytes", effect)
 
 
 def _ties_on_streams(view: View) -> Iterator[Tie]:
@@ -202,7 +199,7 @@ def _ties_of_places(stream: str, consumers: Sequence[Change], view: View) -> Ite
         yield from (Tie(first, then) for first in row[-1:] for then in coming)
 
 
-def _loosen_limits(change: Change, _view: View) -> FirstStage:
+def _loose_consumer_limits_first(change: Change, _view: View) -> FirstStage:
     """Each limit as the looser one of both; none if one of them has none."""
     was, becomes = change.was("consumer_limits"), change.becomes("consumer_limits")
     looser = {
@@ -217,7 +214,7 @@ def _loosen_limits(change: Change, _view: View) -> FirstStage:
     )
 
 
-def _lower(field: str, change: Change, view: View) -> FirstStage | None:
+def _low_value_first(field: str, change: Change, view: View) -> FirstStage | None:
     above = view.changes.get(Address.of("stream", change.address.stream))
     cap = _consumer_limit(above.becomes("consumer_limits"), field) if above else 0
     least = [value for value in (change.was(field), change.becomes(field), cap) if value and value > 0]
@@ -228,18 +225,15 @@ def _lower(field: str, change: Change, view: View) -> FirstStage | None:
     )
 
 
-def _raise(change: Change, _view: View) -> FirstStage:
-    return FirstStage(
-        fields={"max_consumers": change.becomes("max_consumers")},
-        cost=(0, 1),
-        effect=f"allow more consumers on stream {change.address.name}",
-    )
+def _max_consumers_first(change: Change, _view: View) -> FirstStage:
+    effect = f"allow more consumers on stream {change.address.name}"
+    return final_value_first(change, "max_consumers", effect)
 
 
 FIRST_STAGES = {
-    "max_bytes": _shrink,
-    "consumer_limits": _loosen_limits,
-    "max_consumers": _raise,
-    "max_ack_pending": lambda change, view: _lower("max_ack_pending", change, view),
-    "inactive_threshold": lambda change, view: _lower("inactive_threshold", change, view),
+    "max_bytes": _max_bytes_first,
+    "consumer_limits": _loose_consumer_limits_first,
+    "max_consumers": _max_consumers_first,
+    "max_ack_pending": lambda change, view: _low_value_first("max_ack_pending", change, view),
+    "inactive_threshold": lambda change, view: _low_value_first("inactive_threshold", change, view),
 }

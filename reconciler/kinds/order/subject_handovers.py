@@ -44,7 +44,7 @@ def subjects_after(change: Change, view: View) -> set[str]:
     return set() if change.action is Action.DELETE else set(config_of(change, view).get("subjects") or ())
 
 
-def _drop_subjects(change: Change, view: View) -> FirstStage | None:
+def _kept_subjects_first(change: Change, view: View) -> FirstStage | None:
     """Only the subjects that stay its own throughout; if there are none, a subject that nobody publishes to."""
     held, wanted = subjects_before(change), subjects_after(change, view)
     kept = sorted(common_subjects(held, wanted))
@@ -88,4 +88,4 @@ def _all_subjects(view: View) -> SubjectIndex:
     return index
 
 
-FIRST_STAGES = {"subjects": _drop_subjects}
+FIRST_STAGES = {"subjects": _kept_subjects_first}
