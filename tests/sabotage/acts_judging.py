@@ -2205,14 +2205,14 @@ QUANTITIES = (
     Act(
         name="copies of old servers are said to store markers",
         file="reconciler/kinds/losses/copied_headers.py",
-        before="    return view.target.version >= V2_14 or _has(ROLLS_UP, stream, view)",
-        after="    return True or _has(ROLLS_UP, stream, view)",
+        before="    return view.target.version >= V2_14 or _has_flag(ROLLS_UP, stream, view)",
+        after="    return True or _has_flag(ROLLS_UP, stream, view)",
         seen_by=(says("ST612"),),
     ),
     Act(
         name="copies of old servers with allow_rollup_hdrs are said to store no markers",
         file="reconciler/kinds/losses/copied_headers.py",
-        before="    return view.target.version >= V2_14 or _has(ROLLS_UP, stream, view)",
+        before="    return view.target.version >= V2_14 or _has_flag(ROLLS_UP, stream, view)",
         after="    return view.target.version >= V2_14",
         seen_by=(says("KV612"),),
     ),
@@ -2235,8 +2235,8 @@ QUANTITIES = (
     Act(
         name="a plan hides that a new copy keeps messages whose time has ended at its origin",
         file="reconciler/kinds/losses/copied_headers.py",
-        before="    if _has(ENDS, origin, view) and not (is_marked or _has(ENDS, stream, view)):",
-        after="    if not _has(ENDS, origin, view) and not (is_marked or _has(ENDS, stream, view)):",
+        before="    if _has_flag(ENDS, origin, view) and not (is_marked or _has_flag(ENDS, stream, view)):",
+        after="    if not _has_flag(ENDS, origin, view) and not (is_marked or _has_flag(ENDS, stream, view)):",
         seen_by=(
             "tests/quantities/test_copied_headers.py::test_a_copy_that_is_created_is_said_to_keep_or_miss_what_its_origin_has_headers_for",
         ),

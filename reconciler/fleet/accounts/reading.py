@@ -291,10 +291,10 @@ def as_columns(rows: Sequence[Row]) -> Columns:
 
 def subjects(matching: str) -> Ask:
     """Count the messages that the stream of a part holds per subject, as rows of SUBJECTS."""
-    return partial(_subjects, matching)
+    return partial(_read_subjects, matching)
 
 
-async def _subjects(matching: str, js: JetStream, part: TargetPart) -> AsyncGenerator[Columns, None]:
+async def _read_subjects(matching: str, js: JetStream, part: TargetPart) -> AsyncGenerator[Columns, None]:
     assert part.stream is not None
     async for page in subject_pages(js, part.stream, matching):
         if isinstance(page, Refusal | NoAnswer):

@@ -23,7 +23,7 @@ from reconciler.model.topology import Topology
 from reconciler.model.wire.permissions import Needs, Purpose, minimal_needs
 from reconciler.model.wire.questions import Peers
 from reconciler.model.wire.steps import Call, Step
-from reconciler.server.read.audit_trail import captures
+from reconciler.server.read.audit_trail import captures_audit_events
 from reconciler.server.read.permission_subjects import Api
 
 
@@ -154,7 +154,11 @@ def _trail_streams(topology: Topology) -> list[str]:
     """Streams declared here that capture the account's audit events; other capturing streams are unknown without a
     look."""
     streams = (declared for declared in topology.resources if _is_stream(declared))
-    return [resource.address.name for resource in streams if captures(getattr(resource.spec, "subjects", None) or ())]
+    return [
+        resource.address.name
+        for resource in streams
+        if captures_audit_events(getattr(resource.spec, "subjects", None) or ())
+    ]
 
 
 def _streams_measured(possible: Iterable[_May]) -> list[str]:

@@ -13,7 +13,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction, refusal
 from reconciler.changes.view import View
-from reconciler.kinds.afterwards.readers import consumer_readers, static_groups, stored_afterwards
+from reconciler.kinds.afterwards.readers import consumer_readers, static_groups, stored_subjects_afterwards
 from reconciler.kinds.afterwards.streams import GONE, afterwards
 from reconciler.kinds.fields.words import consent_to, few, outside, some
 from reconciler.kinds.group_records.group_record import PRIORITY_GROUP, durable_name, durable_names, members
@@ -240,7 +240,7 @@ def unpartitioned_subjects(change: Change, view: View) -> Found:
     Instead: let the transform's `src` cover every subject of the stream.
     """
     stream = _grouped_stream(change, view)
-    if stream is None or (stored := stored_afterwards(view).by(stream)) is None:
+    if stream is None or (stored := stored_subjects_afterwards(view).by(stream)) is None:
         return None
     lost = [subject for subject in stored if not _may_be_numbered(subject)]
     if (transform := _dividing_transform(stream, view)) and _partition_count(transform) is not None:

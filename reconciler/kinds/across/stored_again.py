@@ -12,7 +12,12 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.across.republishing import SHAPES_FLOW, loops, republished_subject
 from reconciler.kinds.across.subjects import captured_subjects
-from reconciler.kinds.afterwards.readers import consumer_readers, copying_readers, stored_afterwards, stored_now
+from reconciler.kinds.afterwards.readers import (
+    consumer_readers,
+    copying_readers,
+    stored_subjects_afterwards,
+    stored_subjects_now,
+)
 from reconciler.kinds.afterwards.stored import StoredSubjects, narrowed_subjects
 from reconciler.kinds.afterwards.streams import GONE, afterwards, live_streams
 from reconciler.kinds.fields.words import few, listed, some, verb, written_size
@@ -263,14 +268,14 @@ def _sent_afterwards(sender: _Sender, view: View) -> Iterator[_SentMessages]:
     """What is sent once the plan is applied."""
     if sender.consumer:
         return _delivered_messages(_consumers_afterwards(view).get(sender))
-    return _republished_messages(sender.stream, afterwards(view).streams, stored_afterwards(view))
+    return _republished_messages(sender.stream, afterwards(view).streams, stored_subjects_afterwards(view))
 
 
 def _sent_now(sender: _Sender, view: View) -> Iterator[_SentMessages]:
     """What is sent already, perhaps under an old name."""
     change = _change_of(sender, view)
     if not sender.consumer:
-        return _republished_messages(_former_name(sender.stream, view), live_streams(view), stored_now(view))
+        return _republished_messages(_former_name(sender.stream, view), live_streams(view), stored_subjects_now(view))
     if change is not None:
         return _delivered_messages(change.live.config if change.live else None)
     return _sent_afterwards(sender, view)

@@ -17,7 +17,7 @@ from reconciler.kinds.afterwards.readers import (
     elastic_groups,
     group_readers,
     recorded_readers,
-    stored_now,
+    stored_subjects_now,
 )
 from reconciler.kinds.fields.words import few, in_words, some
 from reconciler.kinds.losses.over_limit import LOSSES as LIMITS
@@ -159,7 +159,7 @@ def _refuses_instead(change: Change, limit: str) -> bool:
 
 def _foreign_readers(stream: str, view: View) -> list[Address]:
     """What other topologies read of a stream, as far as it stores that."""
-    stored = stored_now(view).parts(stream)
+    stored = stored_subjects_now(view).parts(stream)
     every = (
         *consumer_readers(stream, view),
         *copying_readers(stream, view),

@@ -121,7 +121,7 @@ def unmatched_questions(change: Change) -> list[MessagesFrom]:
         return []
     queue = stream_name(*change.address.names)
     return [
-        MessagesFrom(stream=queue, start=1, filter=f"*.{subject}") for subject in common_subjects(*_filters(change))
+        MessagesFrom(stream=queue, start=1, filter=f"*.{subject}") for subject in common_subjects(*_filter_pair(change))
     ]
 
 
@@ -157,17 +157,17 @@ def arrived_messages(change: Change, view: View) -> int | None:
 
 def leaves_out(change: Change) -> bool:
     """Was anything copied that will not be copied any more?"""
-    before, after = _filters(change)
+    before, after = _filter_pair(change)
     return not all(any(is_subset(old, new) for new in after) for old in before)
 
 
 def takes_more(change: Change) -> bool:
     """Will anything be copied that was not copied before?"""
-    before, after = _filters(change)
+    before, after = _filter_pair(change)
     return not all(any(is_subset(new, old) for old in before) for new in after)
 
 
-def _filters(change: Change) -> tuple[Sequence[str], Sequence[str]]:
+def _filter_pair(change: Change) -> tuple[Sequence[str], Sequence[str]]:
     """Filters of the group before and after; none if it did not exist before, or is not wanted."""
     if not (change.live and change.desired):
         return (), ()

@@ -28,12 +28,12 @@ from reconciler.model.resource import Address, Config, Json
 ROLLS_UP, ENDS, MARKS = "allow_rollup_hdrs", "allow_msg_ttl", "subject_delete_marker_ttl"
 
 
-def _has(flag: str, stream: str, view: View) -> bool:
+def _has_flag(flag: str, stream: str, view: View) -> bool:
     return bool((config_afterwards(stream, view) or {}).get(flag))
 
 
 def _stores_rollups(stream: str, view: View) -> bool:
-    return view.target.version >= V2_14 or _has(ROLLS_UP, stream, view)
+    return view.target.version >= V2_14 or _has_flag(ROLLS_UP, stream, view)
 
 
 def _stores_markers(stream: str, view: View, through: Sequence[str] = ()) -> bool:
@@ -103,7 +103,7 @@ def _may_lose_by_rollup(stream: str, view: View) -> bool:
     config = config_afterwards(stream, view) or {}
     age, origin_ages = config.get("max_age") or 0, [_age_of(name, view) for name in origin_names(config)]
     is_as_old = bool(origin_ages) and not config.get("subjects") and all(0 < age <= theirs for theirs in origin_ages)
-    return _has(ROLLS_UP, stream, view) and bool(view.snapshot.state_of(stream).get("messages")) and not is_as_old
+    return _has_flag(ROLLS_UP, stream, view) and bool(view.snapshot.state_of(stream).get("messages")) and not is_as_old
 
 
 def _age_of(stream: str, view: View) -> int:
@@ -154,12 +154,12 @@ def outlasting_text(change: Change, view: View) -> str:
     cleared = {
         name
         for name in streams_reached_by_markers(stream, view)
-        if _stores_markers(stream, view) and _has(ROLLS_UP, name, view)
+        if _stores_markers(stream, view) and _has_flag(ROLLS_UP, name, view)
     }
     keeping = [
         name
         for name in _copies_behind(stream, view, lambda _name: True)
-        if not _has(ENDS, name, view) and name not in cleared
+        if not _has_flag(ENDS, name, view) and name not in cleared
     ]
     if not keeping:
         return ""
@@ -177,7 +177,7 @@ def _advice_to_end(keeping: Sequence[str], view: View) -> str:
 
 def unheeding_text(change: Change, view: View) -> str:
     """Copies in which `Nats-Rollup` deletes nothing, in words; empty: none."""
-    names = [name for name in sorted(copies_afterwards(stream_of(change), view)) if not _has(ROLLS_UP, name, view)]
+    names = [name for name in sorted(copies_afterwards(stream_of(change), view)) if not _has_flag(ROLLS_UP, name, view)]
     names = [name for name in names if name in view.snapshot.streams]
     return (
         f"messages with `Nats-Rollup` delete nothing in {listed_few(names)}{_unstored_text(names, view)}"
@@ -206,11 +206,11 @@ def _copying_config(change: Change, own: OwnName) -> Config:
 
 
 def _notes(stream: str, origin: str, view: View) -> Iterator[str]:
-    is_marked = _has(ROLLS_UP, stream, view) and _stores_markers(origin, view)
+    is_marked = _has_flag(ROLLS_UP, stream, view) and _stores_markers(origin, view)
     if is_marked:
         yield f"when the last message of a subject expires in {origin}, its marker deletes what is stored here of it"
-    if _has(ENDS, origin, view) and not (is_marked or _has(ENDS, stream, view)):
+    if _has_flag(ENDS, origin, view) and not (is_marked or _has_flag(ENDS, stream, view)):
         yield f"without allow_msg_ttl it keeps messages whose `Nats-TTL` has ended in {origin}"
-    if _has(ROLLS_UP, origin, view) and not _has(ROLLS_UP, stream, view):
+    if _has_flag(ROLLS_UP, origin, view) and not _has_flag(ROLLS_UP, stream, view):
         does = "are stored here and delete nothing" if view.target.version >= V2_14 else "are not stored here"
         yield f"without allow_rollup_hdrs messages of {origin} with `Nats-Rollup` {does}"

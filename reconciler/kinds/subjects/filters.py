@@ -101,7 +101,7 @@ def is_parked(change: Change) -> bool:
     return change.live is not None and any(map(is_parking_subject, filters_of(change.live.config)))
 
 
-def parks(change: Change) -> bool:
+def is_parked_afterwards(change: Change) -> bool:
     """The change leaves the consumer on a parking subject, where it delivers nothing."""
     return any(map(is_parking_subject, wanted_subjects(change)))
 

@@ -38,7 +38,7 @@ class Refusal:
     description: str
 
     @property
-    def is_for_want_of_a_server(self) -> bool:
+    def is_peer_offline(self) -> bool:
         """Is a server offline that the replicas need? Then the request may succeed once it is back."""
         return self.err_code == NO_PEERS and "offline" in self.description
 

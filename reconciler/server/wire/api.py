@@ -246,7 +246,7 @@ class JetStream:
         """Was it certainly not done, by the server's own word or because nobody received it, and may it still be?"""
         if isinstance(answer, NoAnswer):
             return self._persists and answer.why in PASSING and not is_lasting(self._forbidden())
-        return isinstance(answer, Refusal) and (answer.err_code in NOTHING_DONE or answer.is_for_want_of_a_server)
+        return isinstance(answer, Refusal) and (answer.err_code in NOTHING_DONE or answer.is_peer_offline)
 
     async def _patiently(self, endpoint: str, ask: Callable[[], Awaitable[T]], again: Callable[[T], bool]) -> T:
         answer = await ask()
