@@ -117,7 +117,7 @@ ACTS = (
     Act(
         name="no printed permission lets a plan ask which servers a placement finds",
         file="reconciler/journeys/permissions/permissions.py",
-        before=", *api.asking(_peers_asked(possible))]",
+        before=", *api.needs_to_ask(_peers_asked(possible))]",
         after="]",
         seen_by=("tests/permissions/test_every_step_is_foreseen.py",),
     ),

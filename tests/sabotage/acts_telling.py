@@ -734,8 +734,8 @@ DRIFT = (
     Act(
         name="a permission is not printed that looking for drift takes",
         file="reconciler/journeys/permissions/permissions.py",
-        before="    publish = [*api.looking()]",
-        after="    publish = [*api.looking()][1:]",
+        before="    publish = [*api.needs_to_look()]",
+        after="    publish = [*api.needs_to_look()][1:]",
         seen_by=(
             "tests/permissions/test_looking_for_drift.py::test_whoever_has_them_sees_what_an_admin_sees_and_uses_all_of_them",
         ),

@@ -103,7 +103,7 @@ class Staged:
         plans = await UnitRun(self._plan_work, at_once=self.at_once).run(self.units)
         if not self._show_plans(plans, stages):
             return exits.FAILED
-        if not any(self._goes_ahead(part) for part in plans) or (self.stages and self._is_stopped(plans)):
+        if not any(self._can_apply(part) for part in plans) or (self.stages and self._is_stopped(plans)):
             return self._report_nothing_begun(plans)
         if not self.manner.yes and not self._confirm(plans, stages):
             return exits.FAILED
@@ -132,7 +132,7 @@ class Staged:
         for part in plans:
             for result in part.results:
                 if isinstance(result, Made):
-                    goes_on = self.manner.goes_ahead(result.planned.plan)
+                    goes_on = self.manner.can_apply(result.planned.plan)
                     documents.append(result.document(self.manner.paper, command="apply", goes_on=goes_on))
                     self._many_applies.manner_of(part.unit).reports.write(documents[-1], so=common.NOTHING_CHANGED)
                 elif self.overview is None or self._many_applies.is_for_tools:
@@ -149,8 +149,8 @@ class Staged:
             return False
         return True
 
-    def _goes_ahead(self, part: UnitResults[Made]) -> bool:
-        return any(isinstance(result, Made) and self.manner.goes_ahead(result.planned.plan) for result in part.results)
+    def _can_apply(self, part: UnitResults[Made]) -> bool:
+        return any(isinstance(result, Made) and self.manner.can_apply(result.planned.plan) for result in part.results)
 
     def _is_stopping(self, result: Made | CannotContinue) -> bool:
         """Return whether this keeps every stage from beginning. With --partial, a refusal stops only what depends on it."""
@@ -171,7 +171,7 @@ class Staged:
             for result in part.results:
                 if isinstance(result, Made):
                     self._many_applies.manner_of(part.unit).report_nothing_done(result.planned.plan)
-            word = "unchanged" if not self._goes_ahead(part) else NOT_BEGUN
+            word = "unchanged" if not self._can_apply(part) else NOT_BEGUN
             self._outcomes[part.unit.name] = {**words, exits.FINE: word}.get(exits.worst(unit_codes), "failed")
             codes += unit_codes
         self._many_applies.print_document()
@@ -181,7 +181,7 @@ class Staged:
         return exits.worst(codes)
 
     def _confirm(self, plans: Plans, stages: Sequence[RolloutStage]) -> bool:
-        number = counted(sum(self._goes_ahead(part) for part in plans), self.word)
+        number = counted(sum(self._can_apply(part) for part in plans), self.word)
         stages_phrase = f", in {division_text(stages, self.word)}" if self.stages is not None else ""
         if confirm(f"\nApply this to {number}{stages_phrase}?"):
             return True

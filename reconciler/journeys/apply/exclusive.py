@@ -110,7 +110,7 @@ Tell = Callable[[str], None]
 
 
 @dataclass(slots=True, kw_only=True)
-class Turn:
+class ExclusiveAccess:
     """What a run may use while it lasts."""
 
     js: JetStream
@@ -153,19 +153,19 @@ class Turn:
 
 
 @asynccontextmanager
-async def turn(
+async def exclusive_access(
     planned: Planned, js: JetStream, *, stop: asyncio.Event, tell: Tell, terms: LeaseTerms | None = None
-) -> AsyncIterator[Turn]:
+) -> AsyncIterator[ExclusiveAccess]:
     """Wait for other runs of the same topologies, then take their leases. Losing a lease sets `stop`. Where the
     account's bucket cannot be used, the run has no lease and no journal."""
     plan, js = planned.plan, js.for_a_run()
     if not (plan.steps or plan.records):
-        yield Turn(js=js)
+        yield ExclusiveAccess(js=js)
         return
     if unusable := memory_warning(plan, planned.snapshot, js) or await ledger.ensure_bucket(js, planned.snapshot):
         if needs_memory(plan):
             raise CannotContinue(lease_needed_error(Unavailable(unusable.message)))
-        yield Turn(js=js, warnings=[unusable])
+        yield ExclusiveAccess(js=js, warnings=[unusable])
         return
     await make_room(js, planned.snapshot)
     came_from = planned.options.came_from
@@ -175,11 +175,11 @@ async def turn(
         if isinstance(leases, Unavailable):
             if needs_memory(plan) and not stop.is_set():
                 raise CannotContinue(lease_needed_error(leases))
-            yield Turn(js=js, remembers=True, warnings=[] if stop.is_set() else [no_lease_warning(leases)])
+            yield ExclusiveAccess(js=js, remembers=True, warnings=[] if stop.is_set() else [no_lease_warning(leases)])
             return
         guarded = js.writing_unless(leases.why_not_now)
         undisturbed = is_undisturbed(planned.snapshot, [owner.topology for owner in holders], leases.number)
-        yield Turn(
+        yield ExclusiveAccess(
             js=guarded,
             may_write=leases.why_lost,
             waited=leases.waited or not undisturbed,

@@ -290,7 +290,7 @@ def _consumers_left_out(
     writer: Writer, snapshot: Snapshot, registry: Registry, is_selected: Selected
 ) -> Iterator[Diagnostic]:
     addresses_by_reason: defaultdict[Reason, list[str]] = defaultdict(list)
-    for address, reason in _unsaid_consumers(writer, snapshot, registry):
+    for address, reason in _consumers_not_exported(writer, snapshot, registry):
         if is_selected(address):
             addresses_by_reason[reason].append(str(address))
     for reason, names in sorted(addresses_by_reason.items()):
@@ -301,7 +301,7 @@ def _consumers_left_out(
         )  # fmt: skip
 
 
-def _unsaid_consumers(writer: Writer, snapshot: Snapshot, registry: Registry) -> Iterator[tuple[Address, Reason]]:
+def _consumers_not_exported(writer: Writer, snapshot: Snapshot, registry: Registry) -> Iterator[tuple[Address, Reason]]:
     """Consumers of the file's streams. Those that its groups, mirrors and sources stand for are not left out: they come
     with them."""
     exported = {registry.of(address).primary(address) for address in writer.addresses}

@@ -68,17 +68,19 @@ def permissions(
     streams are backed up before. With `watch`, drift is looked for whenever something changes."""
     patterns = [pattern for _, pattern in allow]
     possible = [*_possible_changes(topology, patterns, registry)]
-    publish = [*api.looking()]
+    publish = [*api.needs_to_look()]
     if purpose is Purpose.DRIFT:
-        publish += api.attributing(_trail_streams(topology))
+        publish += api.needs_to_attribute(_trail_streams(topology))
     else:
-        publish += [*api.measuring(_streams_measured(possible)), *api.asking(_peers_asked(possible))]
+        publish += [*api.needs_to_measure(_streams_measured(possible)), *api.needs_to_ask(_peers_asked(possible))]
     if purpose is Purpose.APPLY:
         steps = [step for may in possible for step in _possible_steps(may)]
-        publish += [*api.remembering(), *api.carrying_out(steps), *api.verifying(steps)]
+        publish += [*api.needs_to_remember(), *api.needs_to_carry_out(steps), *api.needs_to_verify(steps)]
         if backup:
-            publish += api.backing_up(dict.fromkeys(_stream_of(raw) for may in possible for raw in sorted(may.raws)))
-    heard = api.hearing() if watch else ()
+            publish += api.needs_to_back_up(
+                dict.fromkeys(_stream_of(raw) for may in possible for raw in sorted(may.raws))
+            )
+    heard = api.needs_to_watch() if watch else ()
     return Needs(publish=minimal_needs(publish), subscribe=(api.answers(), *heard))
 
 

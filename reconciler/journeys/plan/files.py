@@ -128,7 +128,7 @@ def in_order(each: Sequence[Loaded]) -> list[Loaded]:
     ordered, left = list[Loaded](), [_Claims.of(claims) for claims in each]
     while left:
         free = (
-            claims for claims in left if not any(other.goes_before(claims) for other in left if other is not claims)
+            claims for claims in left if not any(other.must_precede(claims) for other in left if other is not claims)
         )
         going = next(free, left[0])  # two topologies may depend on each other
         ordered.append(going.loaded)
@@ -175,7 +175,7 @@ class _Claims:
         removed = frozenset(entry.address for entry in loaded.topology.removed)
         return cls(loaded, declared, elsewhere - given_up, given_up, removed, bulk)
 
-    def goes_before(self, other: _Claims) -> bool:
+    def must_precede(self, other: _Claims) -> bool:
         """Does it give up an address that the other declares, declare one that the other names as `external`, or remove what
         hangs on a stream that the other removes?"""
         if not self.given_up.isdisjoint(other.declared):

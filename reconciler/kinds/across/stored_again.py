@@ -85,7 +85,7 @@ def _findings_about_senders(change: Change, view: View) -> Iterator[Finding]:
     if not (change.action is Action.CREATE or change.touches("subjects")):
         return
     near = _senders_to(_own_subjects(name, view), view)
-    senders = [sender for sender in near if not _tells_itself(sender, view) and _is_new(sender, name, view)]
+    senders = [sender for sender in near if not _reports_itself(sender, view) and _is_new(sender, name, view)]
     if not senders:
         return
     effects = list(dict.fromkeys(effect for sender in senders for effect in _effect_texts(sender, name, view)))
@@ -118,7 +118,7 @@ def _changes_sending(change: Change) -> bool:
     return change.action is Action.CREATE or (change.action is Action.UPDATE and change.touches(*fields))
 
 
-def _tells_itself(sender: _Sender, view: View) -> bool:
+def _reports_itself(sender: _Sender, view: View) -> bool:
     change = _change_of(sender, view)
     return change is not None and _changes_sending(change)
 

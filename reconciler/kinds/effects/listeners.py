@@ -15,7 +15,7 @@ from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import amount, few, listed, outside, some, verb
 from reconciler.kinds.losses import copied_headers, unprocessed
 from reconciler.kinds.losses.added_sources import NewSource, new_sources
-from reconciler.kinds.losses.copied_headers import streams_reached_by_markers
+from reconciler.kinds.losses.copied_headers import streams_storing_markers
 from reconciler.kinds.losses.dependants import everybody, groups, live_consumers, streams
 from reconciler.kinds.losses.fewer_copies import consumers_that_move
 from reconciler.kinds.losses.over_limit import state_of, stream_of
@@ -192,7 +192,7 @@ def markers_read(moved: MovedField) -> Iterable[Finding]:
         return
     words = "from then on the stream stores a message without payload when the last message of a subject expires"
     stream, age = stream_of(moved.change), value_after(moved.change, moved.own("max_age"))
-    copies = streams_reached_by_markers(stream, moved.view)
+    copies = streams_storing_markers(stream, moved.view)
     readers = [*(name for name, _, place in readers_with_subjects(stream, moved.view) if place == stream), *copies]
     if not age or not readers:
         yield note(words)
@@ -308,7 +308,7 @@ def copied_at_once(moved: MovedField) -> Iterable[Finding]:
         if (number := source.copies(taken_subjects(source.source))).most:
             hidden = (
                 ""
-                if source.start.is_known or source.goes_on_after is not None
+                if source.start.is_known or source.continues_after is not None
                 else f"; fewer if {source.why_start_is_uncertain}, which could not be determined"
             )
             number = Amount(0, number.most) if _may_not_fit(moved, source) else number

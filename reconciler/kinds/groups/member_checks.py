@@ -33,7 +33,7 @@ def absent_members(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
     for member in group.members:
         if member.info is not None or group.queue is None or not member.partitions:
             continue
-        if keeper := _keeper_out(group, member):
+        if keeper := _blocking_consumer(group, member):
             consumer, subject = keeper
             yield warning(
                 "GR140", group.address,
@@ -51,7 +51,7 @@ def absent_members(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
             )  # fmt: skip
 
 
-def _keeper_out(group: Group, member: Member) -> tuple[str, str] | None:
+def _blocking_consumer(group: Group, member: Member) -> tuple[str, str] | None:
     """A consumer of the work queue that takes messages which the member's own would take, and what it takes."""
     if (group.queue or {}).get("config", {}).get("retention") != "workqueue":
         return None

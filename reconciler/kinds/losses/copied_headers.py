@@ -45,7 +45,7 @@ def _stores_markers(stream: str, view: View, through: Sequence[str] = ()) -> boo
     return any(_stores_markers(origin, view, (*through, stream)) for origin in origins)
 
 
-def streams_reached_by_markers(origin: str, view: View) -> list[str]:
+def streams_storing_markers(origin: str, view: View) -> list[str]:
     """Live streams that store the markers of this one: copies, and copies of these."""
     return _copies_behind(origin, view, lambda name: _stores_rollups(name, view))
 
@@ -116,14 +116,14 @@ def _causes_at_origin(change: Change, view: View, own: OwnName) -> Iterator[_Cau
     begins = bool(change.becomes(marker)) and not change.was(marker)
     if begins or (change.becomes(marker) and is_lowered(change, age)):
         path = marker if begins else age
-        copies = streams_reached_by_markers(stream_of(change), view)
+        copies = streams_storing_markers(stream_of(change), view)
         yield _Cause(path, change.becomes(path), "duration", "", copies)
 
 
 def _causes_at_copy(change: Change, view: View) -> Iterator[_Cause]:
     """It begins to obey markers, or to copy from a stream that stores some."""
     stream = stream_of(change)
-    behind = [stream, *streams_reached_by_markers(stream, view)]
+    behind = [stream, *streams_storing_markers(stream, view)]
     if change.touches(ROLLS_UP) and change.becomes(ROLLS_UP) and _copies_markers(stream, view):
         copies = behind[:1] if view.target.version >= V2_14 else behind
         yield _Cause(ROLLS_UP, True, "flag", " at its origin", copies)
@@ -153,7 +153,7 @@ def outlasting_text(change: Change, view: View) -> str:
     stream = stream_of(change)
     cleared = {
         name
-        for name in streams_reached_by_markers(stream, view)
+        for name in streams_storing_markers(stream, view)
         if _stores_markers(stream, view) and _has_flag(ROLLS_UP, name, view)
     }
     keeping = [

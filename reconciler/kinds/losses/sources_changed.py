@@ -65,7 +65,7 @@ def _copied_again_findings(family: str, change: Change, view: View) -> Iterator[
         if copied == NOTHING:
             continue
         source_begun = _new_source(source, change, view)
-        goes_on = source_begun.goes_on_after if source_begun else None
+        goes_on = source_begun.continues_after if source_begun else None
         again = _copied_again_finding(f"{family}304", index, source, copied, goes_on)
         yield replace(again, affects=_affected_readers(source, change, view))
 
@@ -118,7 +118,7 @@ def _copied_once_more(source: Source, change: Change, view: View) -> Amount | No
     all; and more if the stream has others through sources that it had before. None: its origin lies elsewhere."""
     if not (source_begun := _new_source(source, change, view)):
         return None if _same_earlier(source, change) else NOTHING
-    if source_begun.goes_on_after is not None:
+    if source_begun.continues_after is not None:
         return NOTHING if source_begun.refused_by else Amount(0, source_begun.unacknowledged_count)
     coming = source_begun.copies(_overlapping_subjects(source, change)) if _same_earlier(source, change) else NOTHING
     reported = (change.live.state.get("sources") or ()) if change.live else ()
@@ -251,13 +251,13 @@ def _skipped_beginning_findings(change: Change, view: View) -> Iterator[Finding]
     for source in new_sources(change, view):
         if source.refused_by:
             continue
-        if (lost := source.left_out).most and source.goes_on_after is not None:
+        if (lost := source.left_out).most and source.continues_after is not None:
             yield Finding(
                 outcome=Outcome.WARNS,
                 path=f"{source.path}.name",
                 quantities={"left_out": lost},
                 affects=_affected_readers(source.source, change, view),
-                message=f"the server continues with this source after message {source.goes_on_after} of {source.origin}, "
+                message=f"the server continues with this source after message {source.continues_after} of {source.origin}, "
                 f"whatever it says now: {amount(lost, 'message')} that {source.origin} stores before {verb(lost.most, 'are')} not copied",
                 fix="to copy them, remove the source and apply, then add it again: that also copies once more what is stored here",
             )

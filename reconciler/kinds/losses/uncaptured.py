@@ -25,7 +25,7 @@ from reconciler.kinds.losses.unprocessed import (
     staying_only,
     unread_by_consumers,
 )
-from reconciler.kinds.stream_config.origins import copies_afterwards, streams_reached_by
+from reconciler.kinds.stream_config.origins import copies_afterwards, streams_storing
 from reconciler.kinds.subjects.filters import filters_of, keeping_filters
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subject_moves import is_parking_subject, taken_at_deletions
@@ -196,7 +196,7 @@ def _caveat_about_readers(change: Change, subject: str, taker: str, view: View) 
     the streams that they read."""
     if change.action is Action.DELETE:
         return ""  # its readers are deleted too, and each is named for itself
-    arrived, stream = streams_reached_by(taker.removeprefix("stream/"), subject, view), change.address.name
+    arrived, stream = streams_storing(taker.removeprefix("stream/"), subject, view), change.address.name
     nothing, less = list[str](), list[str]()
     for name, wanted, where in readers_with_subjects(stream, view):
         got = common_subjects(common_subjects(wanted, [subject]), arrived.get(where, ()))

@@ -113,7 +113,7 @@ def copies_afterwards(origin: str, view: View) -> Copiers:
     return {name: subjects for name, subjects in copiers(origin, view).items() if name not in deleted_streams(view)}
 
 
-def streams_reached_by(origin: str, subject: str, view: View) -> dict[str, list[str]]:
+def streams_storing(origin: str, subject: str, view: View) -> dict[str, list[str]]:
     """Streams that get messages of a subject then, each with what it gets of them: the origin itself, and what copies it
     directly or through others. Behind a stream that renames subjects, a copy counts as taking all."""
     by_stream, todo = {origin: [subject]}, [(origin, [subject])]

@@ -134,7 +134,7 @@ def _headed_lines(verdict: Verdict, message: str, paper: Paper, indent: int) -> 
     return [first, *rest]
 
 
-def standing_word(verdict: Verdict) -> str:
+def status_word(verdict: Verdict) -> str:
     """Say what a verdict means for the change: `refused`, `needs consent`, `consented` …"""
     if is_policy(verdict.code):
         return "waived" if verdict.consented is not None else _OF_POLICIES[verdict.outcome]
@@ -145,8 +145,8 @@ def verdict_head(verdict: Verdict) -> str:
     """Return `ST101 storage-change, refused.`, or `consented` and the reason that somebody gave."""
     if verdict.consented is not None:
         reason = visible(verdict.consented).rstrip(".")
-        return f"{verdict.code} {verdict.name}, {standing_word(verdict)} ({reason})."
-    return f"{verdict.code} {verdict.name}, {standing_word(verdict)}."
+        return f"{verdict.code} {verdict.name}, {status_word(verdict)} ({reason})."
+    return f"{verdict.code} {verdict.name}, {status_word(verdict)}."
 
 
 def way_out_lines(fix: str) -> list[str]:

@@ -23,7 +23,7 @@ from reconciler.report.document.judgements import (
     lacks_consent,
     parts_of_way_out,
     sentence,
-    standing_word,
+    status_word,
     total_sentence,
     verdicts_to_show,
 )
@@ -140,7 +140,7 @@ def _verdict_block(verdict: Verdict, same: Sequence[Verdict], change: PlannedCha
             for other in same[:_NAMES]
         )
         paragraphs = [element("p", total_sentence(same)), element("ul", *each)]
-    word = standing_word(verdict)
+    word = status_word(verdict)
     title = element("b", page_link(verdict.code), f" {verdict.name}")
     head = element("p", title, " ", element("span", word, class_="word"))
     style = "blocks" if verdict.refuses else "consented" if verdict.consented is not None else "warns"
