@@ -666,8 +666,8 @@ RULES = (
     Act(
         name="streams that copy through a consumer are not named when it changes",
         file="reconciler/changes/rule.py",
-        before="if by_rule.falls_on and hurts else ()",
-        after="if by_rule.falls_on and not hurts else ()",
+        before="if by_rule.affected and hurts else ()",
+        after="if by_rule.affected and not hurts else ()",
         seen_by=(says("CO601"),),
     ),
     Act(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from reconciler.changes.change import Action, Change
-from reconciler.changes.rule import Found, falling_on, rule
+from reconciler.changes.rule import Found, rule, with_affected
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer.clients import (
@@ -265,4 +265,4 @@ _OWN = (
     too_young_rule("CO", ConsumerConfig),
     reserved_metadata_rule("CO"),
 )
-RULES = falling_on(dependants.copying_through, _OWN)
+RULES = with_affected(dependants.copying_through, _OWN)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from reconciler.changes.change import Action, Change
-from reconciler.changes.rule import Found, falling_on, rule
+from reconciler.changes.rule import Found, rule, with_affected
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.elastic_group import queue_stream, recreation_cost, recreation_steps, removal
@@ -150,7 +150,7 @@ def _readers_of_queue(change: Change, view: View) -> list[Address]:
 
 
 RULES = (
-    *falling_on(_readers_of_queue, (elastic_group_change, queue_outlives_source)),
+    *with_affected(_readers_of_queue, (elastic_group_change, queue_outlives_source)),
     group_type_change,
     queue_name_taken,
     queue_differs,
