@@ -264,12 +264,10 @@ def _half_made_lines(finished: Finished, paper: Paper) -> list[str]:
             open_.setdefault(step.address, []).append(step)
     if not open_:
         return ["Nothing is half-made."] if not finished.in_doubt else []
-    open_text = "; ".join(f"{address} (still to do: {_deeds_text(steps)})" for address, steps in open_.items())
+    open_text = "; ".join(
+        f"{address} (still to do: {', '.join(map(deed_text, steps))})" for address, steps in open_.items()
+    )
     return paper.wrapped(f"Nothing is half-made except {open_text}; the next apply completes it.")
-
-
-def _deeds_text(steps: Sequence[Step]) -> str:
-    return ", ".join(map(deed_text, steps))
 
 
 def _next_command_line(finished: Finished, commands: CommandLines, backup: str | None) -> str:

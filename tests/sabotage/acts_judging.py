@@ -928,7 +928,7 @@ RULES = (
     Act(
         name="a first_seq that the lost stream had as well is said to let its copies skip nothing",
         file="reconciler/kinds/losses/made_again.py",
-        before='    return max(1, change.own_or_former_record.seen.get("at") or 0) if is_written_since else first\n',
+        before='    return max(1, change.record.seen.get("at") or 0) if is_written_since else first\n',
         after="    return 1 if is_written_since else 1\n",
         seen_by=(says("ST312"),),
     ),

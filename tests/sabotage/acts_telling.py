@@ -778,8 +778,8 @@ DRIFT = (
     Act(
         name="drift calls what was never applied missing, where others have applied something",
         file="reconciler/journeys/drift/look.py",
-        before="            and self.view.ledger\n            and not",
-        after="            and not self.view.ledger\n            and not",
+        before="change.record is None and self.view.ledger and not",
+        after="change.record is None and not self.view.ledger and not",
         seen_by=(
             "tests/cli/test_with_server.py::test_a_topology_that_was_never_applied_beside_one_that_was_is_pending",
         ),

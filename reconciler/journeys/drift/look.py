@@ -168,16 +168,12 @@ class _Look:
         and the file counts. Of a bucket of the same files and its stream, the bucket tells it."""
         if change.desired and change.desired.external and self._is_of_a_declared_bucket(change.address.name):
             return None
-        if (
-            change.own_or_former_record is None
-            and self.view.ledger
-            and not (change.desired and change.desired.external)
-        ):
+        if change.record is None and self.view.ledger and not (change.desired and change.desired.external):
             return _item_of(change, Standing.PENDING, reason="declared and not applied yet")
         gone = (
             "someone else manages it, and it does not exist" if _is_managed_elsewhere(change) else "it does not exist"
         )
-        if change.own_or_former_record:
+        if change.record:
             gone = f"it was applied{'' if change.owned else ' under its old name'}, but no longer exists"
         return _item_of(change, Standing.MISSING, reason=gone)
 

@@ -257,7 +257,7 @@ def _judge_blocked(change: PlannedChange, blocking: Verdict, both: _BothPlans) -
     if more := next(_above_upto_texts(blocking, both.declared.to(change.address)), None):
         return _stopped_change(change, "AP202", "more-than-consented", more)
     now = "this is refused" if blocking.outcome is Outcome.REFUSED else "this needs consent"
-    why = f"as things are now, {now}: {_verdict_text(blocking)}"
+    why = f"as things are now, {now}: {blocking.code} {blocking.message.rstrip('.')}"
     return _stopped_change(change, "AP203", "no-longer-allowed", why)
 
 
@@ -336,10 +336,6 @@ def _what_hinders_text(change_now: PlannedChange) -> str | None:
     if change_now.action is Action.UNKNOWN:
         return f"its live state has become unknown: {change_now.reason}"
     return f"it depends on {change_now.blocked_by}, which cannot be done any more" if change_now.blocked_by else None
-
-
-def _verdict_text(verdict: Verdict) -> str:
-    return f"{verdict.code} {verdict.message.rstrip('.')}"
 
 
 def _strayed_values(

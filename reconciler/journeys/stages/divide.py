@@ -122,12 +122,9 @@ def _nobody_meant(wanted: str, members_and_stages: _Known) -> CannotContinue:
     earlier = [stage.text for stage in members_and_stages.stages if not fitting.isdisjoint(stage.members)]
     where = f"stage{'s' if len(earlier) > 1 else ''} {few_names(earlier)}"
     return _stages_error(
-        f"nothing is left for stage `{shown}`: {where} {_verb_for(earlier)} all of that already", "leave one out"
+        f"nothing is left for stage `{shown}`: {where} {'have' if len(earlier) > 1 else 'has'} all of that already",
+        "leave one out",
     )
-
-
-def _verb_for(names: Sequence[str]) -> str:
-    return "have" if len(names) > 1 else "has"
 
 
 def few_names(names: Iterator[str] | Sequence[str]) -> str:

@@ -39,7 +39,7 @@ def summary_text(outcomes: Mapping[str, str], word: str) -> str:
 def progress_lines(progress: Progress) -> Iterator[str]:
     """Yield a line for each stage: whether it is done, and if not, why not."""
     for number, stage in enumerate(progress.stages):
-        yield f"{_stage_name(number, stage)}: {_stage_fate_text(number, stage, progress)}"
+        yield f"Stage {number + 1}, {visible(stage.text)}: {_stage_fate_text(number, stage, progress)}"
 
 
 def progress_sentence(progress: Progress) -> str:
@@ -69,10 +69,6 @@ def passed_line(number: int, stage: RolloutStage, word: str) -> str:
 def member_names(stage: RolloutStage) -> str:
     """Return the first members of a stage."""
     return few_names(stage.members).replace("`", "")
-
-
-def _stage_name(number: int, stage: RolloutStage) -> str:
-    return f"Stage {number + 1}, {visible(stage.text)}"
 
 
 def _stage_fate_text(number: int, stage: RolloutStage, progress: Progress) -> str:

@@ -112,7 +112,7 @@ def is_clear(config: Config) -> bool:
         return False
     transforms = [
         config.get("subject_transform"),
-        *(transform for entry in copied_entries(config) for transform in _transforms_of(entry)),
+        *(transform for entry in copied_entries(config) for transform in entry.get("subject_transforms") or ()),
     ]
     filters = [entry["filter_subject"] for entry in copied_entries(config) if entry.get("filter_subject")]
     return all(map(is_valid, filters)) and not any(
@@ -124,7 +124,3 @@ def is_clear(config: Config) -> bool:
 
 def _copies_from_elsewhere(config: Config) -> bool:
     return any("external" in entry for entry in copied_entries(config))
-
-
-def _transforms_of(entry: Json) -> Iterable[Json]:
-    return entry.get("subject_transforms") or ()

@@ -215,7 +215,7 @@ def _named_start_finding(change: Change, beginning: str, start: Start, stood: in
 
 def _names_new_start(change: Change) -> bool:
     """The file names another start than when the old one was applied."""
-    applied = change.own_or_former_record.applied if change.own_or_former_record else {}
+    applied = change.record.applied if change.record else {}
     return any(
         change.becomes(name) != applied.get(name) for name in ("deliver_policy", "opt_start_seq", "opt_start_time")
     )

@@ -72,7 +72,7 @@ def unclaimed_messages(change: Change, view: View) -> int:
 
 def gives_up(change: Change) -> bool:
     """Does it have a limit of deliveries, or did it have one when it was applied?"""
-    applied = change.own_or_former_record.applied if change.own_or_former_record else {}
+    applied = change.record.applied if change.record else {}
     live = change.live.config if change.live else {}
     return any((config.get("max_deliver") or -1) > 0 for config in (live, applied))
 

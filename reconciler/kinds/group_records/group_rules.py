@@ -278,17 +278,13 @@ def _partition_refusals(config: Config, partitions: int) -> Iterator[Finding]:
             clause = (
                 f"partition {numbers[0]} {singular}"
                 if len(numbers) == 1
-                else f"partitions {_numbers_text(numbers)} {plural}"
+                else f"partitions {few([*map(str, numbers)], 10)} {plural}"
             )
             yield refusal("member_mappings", clause, fix)
     if idle:
         yield refusal(
             "member_mappings", f"with these mappings {', '.join(idle)} would own no partition", "leave out that member"
         )
-
-
-def _numbers_text(numbers: list[int]) -> str:
-    return few([*map(str, numbers)], 10)
 
 
 def last_member_leaves_rule(family: str) -> Rule:

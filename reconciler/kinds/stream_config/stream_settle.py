@@ -33,10 +33,6 @@ def _canonical_source(value: Json) -> Json:
     return source
 
 
-def _canonical_republish(value: Json) -> Json:
-    return {"src": ">", **mapping(value)}
-
-
 _canon = Canon(
     defaults={name: about.default for name, about in known_fields(StreamConfig).items() if about.default is not None},
     clean={
@@ -49,7 +45,7 @@ _canon = Canon(
         "mirror": _canonical_source,
         "sources": lambda sources: [_canonical_source(source) for source in sources],
         "subject_transform": mapping,
-        "republish": _canonical_republish,
+        "republish": lambda value: {"src": ">", **mapping(value)},
     },
 )
 
