@@ -165,7 +165,7 @@ class Change:
         return self.owned.labels if self.owned else {}
 
     @property
-    def on_record(self) -> Owned | None:
+    def record(self) -> Owned | None:
         """What is recorded of it, or else of the object in whose place it comes."""
         return self.owned or self.former
 

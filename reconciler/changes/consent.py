@@ -51,7 +51,7 @@ class DeclaredConsents:
 
 def bulk_consents(address: Address, labels: Mapping[str, str], allows: Iterable[Allowed]) -> Iterator[Consent]:
     """Consents that the files give to many and that reach this address, without the resource's own."""
-    return (allowance.consent for allowance in allows if allowance.reaches(address, labels))
+    return (allowance.consent for allowance in allows if allowance.selects(address, labels))
 
 
 def first_covering(verdict: Verdict, allows: Iterable[Consent], today: date, spec: type[Terms]) -> Consent | None:

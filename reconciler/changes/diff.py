@@ -295,6 +295,8 @@ def _compare_external(desired: Resource, live: Resource | None, fields: Mapping[
 
 
 def _unexpected_fields(desired: Resource, live: Resource, fields: Mapping[str, FieldInfo]) -> tuple[FieldChange, ...]:
-    found = {name: live.config[name] for name in desired.config if name in live.config}
-    expected = {name: keep_order(value, found.get(name), fields.get(name)) for name, value in desired.config.items()}
-    return explain_changes(differences(expected, found, None, fields), desired, live)
+    live_config = {name: live.config[name] for name in desired.config if name in live.config}
+    expected = {
+        name: keep_order(value, live_config.get(name), fields.get(name)) for name, value in desired.config.items()
+    }
+    return explain_changes(differences(expected, live_config, None, fields), desired, live)

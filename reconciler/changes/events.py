@@ -175,7 +175,7 @@ class Finished:
         return self.stopped is None and not unfinished
 
 
-Settled = Done | Failed | InDoubt | Skipped | NotNeeded | NotStarted
+StepOutcome = Done | Failed | InDoubt | Skipped | NotNeeded | NotStarted
 """The possible results of a step."""
 
-Event = Started | Waiting | Settled | Finished
+Event = Started | Waiting | StepOutcome | Finished

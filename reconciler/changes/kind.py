@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from reconciler.changes.change import Change, Consequence, FieldChange
 from reconciler.changes.renaming import Recipe, simple_recipe
 from reconciler.changes.rule import Rule
-from reconciler.changes.stages import Opening, Tie
+from reconciler.changes.stages import FirstStage, Tie
 from reconciler.changes.view import SubjectsRead, View, backed_by
 from reconciler.model.dataclass import dataclass
 from reconciler.model.fields import FieldInfo
@@ -190,7 +190,7 @@ class Registry:
     """Rules about several resources."""
     order: Callable[[View], Iterable[Tie]] = lambda _view: ()
     """Changes that a server accepts only in this order, beside parents and needs."""
-    opening: Callable[[Change, frozenset[str], View], Opening | None] = lambda _change, _gives, _view: None
+    first_stage: Callable[[Change, frozenset[str], View], FirstStage | None] = lambda _change, _gives, _view: None
     """The first of two stages of an update: it gives to others what these of its fields give, and takes nothing yet.
     None: the update cannot be made in two stages."""
     by_name: Mapping[str, Kind] = field(init=False)

@@ -23,7 +23,7 @@ from reconciler.model.wire.version import Version
 Need = Literal["spec", "live", "neighbours", "facts"]
 Found = Finding | Iterable[Finding] | None
 Judge = Callable[[Change, View], Found]
-FallsOn = Callable[[Change, View], Sequence[Address]]
+Affected = Callable[[Change, View], Sequence[Address]]
 
 EVER = (Version(0, 0), Version(999, 0))
 
@@ -51,7 +51,7 @@ class Rule:
     """Live objects can be like this: the rule judges a creation, and an update, a changed neighbour or a client can
     have led to it. None: the reaction decides."""
 
-    falls_on: FallsOn | None = None
+    affected: Affected | None = None
     """Who is affected if it hurts, beside those that a finding names itself."""
     of: frozenset[str] = frozenset()
     """Kinds that it judges; empty: its own, or any for a rule across kinds."""
@@ -97,11 +97,11 @@ def rule(
     return make
 
 
-def falling_on(who: FallsOn, rules: Iterable[Rule]) -> tuple[Rule, ...]:
+def with_affected(who: Affected, rules: Iterable[Rule]) -> tuple[Rule, ...]:
     """The same rules, with who is affected. Rules about deletions are left out, since others judge whom those
     affect."""
     return tuple(
-        replace(each_rule, falls_on=who) if Action.DELETE not in each_rule.on else each_rule for each_rule in rules
+        replace(each_rule, affected=who) if Action.DELETE not in each_rule.on else each_rule for each_rule in rules
     )
 
 
@@ -123,7 +123,7 @@ def _verdict_of_finding(by_rule: Rule, finding: Finding, change: Change, view: V
     hurts = change.action.writes and (reaction in HARMFUL_REACTIONS or finding.outcome is Outcome.REPLACES)
     of = (view.stream_of(change.address), change.address.stream)
     others = view.others(
-        (*finding.affects, *(by_rule.falls_on(change, view) if by_rule.falls_on and hurts else ())), of
+        (*finding.affects, *(by_rule.affected(change, view) if by_rule.affected and hurts else ())), of
     )
     informed = view.others((address for address in finding.tells if address not in finding.affects), of)
     outcome = max(finding.outcome, Outcome.NEEDS_CONSENT, key=lambda each: each.rank) if others else finding.outcome

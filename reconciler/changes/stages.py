@@ -39,17 +39,22 @@ class Tie(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
+class FirstStage:
     """The first stage of an update, in which some fields have a value in between and everything else is as live; or of a
     creation, in which everything else is as desired."""
 
     fields: Mapping[str, Json]
     """Field → value in between; None is absence."""
     cost: tuple[int, ...] = ()
-    """What opening this change costs others; the cheapest change of a ring is opened."""
+    """What this first stage costs others; the cheapest change of a ring is made in two stages."""
     effect: str = ""
     """What the first stage does, in words."""
     consequences: tuple[Consequence, ...] = ()
+
+
+def final_value_first(change: Change, field: str, effect: str) -> FirstStage:
+    """The first stage that gives one field the value that it is to have in the end."""
+    return FirstStage(fields={field: change.becomes(field)}, cost=(0, 1), effect=effect)
 
 
 def is_divisible(change: Change) -> bool:
@@ -58,20 +63,20 @@ def is_divisible(change: Change) -> bool:
     return (is_there or change.action is Action.CREATE) and change.origin is None
 
 
-def split_change(change: Change, opening: Opening, infos: Mapping[str, FieldInfo]) -> tuple[Change, Change]:
+def split_change(change: Change, first_stage: FirstStage, infos: Mapping[str, FieldInfo]) -> tuple[Change, Change]:
     """Live → in between, and in between → desired. For a kind the first is an ordinary update or creation, and the second
     an update unless it replaces."""
     if change.desired is None:
         raise ValueError(f"{change.address} is deleted, and cannot be changed in two stages")
     if change.live is None:
-        config = patched_config(change.desired.config, opening.fields)
-        opened = replace(change.desired, config=config)
-        existing = replace(opened, state={"config": config})
-        return _stage_of_change(change, None, opened, infos), _stage_of_change(
+        config = patched_config(change.desired.config, first_stage.fields)
+        desired = replace(change.desired, config=config)
+        existing = replace(desired, state={"config": config})
+        return _stage_of_change(change, None, desired, infos), _stage_of_change(
             replace(change, action=Action.UPDATE), existing, change.desired, infos
         )
-    config = patched_config(change.live.config, opening.fields)
-    raw = patched_config(change.live.state.get("config", {}), opening.fields)
+    config = patched_config(change.live.config, first_stage.fields)
+    raw = patched_config(change.live.state.get("config", {}), first_stage.fields)
     # The rest of what the snapshot said of the object is outdated by then; a replacement reads the position again.
     state = change.live.state if change.action is Action.REPLACE else {}
     between = replace(change.live, config=config, state={**state, "config": raw})
@@ -94,7 +99,7 @@ def _stage_of_change(
     return replace(change, live=live, desired=desired, fields=fields)
 
 
-def first_stage(steps: Sequence[Step], opening: Opening) -> tuple[Step, ...]:
+def first_stage_steps(steps: Sequence[Step], first_stage: FirstStage) -> tuple[Step, ...]:
     """These steps under other names, since the second stage has the same ones."""
     names = {step.id: f"{step.id}, first stage" for step in steps}
     return tuple(
@@ -102,7 +107,7 @@ def first_stage(steps: Sequence[Step], opening: Opening) -> tuple[Step, ...]:
             step,
             id=names[step.id],
             after=tuple(names.get(name, name) for name in step.after),
-            effect=opening.effect if step.set or step.unset else step.effect,
+            effect=first_stage.effect if step.set or step.unset else step.effect,
         )
         for step in steps
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from datetime import date
-from functools import lru_cache
-from typing import NamedTuple, Protocol
+from functools import lru_cache, wraps
+from typing import NamedTuple, Protocol, TypeVar
 
 from reconciler.changes.change import Change, FieldChange
 from reconciler.changes.renaming import Recipe
@@ -181,3 +181,24 @@ def _by_kind(view: View) -> Mapping[str, Mapping[str, list[Change]]]:
     for address, change in view.changes.items():
         by_kind.setdefault(address.kind, {}).setdefault(address.stream, []).append(change)
     return by_kind
+
+
+T = TypeVar("T")
+
+
+def once_per_view(function: Callable[[str, View], T]) -> Callable[[str, View], T]:
+    """Compute each value of a function of a name and a view only once; of the newest views, which are compared by
+    identity."""
+
+    @lru_cache(maxsize=4)
+    def values_of(_view: View) -> dict[str, T]:
+        return {}
+
+    @wraps(function)
+    def computed_once(name: str, view: View) -> T:
+        values = values_of(view)
+        if name not in values:
+            values[name] = function(name, view)
+        return values[name]
+
+    return computed_once

@@ -158,7 +158,7 @@ def _write_documents(failure: Failure, arguments: Sequence[str]) -> None:
 
     failed = document(
         command=context.command_path.removeprefix("reconciler "), topology=failure.topology,
-        diagnostics=failure.diagnostics, named=_named_paths(context),
+        diagnostics=failure.diagnostics, named=tuple(map(str, context.params.get("paths") or ())),
     )  # fmt: skip
     if format_ and not has_printed():
         emit(FORMATS[format_](failed))
@@ -191,7 +191,3 @@ def _report_files(context: Context) -> Iterator[tuple[str, Path]]:
     for option in context.params.get("report") or ():
         with suppress(Misused):
             yield parse_report(option)
-
-
-def _named_paths(context: Context) -> tuple[str, ...]:
-    return tuple(map(str, context.params.get("paths") or ()))

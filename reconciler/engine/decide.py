@@ -13,7 +13,7 @@ from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View
 from reconciler.engine import guards, order, replacement
-from reconciler.engine.judging import Judged, verdicts_of_all
+from reconciler.engine.judging import VerdictsByAddress, verdicts_of_all
 from reconciler.engine.pairing.take_over import unused_take_overs
 from reconciler.engine.pairing.unfinished import INTERRUPTED, RESUMED
 from reconciler.model.code_pages import PLANNING
@@ -47,7 +47,11 @@ def unanswered_questions(
 
 
 def decide(
-    view: View, registry: Registry, options: RunOptions, judged: Judged | None = None, unjudged: Unjudged = NOTHING
+    view: View,
+    registry: Registry,
+    options: RunOptions,
+    judged: VerdictsByAddress | None = None,
+    unjudged: Unjudged = NOTHING,
 ) -> Plan:
     """Judge every change (unless that was done), blocks what must not be done, and makes the steps of the rest."""
     findings = verdicts_of_all(view, registry) if judged is None else judged
@@ -134,7 +138,7 @@ def _hidden_addresses(view: View, options: RunOptions) -> set[Address]:
     return {a for a, change in view.changes.items() if not options.selects(a, change.labels)}
 
 
-def _with_allowances(view: View, findings: Judged) -> View:
+def _with_allowances(view: View, findings: VerdictsByAddress) -> View:
     """The view with the consent that the files give to many at once, on every address that was judged."""
     if not view.allow:
         return view
@@ -178,9 +182,9 @@ def _steps_by_stage(
     """The steps of every stage of every change."""
     for address, change in going.items():
         kind, rest = registry.of(address), change
-        if opening := edges.openings.get(address):
-            first, rest = stages.split_change(change, opening, kind.fields)
-            yield (address, order.ChangeStage.OPENED), stages.first_stage(kind.steps(first, view), opening)
+        if first_stage := edges.first_stages.get(address):
+            first, rest = stages.split_change(change, first_stage, kind.fields)
+            yield (address, order.ChangeStage.FIRST), stages.first_stage_steps(kind.steps(first, view), first_stage)
         if _goes_with_its_parent(rest, going, registry):
             steps: tuple[Step, ...] = ()
         else:
@@ -224,7 +228,7 @@ def _planned_change(
     options: RunOptions,
     edges: order.Graph,
 ) -> PlannedChange:
-    opening = edges.openings.get(change.address)
+    first_stage = edges.first_stages.get(change.address)
     is_refused = any(verdict.is_final for verdict in verdicts)
     return PlannedChange(
         address=str(change.address),
@@ -233,7 +237,7 @@ def _planned_change(
         verdicts=verdicts,
         consequences=()
         if is_refused
-        else (*kind.consequences(change, view), *(opening.consequences if opening else ())),
+        else (*kind.consequences(change, view), *(first_stage.consequences if first_stage else ())),
         span=change.where(change.fields[0].path if change.fields else ""),
         reason="; ".join(filter(None, (_reason(change, is_refused), change.made_anew))),
         counterpart=str(change.counterpart) if change.counterpart else None,
@@ -322,7 +326,7 @@ def _allowance_warnings(
     unjudged: Collection[Address],
 ) -> Iterable[Diagnostic]:
     def is_reached(address: Address) -> bool:
-        return allowed.reaches(address, view.changes[address].labels)
+        return allowed.selects(address, view.changes[address].labels)
 
     reached = [
         (verdict, registry.of(address).spec)

@@ -17,7 +17,7 @@ from reconciler.model.resource import Address
 from reconciler.model.wire.version import Version
 
 EVERYTHING = frozenset({"spec", "live", "neighbours", "facts"})
-Judged = Mapping[Address, Sequence[Verdict]]
+VerdictsByAddress = Mapping[Address, Sequence[Verdict]]
 
 
 def verdicts_of_all(

@@ -94,14 +94,11 @@ def first_paragraph(page: str) -> str:
 def without_server_data(view: View) -> View:
     """The same view, without anything that only a server can tell."""
     changes = {
-        address: replace(change, live=_without_state_if_any(change.live)) for address, change in view.changes.items()
+        address: replace(change, live=_without_state(change.live) if change.live else None)
+        for address, change in view.changes.items()
     }
     live = {address: _without_state(resource) for address, resource in view.live.items()}
     return replace(view, facts=NOTHING, snapshot=_snapshot_without_state(view.snapshot), live=live, changes=changes)
-
-
-def _without_state_if_any(resource: Resource | None) -> Resource | None:
-    return _without_state(resource) if resource else None
 
 
 def _without_state(resource: Resource) -> Resource:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from reconciler.changes import stages
 from reconciler.changes.change import Action, Change
 from reconciler.changes.kind import Registry
-from reconciler.changes.stages import Opening, Tie
+from reconciler.changes.stages import FirstStage, Tie
 from reconciler.changes.view import View
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Address, Resource
@@ -25,7 +25,7 @@ Changes = Mapping[Address, Change]
 class ChangeStage(IntEnum):
     """A change in one step has only the stage DONE."""
 
-    OPENED = 0
+    FIRST = 0
     DONE = 1
 
 
@@ -39,16 +39,16 @@ class Graph:
     writing: tuple[Address, ...]
     ties: list[Tie]
     creating: frozenset[Address] = frozenset()
-    openings: dict[Address, Opening] = field(default_factory=dict)
+    first_stages: dict[Address, FirstStage] = field(default_factory=dict)
 
     def before(self) -> dict[Node, dict[Node, Tie | None]]:
         """Each stage with the stages that must be done before it, and why. None: the first stage of the same change."""
         stages_before: dict[Node, dict[Node, Tie | None]] = {
             (address, ChangeStage.DONE): {} for address in self.writing
         }
-        for address in self.openings:
-            stages_before[address, ChangeStage.OPENED] = {}
-            stages_before[address, ChangeStage.DONE][address, ChangeStage.OPENED] = None
+        for address in self.first_stages:
+            stages_before[address, ChangeStage.FIRST] = {}
+            stages_before[address, ChangeStage.DONE][address, ChangeStage.FIRST] = None
         for tie in self.ties:
             if tie.first != tie.then:
                 stages_before[self._taking_node(tie)].setdefault(self._giving_node(tie), tie)
@@ -57,13 +57,13 @@ class Graph:
     def _taking_node(self, tie: Tie) -> Node:
         """A new object exists from its first stage on, so that already waits for everything but interest in it, and what
         it takes last."""
-        opening = self.openings.get(tie.then) if tie.then in self.creating else None
-        is_early = opening is not None and tie.gives not in (stages.INTEREST, *opening.fields)
-        return (tie.then, ChangeStage.OPENED if is_early else ChangeStage.DONE)
+        first_stage = self.first_stages.get(tie.then) if tie.then in self.creating else None
+        is_early = first_stage is not None and tie.gives not in (stages.INTEREST, *first_stage.fields)
+        return (tie.then, ChangeStage.FIRST if is_early else ChangeStage.DONE)
 
     def _giving_node(self, tie: Tie) -> Node:
-        is_early = tie.first in self.openings and tie.gives not in ("", stages.INTEREST)
-        return (tie.first, ChangeStage.OPENED if is_early else ChangeStage.DONE)
+        is_early = tie.first in self.first_stages and tie.gives not in ("", stages.INTEREST)
+        return (tie.first, ChangeStage.FIRST if is_early else ChangeStage.DONE)
 
     @cached_property
     def stages(self) -> dict[Node, list[Node]]:
@@ -83,24 +83,24 @@ def build_graph(changes: Changes, registry: Registry, view: View) -> Graph:
     edges = Graph(writing=tuple(writing), ties=writing_ties, creating=creating)
     gives = stages.fields_given(writing_ties)
 
-    def opening(address: Address) -> Opening | None:
+    def first_stage(address: Address) -> FirstStage | None:
         change = writing[address]
-        if address in edges.openings or not stages.is_divisible(change):
+        if address in edges.first_stages or not stages.is_divisible(change):
             return None
-        return registry.opening(change, gives.get(address, frozenset()) - {stages.INTEREST}, view)
+        return registry.first_stage(change, gives.get(address, frozenset()) - {stages.INTEREST}, view)
 
     for tie in writing_ties:
-        if tie.first == tie.then and (opened := opening(tie.first)):
-            edges.openings[tie.first] = opened
+        if tie.first == tie.then and (stage := first_stage(tie.first)):
+            edges.first_stages[tie.first] = stage
     while ring := _find_ring(edges):
         weakest = max(ring, key=lambda tie: tie.weak)
         if weakest.weak:
             edges.ties.remove(weakest)
             continue
-        ways = [(opened.cost, tie.first, opened) for tie in ring if tie.gives and (opened := opening(tie.first))]
+        ways = [(stage.cost, tie.first, stage) for tie in ring if tie.gives and (stage := first_stage(tie.first))]
         if ways:
-            _, address, opened = min(ways, key=lambda way: way[:2])
-            edges.openings[address] = opened
+            _, address, stage = min(ways, key=lambda way: way[:2])
+            edges.first_stages[address] = stage
         else:
             edges.ties.remove(ring[0])  # nobody knows a way; this must not stop everything else
     return edges

@@ -38,12 +38,8 @@ SUBMITTED = "PYSPARK_GATEWAY_PORT"
 Say = Callable[[str], None]
 
 
-def silently(_text: str) -> None:
-    """Say nothing, for callers without anybody who waits."""
-
-
 def session(
-    master: str | None = None, *, say: Say = silently, settings: Mapping[str, str] | None = None
+    master: str | None = None, *, say: Say = lambda _text: None, settings: Mapping[str, str] | None = None
 ) -> SparkSession:
     """Return the running session. `settings` override the defaults; `say` hears what takes its time."""
     require_packages()

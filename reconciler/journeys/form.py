@@ -41,8 +41,8 @@ def formed_files(paths: Sequence[Path]) -> tuple[list[Formed], list[Diagnostic]]
     files = {path: _formed_file(path, order) for path in found}
     wrong = {path: file.problems for path, file in files.items() if file.problems}
     foreign = _unrelated_files([path for path in wrong if path not in paths], wrong, paths)
-    for path, said in wrong.items():
-        problems += map(_as_note, said) if path in foreign else said
+    for path, problems_of_file in wrong.items():
+        problems += map(_as_note, problems_of_file) if path in foreign else problems_of_file
     return [file for file in files.values() if not file.problems], problems
 
 
@@ -75,9 +75,9 @@ def _unrelated_files(
     foreign = {path for path in unnamed if wrong[path][0].name == "other-file"}
     if foreign == set(unnamed):
         return foreign
-    found = discover(paths, DISK, REGISTRY)
-    ours = {path for files in found.files.values() for path in files}
-    ours |= {Path(diagnostic.span.file) for diagnostic in found.problems if diagnostic.span}
+    discovered = discover(paths, DISK, REGISTRY)
+    ours = {path for files in discovered.files.values() for path in files}
+    ours |= {Path(diagnostic.span.file) for diagnostic in discovered.problems if diagnostic.span}
     return foreign | {path for path in unnamed if path not in ours}
 
 

@@ -97,12 +97,12 @@ def _wrong_answer_text(placed: PlacedPolicy, case: PolicyCase) -> str:
     """How the policy answers otherwise than the case says; empty if it does not."""
     kind = _kind(placed, case)
     change, view = _change(kind, case)
-    said = Policies([placed], REGISTRY).judge(change, view, EVERYTHING)
-    if said and said[0].message.startswith(CANNOT_TELL):
-        return f"is not answered: {said[0].message}"
-    if said and not case.forbidden:
-        return f"is forbidden, and was to pass: {said[0].message}"
-    return "passes, and was to be forbidden" if case.forbidden and not said else ""
+    verdicts = Policies([placed], REGISTRY).judge(change, view, EVERYTHING)
+    if verdicts and verdicts[0].message.startswith(CANNOT_TELL):
+        return f"is not answered: {verdicts[0].message}"
+    if verdicts and not case.forbidden:
+        return f"is forbidden, and was to pass: {verdicts[0].message}"
+    return "passes, and was to be forbidden" if case.forbidden and not verdicts else ""
 
 
 def _kind(placed: PlacedPolicy, case: PolicyCase) -> Kind:
@@ -150,14 +150,14 @@ def _day(text: str) -> date:
         raise _Unfit(f"is on `{text}`, which is no day; write 2026-12-31") from None
 
 
-def _without_name(said: Mapping[str, Json]) -> dict[str, Json]:
-    return {name: value for name, value in said.items() if name != "name"}
+def _without_name(values: Mapping[str, Json]) -> dict[str, Json]:
+    return {name: value for name, value in values.items() if name != "name"}
 
 
-def _declared_resource(kind: Kind, address: Address, said: Mapping[str, Json], key: str) -> Declared:
+def _declared_resource(kind: Kind, address: Address, stated: Mapping[str, Json], key: str) -> Declared:
     """The resource that a case describes, read as a file's."""
     tag = kind.place.tag
-    values = {name: value for name, value in said.items() if not (tag and name == tag[0])}
+    values = {name: value for name, value in stated.items() if not (tag and name == tag[0])}
     try:
         return Declared(address=address, spec=kind.spec.model_validate(values))
     except ValidationError as error:

@@ -6,7 +6,7 @@ from reconciler.kinds.buckets.kv_bucket import KV_BUCKET
 from reconciler.kinds.buckets.object_store import OBJECT_STORE
 from reconciler.kinds.consumer import CONSUMER
 from reconciler.kinds.elastic_group import ELASTIC_GROUP
-from reconciler.kinds.order.ordering import opening, ties
+from reconciler.kinds.order.ordering import first_stage, ties
 from reconciler.kinds.static_group import STATIC_GROUP
 from reconciler.kinds.stream import STREAM
 
@@ -14,5 +14,5 @@ REGISTRY = Registry(
     kinds=(STREAM, CONSUMER, STATIC_GROUP, ELASTIC_GROUP, KV_BUCKET, OBJECT_STORE),
     across=across.RULES,
     order=ties,
-    opening=opening,
+    first_stage=first_stage,
 )

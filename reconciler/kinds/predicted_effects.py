@@ -33,7 +33,7 @@ def sides_by_code(change: PlannedChange) -> dict[str, frozenset[Side]]:
     return {code: sides for code, sides in by_code.items() if sides}
 
 
-def codes_about(change: PlannedChange, side: Side) -> Iterator[str]:
+def codes_about_side(change: PlannedChange, side: Side) -> Iterator[str]:
     """Codes of a change that are about this side. A replacement is about all sides."""
     replacing = [verdict.code for verdict in change.verdicts if verdict.outcome is Outcome.REPLACES]
     yield from dict.fromkeys([*replacing, *(code for code, sides in sides_by_code(change).items() if side in sides)])
@@ -48,10 +48,10 @@ def most_exact_codes(codes: Sequence[str], after: str) -> tuple[str, ...]:
 
 def why_harmless(change: PlannedChange, side: Side) -> str:
     """The reason why a difference on this side costs nobody anything; empty if it may."""
-    return next((effect.sentence for _, effect in gains(change) if side in effect.sides), "")
+    return next((effect.sentence for _, effect in harmless_effects(change) if side in effect.sides), "")
 
 
-def gains(change: PlannedChange) -> Iterator[tuple[str, Felt]]:
+def harmless_effects(change: PlannedChange) -> Iterator[tuple[str, Felt]]:
     """Effects that cost nobody anything, each with its field."""
     return ((item.top, effect) for item in change.fields for effect in effects_of_field(change, item) if effect.is_gain)
 

@@ -33,7 +33,7 @@ from reconciler.kinds.group_records.group_record import (
 from reconciler.kinds.group_records.group_start import MatchedMessages, start_consequences, stored_messages
 from reconciler.kinds.group_records.member_subjects import group_subjects, idle_filters, taken_subjects
 from reconciler.kinds.losses.made_again import is_made_again
-from reconciler.kinds.losses.unprocessed import behind
+from reconciler.kinds.losses.unprocessed import unprocessed_messages
 from reconciler.kinds.stream_config import calls
 from reconciler.kinds.subjects.filters import EVERYTHING
 from reconciler.kinds.subjects.subjects import collide, is_valid
@@ -58,7 +58,7 @@ def unusable_filters(change: Change, _view: View) -> Iterator[Finding]:
     """
     filters = change.becomes("filters") or []
     if change.action is Action.CREATE:
-        yield from _unusable(filters)
+        yield from _bad_filter_refusals(filters)
     if not (ignored := idle_filters(change.wanted)):
         return
     if len(ignored) == 1:
@@ -76,7 +76,7 @@ def unusable_filters(change: Change, _view: View) -> Iterator[Finding]:
         )
 
 
-def _unusable(filters: list[str]) -> Iterator[Finding]:
+def _bad_filter_refusals(filters: list[str]) -> Iterator[Finding]:
     for index, subject in enumerate(filters):
         path = f"filters[{index}]"
         if not is_valid(subject):
@@ -269,7 +269,7 @@ def _members_without_consumer(change: Change, view: View) -> list[str]:
 def _start_consequences(change: Change, view: View) -> Iterator[Consequence]:
     """Members whose consumers exist continue there."""
     consumers, unserved = _consumer_infos(change, view).values(), _members_without_consumer(change, view)
-    remaining = total(behind(change.address.stream, info, view) for info in consumers if info)
+    remaining = total(unprocessed_messages(change.address.stream, info, view) for info in consumers if info)
     if is_made_again(change) and unserved and _stream_retention(change, view) == "interest":
         deletion = f"When the consumer{'s' if len(unserved) > 1 else ''} of {few(unserved, 3)} {verb(len(unserved), 'were')} deleted"
         yield Consequence(message=f"{deletion}, the interest stream deleted what no other consumer wanted")
@@ -306,12 +306,12 @@ STATIC_GROUP = Kind(
         static_group_change,
         group_type_change,
         group_made_again,
-        group_rules.deletion("SG"),
-        group_rules.memberless("SG"),
-        group_rules.bad_name("SG"),
-        group_rules.bad_membership("SG"),
+        group_rules.deletion_rule("SG"),
+        group_rules.memberless_rule("SG"),
+        group_rules.bad_name_rule("SG"),
+        group_rules.bad_membership_rule("SG"),
         unusable_filters,
-        group_rules.unreadable("SG"),
-        group_rules.unwritable("SG", BUCKET),
+        group_rules.unreadable_record_rule("SG"),
+        group_rules.unwritable_bucket_rule("SG", BUCKET),
     ),
 )

@@ -7,12 +7,12 @@ last. Times are the server's own, from when it stored the entries.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, field
 from itertools import islice
 from typing import Literal, get_args
 
-from reconciler.changes.events import Failed, Finished, InDoubt, Settled
+from reconciler.changes.events import Failed, Finished, InDoubt, StepOutcome
 from reconciler.changes.plan import Plan
 from reconciler.memory.lease import Holder
 from reconciler.model.dataclass import dataclass
@@ -150,7 +150,7 @@ def step_results_entry(finished: Finished) -> dict[str, Json]:
                     for because in dict.fromkeys(skipped.because for skipped in finished.skipped)},
         "not_started": _names_by_call(finished.not_started),
         "unfinished": list(dict.fromkeys((
-            *_addresses((*finished.went_wrong, *finished.skipped, *finished.not_started)),
+            *(outcome.step.address for outcome in (*finished.went_wrong, *finished.skipped, *finished.not_started)),
             *finished.unrecorded, *(diagnostic.address for diagnostic in finished.left_alone if diagnostic.address),
         ))),
         "warnings": [_diagnostic_entry(diagnostic) for diagnostic in finished.warnings],
@@ -158,11 +158,7 @@ def step_results_entry(finished: Finished) -> dict[str, Json]:
     return {name: result for name, result in results.items() if result}
 
 
-def _addresses(settled: Iterable[Settled]) -> Iterator[str]:
-    return (outcome.step.address for outcome in settled)
-
-
-def _names_by_call(settled: Sequence[Settled]) -> dict[str, Json]:
+def _names_by_call(settled: Sequence[StepOutcome]) -> dict[str, Json]:
     """`{"stream.create": ["A", "B"]}`"""
     named: dict[str, Json] = {}
     for result in islice(settled, MAX_NAMED_STEPS):
@@ -218,7 +214,7 @@ def decode_run_entry(value: bytes) -> dict[str, Json]:
 
 
 def _fitting_values(values: Mapping[str, Json], shapes: Mapping[str, Fits]) -> dict[str, Json]:
-    return {name: one for name, one in values.items() if name in shapes and shapes[name](one)}
+    return {name: value for name, value in values.items() if name in shapes and shapes[name](value)}
 
 
 _FINDING = dict.fromkeys(("code", "name", "address", "message", "fix"), is_text)
@@ -251,7 +247,9 @@ def decode_step_results(value: bytes) -> dict[str, Json]:
 
 def decode_changes(value: bytes) -> dict[str, Json]:
     """The changes that a run was to make, likewise."""
-    return {address: _decode_change(one) for address, one in decode_object(value).items() if isinstance(one, dict)}
+    return {
+        address: _decode_change(change) for address, change in decode_object(value).items() if isinstance(change, dict)
+    }
 
 
 def _is_unit(value: Json) -> bool:

@@ -110,7 +110,7 @@ class FieldBetween:
     @classmethod
     def each(cls, fields: Sequence[FieldChange]) -> list[FieldBetween]:
         """Of two runs, live is the earlier value, and desired the later one."""
-        return [cls(path=one.path, from_=one.live, to=one.desired, unit=one.info.unit) for one in fields]
+        return [cls(path=field.path, from_=field.live, to=field.desired, unit=field.info.unit) for field in fields]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

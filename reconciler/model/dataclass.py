@@ -22,10 +22,10 @@ else:
 
     def dataclass(cls=None, /, **options):
         """`@dataclass` or `@dataclass(frozen=True, slots=True, kw_only=True)`."""
-        return partial(_make, **options) if cls is None else _make(cls, **options)
+        return partial(_make_dataclass, **options) if cls is None else _make_dataclass(cls, **options)
 
 
-def _make(
+def _make_dataclass(
     cls: type[Any], *, frozen: bool = False, eq: bool = True, repr: bool = True, order: bool = False, **options: bool
 ) -> Any:
     if order:

@@ -151,7 +151,7 @@ class BulkEntry:
     """The last day on which it counts."""
     where: Annotated[Where, UNWRITTEN] = nowhere
 
-    def reaches(self, address: Address, labels: Mapping[str, str]) -> bool:
+    def selects(self, address: Address, labels: Mapping[str, str]) -> bool:
         """Does the entry match a resource of this address, with these labels?"""
         return selects(self.on, address, labels)
 
@@ -246,7 +246,7 @@ class Allowed:
     """Of which resources: a pattern of addresses, or a label."""
     where: Annotated[Where, UNWRITTEN] = nowhere
 
-    def reaches(self, address: Address, labels: Mapping[str, str]) -> bool:
+    def selects(self, address: Address, labels: Mapping[str, str]) -> bool:
         """Is this resource one of those that the consent is given to?"""
         return selects(self.on, address, labels)
 

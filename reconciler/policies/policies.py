@@ -112,7 +112,7 @@ class Policies:
 
     def _prepare(self, kind: Kind, available: frozenset[str]) -> Ready:
         compiled = (_compile(policy, kind, self.registry) for policy in self.placed if is_about(policy.policy, kind))
-        programs = [one for one in compiled if isinstance(one, Program) and one.needs() <= available]
+        programs = [program for program in compiled if isinstance(program, Program) and program.needs() <= available]
         joined = [_compile_joined(programs[start : start + TOGETHER]) for start in range(0, len(programs), TOGETHER)]
         mentions = {name: variable for program in programs for name, variable in program.mentions.items()}
         self._ready[kind.name, available] = ready = Ready(programs, joined, mentions)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from reconciler.changes.events import REFUSALS, Failed, Finished, InDoubt, Settled, Skipped, Strayed
+from reconciler.changes.events import REFUSALS, Failed, Finished, InDoubt, Skipped, StepOutcome, Strayed
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.wire.steps import DEEDS, Call, Step
 from reconciler.report.words import diagnostics
@@ -127,21 +127,21 @@ def _steps_done_text(finished: Finished, took: str) -> str:
 
 def _trouble_lines(finished: Finished, paper: Paper) -> list[str]:
     lines: list[str] = []
-    for failures in _alike(finished.failed, lambda failed: (_reason_key(failed.reason), failed.strayed)):
+    for failures in _group_alike(finished.failed, lambda failed: (_reason_key(failed.reason), failed.strayed)):
         failed = failures[0]
         how = "not done:" if failed.reason.code in REFUSALS else "failed to"
-        told = strayed_lines(failed.strayed)
-        lines += _trouble_entry("!", failures, f"{how} {deed_text(failed.step)}", failed.reason, paper, told)
-    for doubts in _alike(finished.in_doubt, lambda doubt: _reason_key(doubt.reason)):
+        strayed = strayed_lines(failed.strayed)
+        lines += _trouble_entry("!", failures, f"{how} {deed_text(failed.step)}", failed.reason, paper, strayed)
+    for doubts in _group_alike(finished.in_doubt, lambda doubt: _reason_key(doubt.reason)):
         lines += _trouble_entry("?", doubts, f"in doubt: {deed_text(doubts[0].step)}", doubts[0].reason, paper)
-    for skipped in _alike(finished.skipped, lambda skipped: skipped.because):
+    for skipped in _group_alike(finished.skipped, lambda skipped: skipped.because):
         others = " (and the like)" if len({step.because for step in skipped}) > 1 else ""
         head = f"{counted(len(skipped), 'step')} not tried, because {skipped[0].because}{others}:"
         lines += [*paper.wrapped(head), *name_lines("of", _addresses(skipped), paper, 4), ""]
     return lines
 
 
-def _alike(outcomes: Iterable[_Outcome], why: Callable[[_Outcome], object]) -> list[list[_Outcome]]:
+def _group_alike(outcomes: Iterable[_Outcome], why: Callable[[_Outcome], object]) -> list[list[_Outcome]]:
     """Group outcomes whose deeds and reasons differ by nothing but the names of objects and by numbers of seconds."""
     groups: dict[tuple[Call | None, str], list[_Outcome]] = {}
     for outcome in outcomes:
@@ -172,11 +172,11 @@ def _without_names(text: str, names: Iterable[str]) -> str:
 def _without_name(text: str, name: str) -> str:
     """Leave the name out where it is a whole word. An expression for each of thousands of names would take seconds to
     compile."""
-    told, *rest = text.split(name)
+    without_name, *rest = text.split(name)
     for part in rest:
-        is_part_of_word = _IN_WORD.match(told[-1:]) or _IN_WORD.match(part)
-        told += f"{name if is_part_of_word else '…'}{part}"
-    return told
+        is_part_of_word = _IN_WORD.match(without_name[-1:]) or _IN_WORD.match(part)
+        without_name += f"{name if is_part_of_word else '…'}{part}"
+    return without_name
 
 
 _IN_WORD = re.compile(r"\w")
@@ -256,7 +256,7 @@ def _half_made_lines(finished: Finished, paper: Paper) -> list[str]:
     """
     done = {outcome.step.address for outcome in finished.done}
     open_: dict[str, list[Step]] = {}
-    unfinished: tuple[Settled, ...] = (*finished.failed, *finished.skipped, *finished.not_started)
+    unfinished: tuple[StepOutcome, ...] = (*finished.failed, *finished.skipped, *finished.not_started)
     for outcome in unfinished:
         step = outcome.step
         is_left = step.call is not Call.GATE_MEMBERS_BACK and (step.undoes is None or outcome in finished.failed)
@@ -264,12 +264,10 @@ def _half_made_lines(finished: Finished, paper: Paper) -> list[str]:
             open_.setdefault(step.address, []).append(step)
     if not open_:
         return ["Nothing is half-made."] if not finished.in_doubt else []
-    open_text = "; ".join(f"{address} (still to do: {_deeds_text(steps)})" for address, steps in open_.items())
+    open_text = "; ".join(
+        f"{address} (still to do: {', '.join(map(deed_text, steps))})" for address, steps in open_.items()
+    )
     return paper.wrapped(f"Nothing is half-made except {open_text}; the next apply completes it.")
-
-
-def _deeds_text(steps: Sequence[Step]) -> str:
-    return ", ".join(map(deed_text, steps))
 
 
 def _next_command_line(finished: Finished, commands: CommandLines, backup: str | None) -> str:

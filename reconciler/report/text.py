@@ -22,7 +22,7 @@ from reconciler.report.document.headline import (
     totals_line,
     what_next,
 )
-from reconciler.report.document.judgements import verdict_head, worst_first
+from reconciler.report.document.judgements import verdict_head, verdicts_to_show
 from reconciler.report.words import diagnostics
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import counted, name_lines
@@ -218,14 +218,10 @@ def _reminder_line(entry: ChangeEntry, paper: Paper) -> str:
     title, place = title_and_place(entry)
     words = [
         verdict_head(verdict).rstrip(".")
-        for verdict in worst_first(entry.first.verdicts)
-        if _is_named(entry, verdict.blocks)
+        for verdict in verdicts_to_show(entry.first.verdicts)
+        if verdict.blocks or entry.section not in STOPS
     ]
     return title_line(entry, "  ".join((title, "; ".join(dict.fromkeys(words)))).rstrip(), place, paper)
-
-
-def _is_named(entry: ChangeEntry, blocks: bool) -> bool:
-    return blocks or entry.section not in STOPS
 
 
 def _plan_errors(plan: Plan) -> Iterator[tuple[str, str, str]]:

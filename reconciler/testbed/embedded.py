@@ -274,7 +274,7 @@ class DevFolder:
             return True
         with contextlib.suppress(OSError):  # gone, or somebody else's
             ours = self._running.stat()
-            return any(_same(file, ours) for file in open_files.iterdir())
+            return any(_is_same_file(file, ours) for file in open_files.iterdir())
         return False
 
     def last_words(self) -> str:
@@ -298,7 +298,7 @@ class DevFolder:
             raise CannotContinue.because("NA122", "dev-folder-unusable", message, fix=fix) from None
 
 
-def _same(file: Path, other: os.stat_result) -> bool:
+def _is_same_file(file: Path, other: os.stat_result) -> bool:
     with contextlib.suppress(OSError):  # closed meanwhile
         return os.path.samestat(file.stat(), other)
     return False

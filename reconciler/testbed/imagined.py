@@ -56,7 +56,7 @@ class HeldObjects:
         }
         self.bound: dict[str, Any] = {}
 
-    def stream(self, name: str, body: Config) -> None:
+    def put_stream(self, name: str, body: Config) -> None:
         """Make the stream, or rewrite it, with everything that a server fills in. A new one holds no messages."""
         mirror = body.get("mirror") or {}
         origin = self.streams.get(mirror.get("name", ""))
@@ -72,7 +72,7 @@ class HeldObjects:
         """Does the server fill in a window? Newer ones do not for copies of other streams."""
         return "mirror" not in config and ("sources" not in config or self.target.version < V2_14)
 
-    def consumer(self, stream: str, name: str, body: Config) -> None:
+    def put_consumer(self, stream: str, name: str, body: Config) -> None:
         """Make the consumer, or rewrite it, with everything that a server fills in. Its stream must exist."""
         parent = stream_config.canonical(self.streams[stream]["config"])
         settled = consumer_config.settle(body, self.target, parent=parent)
@@ -96,7 +96,7 @@ class HeldObjects:
         state = info["state"]
         info["state"] = {**state, "consumer_count": state.get("consumer_count", 0) + more}
 
-    def entry(self, bucket: str, key: str, value: bytes, *, deleted: bool = False) -> None:
+    def put_entry(self, bucket: str, key: str, value: bytes, *, deleted: bool = False) -> None:
         """Write a key under the next revision of its bucket; with `deleted`, write a deletion marker."""
         held = self.entries.setdefault(bucket, {})
         self._newest[bucket] = self._newest.get(bucket, 0) + 1
@@ -136,15 +136,15 @@ def _filled_in(config: Config, parent: Config) -> Info:
     return {name: value for name, value in values.items() if name not in config}
 
 
-def carry_out(snapshot: Snapshot, steps: Iterable[Step]) -> Snapshot:
+def snapshot_after_steps(snapshot: Snapshot, steps: Iterable[Step]) -> Snapshot:
     """Return the snapshot after these steps; every one of them succeeds."""
     held = HeldObjects(snapshot)
     for step in steps:
-        take(step, held)
+        apply_step(step, held)
     return held.snapshot()
 
 
-def take(step: Step, held: HeldObjects) -> None:
+def apply_step(step: Step, held: HeldObjects) -> None:
     """Do to these objects what the step does, unless it only undoes another one: none is refused here."""
     if step.undoes is None:
         _DO[step.call](held, with_bound_values(step, held.bound))
@@ -156,12 +156,12 @@ def take(step: Step, held: HeldObjects) -> None:
 
 
 def _create_stream(held: HeldObjects, step: Step) -> None:
-    held.stream(step.on[0], step.body)
+    held.put_stream(step.on[0], step.body)
 
 
 def _update_stream(held: HeldObjects, step: Step) -> None:
     before = held.streams[step.on[0]]["config"]
-    held.stream(step.on[0], stream_config.update_body(before, step.set, step.unset))
+    held.put_stream(step.on[0], stream_config.update_body(before, step.set, step.unset))
 
 
 def _delete_stream(held: HeldObjects, step: Step) -> None:
@@ -171,13 +171,13 @@ def _delete_stream(held: HeldObjects, step: Step) -> None:
 
 
 def _create_consumer(held: HeldObjects, step: Step) -> None:
-    held.consumer(step.on[0], step.on[1], step.body)
+    held.put_consumer(step.on[0], step.on[1], step.body)
 
 
 def _update_consumer(held: HeldObjects, step: Step) -> None:
     stream, name = step.on
     before = held.consumers[stream][name]["config"]
-    held.consumer(stream, name, consumer_config.update_body(before, step.set, step.unset))
+    held.put_consumer(stream, name, consumer_config.update_body(before, step.set, step.unset))
 
 
 def _delete_consumer(held: HeldObjects, step: Step) -> None:
@@ -198,7 +198,7 @@ def _read_consumer(held: HeldObjects, step: Step) -> None:
 
 def _settle_queue(held: HeldObjects, step: Step) -> None:
     """Take off the start sequence: by then every queue has stored something."""
-    held.stream(step.on[0], {**held.streams[step.on[0]]["config"], **step.set})
+    held.put_stream(step.on[0], {**held.streams[step.on[0]]["config"], **step.set})
 
 
 def _bind_first(held: HeldObjects, step: Step) -> None:
@@ -206,11 +206,11 @@ def _bind_first(held: HeldObjects, step: Step) -> None:
 
 
 def _put_entry(held: HeldObjects, step: Step) -> None:
-    held.entry(step.on[0], step.on[1], (step.value or "").encode())
+    held.put_entry(step.on[0], step.on[1], (step.value or "").encode())
 
 
 def _delete_entry(held: HeldObjects, step: Step) -> None:
-    held.entry(step.on[0], step.on[1], b"", deleted=True)
+    held.put_entry(step.on[0], step.on[1], b"", deleted=True)
 
 
 def _change_nothing(_held: HeldObjects, _step: Step) -> None:
@@ -236,43 +236,47 @@ _DO: Mapping[Call, Callable[[HeldObjects, Step], None]] = {
 }
 
 
-def remember(snapshot: Snapshot, records: Mapping[Address, Record]) -> Snapshot:
+def snapshot_with_records(snapshot: Snapshot, records: Mapping[Address, Record]) -> Snapshot:
     """Return the snapshot with these ownership records written, or dropped where there is none."""
     held = HeldObjects(snapshot)
     for address, record in records.items():
         value = json.dumps(encode_owned(record)).encode() if record else b""
-        held.entry(BUCKET, encode_key(address), value, deleted=record is None)
+        held.put_entry(BUCKET, encode_key(address), value, deleted=record is None)
     return held.snapshot()
 
 
-def snapshot_after(snapshot: Snapshot, plan: Plan) -> Snapshot:
+def snapshot_after_plan(snapshot: Snapshot, plan: Plan) -> Snapshot:
     """Return the snapshot as it will be once this plan, which was made from it, is applied."""
-    return remember(carry_out(snapshot, plan.steps), plan.records) if plan.steps or plan.records else snapshot
+    return (
+        snapshot_with_records(snapshot_after_steps(snapshot, plan.steps), plan.records)
+        if plan.steps or plan.records
+        else snapshot
+    )
 
 
-def empty(target: Target) -> Snapshot:
+def empty_snapshot(target: Target) -> Snapshot:
     """Return an account that holds nothing, and to which nothing was ever applied, as is known."""
     return replace(Snapshot(target=target), entries={BUCKET: {}})
 
 
-def account(topologies: Iterable[Topology], target: Target, outside: Mapping[str, Config]) -> Snapshot:
+def snapshot_of_topologies(topologies: Iterable[Topology], target: Target, outside: Mapping[str, Config]) -> Snapshot:
     """Return what applying these to an empty account would leave, whatever rules say, with streams of others."""
-    held = HeldObjects(empty(target))
+    held = HeldObjects(empty_snapshot(target))
     for name, config in outside.items():
-        held.stream(name, config)
+        held.put_stream(name, config)
     snapshot = held.snapshot()
     for topology in topologies:
         plan = _plan_without_rules(topology, snapshot)
-        snapshot = snapshot_after(snapshot, plan)
+        snapshot = snapshot_after_plan(snapshot, plan)
         done = {*addresses_let_go(topology), *_bulk_examples(topology)}
-        snapshot = remember(snapshot, dict.fromkeys(done - revisions(snapshot).keys()))
+        snapshot = snapshot_with_records(snapshot, dict.fromkeys(done - revisions(snapshot).keys()))
     return snapshot
 
 
 def _bulk_examples(topology: Topology) -> Iterator[Address]:
     """Yield, for each pattern of an entry about many, an address that it matches: the entry has done its work."""
     for bulk in topology.bulk:
-        if not is_label(bulk.on) and bulk.reaches(example := Address.parse(bulk.on), {}):
+        if not is_label(bulk.on) and bulk.selects(example := Address.parse(bulk.on), {}):
             yield example
 
 

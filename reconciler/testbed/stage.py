@@ -145,11 +145,11 @@ def _server_config(cast: Cast, password: str) -> str:
     limits = _limits(cast.target.limits)
     name = cast.target.account or "STAGE"
     if name == DEFAULT:
-        said: dict[str, Json] = {"accounts": system, "authorization": {"users": users}}
+        settings: dict[str, Json] = {"accounts": system, "authorization": {"users": users}}
     else:
-        said = {"accounts": {**system, name: {"users": users, "jetstream": limits or "enabled"}}}
-    said["system_account"] = f"{_SYSTEM}-system"
-    return "".join(f"{key}: {json.dumps(value)}\n" for key, value in said.items())
+        settings = {"accounts": {**system, name: {"users": users, "jetstream": limits or "enabled"}}}
+    settings["system_account"] = f"{_SYSTEM}-system"
+    return "".join(f"{key}: {json.dumps(value)}\n" for key, value in settings.items())
 
 
 def _limits(limits: Mapping[str, Json]) -> dict[str, Json]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.cli.fleet.options import On, Which
+from reconciler.cli.fleet.options import FleetSelection, SparkOptions
 from reconciler.cli.fleet.running import next_steps
 from reconciler.cli.shared.screen import emit, say, tell
 from reconciler.fleet.report.report import report_of
@@ -60,12 +60,12 @@ def test_a_server_cannot_say_a_command_in_place_of_why() -> None:
 
 
 def test_a_next_command_of_a_fleet_can_be_copied_as_it_is() -> None:
-    which = Which(file=Path("a;touch PWNED.yaml"), patterns=("eu-*", "env=prod"))
-    assert which.arguments() == "'a;touch PWNED.yaml' --target 'eu-*' --target env=prod"
+    selection = FleetSelection(file=Path("a;touch PWNED.yaml"), patterns=("eu-*", "env=prod"))
+    assert selection.arguments() == "'a;touch PWNED.yaml' --target 'eu-*' --target env=prod"
 
 
 def test_a_next_command_of_a_fleet_finds_the_same_tables_by_the_same_spark() -> None:
-    on = On(master="local[2]", store="table:lake.shops; rm x", run=None)
-    *_, page = next_steps(fleets.drift_only(), Which(file=Path("fleet.yaml")), on)
+    options = SparkOptions(master="local[2]", store="table:lake.shops; rm x", run=None)
+    *_, page = next_steps(fleets.drift_only(), FleetSelection(file=Path("fleet.yaml")), options)
     line = "fleet.yaml --store 'table:lake.shops; rm x' --master 'local[2]' --report html=fleet.html"
     assert page == f"All stored runs on one page: reconciler fleet report {line}"

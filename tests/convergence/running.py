@@ -57,7 +57,7 @@ def plan_offline(wanted: Topology, snapshot: Snapshot) -> Plan:
 
 def apply_offline(plan: Plan, snapshot: Snapshot) -> Snapshot:
     """What `workflow.apply` does, on the imagined."""
-    return imagined.snapshot_after(snapshot, plan)
+    return imagined.snapshot_after_plan(snapshot, plan)
 
 
 def remaining(plan: Plan, excused: Iterable[str]) -> list[str]:
@@ -211,7 +211,7 @@ def unlike_the_fake(made: Planned, finished: Finished, after: Snapshot) -> Itera
     """What the same steps make of the same snapshot on the fake, where it is something else."""
     done = {outcome.step.id for outcome in finished.done}
     carried_out = [replace(step, undoes=None) for step in made.plan.steps if step.id in done]
-    predicted = held(imagined.carry_out(made.snapshot, carried_out))
+    predicted = held(imagined.snapshot_after_steps(made.snapshot, carried_out))
     found = held(after)
     addresses = {step.on: step.address for step in made.plan.steps}
     for on in predicted.keys() | found.keys():

@@ -65,7 +65,7 @@ def the_steps() -> Iterator[Step]:
 
 
 def _steps(case: Case) -> Iterator[Step]:
-    snapshot: Snapshot = imagined.empty(Target(version=NEWEST, peers=1))
+    snapshot: Snapshot = imagined.empty_snapshot(Target(version=NEWEST, peers=1))
     for wanted in (topology("drawn", case.first), topology("drawn", case.then, case.removed, case.forget)):
         plan = plan_offline(wanted, snapshot)
         yield from plan.steps

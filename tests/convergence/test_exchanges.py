@@ -89,7 +89,7 @@ def distinct(snapshots: Iterable[Snapshot]) -> Iterator[Snapshot]:
 
 
 def empty(version: Version) -> Snapshot:
-    return imagined.empty(Target(version=version, peers=1))
+    return imagined.empty_snapshot(Target(version=version, peers=1))
 
 
 @any_of_them

@@ -45,9 +45,9 @@ LIMITED = {"consumer_limits": {"inactive_threshold": "5m"}, "storage": "memory"}
 
 def account(version: Version) -> Snapshot:
     """An account in which somebody else has streams already."""
-    held = imagined.HeldObjects(imagined.empty(Target(version=version, peers=1)))
+    held = imagined.HeldObjects(imagined.empty_snapshot(Target(version=version, peers=1)))
     for name, config in NEIGHBOURS.items():
-        held.stream(name, config)
+        held.put_stream(name, config)
     return held.snapshot()
 
 
@@ -173,7 +173,7 @@ def test_a_consumer_waits_when_the_limits_it_inherits_cannot_change() -> None:
 def test_a_consumer_inherits_limits_that_the_file_leaves_to_others(stream: Body) -> None:
     snapshot = account(SUPPORTED[-1])
     snapshot = apply_offline(plan_offline(topology("theirs", {STREAM: LIMITED}), snapshot), snapshot)
-    snapshot = imagined.remember(snapshot, {STREAM: None})
+    snapshot = imagined.snapshot_with_records(snapshot, {STREAM: None})
     wanted = topology("ours", {STREAM: stream, CONSUMER: {}})
     snapshot = apply_offline(plan_offline(wanted, snapshot), snapshot)
     assert not remaining(plan_offline(wanted, snapshot), ())
@@ -188,7 +188,9 @@ def test_a_stream_keeps_its_messages_until_it_is_recreated() -> None:
     info = snapshot.streams["S"]
     filled = {**info, "state": {**info["state"], "messages": 7}}
     changed, then = held({"subjects": ["s"], "max_msgs": 9}, replace(snapshot, streams={"S": filled}))
-    gone = imagined.carry_out(changed, [Step(id="1", call=Call.STREAM_DELETE, on=("S",), address="stream/S")])
+    gone = imagined.snapshot_after_steps(
+        changed, [Step(id="1", call=Call.STREAM_DELETE, on=("S",), address="stream/S")]
+    )
     assert (at_first, then, held({"subjects": ["s"]}, gone)[1]) == (0, 7, 0)
 
 
@@ -205,7 +207,7 @@ def test_a_stream_knows_how_many_consumers_it_has() -> None:
 
     assert (counted(0), counted(2), counted(2)) == (0, 2, 2)
     gone = [Step(id="1", call=Call.CONSUMER_DELETE, on=("S", "c1"), address="consumer/S/c1")] * 2
-    assert imagined.carry_out(snapshot, gone).state_of("S")["consumer_count"] == 1
+    assert imagined.snapshot_after_steps(snapshot, gone).state_of("S")["consumer_count"] == 1
 
 
 def test_a_field_that_is_left_as_found_is_not_sent_either() -> None:

@@ -63,7 +63,7 @@ def applied(plan: Plan, snapshot: Snapshot, *addresses: str) -> Snapshot:
     """With what is remembered of it; no address stands for all."""
     steps = [step for step in plan.steps if not addresses or step.address in addresses]
     records = {address: one for address, one in plan.records.items() if not addresses or str(address) in addresses}
-    return imagined.remember(imagined.carry_out(snapshot, steps), records)
+    return imagined.snapshot_with_records(imagined.snapshot_after_steps(snapshot, steps), records)
 
 
 class Story:
@@ -125,7 +125,7 @@ def made(text: str, folder: Path) -> Meanwhile:
     """What somebody else makes, and nobody remembers."""
 
     def make(snapshot: Snapshot) -> Snapshot:
-        return imagined.carry_out(snapshot, planned(read(folder, text, "somebody"), snapshot).steps)
+        return imagined.snapshot_after_steps(snapshot, planned(read(folder, text, "somebody"), snapshot).steps)
 
     return make
 

@@ -122,7 +122,7 @@ def item(drift: Drift, address: str) -> Item:
 
 def authors(one: Item) -> dict[str, str]:
     """Who changed each field; `unknown` where nobody is named."""
-    return {field.path: _name(field.by) for field in one.fields if field.counts}
+    return {field.path: _name(field.by) for field in one.fields if field.is_drift}
 
 
 def author(one: Item) -> str:

@@ -138,7 +138,7 @@ def test_a_group_whose_queue_somebody_edited_drifted_and_no_apply_puts_it_back(
     raw = {"streams": {"S-g": {"config": edited}}}
     found = look(tmp_path, QUEUE % "", QUEUE % "", raw=raw)
     one = item(found, "elastic_group/S/g")
-    assert [(two.path, two.change.live, two.counts, two.is_sayable, two.stays) for two in one.fields] == [
+    assert [(two.path, two.change.live, two.is_drift, two.is_sayable, two.stays) for two in one.fields] == [
         ("queue_stream", said, True, False, True)
     ]
     assert (found.exit_code, found.in_sync, one.is_restorable, one.is_left) == (3, 1, False, True)

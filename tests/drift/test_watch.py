@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.cli.drift.watch import Outlets, Teller
+from reconciler.cli.drift.watch import Outlets, WatchReporter
 from reconciler.journeys.drift.drift import Drift
 from reconciler.journeys.drift.watch import Happening, LookedAtAll, Lost, Watch, Wrong
 from reconciler.journeys.drift.watch_text import (
@@ -255,7 +255,7 @@ def test_why_nothing_is_seen_is_told_once_and_again_when_it_is_for_another_reaso
     operator, creds, file = Operator(), tmp_path / "watcher.creds", tmp_path / "t.yaml"
     file.write_text(HEADER + "streams: {}\n")
     creds.write_text(operator.creds(lasts=5))
-    teller = Teller(as_json=True, outlets=Outlets())
+    teller = WatchReporter(as_json=True, outlets=Outlets())
     heard: asyncio.Queue[Happening] = asyncio.Queue()
 
     def tell(happening: Happening) -> None:

@@ -59,7 +59,7 @@ def _kept(found: Looked, file: Path) -> Tally:
         f"{one.address}: {one.message}" for one in made.refused if "no file can express" not in one.message
     ]
     for item in made.left.drift.drifted:
-        if item.address not in unsayable and (fields := [one.path for one in item.fields if one.counts]):
+        if item.address not in unsayable and (fields := [one.path for one in item.fields if one.is_drift]):
             tally.unkept.append(f"{item.address}: {fields} are adrift though they were accepted")
     return tally
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import nats
 from nats.aio.client import Client
 
-from reconciler.model.wire.snapshot import Snapshot, stands_still
+from reconciler.model.wire.snapshot import Snapshot, is_stable
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from tests.faults.wire import Request
@@ -74,7 +74,7 @@ async def settled(js: JetStream) -> None:
 def _is_everywhere(snapshot: Snapshot) -> bool:
     own = {name: info["config"]["num_replicas"] for name, info in snapshot.streams.items()}
     consumers = [(stream, one) for stream, found in snapshot.consumers.items() for one in found.values()]
-    still = (stands_still(one, one["config"].get("num_replicas") or own[stream]) for stream, one in consumers)
+    still = (is_stable(one, one["config"].get("num_replicas") or own[stream]) for stream, one in consumers)
     return not snapshot.unknown and all(still)
 
 

@@ -161,27 +161,27 @@ def moving(retention: str) -> Topology:
 @pytest.mark.parametrize("retention", RETENTIONS)
 @pytest.mark.parametrize("version", [Version(2, 11), Version(2, 15)], ids=str)
 def test_cut_anywhere_the_next_run_finishes_the_renaming(retention: str, version: Version) -> None:
-    account = imagined.empty(Target(version=version, peers=1))
+    account = imagined.empty_snapshot(Target(version=version, peers=1))
     live = apply_offline(plan_offline(topology("drawn", wishes(retention, OLD)), account), account)
     wanted = moving(retention)
     steps = [step for step in plan_offline(wanted, live).steps if step.undoes is None]
     assert steps
     for cut in range(len(steps) + 1):
-        halfway = imagined.carry_out(live, steps[:cut])
+        halfway = imagined.snapshot_after_steps(live, steps[:cut])
         after = apply_offline(plan_offline(wanted, halfway), halfway)
         assert (set(after.consumers["S"]), remaining(plan_offline(wanted, after), ())) == ({"new"}, []), cut
 
 
 @pytest.mark.parametrize("retention", RETENTIONS)
 def test_refused_under_the_new_name_it_is_there_under_the_old_one_and_the_next_run_renames_it(retention: str) -> None:
-    account = imagined.empty(Target(version=Version(2, 15), peers=1))
+    account = imagined.empty_snapshot(Target(version=Version(2, 15), peers=1))
     live = apply_offline(plan_offline(topology("drawn", wishes(retention, OLD)), account), account)
     wanted = moving(retention)
     steps = plan_offline(wanted, live).steps
     back = next(step for step in steps if step.undoes)
     until = next(number for number, step in enumerate(steps) if step.id == back.undoes)
     before = [step for step in steps[:until] if step.undoes is None]
-    refused = imagined.carry_out(live, [*before, replace(back, undoes=None)])
+    refused = imagined.snapshot_after_steps(live, [*before, replace(back, undoes=None)])
     assert "old" in refused.consumers["S"]
     again = plan_offline(wanted, refused)
     assert [(change.address, change.fields) for change in again.changes] == [(str(NEW), ())], (
@@ -193,7 +193,7 @@ def test_refused_under_the_new_name_it_is_there_under_the_old_one_and_the_next_r
 
 @pytest.mark.parametrize("retention", RETENTIONS)
 def test_the_plan_is_one_replacement(retention: str) -> None:
-    account = imagined.empty(Target(version=Version(2, 15), peers=1))
+    account = imagined.empty_snapshot(Target(version=Version(2, 15), peers=1))
     live = apply_offline(plan_offline(topology("drawn", wishes(retention, OLD)), account), account)
     plan = plan_offline(moving(retention), live)
     assert [(change.address, change.action) for change in plan.changes] == [("consumer/S/new", Action.REPLACE)]

@@ -125,7 +125,7 @@ def test_what_a_queue_needs_without_any_consent_is_foreseen(tmp_path: Path, foun
 
 def done(steps: Iterable[Step]) -> list[Need]:
     steps = list(steps)
-    return [*API.carrying_out(steps), *API.verifying(steps)]
+    return [*API.needs_to_carry_out(steps), *API.needs_to_verify(steps)]
 
 
 def view_of(wanted: Topology, snapshot: Snapshot) -> View:
@@ -136,7 +136,7 @@ def asked(wanted: Topology, snapshot: Snapshot) -> Iterator[Need]:
     """What is asked of a single server, and of a cluster with the same streams."""
     for target in (snapshot.target, replace(snapshot.target, cluster="C1")):
         view = view_of(wanted, replace(snapshot, target=target))
-        yield from API.asking(unanswered_questions(view, REGISTRY))
+        yield from API.needs_to_ask(unanswered_questions(view, REGISTRY))
 
 
 def steps_without_consent(wanted: Topology, snapshot: Snapshot) -> list[Step]:
@@ -155,7 +155,7 @@ PLACED = {
 @pytest.mark.parametrize("text", PLACED.values(), ids=PLACED)
 def test_who_says_where_streams_are_placed_may_ask_which_servers_there_are(tmp_path: Path, text: str) -> None:
     there = scene(tmp_path, text, cluster="C1")
-    needs = [*API.asking(unanswered_questions(there.view(), REGISTRY))]
+    needs = [*API.needs_to_ask(unanswered_questions(there.view(), REGISTRY))]
     assert ALL_SERVERS in {need.subject for need in needs}
     for purpose in (Purpose.PLAN, Purpose.APPLY):
         assert not missing_needs(needs, may(there.desired, purpose))
@@ -165,7 +165,7 @@ def test_who_leaves_a_placement_as_found_may_ask_which_servers_it_has(tmp_path: 
     text = "streams: {S: {subjects: [s], num_replicas: %s, unmanaged: [placement]}}"
     raw = {"streams": {"S": {"config": {"placement": {"tags": ["a"]}}}}}
     there = scene(tmp_path, text % 3, text % 1, cluster="C1", raw=raw)
-    needs = [*API.asking(unanswered_questions(there.view(), REGISTRY))]
+    needs = [*API.needs_to_ask(unanswered_questions(there.view(), REGISTRY))]
     assert ALL_SERVERS in {need.subject for need in needs}
     assert not missing_needs(needs, may(there.desired, Purpose.PLAN))
 

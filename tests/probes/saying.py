@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from reconciler.changes.effect import Side
 from reconciler.changes.plan import Plan
 from reconciler.changes.verdict import Outcome
-from reconciler.kinds.predicted_effects import gains, sides_by_code
+from reconciler.kinds.predicted_effects import harmless_effects, sides_by_code
 from reconciler.model.resource import Address
 
 
@@ -41,7 +41,7 @@ class Said:
 def said(plan: Plan, address: Address) -> Said:
     changes = [one for one in plan.changes if one.action.writes]
     sent = [one for one in changes if one.address == str(address)]
-    gained = [found for change in sent for found in gains(change)]
+    gained = [found for change in sent for found in harmless_effects(change)]
     spoken: dict[str, frozenset[Side]] = {}
     for change in changes:
         for code, sides in sides_by_code(change).items():

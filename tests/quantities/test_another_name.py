@@ -185,7 +185,7 @@ def test_a_new_owner_in_the_same_run_reads_what_the_old_one_recorded(account: Ac
         await half_way(js, tmp_path)
         done(await js.request("CONSUMER.DELETE.S.old"))
         forgetting = await plan(read(tmp_path, "forget: [consumer/S/old]"), js)
-        left = imagined.snapshot_after(forgetting.snapshot, forgetting.plan)
+        left = imagined.snapshot_after_plan(forgetting.snapshot, forgetting.plan)
         theirs = read(tmp_path / "theirs", OLD.replace("S: {", "S: {external: true, ").replace(
             "subjects: [s.>], allow_direct: true, ", "") % ", description: later", "theirs")  # fmt: skip
         found = (await planned_from(theirs, left, js)).plan

@@ -16,7 +16,7 @@ from reconciler.changes.amount import Amount
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.journeys.plan.plan import plan
 from reconciler.journeys.plan.plan import plan_from_snapshot as planned_from
-from reconciler.kinds.losses.unprocessed import together
+from reconciler.kinds.losses.unprocessed import least_wanted_together
 from reconciler.model.run_options import RunOptions
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
@@ -589,7 +589,7 @@ TOGETHER: dict[str, tuple[list[tuple[Sequence[str], int]], int]] = {
 def test_what_consumers_want_together_counts_no_message_twice(
     wanted: list[tuple[Sequence[str], int]], least: int
 ) -> None:
-    assert together(wanted) == least
+    assert least_wanted_together(wanted) == least
 
 
 @on_every_version

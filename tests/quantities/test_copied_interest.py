@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.model.wire.snapshot import hears
+from reconciler.model.wire.snapshot import hears_origin
 from reconciler.server.wire.api import JetStream
 from tests.agreement.harm import Alone, change
 from tests.quantities.losing import publish, settled, state
@@ -32,7 +32,7 @@ async def copied(js: JetStream, number: int) -> None:
 async def heard(js: JetStream) -> None:
     """Until then an interest stream stores nothing: nobody reads it."""
     async with asyncio.timeout(30):
-        while not any(hears(one) for one in _told(done(await js.request("STREAM.INFO.C")))):  # noqa: ASYNC110 - as above
+        while not any(hears_origin(one) for one in _told(done(await js.request("STREAM.INFO.C")))):  # noqa: ASYNC110 - as above
             await asyncio.sleep(0.05)
 
 

@@ -49,11 +49,11 @@ def test_cut_anywhere_the_rest_is_done_by_the_next(
 ) -> None:
     stream: Body = {"retention": retention, "subjects": ["S", "S.*"]}
     before, wanted = (topology("drawn", {STREAM: stream, CONSUMER: body}) for body in (first, then))
-    account = imagined.empty(Target(version=version, peers=1))
+    account = imagined.empty_snapshot(Target(version=version, peers=1))
     live = apply_offline(plan_offline(before, account), account)
     plan = plan_offline(wanted, live)
     assume([change.action for change in plan.changes] == [Action.REPLACE] and not blocked(plan))
-    halfway = imagined.carry_out(live, [step for step in plan.steps if step.undoes is None][:cut])
+    halfway = imagined.snapshot_after_steps(live, [step for step in plan.steps if step.undoes is None][:cut])
     after = apply_offline(plan_offline(wanted, halfway), halfway)
     assert not remaining(plan_offline(wanted, after), ())
     assert set(after.consumers["S"]) == {"c"}

@@ -61,7 +61,7 @@ def cut_anywhere(snapshot: Snapshot, steps: Iterable[Step]) -> Iterator[Snapshot
     held = imagined.HeldObjects(snapshot)
     yield snapshot
     for step in steps:
-        imagined.take(step, held)
+        imagined.apply_step(step, held)
         if step.call is Call.CONSUMER_CREATE and step.undoes is None:
             held.consumers[step.on[0]][step.on[1]]["created"] = f"birth {next(births)}"
         if not step.call.waits and step.call is not Call.CONSUMER_READ and step.undoes is None:
@@ -111,7 +111,7 @@ def nobody_is_given_again(before: Snapshot, after: Snapshot, floor: int) -> bool
 
 @pytest.mark.parametrize("retention", ["limits", "interest", "workqueue"])
 def test_a_file_that_stays_as_it_is_takes_no_other_note(retention: str) -> None:
-    account = imagined.empty(Target(version=SUPPORTED[-1], peers=1))
+    account = imagined.empty_snapshot(Target(version=SUPPORTED[-1], peers=1))
     applied = apply_offline(planned(wanted(retention, 512), account), account)
     file = wanted(retention, 8)
     for left in cut_anywhere(at(applied, 60), planned(file, at(applied, 60)).steps):
@@ -122,10 +122,10 @@ def test_a_file_that_stays_as_it_is_takes_no_other_note(retention: str) -> None:
 def test_cut_again_and_again_the_rest_is_done_by_the_last(name: str) -> None:
     retention, edits = ROUNDS[name]
     version = SUPPORTED[-1] if edits == (8, 9, 10) else SUPPORTED[0]
-    account = imagined.empty(Target(version=version, peers=1))
+    account = imagined.empty_snapshot(Target(version=version, peers=1))
     first = wanted(retention, 512)
     applied = list(cut_anywhere(account, (plan := planned(first, account)).steps))[-1]
-    applied = imagined.remember(applied, plan.records)
+    applied = imagined.snapshot_with_records(applied, plan.records)
     for left in runs(applied, retention, edits, 60):
         file = wanted(retention, edits[-1])
         last = planned(file, left)

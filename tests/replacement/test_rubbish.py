@@ -100,7 +100,7 @@ def wanted(tmp_path_factory: pytest.TempPathFactory) -> Topology:
 
 @pytest.fixture(scope="module")
 def applied(wanted: Topology) -> Snapshot:
-    empty = imagined.empty(Target(version=Version(2, 15), peers=1))
+    empty = imagined.empty_snapshot(Target(version=Version(2, 15), peers=1))
     return apply_offline(plan_offline(wanted, empty), empty)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.engine.judging import Judged, verdicts_of_all
+from reconciler.engine.judging import VerdictsByAddress, verdicts_of_all
 from reconciler.engine.offline import PartlyKnown, Unseen, Watched, without_server_data
 from reconciler.kinds import REGISTRY
 from reconciler.model.wire.snapshot import SOME_CLUSTER
@@ -30,7 +30,7 @@ LOOKING = {
 """Rules that have to see the account for one of their cases; all others say without it what they say with it."""
 
 
-def said(found: Judged) -> set[tuple[str, str]]:
+def said(found: VerdictsByAddress) -> set[tuple[str, str]]:
     return {(one.code, str(address)) for address, verdicts in found.items() for one in verdicts}
 
 

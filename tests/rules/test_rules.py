@@ -159,7 +159,7 @@ def verdicts(code: str) -> list[Verdict]:
 
 def test_what_hurts_others_names_them_in_a_case_or_is_listed_with_the_reason() -> None:
     hurting = {code for code in CODES if any(map(hurts, verdicts(code))) and any(a.writes for a in RULES[code].on)}
-    naming = {code for code in CODES if RULES[code].falls_on or any(one.others for one in verdicts(code))}
+    naming = {code for code in CODES if RULES[code].affected or any(one.others for one in verdicts(code))}
     assert sorted(hurting - naming - NOBODY_ELSE.keys()) == [], "write a case with another owner in `records`"
     assert sorted(NOBODY_ELSE.keys() - (hurting - naming)) == []
 

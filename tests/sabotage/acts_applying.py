@@ -43,17 +43,15 @@ STEPS = (
     Act(
         name="a stream takes another subject before its new consumer exists",
         file="reconciler/kinds/order/reader_handovers.py",
-        before="change.action.writes and _any_collides(gained_subjects(change), taken) and (drops or _misses(change, view))",
-        after="change.action is Action.UPDATE "
-        "and _any_collides(gained_subjects(change), taken) and (drops or _misses(change, view))",
+        before="change.action.writes\n            and _any_collides(gained_subjects(change), taken)",
+        after="change.action is Action.UPDATE\n            and _any_collides(gained_subjects(change), taken)",
         seen_by=("tests/kinds/test_order_on_interest.py",),
     ),
     Act(
         name="a stream takes another subject before a consumer takes it too",
         file="reconciler/kinds/order/reader_handovers.py",
-        before="change.action.writes and _any_collides(gained_subjects(change), taken) and (drops or _misses(change, view))",
-        after="change.action is Action.CREATE "
-        "and _any_collides(gained_subjects(change), taken) and (drops or _misses(change, view))",
+        before="change.action.writes\n            and _any_collides(gained_subjects(change), taken)",
+        after="change.action is Action.CREATE\n            and _any_collides(gained_subjects(change), taken)",
         seen_by=(
             "tests/e2e/test_recipes.py::test_a_consumer_takes_more_subjects_with_its_stream_and_misses_nothing_that_is_published_meanwhile",
         ),
@@ -265,8 +263,8 @@ STEPS = (
     Act(
         name="a lost answer is taken for a write that did not happen",
         file="reconciler/server/read/lost_answers.py",
-        before="        if not is_unknown(answer) or ((state := await look()) is None and not await pauses.rest()):",
-        after="        if answer is not None or ((state := await look()) is None and not await pauses.rest()):",
+        before="        if not is_unknown(answer) or ((state := await look()) is None and not await pauses.wait()):",
+        after="        if answer is not None or ((state := await look()) is None and not await pauses.wait()):",
         seen_by=("tests/server/test_execute.py::test_a_create_whose_answer_is_lost_is_found_to_be_done[2.11]",),
     ),
     Act(
@@ -386,8 +384,8 @@ REPLACING = (
     Act(
         name="the places that a stream has now decide whether a consumer can be recreated",
         file="reconciler/kinds/consumer_checks/limits.py",
-        before="max(limit_before(change, view), limit_afterwards(change, view))",
-        after="limit_before(change, view)",
+        before="max(max_consumers_before(change, view), max_consumers_afterwards(change, view))",
+        after="max_consumers_before(change, view)",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
@@ -407,8 +405,8 @@ REPLACING = (
     Act(
         name="a consumer is recreated after its stream allows fewer",
         file="reconciler/kinds/order/storage_space.py",
-        before="if change.action is Action.REPLACE and limit_before(change, view) > limit_afterwards(change, view):",
-        after="if change.action is Action.REPLACE and limit_before(change, view) < limit_afterwards(change, view):",
+        before="if change.action is Action.REPLACE and max_consumers_before(change, view) > max_consumers_afterwards(change, view):",
+        after="if change.action is Action.REPLACE and max_consumers_before(change, view) < max_consumers_afterwards(change, view):",
         seen_by=("tests/core/test_order.py::test_consumers_are_recreated_while_their_stream_has_most_places",),
     ),
     Act(

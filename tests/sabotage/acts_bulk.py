@@ -103,8 +103,8 @@ ACTS = (
     Act(
         name="a pattern whose work is done is called misspelt",
         file="reconciler/engine/pairing/misnamed.py",
-        before="        elif any(entry.reaches(address, {}) for address in gone):",
-        after="        elif not any(entry.reaches(address, {}) for address in gone) and not free:",
+        before="        elif any(entry.selects(address, {}) for address in gone):",
+        after="        elif not any(entry.selects(address, {}) for address in gone) and not free:",
         seen_by=("tests/core/test_bulk.py",),
     ),
     Act(
@@ -117,15 +117,15 @@ ACTS = (
     Act(
         name="no printed permission lets a plan ask which servers a placement finds",
         file="reconciler/journeys/permissions/permissions.py",
-        before=", *api.asking(_peers_asked(possible))]",
+        before=", *api.needs_to_ask(_peers_asked(possible))]",
         after="]",
         seen_by=("tests/permissions/test_every_step_is_foreseen.py",),
     ),
     Act(
         name="a placement that is left as found is thought to be none by printed permissions",
         file="reconciler/journeys/permissions/permissions.py",
-        before='if is_found else said.get("placement")',
-        after='if False else said.get("placement")',
+        before='if is_found else config.get("placement")',
+        after='if False else config.get("placement")',
         seen_by=("tests/permissions/test_every_step_is_foreseen.py",),
     ),
     Act(

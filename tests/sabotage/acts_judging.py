@@ -22,7 +22,7 @@ RULES = (
     Act(
         name="a message that never ends is said to go with a shorter age",
         file="reconciler/kinds/losses/over_limit.py",
-        before="    lasting = Going(messages=Amount(0, going.messages.most), before=None if end is None else Amount(first, end))",
+        before="    lasting = LostMessages(messages=Amount(0, going.messages.most), before=None if end is None else Amount(first, end))",
         after="    lasting = going",
         seen_by=("tests/quantities/test_limits.py::test_what_never_ends_outlasts_a_shorter_age",),
     ),
@@ -141,8 +141,8 @@ RULES = (
     Act(
         name="a work queue is said to delete what its consumers want, because it is copied",
         file="reconciler/kinds/copies/copied_and_deleted.py",
-        before="for infos in (staying.values(), _feeding_consumers(one.origin, view))",
-        after="for infos in ([], _feeding_consumers(one.origin, view))",
+        before="for infos in (staying.values(), _feeding_consumers(source.origin, view))",
+        after="for infos in ([], _feeding_consumers(source.origin, view))",
         seen_by=(
             says("XX209"),
             "tests/quantities/test_sources.py::test_a_consumer_and_a_copy_of_a_work_queue_both_get_everything",
@@ -329,7 +329,7 @@ RULES = (
     Act(
         name="consumers are said to read what a new source brings, whatever their filters",
         file="reconciler/kinds/effects/listeners.py",
-        before='stay(info) and common_subjects(filters_of(info["config"]), one.lands_on)',
+        before='stay(info) and common_subjects(filters_of(info["config"]), source.lands_on)',
         after="stay(info)",
         seen_by=("tests/quantities/test_sources.py",),
     ),
@@ -666,8 +666,8 @@ RULES = (
     Act(
         name="streams that copy through a consumer are not named when it changes",
         file="reconciler/changes/rule.py",
-        before="if by_rule.falls_on and hurts else ()",
-        after="if by_rule.falls_on and not hurts else ()",
+        before="if by_rule.affected and hurts else ()",
+        after="if by_rule.affected and not hurts else ()",
         seen_by=(says("CO601"),),
     ),
     Act(
@@ -928,7 +928,7 @@ RULES = (
     Act(
         name="a first_seq that the lost stream had as well is said to let its copies skip nothing",
         file="reconciler/kinds/losses/made_again.py",
-        before='    return max(1, change.on_record.seen.get("at") or 0) if is_written_since else first\n',
+        before='    return max(1, change.record.seen.get("at") or 0) if is_written_since else first\n',
         after="    return 1 if is_written_since else 1\n",
         seen_by=(says("ST312"),),
     ),
@@ -1056,8 +1056,8 @@ RULES = (
     Act(
         name="what clients publish while it is counted is said to be processed",
         file="reconciler/kinds/losses/unprocessed.py",
-        before="    return Amount(behind.least, min(behind.most + arrived, part.messages.most))",
-        after="    return Amount(behind.least, min(behind.most, part.messages.most))",
+        before="    return Amount(unprocessed.least, min(unprocessed.most + arrived, part.messages.most))",
+        after="    return Amount(unprocessed.least, min(unprocessed.most, part.messages.most))",
         seen_by=(says("ST303"),),
     ),
     Act(
@@ -1210,7 +1210,7 @@ RULES = (
     Act(
         name="a consumer that is not named is said to lose something for certain",
         file="reconciler/kinds/losses/unprocessed.py",
-        before="        is_certain = all(behind[name].least for name in late[-rest:])",
+        before="        is_certain = all(unprocessed[name].least for name in late[-rest:])",
         after="        is_certain = True",
         seen_by=(says("ST301"),),
     ),
@@ -1324,7 +1324,7 @@ RULES = (
     Act(
         name="where a server cannot count, a source is said to copy all that its origin holds",
         file="reconciler/kinds/losses/added_sources.py",
-        before="            return Amount(0, min(stays.most, self._at_most_ahead))",
+        before="            return Amount(0, min(stays.most, self._most_messages_ahead))",
         after="            return Amount(0, stays.most)",
         seen_by=("tests/quantities/test_sources.py",),
     ),
@@ -1702,7 +1702,7 @@ RULES = (
     Act(
         name="one drifted field that nothing puts back hides that the rest can be",
         file="reconciler/journeys/drift/drift.py",
-        before="return [] if is_whole or len(final) == sum(drifting.counts for drifting in self.fields) else final",
+        before="return [] if is_whole or len(final) == sum(drifting.is_drift for drifting in self.fields) else final",
         after="return []",
         seen_by=("tests/drift/test_report.py::test_the_rest_of_what_no_server_takes_back_can_be_put_back",),
     ),
@@ -1790,8 +1790,8 @@ RULES = (
     Act(
         name="foretold effects are not judged",
         file="reconciler/kinds/effects/effect_rules.py",
-        before="for finding in one.tell(moved) if finding.outcome is not Outcome.ALLOWED)",
-        after="for finding in one.tell(moved) if finding.outcome is Outcome.ALLOWED)",
+        before="for finding in foretold_rule.tell(moved) if finding.outcome is not Outcome.ALLOWED)",
+        after="for finding in foretold_rule.tell(moved) if finding.outcome is Outcome.ALLOWED)",
         seen_by=(says("ST605"),),
     ),
     Act(
@@ -1832,8 +1832,8 @@ RULES = (
     Act(
         name="a stream that comes from another tier takes no place of a new one",
         file="reconciler/kinds/afterwards/reservations.py",
-        before="chain(shrinking, _moving_in_turn(moving, wanted, live, book), by_address)",
-        after="chain(shrinking, by_address, _moving_in_turn(moving, wanted, live, book))",
+        before="chain(shrinking, _moving_streams_in_order(moving, wanted, live, book), by_address)",
+        after="chain(shrinking, by_address, _moving_streams_in_order(moving, wanted, live, book))",
         seen_by=(says("XX221"),),
     ),
     Act(
@@ -1979,8 +1979,8 @@ QUANTITIES = (
     Act(
         name="a quantity is doubled: the messages beyond a limit",
         file="reconciler/kinds/losses/over_limit.py",
-        before="    going = Going(messages=exactly(surplus), before=first_kept(exactly(surplus), change, view))\n",
-        after="    going = Going(messages=exactly(2 * surplus), before=first_kept(exactly(surplus), change, view))\n",
+        before="    going = LostMessages(messages=exactly(surplus), before=first_kept(exactly(surplus), change, view))\n",
+        after="    going = LostMessages(messages=exactly(2 * surplus), before=first_kept(exactly(surplus), change, view))\n",
         seen_by=(says("ST301"),),
     ),
     Act(
@@ -2049,8 +2049,8 @@ QUANTITIES = (
     Act(
         name="a rehearsal from a revision refuses for an owner whose files it was not given",
         file="reconciler/journeys/review/revisions.py",
-        before="imagined.remember(account, other_topologies.assumed_owners(topology, ()))",
-        after="imagined.remember(account, {})",
+        before="imagined.snapshot_with_records(account, other_topologies.assumed_owners(topology, ()))",
+        after="imagined.snapshot_with_records(account, {})",
         seen_by=("tests/review/test_rehearse.py::test_as_a_command_with_a_stream_of_another_topology",),
     ),
     Act(
@@ -2147,14 +2147,14 @@ QUANTITIES = (
     Act(
         name="a stream that takes consumers with it is not said to take messages",
         file="reconciler/kinds/stream/deletion.py",
-        before="_merge_findings([*consumers[-1:], *_lost_messages(change, view)",
-        after="_merge_findings(consumers[-1:] or [*_lost_messages(change, view)",
+        before="[*consumers[-1:], *_lost_message_findings(change, view)",
+        after="consumers[-1:] or [*_lost_message_findings(change, view)",
         seen_by=(says("ST310"),),
     ),
     Act(
         name="whoever removes a stream is not told that another one takes its subjects",
         file="reconciler/kinds/stream/deletion.py",
-        before=", *_lost_subjects(change, view)]",
+        before=", *_lost_subject_findings(change, view)]",
         after="]",
         seen_by=(says("ST310"),),
     ),
@@ -2175,7 +2175,7 @@ QUANTITIES = (
     Act(
         name="all that is stored may go with interest retention, also what no consumer was given",
         file="reconciler/kinds/stream/retention.py",
-        before="sum(taker.done for taker in takers.values())",
+        before="sum(consumer.done for consumer in consumers.values())",
         after="messages",
         seen_by=(says("ST302"),),
     ),
@@ -2212,21 +2212,21 @@ QUANTITIES = (
     Act(
         name="copies of old servers are said to store markers",
         file="reconciler/kinds/losses/copied_headers.py",
-        before="    return view.target.version >= V2_14 or _has(ROLLS_UP, stream, view)",
-        after="    return True or _has(ROLLS_UP, stream, view)",
+        before="    return view.target.version >= V2_14 or _has_flag(ROLLS_UP, stream, view)",
+        after="    return True or _has_flag(ROLLS_UP, stream, view)",
         seen_by=(says("ST612"),),
     ),
     Act(
         name="copies of old servers with allow_rollup_hdrs are said to store no markers",
         file="reconciler/kinds/losses/copied_headers.py",
-        before="    return view.target.version >= V2_14 or _has(ROLLS_UP, stream, view)",
+        before="    return view.target.version >= V2_14 or _has_flag(ROLLS_UP, stream, view)",
         after="    return view.target.version >= V2_14",
         seen_by=(says("KV612"),),
     ),
     Act(
         name="nobody is asked before markers delete what copies store",
         file="reconciler/kinds/losses/lowered_limits.py",
-        before='        yield from copied_headers.rolled_up(change, view, own, f"{family}301")\n',
+        before='        yield from copied_headers.rollup_findings(change, view, own, f"{family}301")\n',
         after="",
         seen_by=(says("KV301"), says("ST301")),
     ),
@@ -2242,8 +2242,8 @@ QUANTITIES = (
     Act(
         name="a plan hides that a new copy keeps messages whose time has ended at its origin",
         file="reconciler/kinds/losses/copied_headers.py",
-        before="    if _has(ENDS, origin, view) and not (is_marked or _has(ENDS, stream, view)):",
-        after="    if not _has(ENDS, origin, view) and not (is_marked or _has(ENDS, stream, view)):",
+        before="    if _has_flag(ENDS, origin, view) and not (is_marked or _has_flag(ENDS, stream, view)):",
+        after="    if not _has_flag(ENDS, origin, view) and not (is_marked or _has_flag(ENDS, stream, view)):",
         seen_by=(
             "tests/quantities/test_copied_headers.py::test_a_copy_that_is_created_is_said_to_keep_or_miss_what_its_origin_has_headers_for",
         ),
@@ -2302,8 +2302,8 @@ QUANTITIES = (
     Act(
         name="a stream that is copied is emptied by interest retention as if nobody took from it",
         file="reconciler/kinds/losses/lagging.py",
-        before='copier.get("name") == origin and hears(copier)',
-        after='copier.get("name") == origin and not hears(copier)',
+        before='copier.get("name") == origin and hears_origin(copier)',
+        after='copier.get("name") == origin and not hears_origin(copier)',
         seen_by=(says("ST302"),),
     ),
     Act(
@@ -2360,7 +2360,7 @@ QUANTITIES = (
     Act(
         name="a consumer that goes in the same plan is said to want what a stream no longer captures",
         file="reconciler/kinds/losses/uncaptured.py",
-        before="counts=that_stay(change.address.name, view),",
+        before="counts=staying_only(change.address.name, view),",
         after="counts=lambda info: True,",
         seen_by=(says("ST303"),),
     ),
@@ -2556,7 +2556,7 @@ QUANTITIES = (
     Act(
         name="what goes with a queue that somebody recreated is not said",
         file="reconciler/kinds/elastic_group/queue_rules.py",
-        before="        return _queue_made_by_hand(change, view)",
+        before="        return _recreated_by_hand_finding(change, view)",
         after="        return None",
         seen_by=("tests/rules/test_rules.py",),
     ),
@@ -2732,7 +2732,7 @@ QUANTITIES = (
     Act(
         name="what a stream held that somebody recreated is not said",
         file="reconciler/kinds/losses/made_again.py",
-        before="_recreated_by_hand(held, messages, copies) if messages or copies.words else None",
+        before="_recreated_by_hand_finding(held, messages, copies) if messages or copies.words else None",
         after="None",
         seen_by=("tests/rules/test_rules.py",),
     ),
@@ -2776,8 +2776,8 @@ QUANTITIES = (
     Act(
         name="a renamed stream whose limits forbid it is said to be copied",
         file="reconciler/kinds/stream/another_name.py",
-        before="return _steps_for_queue(renaming) if stays or _can_never_be_copied(renaming) else _steps_for_stream(renaming)",
-        after="return _steps_for_queue(renaming) if stays else _steps_for_stream(renaming)",
+        before="return _queue_instructions(renaming) if stays or _can_never_be_copied(renaming) else _stream_instructions(renaming)",
+        after="return _queue_instructions(renaming) if stays else _stream_instructions(renaming)",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
@@ -2958,7 +2958,7 @@ QUANTITIES = (
     Act(
         name="nobody is told that a source of a new origin begins late",
         file="reconciler/kinds/losses/sources_changed.py",
-        before="            *_before_it_begins(change, view),\n",
+        before="            *_new_origin_findings(change, view),\n",
         after="",
         seen_by=("tests/rules/test_rules.py",),
     ),
@@ -3028,8 +3028,8 @@ QUANTITIES = (
     Act(
         name="schedules that will be pushed out one day are not mentioned",
         file="reconciler/kinds/losses/schedules_and_counters.py",
-        before="if change.becomes(SCHEDULES) or _is_on(change, SCHEDULES):",
-        after="if change.becomes(SCHEDULES) and not _is_on(change, SCHEDULES):",
+        before="if change.becomes(SCHEDULES) or _is_flag_set(change, SCHEDULES):",
+        after="if change.becomes(SCHEDULES) and not _is_flag_set(change, SCHEDULES):",
         seen_by=("tests/kinds/test_effects.py::test_a_limit_to_come_says_what_becomes_of_schedules_and_counters",),
     ),
     Act(

@@ -127,8 +127,8 @@ FIELDS = (
     Act(
         name="a field is dropped from an export",
         file="reconciler/journeys/export/sections.py",
-        before="    said = {name: value for name, value in rendered.items() if name in known}",
-        after='    said = {name: value for name, value in rendered.items() if name in known and name != "max_deliver"}',
+        before="    values = {name: value for name, value in rendered.items() if name in known}",
+        after='    values = {name: value for name, value in rendered.items() if name in known and name != "max_deliver"}',
         seen_by=("tests/convergence/test_export.py::test_an_export_read_back_changes_nothing_and_adopts_all[2.11]",),
     ),
     Act(
@@ -183,8 +183,8 @@ FIELDS = (
     Act(
         name="an object is left out of an export without a word",
         file="reconciler/journeys/export/sections.py",
-        before="return sorted(address for address, found in self.live.items() if self._is_sayable(address, found))",
-        after="return sorted(address for address, found in self.live.items() if self._is_sayable(address, found))[:-1]",
+        before="return sorted(address for address, resource in self.live.items() if self._is_sayable(address, resource))",
+        after="return sorted(address for address, resource in self.live.items() if self._is_sayable(address, resource))[:-1]",
         seen_by=("tests/cli/test_export_into.py::test_each_owner_has_a_file_whose_plan_is_empty",),
     ),
     Act(

@@ -52,8 +52,8 @@ ACTS = (
     Act(
         name="conditions about changes are judged where no change is known",
         file="reconciler/policies/policies.py",
-        before="isinstance(one, Program) and one.needs() <= available",
-        after="isinstance(one, Program)",
+        before="isinstance(program, Program) and program.needs() <= available",
+        after="isinstance(program, Program)",
         seen_by=CONDITIONS,
     ),
     Act(

@@ -88,7 +88,7 @@ ACTS = (
     Act(
         name="a cluster is said to keep what one of its servers has in memory",
         file="reconciler/kinds/stream_config/restarts.py",
-        before="    return not target.is_clustered or said == 1\n",
+        before="    return not target.is_clustered or replicas == 1\n",
         after="    return not target.is_clustered\n",
         seen_by=(
             "tests/upgrades/test_upgrade_check.py::test_what_only_one_server_of_a_cluster_keeps_in_memory_is_named_before_and_after[2.14-2.15]",

@@ -26,7 +26,7 @@ ACTS = (
     Act(
         name="a plan starts from the account as it is, whatever the topologies before it make of that",
         file="reconciler/cli/account/planning.py",
-        before="imagined.snapshot_after(self.planned.snapshot, self.planned.plan)",
+        before="imagined.snapshot_after_plan(self.planned.snapshot, self.planned.plan)",
         after="self.planned.snapshot",
         seen_by=("tests/cli/test_many_topologies.py",),
     ),
@@ -197,7 +197,7 @@ ACTS = (
         name="an export holds a value that the server overrules at the next update",
         file="reconciler/journeys/export/sections.py",
         before="    either = {*strange, *settled.filled}\n",
-        after="    either = {*strange, *settled.filled} - said.keys()\n",
+        after="    either = {*strange, *settled.filled} - values.keys()\n",
         seen_by=("tests/e2e/test_left_out_of_exports.py",),
     ),
     Act(

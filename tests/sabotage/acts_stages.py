@@ -149,7 +149,7 @@ ACTS = (
     Act(
         name="environments are told in the order in which they were done",
         file="reconciler/cli/shared/screen.py",
-        before="if part is None or part.is_its_turn:",
+        before="if part is None or part.may_print:",
         after="if part is None or not part.is_done:",
         seen_by=(f"{AT_ONCE}::test_what_is_done_earlier_is_told_in_the_order_of_the_environments",),
     ),

@@ -221,7 +221,7 @@ FORMATS = (
     Act(
         name="history prints values of a damaged journal that its schema has not",
         file="reconciler/memory/journal.py",
-        before="if name in shapes and shapes[name](one)}",
+        before="if name in shapes and shapes[name](value)}",
         after="if name in shapes}",
         seen_by=("tests/replacement/test_rubbish.py::test_the_journal_is_told_as_far_as_it_goes",),
     ),
@@ -263,7 +263,7 @@ FORMATS = (
     Act(
         name="history diff says in JSON that every value is a text",
         file="reconciler/memory/run_changes.py",
-        before="unit=one.info.unit",
+        before="unit=field.info.unit",
         after='unit="text"',
         seen_by=("tests/lease/test_history_diff.py::test_by_default_it_is_what_the_newest_changed",),
     ),
@@ -567,7 +567,7 @@ DRIFT = (
     Act(
         name="what drifted, and is kept as it is, counts as declared",
         file="reconciler/journeys/drift/look.py",
-        before="sum(change.action in AT_REST and str(a) not in told for",
+        before="sum(change.action in AT_REST and str(a) not in differing for",
         after="sum(change.action in AT_REST for",
         seen_by=("tests/drift/test_headings.py",),
     ),
@@ -748,15 +748,15 @@ DRIFT = (
     Act(
         name="going back also takes back what nobody minds",
         file="reconciler/journeys/drift/way_back.py",
-        before="        if field.counts:\n",
+        before="        if field.is_drift:\n",
         after="        if field.path:\n",
         seen_by=("tests/drift/test_restore.py::test_what_nobody_minds_stays_as_it_is",),
     ),
     Act(
         name="a permission is not printed that looking for drift takes",
         file="reconciler/journeys/permissions/permissions.py",
-        before="    publish = [*api.looking()]",
-        after="    publish = [*api.looking()][1:]",
+        before="    publish = [*api.needs_to_look()]",
+        after="    publish = [*api.needs_to_look()][1:]",
         seen_by=(
             "tests/permissions/test_looking_for_drift.py::test_whoever_has_them_sees_what_an_admin_sees_and_uses_all_of_them",
         ),
@@ -799,8 +799,8 @@ DRIFT = (
     Act(
         name="drift calls what was never applied missing, where others have applied something",
         file="reconciler/journeys/drift/look.py",
-        before="change.on_record is None and self.view.ledger and not",
-        after="change.on_record is None and not self.view.ledger and not",
+        before="change.record is None and self.view.ledger and not",
+        after="change.record is None and not self.view.ledger and not",
         seen_by=(
             "tests/cli/test_with_server.py::test_a_topology_that_was_never_applied_beside_one_that_was_is_pending",
         ),

@@ -27,13 +27,13 @@ class Cut:
         stream = {"retention": retention, "subjects": ["S"]}
         old, new = ({"ack_policy": "explicit", "replay_policy": policy} for policy in ("instant", "original"))
         before, wanted = (topology("t", {STREAM: stream, CONSUMER: body}) for body in (old, new))
-        empty = imagined.empty(Target(version=Version(2, 15), peers=1))
+        empty = imagined.empty_snapshot(Target(version=Version(2, 15), peers=1))
         self.live = apply_offline(plan_offline(before, empty), empty)
         self.plan = plan_offline(wanted, self.live)
         self.saved = read_back(self.plan, wanted, self.live)
 
     def after(self, *steps: Step) -> Snapshot:
-        return imagined.carry_out(self.live, [replace(step, undoes=None) for step in steps])
+        return imagined.snapshot_after_steps(self.live, [replace(step, undoes=None) for step in steps])
 
     def upto(self, call: Call) -> tuple[Step, ...]:
         calls = [step.call for step in self.plan.steps]

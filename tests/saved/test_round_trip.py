@@ -63,7 +63,7 @@ def goes_on(wanted: Topology, before: Snapshot, cut: float) -> bool:
     saved = read_back(plan, wanted, before)
     steps = [step for step in plan.steps if step.undoes is None]
     done = steps[: round(cut * len(steps))]
-    halfway = imagined.carry_out(before, done)
+    halfway = imagined.snapshot_after_steps(before, done)
     to_do = again(saved, halfway)
     assert to_do.stopped_changes == (), [(one.why, one.strayed) for one in to_do.stopped_changes]
     assert again(saved, apply_offline(to_do.plan, halfway)).is_done

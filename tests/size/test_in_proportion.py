@@ -20,7 +20,7 @@ def seconds(entries: int) -> float:
     held = HeldObjects(Snapshot(target=Target(version=Version(2, 15))))
     began = time.process_time()
     for number in range(entries):
-        held.entry("reconciler", f"owned.stream.S{number}", b"{}")
+        held.put_entry("reconciler", f"owned.stream.S{number}", b"{}")
     assert held.snapshot().entries["reconciler"][f"owned.stream.S{entries - 1}"].revision == entries
     return time.process_time() - began
 

@@ -26,7 +26,7 @@ from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import counted
 from reconciler.server.connect.options import ConnectOptions
 
-app = common.app()
+app = common.new_app()
 
 
 @app.command(name="adopt", epilog=exits.epilog(exits.REFUSED))

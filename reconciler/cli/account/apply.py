@@ -15,7 +15,7 @@ from reconciler.cli.account.apply_run import ApplyRun, Manner
 from reconciler.cli.account.backups import Backup
 from reconciler.cli.account.many_applies import (
     Applied,
-    Together,
+    ManyApplies,
     is_failure,
     is_refused,
     not_begun_line,
@@ -41,7 +41,7 @@ from reconciler.cli.shared.each_topology import (
 from reconciler.cli.shared.reporting import Reports, reports
 from reconciler.cli.shared.screen import paper
 
-app = common.app()
+app = common.new_app()
 
 
 @app.command(name="apply", epilog=exits.epilog(exits.REFUSED))
@@ -86,12 +86,12 @@ def apply_(
     single_options = (*selection.single_topology_options, (backup, "--backup"))
     if stages is not None:
         return _apply_in_stages(stages, paths, selection, connection, manner, single_options, parallel)
-    together = Together(manner)
+    many_applies = ManyApplies(manner)
 
     def begin() -> Work[Applied]:
         async def apply_unit(unit: Unit, files: Sequence[Path]) -> Applied:
             is_alone = files is unit.paths and not selection.values.is_pattern
-            apply_run = ApplyRun(manner if is_alone else together.manner_of(unit))
+            apply_run = ApplyRun(manner if is_alone else many_applies.manner_of(unit))
             unit_connection = connection.in_environment(unit.values, files)
             unit_selection = replace(selection, values=unit.values, owners_named=unit.owners_named)
             code = await apply_run.plan_and_apply(
@@ -103,25 +103,28 @@ def apply_(
 
     all_units = units(paths, selection.values, connection, *single_options)
     unit_run = UnitRun(
-        begin, at_once=parallel if yes else 1, ends=is_failure, on_problem=together.report_problem,
+        begin, at_once=parallel if yes else 1, ends=is_failure, on_problem=many_applies.report_problem,
         ends_unit=(lambda _: False) if partial else is_refused,
     )  # fmt: skip
-    return asyncio.run(_apply_all(unit_run, all_units, single_options, together))
+    return asyncio.run(_apply_all(unit_run, all_units, single_options, many_applies))
 
 
 async def _apply_all(
-    unit_run: UnitRun[Applied], all_units: Sequence[Unit], single_options: Sequence[SingleOption], together: Together
+    unit_run: UnitRun[Applied],
+    all_units: Sequence[Unit],
+    single_options: Sequence[SingleOption],
+    many_applies: ManyApplies,
 ) -> int:
     """Apply every topology. Once one has failed, none that was not begun is begun: it may depend on the failed one. Once
     one is refused, none of the same account is, unless --partial was given."""
     try:
         parts = await unit_run.run(all_units, *single_options)
     finally:
-        together.print_document()
+        many_applies.print_document()
     for part in parts:
-        together.print_text(not_begun_line(part))
+        many_applies.print_text(not_begun_line(part))
     if summary := summary_line(parts, unit_outcome_words):
-        together.print_text(f"\n{summary}")
+        many_applies.print_text(f"\n{summary}")
     return exits.worst(topology_exit_code(result) for result in results(parts))
 
 

@@ -94,7 +94,7 @@ class Manner:
         self.reports.write(document)
         return exits.INTERRUPTED if isinstance(problem, common.Interrupted) else exits.FAILED
 
-    def goes_ahead(self, plan: Plan) -> bool:
+    def can_apply(self, plan: Plan) -> bool:
         """Return whether there is something to apply, and nothing that stops it. With --partial, a refusal stops only
         what depends on it."""
         if plan.exit_code != exits.FINE and not self.partial:
@@ -148,12 +148,12 @@ class ApplyRun:
     async def show_and_apply(self, made: Made, js: JetStream) -> int:
         """Show the plan, ask, and carry it out."""
         plan, manner = made.planned.plan, self._manner
-        document = made.document(manner.paper, command="apply", goes_on=manner.goes_ahead(plan))
+        document = made.document(manner.paper, command="apply", goes_on=manner.can_apply(plan))
         if manner.agreed is not None:
             check_as_shown(manner.agreed.get(plan.topology), plan, DeclaredConsents.of(made.topology))
         elif not manner.show_plan(document):
             return exits.FAILED
-        if not manner.goes_ahead(plan):
+        if not manner.can_apply(plan):
             return manner.report_nothing_done(plan)
         if manner.agreed is None and not manner.yes and not confirm_plan(plan):
             self.outcome = "not confirmed"

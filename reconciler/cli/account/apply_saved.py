@@ -29,7 +29,7 @@ class SavedRun:
     async def run(self) -> int:
         """Apply the saved plan, and return the exit code; 1 where it could not be shown, or nobody confirmed it."""
         saved = saving.read_plan(self._file)
-        goes_ahead = self._manner.goes_ahead(saved.plan)
+        goes_ahead = self._manner.can_apply(saved.plan)
         if not self._show(saved, goes_on=goes_ahead):
             return exits.FAILED
         if not goes_ahead:

@@ -18,7 +18,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.report.words.paper import Paper
 from reconciler.server.wire.api import JetStream
 
-app = common.app()
+app = common.new_app()
 
 
 def run_number(text: str) -> int:
@@ -33,7 +33,7 @@ Report: TypeAlias = Callable[[JetStream, Sequence[int], str | None, Paper | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryAsked:
+class HistoryOptions:
     """Whose history is asked for, of which topology, and how it is written."""
 
     connection: Connection
@@ -49,7 +49,7 @@ class HistoryAsked:
 
 
 @takes(connection)
-def asked(
+def history_options(
     connection: Connection,
     topology: Annotated[
         str | None, typer.Option("--topology", metavar="NAME", help="Only runs of this topology.")
@@ -57,16 +57,16 @@ def asked(
     format_: common.ChosenPlainFormat = common.PlainFormat.TEXT,
     verbose: common.Verbose = False,
     no_color: common.NoColor = False,
-) -> HistoryAsked:
+) -> HistoryOptions:
     """Declare the options that both commands about the history have."""
     sheet = paper(verbose=verbose, no_color=no_color) if format_ is common.PlainFormat.TEXT else None
-    return HistoryAsked(connection=connection, topology=topology, sheet=sheet)
+    return HistoryOptions(connection=connection, topology=topology, sheet=sheet)
 
 
 @app.command(name="history")
-@takes(asked)
+@takes(history_options)
 def history_(
-    asked: HistoryAsked,
+    history_options: HistoryOptions,
     run: Annotated[
         int | None,
         typer.Argument(
@@ -81,7 +81,7 @@ def history_(
 
     The number of a run is its revision in bucket `reconciler`, which counts every other write too: numbers have gaps.
     """
-    return asked.answer([] if run is None else [run], _runs_report)
+    return history_options.answer([] if run is None else [run], _runs_report)
 
 
 async def _runs_report(js: JetStream, numbers: Sequence[int], topology: str | None, sheet: Paper | None) -> str:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from reconciler.cli.account.history import HistoryAsked, asked, run_number
+from reconciler.cli.account.history import HistoryOptions, history_options, run_number
 from reconciler.cli.shared import common
 from reconciler.cli.shared.common import takes
 from reconciler.journeys.history.history import difference
@@ -16,13 +16,13 @@ from reconciler.journeys.history.text import difference_text
 from reconciler.report.words.paper import Paper
 from reconciler.server.wire.api import JetStream
 
-app = common.app()
+app = common.new_app()
 
 
 @app.command(name="history diff")
-@takes(asked)
+@takes(history_options)
 def history_diff(
-    asked: HistoryAsked,
+    history_options: HistoryOptions,
     runs: Annotated[
         list[int] | None,
         typer.Argument(
@@ -37,7 +37,7 @@ def history_diff(
     numbers = runs or []
     if len(numbers) > 2:
         raise common.Misused("A difference is between two runs: write `history diff`, with at most two numbers.")
-    return asked.answer(numbers, _difference_report)
+    return history_options.answer(numbers, _difference_report)
 
 
 async def _difference_report(js: JetStream, numbers: Sequence[int], topology: str | None, sheet: Paper | None) -> str:

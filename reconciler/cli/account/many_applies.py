@@ -73,7 +73,7 @@ def unit_outcome_words(part: UnitResults[Applied]) -> str:
 
 
 @dataclass(slots=True)
-class Together:
+class ManyApplies:
     """The manners of several applies, which share a report and a document."""
 
     manner: Manner

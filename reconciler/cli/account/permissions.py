@@ -18,7 +18,7 @@ from reconciler.model.wire.permissions import Purpose
 if TYPE_CHECKING:
     from reconciler.server.read.permission_subjects import Api
 
-app = common.app()
+app = common.new_app()
 
 
 class PermissionsFormat(StrEnum):

@@ -29,7 +29,7 @@ from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports,
 from reconciler.cli.shared.screen import paper
 from reconciler.model.diagnostic import CannotContinue
 
-app = common.app()
+app = common.new_app()
 
 
 @app.command(name="plan", epilog=exits.epilog(exits.PENDING, exits.REFUSED))

@@ -135,7 +135,7 @@ class Made:
         """Return the account as this plan leaves it: untouched where nobody can carry it out yet."""
         if self.planned.plan.exit_code != exits.FINE:
             return self.planned.snapshot
-        return imagined.snapshot_after(self.planned.snapshot, self.planned.plan)
+        return imagined.snapshot_after_plan(self.planned.snapshot, self.planned.plan)
 
     @property
     def topologies_stopped(self) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ from reconciler.model.wire.version import Version
 from reconciler.server.read.observe import observe
 from reconciler.testbed import programs
 
-app = common.app()
+app = common.new_app()
 
 
 @app.command(epilog=exits.epilog(exits.REFUSED))

@@ -12,7 +12,7 @@ from reconciler.cli.account.apply_run import ApplyRun, Manner
 from reconciler.cli.account.interruption import interruptible_between
 from reconciler.cli.account.many_applies import (
     Applied,
-    Together,
+    ManyApplies,
     is_failure,
     is_refused,
     topology_exit_code,
@@ -32,9 +32,9 @@ from reconciler.journeys.stages.text import (
     Progress,
     passed_line,
     progress_lines,
-    reason,
+    progress_sentence,
+    stage_title,
     summary_text,
-    title,
 )
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
@@ -91,21 +91,21 @@ class Staged:
     word: str = "environment"
     overview: Callable[[Plans], str] | None = None
     """Makes one text of all plans. None: they are shown one after the other."""
-    _together: Together = field(init=False)
+    _many_applies: ManyApplies = field(init=False)
     _outcomes: dict[str, str] = field(default_factory=dict, init=False)
     _codes: list[int] = field(default_factory=list, init=False)
 
     async def run(self) -> int:
         """Plan everything, show it, ask, and apply stage by stage; return the exit code."""
         stages = self._divide_units()
-        self._together = Together(self.manner)
-        self._together.fix_order(*self.units)
+        self._many_applies = ManyApplies(self.manner)
+        self._many_applies.fix_order(*self.units)
         self._outcomes = dict.fromkeys((unit.name for unit in self.units), NOT_BEGUN)
         plans = await UnitRun(self._plan_work, at_once=self.at_once).run(self.units)
         _refuse_shared_accounts(plans, self.word)
         if not self._show_plans(plans, stages):
             return exits.FAILED
-        if not any(self._goes_ahead(part) for part in plans) or (self.stages and self._is_stopped(plans)):
+        if not any(self._can_apply(part) for part in plans) or (self.stages and self._is_stopped(plans)):
             return self._report_nothing_begun(plans)
         if not self.manner.yes and not self._confirm(plans, stages):
             return exits.FAILED
@@ -116,7 +116,7 @@ class Staged:
         members = [RolloutMember(name=unit.name, labels=unit.labels) for unit in self.units]
         if self.stages is not None:
             return divide(self.stages, members, self.word)
-        return [RolloutStage(said="", members=tuple(unit.name for unit in members))]
+        return [RolloutStage(text="", members=tuple(unit.name for unit in members))]
 
     def _plan_work(self) -> Work[Made]:
         before: Made | None = None
@@ -134,25 +134,25 @@ class Staged:
         for part in plans:
             for result in part.results:
                 if isinstance(result, Made):
-                    goes_on = self.manner.goes_ahead(result.planned.plan)
+                    goes_on = self.manner.can_apply(result.planned.plan)
                     documents.append(result.document(self.manner.paper, command="apply", goes_on=goes_on))
-                    self._together.manner_of(part.unit).reports.write(documents[-1], so=common.NOTHING_CHANGED)
-                elif self.overview is None or self._together.is_for_tools:
-                    self._together.report_problem(part.unit, result)
+                    self._many_applies.manner_of(part.unit).reports.write(documents[-1], so=common.NOTHING_CHANGED)
+                elif self.overview is None or self._many_applies.is_for_tools:
+                    self._many_applies.report_problem(part.unit, result)
         try:
             if self.overview is not None:
-                self._together.print_text(self.overview(plans))
+                self._many_applies.print_text(self.overview(plans))
             elif documents:
-                self._together.print_text(FORMATS["text"].render_several(documents))
+                self._many_applies.print_text(FORMATS["text"].render_several(documents))
             if self.stages is not None:
-                self._together.print_text(f"\n{division_text(stages, self.word)}\n")
+                self._many_applies.print_text(f"\n{division_text(stages, self.word)}\n")
         except NobodyReads:
             tell("The plans could not be shown, so they were not applied. Nothing was changed.\n")
             return False
         return True
 
-    def _goes_ahead(self, part: UnitResults[Made]) -> bool:
-        return any(isinstance(result, Made) and self.manner.goes_ahead(result.planned.plan) for result in part.results)
+    def _can_apply(self, part: UnitResults[Made]) -> bool:
+        return any(isinstance(result, Made) and self.manner.can_apply(result.planned.plan) for result in part.results)
 
     def _is_stopping(self, result: Made | CannotContinue) -> bool:
         """Return whether this keeps every stage from beginning. With --partial, a refusal stops only what depends on it."""
@@ -172,18 +172,18 @@ class Staged:
             ]
             for result in part.results:
                 if isinstance(result, Made):
-                    self._together.manner_of(part.unit).report_nothing_done(result.planned.plan)
-            word = "unchanged" if not self._goes_ahead(part) else NOT_BEGUN
+                    self._many_applies.manner_of(part.unit).report_nothing_done(result.planned.plan)
+            word = "unchanged" if not self._can_apply(part) else NOT_BEGUN
             self._outcomes[part.unit.name] = {**words, exits.FINE: word}.get(exits.worst(unit_codes), "failed")
             codes += unit_codes
-        self._together.print_document()
+        self._many_applies.print_document()
         if is_stopped:
             tell("Nothing was applied, because not everything can be. Correct it, and run the same command again.\n")
-        self._together.print_text(f"\n{summary_text(self._outcomes, self.word)}\n")
+        self._many_applies.print_text(f"\n{summary_text(self._outcomes, self.word)}\n")
         return exits.worst(codes)
 
     def _confirm(self, plans: Plans, stages: Sequence[RolloutStage]) -> bool:
-        number = counted(sum(self._goes_ahead(part) for part in plans), self.word)
+        number = counted(sum(self._can_apply(part) for part in plans), self.word)
         stages_phrase = f", in {division_text(stages, self.word)}" if self.stages is not None else ""
         if confirm(f"\nApply this to {number}{stages_phrase}?"):
             return True
@@ -207,7 +207,9 @@ class Staged:
     ) -> list[str]:
         """Apply a stage, and return why it did not pass."""
         parts = [part for part in plans if part.unit.name in stage.members]
-        self._together.print_text(f"\n{title(number, stage, len(stages))}\n" if self.stages is not None else "\n")
+        self._many_applies.print_text(
+            f"\n{stage_title(number, stage, len(stages))}\n" if self.stages is not None else "\n"
+        )
         unplanned = [part for part in parts if not all(isinstance(result, Made) for result in part.results)]
         for part in unplanned:
             self._outcomes[part.unit.name] = "failed"
@@ -218,7 +220,7 @@ class Staged:
             at_once=self.at_once,
             ends=is_failure,
             ends_unit=(lambda _: False) if self.manner.partial else is_refused,
-            on_problem=self._together.report_problem,
+            on_problem=self._many_applies.report_problem,
         )
         for applied in await unit_run.run([part.unit for part in by_unit.values()]):
             self._outcomes[applied.unit.name] = unit_outcome_words(applied)
@@ -232,14 +234,14 @@ class Staged:
             stage.stay, lambda: self._look_again(units), counted(len(units), self.word)
         )
         if not reasons:
-            self._together.print_text(passed_line(number, stage, self.word))
+            self._many_applies.print_text(passed_line(number, stage, self.word))
         return reasons
 
     def _apply_work(self, by_unit: dict[str, UnitResults[Made]]) -> Work[Applied]:
         async def apply_unit(unit: Unit, files: Sequence[Path]) -> Applied:
             plans = [result.planned.plan for result in by_unit[unit.name].results if isinstance(result, Made)]
             manner = replace(
-                self._together.manner_of(unit), agreed={plan.topology: plan for plan in plans},
+                self._many_applies.manner_of(unit), agreed={plan.topology: plan for plan in plans},
                 member=unit.name if self.overview is not None else "",
             )  # fmt: skip
             apply_run, reached = ApplyRun(manner), self.reach(unit, files)
@@ -273,15 +275,15 @@ class Staged:
         more = list[str]()
         if is_short:
             problem = CannotContinue.because(
-                "XX928", "stage-not-passed", f"not every stage is done: {reason(course)}",
+                "XX928", "stage-not-passed", f"not every stage is done: {progress_sentence(course)}",
                 fix="look at it with `plan` and `drift`, and run the same apply again: what is done has nothing left to do",
             )  # fmt: skip
             failure = document(command="apply", topology="", diagnostics=problem.diagnostics, paper=self.manner.paper)
-            self._together.add_report(failure)
+            self._many_applies.add_report(failure)
             more = [FORMATS["json"](failure)]
-            self._together.print_text("".join(f"{line}\n" for line in ("", *progress_lines(course))))
-        self._together.print_document(*more)
-        self._together.print_text(f"{'' if is_short else chr(10)}{summary_text(self._outcomes, self.word)}\n")
+            self._many_applies.print_text("".join(f"{line}\n" for line in ("", *progress_lines(course))))
+        self._many_applies.print_document(*more)
+        self._many_applies.print_text(f"{'' if is_short else chr(10)}{summary_text(self._outcomes, self.word)}\n")
 
 
 def _refuse_shared_accounts(parts: Plans, word: str) -> None:

@@ -20,7 +20,7 @@ from reconciler.report.words.visible import visible
 from reconciler.server.remember.lease import LeaseTerms
 from reconciler.server.wire.api import JetStream
 
-app = common.app()
+app = common.new_app()
 LEFT_ALONE = "It was left alone."
 
 

@@ -13,7 +13,7 @@ from reconciler.cli.shared.screen import say
 from reconciler.journeys.unpin import Unpinned
 from reconciler.journeys.unpin import unpin as unpin_consumer
 
-app = common.app()
+app = common.new_app()
 
 
 @app.command()

@@ -189,16 +189,12 @@ def _values_of(name: str, typed: Asked, table: Table, names: Named) -> Iterator[
     elif name == "CODE":
         yield from _code_offers(typed.begun, table)
     elif name in _IN_STREAMS:
-        parts = map(_split_address, names.addresses(files))
+        parts = (address.partition("/") for address in names.addresses(files))
         within = [address for kind, _, address in parts if kind in _IN_STREAMS[name]]
         yield from (Offer(address) for address in within if address not in typed.arguments)
 
 
 _IN_STREAMS = {"STREAM/CONSUMER": ("consumer",), "GROUP": ("static_group", "elastic_group")}
-
-
-def _split_address(address: str) -> tuple[str, str, str]:
-    return address.partition("/")
 
 
 def _code_offers(begun: str, table: Table) -> Iterator[Offer]:

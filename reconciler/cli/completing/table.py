@@ -86,7 +86,7 @@ def _options_with_several_values(command: Any) -> Iterator[tuple[str, int]]:
 
 def _take_out_shared_options(program: dict[str, Any]) -> dict[str, Any]:
     """Return options as most commands have them, each written once; a command then names them, and holds none but its own."""
-    commands = list(_with_subcommands(program))
+    commands = list(_walk_commands(program))
     counts = Counter((name, repr(option)) for command in commands for name, option in command["options"].items())
     shared: dict[str, Any] = {}
     for command in commands:
@@ -102,10 +102,10 @@ def _take_out_shared_options(program: dict[str, Any]) -> dict[str, Any]:
     return shared
 
 
-def _with_subcommands(command: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def _walk_commands(command: dict[str, Any]) -> Iterator[dict[str, Any]]:
     yield command
     for subcommand in command.get("commands", {}).values():
-        yield from _with_subcommands(subcommand)
+        yield from _walk_commands(subcommand)
 
 
 def _help_sentence(name: str, command: Any, parent: Any) -> str | None:

@@ -14,7 +14,7 @@ from reconciler.journeys.drift.accept import accept
 from reconciler.journeys.drift.text import accepted_json, accepted_text
 from reconciler.report.words.diagnostics import report
 
-app = common.app()
+app = common.new_app()
 
 
 @app.command(name="drift accept", epilog=exits.epilog(exits.DRIFT))

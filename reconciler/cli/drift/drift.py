@@ -42,7 +42,7 @@ from reconciler.report.document.document import Document
 from reconciler.report.words.paper import Paper
 from reconciler.server.connect.options import ConnectOptions
 
-app = common.app()
+app = common.new_app()
 
 Metrics = Annotated[
     Path | None, typer.Option("--metrics", metavar="FILE.prom", help="Write Prometheus metrics into this file.")

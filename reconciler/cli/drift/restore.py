@@ -28,7 +28,7 @@ from reconciler.report.codec.outcome_json import outcome_json
 from reconciler.report.words.commands import CommandLines, restore_commands
 from reconciler.server.connect.options import ConnectOptions
 
-app = common.app()
+app = common.new_app()
 
 
 @app.command(name="drift restore", epilog=exits.epilog(exits.DRIFT, exits.REFUSED))

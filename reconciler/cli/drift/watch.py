@@ -42,7 +42,7 @@ from reconciler.server.connect.options import seconds as seconds_of
 
 EVERY = "15m"
 
-app = common.app()
+app = common.new_app()
 
 
 @app.command(name="drift watch")
@@ -64,7 +64,7 @@ def watch_(
     """Stay, and tell of each change of one topology when it happens, and who made it. Ctrl-C ends it."""
     connection = connection.in_environment(selection.values, paths)
     outlets = Outlets(file=metrics, listen=parse_address(listen) if listen else None)
-    teller = Teller(as_json=format_ is PlainFormat.JSON, outlets=outlets)
+    teller = WatchReporter(as_json=format_ is PlainFormat.JSON, outlets=outlets)
     watch = Watch(
         paths=paths, connecting=connection.options(), options=selection.options(), every=_interval(every), tell=teller,
         tree=selection.values.tree(),
@@ -88,7 +88,7 @@ class Outlets:
 
 
 @dataclass(slots=True)
-class Teller:
+class WatchReporter:
     """Reports differences, and keeps the metrics."""
 
     as_json: bool
@@ -166,7 +166,7 @@ class Teller:
         return metrics_text(self.gauges)
 
 
-def run_watch(watch: Watch, teller: Teller) -> int:
+def run_watch(watch: Watch, teller: WatchReporter) -> int:
     """Watch until somebody ends it, and return 130 after Ctrl-C, or 0 after SIGTERM, which is how services are
     stopped."""
     teller.watch = watch

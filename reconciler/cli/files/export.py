@@ -21,7 +21,7 @@ from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.report.words.diagnostics import report
 from reconciler.report.words.values import counted
 
-app = common.app()
+app = common.new_app()
 
 
 @app.command(name="export")

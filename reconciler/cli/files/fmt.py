@@ -23,7 +23,7 @@ from reconciler.report.words.visible import lines_visible, visible
 STDIN = Path("-")
 _ROLES: dict[str, Role] = {"+": "create", "-": "delete", "@": "quiet"}
 
-app = common.app()
+app = common.new_app()
 
 
 @app.command(epilog=exits.epilog(instead={exits.FAILED: "could not do it, or not in form (with --check)"}))

@@ -15,7 +15,7 @@ from reconciler.journeys.export.importing import Imported, import_files
 from reconciler.report.words.diagnostics import report
 from reconciler.report.words.values import counted
 
-app = common.app()
+app = common.new_app()
 
 
 @app.command(name="import")

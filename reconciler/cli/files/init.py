@@ -29,7 +29,7 @@ from reconciler.report.words.diagnostics import report
 from reconciler.report.words.values import counted, kind_noun
 from reconciler.report.words.visible import visible
 
-app = common.app()
+app = common.new_app()
 
 SCHEMA = "topology.schema.json"
 MANY = 50

@@ -18,7 +18,7 @@ from reconciler.report.words.values import counted
 if TYPE_CHECKING:
     from reconciler.report.document.document import ReportedCase
 
-app = common.app(no_args_is_help=True)
+app = common.new_app(no_args_is_help=True)
 
 
 @app.callback()

@@ -19,7 +19,7 @@ from reconciler.documents.write.render import rendered_file
 from reconciler.journeys.plan.files import load, topology_of
 from reconciler.report.words.diagnostics import report as problems
 
-app = common.app()
+app = common.new_app()
 
 
 @app.command()

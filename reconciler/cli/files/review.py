@@ -34,7 +34,7 @@ from reconciler.report.words.visible import visible
 if TYPE_CHECKING:
     from reconciler.server.wire.api import JetStream
 
-app = common.app()
+app = common.new_app()
 READERS_UNKNOWN = (
     "Who else reads these streams is known only from the files that were named; --ledger asks the account."
 )

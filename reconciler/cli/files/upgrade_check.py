@@ -20,7 +20,7 @@ from reconciler.model.wire.version import Version
 from reconciler.report.words import diagnostics
 from reconciler.report.words.paper import Paper
 
-app = common.app()
+app = common.new_app()
 NEWEST_PATCH = 999
 
 

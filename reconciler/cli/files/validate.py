@@ -17,7 +17,7 @@ from reconciler.report.document.document import Document
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import counted
 
-app = common.app()
+app = common.new_app()
 
 
 @app.command()

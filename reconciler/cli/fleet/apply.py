@@ -15,7 +15,7 @@ import typer
 from reconciler.cli.account.apply_run import Manner
 from reconciler.cli.account.planning import Made, Selection
 from reconciler.cli.account.staged_apply import Plans, Reached, Staged
-from reconciler.cli.fleet.options import Which, which
+from reconciler.cli.fleet.options import FleetSelection, fleet_selection
 from reconciler.cli.fleet.plan import target_arguments
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
@@ -31,14 +31,14 @@ from reconciler.report.words.paper import Paper
 if TYPE_CHECKING:
     from reconciler.fleet.accounts.targets import Fleet, FleetTarget
 
-app = common.app()
+app = common.new_app()
 
 
 @app.command(epilog=exits.epilog(exits.REFUSED))
-@takes(which)
+@takes(fleet_selection)
 @takes(reports)
 def apply(
-    which: Which,
+    fleet_selection: FleetSelection,
     reports: Reports,
     only: common.Only = None,
     exclude: common.Exclude = None,
@@ -61,10 +61,10 @@ def apply(
     no_color: common.NoColor = False,
 ) -> int:
     """Show the plans of all targets, ask once, and carry them out. Needs no Spark."""
-    fleet = which.fleet()
+    fleet = fleet_selection.fleet()
     if not yes and not sys.stdin.isatty():
         raise common.Misused(
-            f"There is no terminal to ask on. Look first with `reconciler fleet plan {which.arguments()}`, then add "
+            f"There is no terminal to ask on. Look first with `reconciler fleet plan {fleet_selection.arguments()}`, then add "
             "--yes to apply without being asked."
         )
     sheet = paper(no_color=no_color)

@@ -17,7 +17,7 @@ from reconciler.fleet.report.findings import FleetFindings
 if TYPE_CHECKING:
     from reconciler.fleet.runs.fleet_run import FleetRun
 
-app = common.app(no_args_is_help=True)
+app = common.new_app(no_args_is_help=True)
 app.add_typer(fleet_plan.app)
 app.add_typer(fleet_apply.app)
 

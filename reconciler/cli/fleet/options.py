@@ -37,7 +37,7 @@ class FleetFormat(StrEnum):
     HTML = "html"
 
 
-As = Annotated[
+Format = Annotated[
     FleetFormat,
     typer.Option("--format", help="text for people, json for tools, markdown for a comment, html for a browser."),
 ]
@@ -50,7 +50,7 @@ File = Annotated[
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Which:
+class FleetSelection:
     """The fleet, or part of it."""
 
     file: Path
@@ -84,7 +84,7 @@ class Which:
         return shlex.join([str(self.file), *(part for pattern in self.patterns for part in ("--target", pattern))])
 
 
-def which(
+def fleet_selection(
     file: File,
     target: Annotated[
         list[str] | None,
@@ -92,13 +92,13 @@ def which(
             "--target", metavar="PATTERN", help="Only targets of this name (eu-*) or label (env=prod). Repeatable."
         ),
     ] = None,
-) -> Which:
+) -> FleetSelection:
     """Declare the argument FLEET.yaml and the option --target."""
-    return Which(file=file, patterns=tuple(target or ()))
+    return FleetSelection(file=file, patterns=tuple(target or ()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class On:
+class SparkOptions:
     """Which Spark, which tables, and which run of them."""
 
     master: str | None
@@ -110,9 +110,9 @@ class On:
         pairs = (("--store", self.store), ("--master", self.master))
         return [part for name, value in pairs if value for part in (name, value)]
 
-    def open_run(self, which: Which, fleet: Fleet | None = None) -> FleetRun:
+    def open_run(self, fleet_selection: FleetSelection, fleet: Fleet | None = None) -> FleetRun:
         """Return everything that a command works with; this takes as long as a JVM needs to start."""
-        fleet, say = fleet or which.fleet(), Saying()
+        fleet, say = fleet or fleet_selection.fleet(), ProgressLine()
         from reconciler.fleet.session import require_packages, session  # noqa: PLC0415 - pyspark is for fleet commands alone
 
         require_packages()
@@ -121,7 +121,7 @@ class On:
 
         began, today = time.monotonic(), datetime.now(UTC).date()
         spark = session(self.master, say=say)
-        folder = self.store or str(which.file.parent / STORE / fleet_folder_name(fleet.name))
+        folder = self.store or str(fleet_selection.file.parent / STORE / fleet_folder_name(fleet.name))
         return FleetRun(
             spark=spark, fleet=fleet, store=store(spark, folder), run=self.run or today.isoformat(), day=today, say=say,
             is_named=self.run is not None, began=began,
@@ -134,7 +134,7 @@ def fleet_folder_name(fleet: str) -> str:
     return re.sub("^[^A-Za-z0-9%]", lambda first: f"%{ord(first[0]):02X}", quote(fleet, safe=""))
 
 
-def on(
+def spark_options(
     master: Annotated[
         str | None,
         typer.Option("--master", metavar="URL", help="Master of the Spark cluster. [all cores of this machine]"),
@@ -153,12 +153,12 @@ def on(
             "--run", metavar="NAME", help="Name of this run. A run of the same name is replaced. [today, in UTC]"
         ),
     ] = None,
-) -> On:
+) -> SparkOptions:
     """Declare --master, --store and --run, for commands that read or write the fleet's tables."""
-    return On(master=master, store=store, run=run)
+    return SparkOptions(master=master, store=store, run=run)
 
 
-class Saying:
+class ProgressLine:
     """Shows what takes time as a line on stderr, which the next line replaces on a terminal."""
 
     def __call__(self, text: str) -> None:

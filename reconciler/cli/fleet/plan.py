@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
-from reconciler.cli.fleet.options import As, FleetFormat, Saying, Which, which
+from reconciler.cli.fleet.options import FleetFormat, FleetSelection, Format, ProgressLine, fleet_selection
 from reconciler.cli.fleet.running import check_formats
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
@@ -25,16 +25,16 @@ from reconciler.report.words.values import counted
 if TYPE_CHECKING:
     from reconciler.fleet.accounts.targets import Fleet, FleetTarget
 
-app = common.app()
+app = common.new_app()
 OptionValues: TypeAlias = Sequence[tuple[str, str]]
 """Options and their values."""
 
 
 @app.command(epilog=exits.epilog(exits.PENDING, exits.REFUSED))
-@takes(which)
+@takes(fleet_selection)
 @takes(reports)
 def plan(
-    which: Which,
+    fleet_selection: FleetSelection,
     reports: Reports,
     only: common.Only = None,
     exclude: common.Exclude = None,
@@ -43,7 +43,7 @@ def plan(
         int, typer.Option("--at-once", min=1, max=64, help="How many targets to read at the same time.")
     ] = 8,
     exit_code: common.ExitCode = False,
-    format_: As = FleetFormat.TEXT,
+    format_: Format = FleetFormat.TEXT,
     no_color: common.NoColor = False,
 ) -> int:
     """Show the plan of every target. Changes nothing, and needs no Spark."""
@@ -52,19 +52,24 @@ def plan(
 
     check_formats(reports)
     options = RunOptions(only=tuple(only or ()), exclude=tuple(exclude or ()), allow=common.parse_consents(allow))
-    fleet, saying, began = which.fleet(), Saying(), time.monotonic()
+    fleet, progress_line, began = fleet_selection.fleet(), ProgressLine(), time.monotonic()
     targets = counted(sum(bool(target.topology) for target in fleet.targets), "target")
-    saying.show_transient(f"Planning {targets} …")
+    progress_line.show_transient(f"Planning {targets} …")
     try:
         target_plans = asyncio.run(
-            plans(fleet.targets, options, at_once, lambda done: saying.show_transient(f"Planned {done} of {targets} …"))
+            plans(
+                fleet.targets,
+                options,
+                at_once,
+                lambda done: progress_line.show_transient(f"Planned {done} of {targets} …"),
+            )
         )
     finally:
-        saying.clear()
+        progress_line.clear()
     name, seconds, sheet = fleet.name, time.monotonic() - began, paper(no_color=no_color)
     given = (("--only", only), ("--exclude", exclude), ("--allow", allow))
     repeated = [(option, value) for option, values in given for value in values or ()]
-    following = tuple(_next_command_lines(which.arguments(), fleet, target_plans, repeated))
+    following = tuple(_next_command_lines(fleet_selection.arguments(), fleet, target_plans, repeated))
     report = plans_report(name, target_plans, seconds, following)
     reports.publish(
         ReportFormat(format_), replace(report, own={"json": lambda _: plans_json(name, target_plans)}, paper=sheet)
@@ -73,7 +78,7 @@ def plan(
 
 
 def _next_command_lines(
-    which: str, fleet: Fleet, target_plans: Sequence[TargetPlan], repeated: OptionValues
+    arguments: str, fleet: Fleet, target_plans: Sequence[TargetPlan], repeated: OptionValues
 ) -> Iterator[str]:
     """Say how to apply them all, and one by itself. `repeated` holds the selection and the consents."""
     ready = {
@@ -89,7 +94,7 @@ def _next_command_lines(
         yield f"Next{alone}"
     else:
         options = shlex.join(part for pair in repeated for part in pair)
-        yield f"Next: reconciler fleet apply {' '.join(filter(None, [which, options]))}"
+        yield f"Next: reconciler fleet apply {' '.join(filter(None, [arguments, options]))}"
         yield f"One by itself, for example {first.name}{alone}"
 
 

@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from reconciler.cli.fleet.options import As, FleetFormat, On, Which, on, which
+from reconciler.cli.fleet.options import (
+    FleetFormat,
+    FleetSelection,
+    Format,
+    SparkOptions,
+    fleet_selection,
+    spark_options,
+)
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.reporting import ReportFormat, Reports, reports
@@ -29,8 +36,8 @@ Work = Callable[["FleetRun"], FleetFindings]
 class SparkCommand:
     """A command on Spark: which fleet and which tables it is about, and how it reports."""
 
-    which: Which
-    on: On
+    fleet_selection: FleetSelection
+    spark_options: SparkOptions
     reports: Reports
     format: FleetFormat
     paper: Paper
@@ -38,7 +45,7 @@ class SparkCommand:
     def run(self, work: Work) -> int:
         """Run `work` with the store to itself, report what it found, and return the exit code."""
         check_formats(self.reports)
-        fleet_run = self.on.open_run(self.which)
+        fleet_run = self.spark_options.open_run(self.fleet_selection)
         from reconciler.fleet.session import explain_spark_errors  # noqa: PLC0415 - pyspark is for fleet commands alone
 
         try:
@@ -46,30 +53,48 @@ class SparkCommand:
                 findings = work(fleet_run)
         finally:
             fleet_run.say.clear()
-        commands = next_steps(findings, self.which, self.on)
+        commands = next_steps(findings, self.fleet_selection, self.spark_options)
         findings = replace(findings, following=(*findings.following, *commands))
         document = replace(report_of(findings), own={"json": lambda _: as_json(findings)}, paper=self.paper)
         self.reports.publish(ReportFormat(self.format), document)
         return findings_exit_code(findings)
 
 
-@takes(which)
-@takes(on)
+@takes(fleet_selection)
+@takes(spark_options)
 @takes(reports)
 def spark(
-    which: Which, on: On, reports: Reports, format_: As = FleetFormat.TEXT, no_color: common.NoColor = False
+    fleet_selection: FleetSelection,
+    spark_options: SparkOptions,
+    reports: Reports,
+    format_: Format = FleetFormat.TEXT,
+    no_color: common.NoColor = False,
 ) -> SparkCommand:
     """Declare the argument and the options of every fleet command on Spark."""
-    return SparkCommand(which=which, on=on, reports=reports, format=format_, paper=paper(no_color=no_color))
+    return SparkCommand(
+        fleet_selection=fleet_selection,
+        spark_options=spark_options,
+        reports=reports,
+        format=format_,
+        paper=paper(no_color=no_color),
+    )
 
 
-def next_steps(findings: FleetFindings, which: Which, on: On) -> Iterator[str]:
+def next_steps(findings: FleetFindings, fleet_selection: FleetSelection, spark_options: SparkOptions) -> Iterator[str]:
     """Yield the commands to run next, each with its reason."""
     if findings.drifted_by_target:
-        yield f"To see what an apply would do about it: reconciler fleet plan {which.arguments()}"
+        yield f"To see what an apply would do about it: reconciler fleet plan {fleet_selection.arguments()}"
     if findings.command in ("drift", "snapshot"):
         line = shlex.join(
-            ["reconciler", "fleet", "report", str(which.file), *on.arguments(), "--report", "html=fleet.html"]
+            [
+                "reconciler",
+                "fleet",
+                "report",
+                str(fleet_selection.file),
+                *spark_options.arguments(),
+                "--report",
+                "html=fleet.html",
+            ]
         )
         yield f"All stored runs on one page: {line}"
 

@@ -14,7 +14,7 @@ from reconciler.fleet.report.findings import FleetFindings
 if TYPE_CHECKING:
     from reconciler.fleet.runs.fleet_run import FleetRun
 
-app = common.app()
+app = common.new_app()
 
 
 @app.command()

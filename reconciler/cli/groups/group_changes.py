@@ -31,7 +31,7 @@ from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 
-app = common.app()
+app = common.new_app()
 
 
 Group = Annotated[str, typer.Argument(metavar="GROUP", help="STREAM/GROUP, for example ORDERS/billing.")]

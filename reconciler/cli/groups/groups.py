@@ -25,7 +25,7 @@ from reconciler.report.words.diagnostics import report
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import counted
 
-app = common.app(no_args_is_help=True)
+app = common.new_app(no_args_is_help=True)
 app.add_typer(group_changes.app)
 
 Draw = Callable[[Sequence[Mapping[str, Any]], Paper], str]

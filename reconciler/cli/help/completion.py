@@ -11,7 +11,7 @@ from reconciler.cli.completing.shells import SCRIPTS
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.screen import emit
 
-app = common.app()
+app = common.new_app()
 
 
 class Shell(StrEnum):

@@ -23,7 +23,7 @@ from reconciler.report.words.paper import Paper, Role
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.testbed import embedded
 
-app = common.app()
+app = common.new_app()
 
 PAUSE = 1.2
 """Seconds between scenes, where somebody watches."""

@@ -11,7 +11,7 @@ from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.screen import confirm, say
 from reconciler.testbed import embedded
 
-app = common.app(invoke_without_command=True)
+app = common.new_app(invoke_without_command=True)
 
 
 @app.callback()

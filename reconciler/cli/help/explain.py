@@ -16,7 +16,7 @@ from reconciler.model.code_pages import PAGES, page
 from reconciler.model.policy import CODE
 from reconciler.report.words.reference import other_page_text, page_text
 
-app = common.app()
+app = common.new_app()
 
 
 @app.command()

@@ -13,7 +13,7 @@ from reconciler.cli.shared.screen import emit, tell
 from reconciler.documents.write.atomic import write_whole
 from reconciler.model.spelling import meant_choice
 
-app = common.app()
+app = common.new_app()
 
 
 @app.command()

@@ -168,7 +168,7 @@ class App(typer.Typer):
         return super().command(name, epilog=epilog or exits.epilog(), **more)
 
 
-def app(**more: Any) -> App:
+def new_app(**more: Any) -> App:
     """Return a command's own typer app, in plain style, so that its output can be copied and pasted."""
     return App(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False, **more)
 

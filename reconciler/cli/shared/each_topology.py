@@ -13,7 +13,7 @@ import typer
 
 from reconciler.cli.shared.common import left_out_line
 from reconciler.cli.shared.reporting import document
-from reconciler.cli.shared.screen import Turns, tell
+from reconciler.cli.shared.screen import PrintOrder, tell
 from reconciler.cli.shared.value_option import Values
 from reconciler.journeys.plan.files import Several, owners_named
 from reconciler.journeys.stages.text import NOT_BEGUN, summary_text
@@ -126,12 +126,12 @@ class UnitRun(Generic[T]):
         groups = dict[Hashable, list[tuple[int, UnitResults[T]]]]()
         for numbered in enumerate(parts):
             groups.setdefault(numbered[1].unit.place if self._at_once > 1 else None, []).append(numbered)
-        turns, room = Turns(), asyncio.Semaphore(self._at_once)
+        print_order, room = PrintOrder(), asyncio.Semaphore(self._at_once)
 
         async def work_on(group: Sequence[tuple[int, UnitResults[T]]]) -> None:
             async with room:
                 for number, part in group:
-                    with turns.turn(number):
+                    with print_order.printing(number):
                         await self._run_unit(part, works[part.unit.place])
 
         ended = await asyncio.gather(*(work_on(group) for group in groups.values()), return_exceptions=True)

@@ -28,7 +28,7 @@ from reconciler.report.words.visible import inert
 class _Held:
     """What one part wants printed, until its turn."""
 
-    is_its_turn: bool = False
+    may_print: bool = False
     is_done: bool = False
     waiting: list[Callable[[], None]] = field(default_factory=list)
 
@@ -39,22 +39,22 @@ _HELD: ContextVar[_Held | None] = ContextVar("held", default=None)
 def is_postponed(print_later: Callable[[], None]) -> bool:
     """Keep the print for later where the turn of this part has not come, and return whether it was kept."""
     part = _HELD.get()
-    if part is None or part.is_its_turn:
+    if part is None or part.may_print:
         return False
     part.waiting.append(print_later)
     return True
 
 
-class Turns:
+class PrintOrder:
     """Lets the first part print at once; each other when all before it are done."""
 
     def __init__(self) -> None:
         self._parts: dict[int, _Held] = {}
         self._now = 0
-        self._part(0).is_its_turn = True
+        self._part(0).may_print = True
 
     @contextmanager
-    def turn(self, number: int) -> Iterator[None]:
+    def printing(self, number: int) -> Iterator[None]:
         """Let this part print inside the block. Numbers begin with 0, and each comes once."""
         part = self._part(number)
         token = _HELD.set(part)
@@ -72,7 +72,7 @@ class Turns:
         while self._part(self._now).is_done:
             self._now += 1
             following = self._part(self._now)
-            following.is_its_turn = True
+            following.may_print = True
             waiting, following.waiting = following.waiting, []
             for print_later in waiting:
                 print_later()

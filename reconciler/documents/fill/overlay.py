@@ -37,7 +37,7 @@ Sections = Callable[[str | None], Mapping[str, tuple[Kind, ...]]]
 
 
 @dataclass(slots=True)
-class Overlaying:
+class OverlayMerger:
     """The files of one topology, while overlays change them."""
 
     base: Sequence[Table]
@@ -59,14 +59,16 @@ class Overlaying:
         sections = self.sections(None)
         for name, (key, node) in root.entries.items():
             if name in sections:
-                self._change_names(self.base, key, node, sections[name], name)
+                self._change_section(self.base, key, node, sections[name], name)
             elif name == "expect":
                 self._add_expectations(key, node)
             else:
                 rest.entries[name] = (key, node)
         return rest
 
-    def _change_names(self, homes: Sequence[Table], key: Scalar, node: Node, kinds: Iterable[Kind], path: str) -> None:
+    def _change_section(
+        self, homes: Sequence[Table], key: Scalar, node: Node, kinds: Iterable[Kind], path: str
+    ) -> None:
         if is_null(node):
             return
         if not isinstance(node, Table):
@@ -137,7 +139,7 @@ class Overlaying:
         inner = {name: below for kind in kinds for name, below in self.sections(kind.name).items()}
         for name, (key, node) in value.entries.items():
             if name in inner:
-                self._change_names([base], key, node, inner[name], f"{path}.{name}")
+                self._change_section([base], key, node, inner[name], f"{path}.{name}")
             elif name == UNSET:
                 for unset_key in self._names_in(key, node):
                     self._unset_key(base, unset_key, path)

@@ -166,8 +166,8 @@ def _read_file(path: Path, tree: Tree, own_keys: Sequence[str], *, in_full: bool
     declared = root.get("parameters")
     parameters = frozenset(declared.entries if isinstance(declared, Mapping) else ())
     is_ours = not {"reconciler", OF_FILE}.isdisjoint(root.entries) or bool(name)
-    includes = frozenset(_paths_from(path, _items(root.get(INCLUDE))))
-    policies = frozenset(_paths_from(path, _places_of_policies(root.get(POLICIES))))
+    includes = frozenset(_named_paths(path, _items(root.get(INCLUDE))))
+    policies = frozenset(_named_paths(path, _places_of_policies(root.get(POLICIES))))
     return _File(
         path, name, is_ours=is_ours, problems=wrong, parameters=parameters, includes=includes, policies=policies
     )
@@ -177,7 +177,7 @@ def _items(node: Node | None) -> Iterable[Node | None]:
     return node.items if isinstance(node, Items) else [node]
 
 
-def _paths_from(path: Path, nodes: Iterable[Node | None]) -> Iterator[Path]:
+def _named_paths(path: Path, nodes: Iterable[Node | None]) -> Iterator[Path]:
     """The paths that a file names, from its own folder."""
     return (Path(os.path.normpath(path.parent / node.text)) for node in nodes if isinstance(node, Scalar))
 

@@ -11,11 +11,10 @@ from dataclasses import field
 from pathlib import Path, PurePosixPath
 
 from reconciler.documents.find.git import ask_git
-from reconciler.documents.parse.files import ENDINGS
-from reconciler.documents.parse.nodes import complain
+from reconciler.documents.parse.files import ENDINGS, no_files
 from reconciler.documents.parse.tree import decode
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import CannotContinue, Diagnostic, SourceSpan
+from reconciler.model.diagnostic import CannotContinue, Diagnostic
 from reconciler.model.waits import waiting
 
 PATIENCE = 60.0
@@ -99,7 +98,7 @@ class GitTree:
             for name, shown in files_below:
                 by_name.setdefault(name, shown)
             if not files_below:
-                problems.append(self._no_files(path, f"{self._why_lacking(path)} in revision {self.revision}"))
+                problems.append(no_files(path, f"{self._why_lacking(path)} in revision {self.revision}"))
         self._read_texts(by_name)
         return [*by_name.values()], problems
 
@@ -174,7 +173,7 @@ class GitTree:
         """Return the text in this revision, and its problems; the text is empty where the revision has no such file."""
         name = str(self.name_of(path))
         if (stored := self.files.get(name)) is None:
-            return "", [self._no_files(path, f"does not exist in revision {self.revision}")]
+            return "", [no_files(path, f"does not exist in revision {self.revision}")]
         if stored.mode == LINK:
             return self._read_linked(path, name)
         return decode(str(path), self._text_of_blob(stored))
@@ -185,7 +184,7 @@ class GitTree:
         leads_to = os.path.normpath(PurePosixPath(name).parent / target)
         stored = self.files.get(leads_to)
         if stored is None or stored.mode == LINK:
-            return "", [self._no_files(path, f"is a link that leads to no file of revision {self.revision}")]
+            return "", [no_files(path, f"is a link that leads to no file of revision {self.revision}")]
         return decode(str(path), self._text_of_blob(stored))
 
     def _files_below(self, path: Path) -> Iterator[tuple[str, Path]]:
@@ -213,9 +212,6 @@ class GitTree:
         """Return the path from the root; links on the way are those of the working tree's folders above the file."""
         absolute = Path(os.path.realpath(path.parent)) / path.name if path.name not in ("", "..") else path.resolve()
         return PurePosixPath(os.path.relpath(absolute, os.path.realpath(self.root)))
-
-    def _no_files(self, path: Path, problem: str) -> Diagnostic:
-        return complain("XX520", "no-files", f"`{path}` {problem}", SourceSpan(str(path), 1, 1, 1, 1))
 
 
 def _root_around(folder: Path) -> Path:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from reconciler.documents.foreign.translation import Findings, ForeignObject
+from reconciler.documents.foreign.translation import Findings, ForeignObject, places_below
 from reconciler.model.resource import Json, Where
 
 LISTS = ("streams", "consumers")
@@ -40,16 +40,14 @@ def read_nats(document: Mapping[str, Json], where: Where, findings: Findings, pr
     if isinstance(document.get("config"), Mapping):
         _read_info(document, where, findings, prefix)
     elif _is_configuration(document):
-        findings.found.append(
-            ForeignObject(on=(document["name"],), config=document, where=_places_below(where, prefix))
-        )
+        findings.found.append(ForeignObject(on=(document["name"],), config=document, where=places_below(where, prefix)))
     for path, item in _listed_objects(document):
         if isinstance(item, Mapping):
             read_nats(item, where, findings, prefix + path)
 
 
 def _read_info(info: Mapping[str, Json], where: Where, findings: Findings, prefix: str) -> None:
-    config, place_in_config = info["config"], _places_below(where, f"{prefix}config.")
+    config, place_in_config = info["config"], places_below(where, f"{prefix}config.")
     name, stream = config.get("name") or info.get("name"), info.get("stream_name")
     if isinstance(stream, str):
         _read_consumer(stream, config.get("durable_name"), info, place_in_config, findings)
@@ -78,7 +76,3 @@ def _report_archived_consumers(info: Mapping[str, Json], where: Where, findings:
         message = f"its consumers ({state['consumer_count']}) are in the archive of the backup, and were left out"
         fix = "restore it somewhere and give `nats consumer info --json` of each consumer, or export from there"
         findings.add_left_out(where, "state.consumer_count", message, about=f"stream/{info['config']['name']}", fix=fix)
-
-
-def _places_below(where: Where, prefix: str) -> Where:
-    return lambda path: where(f"{prefix}{path}".rstrip("."))

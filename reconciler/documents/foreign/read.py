@@ -46,11 +46,11 @@ def _files(path: Path, findings: Findings) -> Iterator[Path]:
         return
     inside = sorted(file for file in path.rglob("*") if file.suffix in ENDINGS and file.is_file())
     if not inside:
-        findings.add_unreadable(_start_of_file(path), "", f"`{path}` holds no {', '.join(sorted(ENDINGS))} file")
+        findings.add_unreadable(_at_first_line(path), "", f"`{path}` holds no {', '.join(sorted(ENDINGS))} file")
     yield from inside
 
 
-def _start_of_file(path: Path) -> Where:
+def _at_first_line(path: Path) -> Where:
     return lambda _: SourceSpan(str(path), 1, 1, 1, 1)
 
 
@@ -61,7 +61,7 @@ def _read_file(path: Path, findings: Findings) -> None:
         return
     if path.name.endswith(CONFIGURATIONS):
         message = "this is a Terraform configuration, which only Terraform evaluates"
-        findings.add_unreadable(_start_of_file(path), "", message, fix=STATE)
+        findings.add_unreadable(_at_first_line(path), "", message, fix=STATE)
         return
     documents = (
         [_read_json(path, text, findings)]
@@ -92,7 +92,7 @@ def _read_json(path: Path, text: str, findings: Findings) -> Document | None:
         findings.problems += _problems_of_text(text, [complain("IM103", "not-readable", reason, place)])
         return None
     root, _ = read_tree(str(path), text)
-    return value, Place(root, root) if root is not None else _start_of_file(path)
+    return value, Place(root, root) if root is not None else _at_first_line(path)
 
 
 def _read_yaml_documents(path: Path, text: str, findings: Findings) -> Iterator[Document]:
@@ -118,7 +118,7 @@ def _problems_of_text(text: str, problems: list[Diagnostic]) -> list[Diagnostic]
 def _read_document(path: Path, root: Mapping | object, findings: Findings) -> Iterator[Document]:
     if not isinstance(root, Mapping):
         findings.add_unreadable(
-            _start_of_file(path), "", "a document is not a mapping, so no known tool wrote it", fix=EXPLAINED
+            _at_first_line(path), "", "a document is not a mapping, so no known tool wrote it", fix=EXPLAINED
         )
         return
     plain = Plain()

@@ -16,6 +16,7 @@ from reconciler.documents.foreign.translation import (
     To,
     kv_bucket,
     object_store,
+    places_below,
     translate,
 )
 from reconciler.model.resource import Json, Where
@@ -146,14 +147,10 @@ def _add_resource(resource: Mapping[str, Json], where: Where, findings: Findings
                 where, path, f"{name} has no attributes; terraform before 0.12 wrote them in another form"
             )
         else:
-            read(attributes, _places_below(where, prefix), findings)
+            read(attributes, places_below(where, prefix), findings)
 
 
 WHY_NOT = {"jetstream_kv_entry": "values are contents, which a topology does not manage"}
-
-
-def _places_below(where: Where, prefix: str) -> Where:
-    return lambda path: where(f"{prefix}{path}".rstrip("."))
 
 
 def _add_stream(attributes: Mapping[str, Json], where: Where, findings: Findings) -> None:

@@ -154,3 +154,8 @@ def _set_at_path(config: dict[str, Json], path: str, value: Json) -> None:
     for step in above:
         config = config.setdefault(step, {})
     config[name] = value
+
+
+def places_below(where: Where, prefix: str) -> Where:
+    """Return the places of paths that begin with this prefix."""
+    return lambda path: where(f"{prefix}{path}".rstrip("."))

@@ -68,7 +68,7 @@ def top_level_keys(registry: Registry) -> tuple[str, ...]:
     return (*KEYS, *registry.sections(None))
 
 
-class _SaidOnce(NamedTuple):
+class _PlacedValue(NamedTuple):
     """A value that may stand in several files, and its first place."""
 
     value: Json
@@ -79,7 +79,7 @@ class _SaidOnce(NamedTuple):
 class Header:
     registry: Registry
     problems: list[Diagnostic] = field(default_factory=list)
-    said: dict[str, _SaidOnce] = field(default_factory=dict)
+    values: dict[str, _PlacedValue] = field(default_factory=dict)
     removed: list[Removed] = field(default_factory=list)
     forget: list[Forgotten] = field(default_factory=list)
     bulk: list[BulkEntry] = field(default_factory=list)
@@ -92,17 +92,17 @@ class Header:
     @property
     def name(self) -> str:
         """Return the topology's name. Raises KeyError where no file says it; `known_name` does not."""
-        return str(self.said["topology"].value)
+        return str(self.values["topology"].value)
 
     @property
     def known_name(self) -> str:
         """Return the name; empty where no file says it, or none that can be read."""
-        return self.name if "topology" in self.said else ""
+        return self.name if "topology" in self.values else ""
 
     @property
     def expect(self) -> Expect:
         """Return where the topology may be applied; anywhere, if no file says it."""
-        return self.said["expect"].value if "expect" in self.said else Expect()
+        return self.values["expect"].value if "expect" in self.values else Expect()
 
     def read_key(self, key: Scalar, node: Node) -> None:
         """Read one of KEYS, as one file has it."""
@@ -118,7 +118,7 @@ class Header:
     def require(self, file: str) -> None:
         """Report what at least one file must say and none does."""
         for key, wanted in (("reconciler", f"reconciler: {FORMAT}"), ("topology", "topology: NAME")):
-            if key not in self.said:
+            if key not in self.values:
                 message = f"missing key `{key}`; write `{wanted}` at the top of one file"
                 self.problems.append(complain("XX503", "missing-key", message, SourceSpan(file, 1, 1, 1, 1)))
 
@@ -147,7 +147,7 @@ class Header:
 
     def _set_once(self, key: Scalar, node: Node, value: Json) -> None:
         place = span(node_to_show(key, node))
-        first = self.said.setdefault(key.text, _SaidOnce(value, place))
+        first = self.values.setdefault(key.text, _PlacedValue(value, place))
         if first.value != value and first.value is not None and value is not None:
             message = f"{key.text} differs from {first.span}; all files of one topology must say the same"
             self.problems.append(complain("XX505", "duplicate", message, place))

@@ -13,7 +13,7 @@ from reconciler.changes.kind import Registry
 from reconciler.documents.fill.environments import OF_FILE, SECTION, Environments, InFile
 from reconciler.documents.fill.filling import Filling
 from reconciler.documents.fill.for_each import FOR_EACH
-from reconciler.documents.fill.overlay import Overlaying
+from reconciler.documents.fill.overlay import OverlayMerger
 from reconciler.documents.fill.parameters import Chosen, Parameters, unmentioned_parameters
 from reconciler.documents.fill.values import MENTIONED, Filled, Given, Mask, unmask
 from reconciler.documents.parse.files import ANCHORS, DISK, INCLUDE, KEYS, LISTS, Tree, included_files
@@ -165,7 +165,7 @@ class _Loading:
         can_choose = self.is_complete or self.environments.names
         environment = self.environments.choose(self.tree.environment, self.name, start) if can_choose else None
         self.leads_to = environment.leads_to if environment else ""
-        overlays = [*self._overlay_files(), *(self._inline_overlay(environment) if environment else ())]
+        overlays = [*self._take_out_overlays(), *(self._inline_overlay(environment) if environment else ())]
         if self.environments.problems:
             self.problems += [*self.environments.problems, *self.parameters.problems]
             self.names.update(self._topology_names())
@@ -191,7 +191,7 @@ class _Loading:
             )
         self.is_complete = self.is_complete and not self.filling.unfilled
 
-    def _overlay_files(self) -> Iterator[_Root]:
+    def _take_out_overlays(self) -> Iterator[_Root]:
         """Take out the files that are overlays, and return those for the environment of this run."""
         for index, root in enumerate(self.roots):
             if entry := root.node.entries.pop(OF_FILE, None):
@@ -233,7 +233,7 @@ class _Loading:
 
     def _apply_overlays(self, base: Sequence[Mapping], overlays: Sequence[Mapping]) -> None:
         self.own_entries = frozenset(span(item) for overlay in overlays for item in items_below(overlay))
-        overlaying = Overlaying(base, self.registry.sections, self.filling.note)
+        overlaying = OverlayMerger(base, self.registry.sections, self.filling.note)
         rest = [overlaying.apply(overlay) for overlay in overlays]
         for overlay in rest:
             self._read_sections(overlay)
@@ -305,7 +305,7 @@ class _Loading:
     def _stray_moves(self) -> Iterator[Diagnostic]:
         """Check that the target of a move is declared, and that only one move goes there."""
         declared = {move.address for move in self.collector.resources} | self.collector.unreadable
-        if "topology" in self.header.said:
+        if "topology" in self.header.values:
             declared.add(Address.of(TOPOLOGY, self.header.name))
         targets: dict[Address, Where] = {}
         for move in self.header.moved:
@@ -324,7 +324,7 @@ class _Loading:
         named = {resource.address: resource.spec.labels for resource in self.collector.resources}
         named |= {removal.address: {} for removal in self.header.removed}
         for allowance in self.header.allowed:
-            if not any(allowance.reaches(address, labels) for address, labels in named.items()):
+            if not any(allowance.selects(address, labels) for address, labels in named.items()):
                 near = likely_pattern(allowance.on, named.keys(), named.values())
                 message = f"`allow` names `{allowance.on}`, but no object here has that address or label"
                 full_message = f"{message}; did you mean `{near}`?" if near else message

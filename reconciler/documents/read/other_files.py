@@ -47,7 +47,7 @@ def other_file(file: str, root: Node | None, own_keys: Collection[str]) -> Diagn
         description, command = f"{recognised}, not a topology", "import"
     elif document is not root:
         return None
-    elif recognised := _other_file_text(document) or (
+    elif recognised := _recognise_other_tool(document) or (
         None if any(meant_choice(key, own_keys) for key in keys) else _describe_keys(document)
     ):
         description, command = f"{recognised}, not a topology", ""
@@ -89,7 +89,7 @@ def _recognise_jetstream(document: Mapping) -> str | None:
     return "a stream's configuration for the `nats` CLI" if "name" in keys and keys & OF_STREAMS else None
 
 
-def _other_file_text(document: Mapping) -> str | None:
+def _recognise_other_tool(document: Mapping) -> str | None:
     keys = document.entries.keys()
     if {"apiVersion", "kind"} <= keys:
         return f"a Kubernetes manifest (kind {_text_of(document, 'kind')})"

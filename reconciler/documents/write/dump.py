@@ -71,7 +71,7 @@ def _entry_lines(key: str, value: Json, indent: str) -> Iterator[str]:
         yield head + colon
         for name, below in value.items():
             yield from _entry_lines(name, below, indent + "  ")
-    elif _is_list(value) and value and not _fits(flow_text(value), len(indent) + len(written)):
+    elif is_list(value) and value and not _fits(flow_text(value), len(indent) + len(written)):
         yield head + colon
         for item in value:
             yield from _item_lines(item, indent + "  ")
@@ -80,7 +80,7 @@ def _entry_lines(key: str, value: Json, indent: str) -> Iterator[str]:
 
 
 def _one_line(value: Json) -> str:
-    return flow_text(value) if _is_list(value) or isinstance(value, Mapping) else scalar_text(value)
+    return flow_text(value) if is_list(value) or isinstance(value, Mapping) else scalar_text(value)
 
 
 def _item_lines(value: Json, indent: str) -> Iterator[str]:
@@ -97,7 +97,7 @@ def flow_text(value: Json) -> str:
     """Return the value on a single line: `{max_age: 7d, subjects: [a, b]}`."""
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{_flow_key(key)}: {flow_text(below)}" for key, below in value.items()) + "}"
-    if _is_list(value):
+    if is_list(value):
         return "[" + ", ".join(flow_text(item) for item in value) + "]"
     return scalar_text(value, in_flow=True)
 
@@ -107,7 +107,8 @@ def _flow_key(key: str) -> str:
     return written if len(written) < LONGEST_KEY else f"? {written} "
 
 
-def _is_list(value: Json) -> bool:
+def is_list(value: Json) -> bool:
+    """Is it a list, and not a text?"""
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 

@@ -18,7 +18,7 @@ from reconciler.documents.fill.values import Mask, escape_mentions, mentions
 from reconciler.documents.parse import nodes
 from reconciler.documents.parse.nodes import Node, Scalar
 from reconciler.documents.parse.tree import read_tree
-from reconciler.documents.write.dump import flow_text
+from reconciler.documents.write.dump import flow_text, is_list
 from reconciler.model.resource import Json
 
 
@@ -136,11 +136,7 @@ def texts_of_value(value: Json) -> Json:
         return {str(key): texts_of_value(below) for key, below in value.items()}
     if isinstance(value, bool):
         return str(value).lower()
-    return [texts_of_value(item) for item in value] if _is_list(value) else escape_mentions(str(value))
-
-
-def _is_list(value: Json) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str)
+    return [texts_of_value(item) for item in value] if is_list(value) else escape_mentions(str(value))
 
 
 def is_same_in_any_order(value: Json, other: Json) -> bool:
@@ -216,7 +212,7 @@ class Splicing:
     def _change_value(self, key: Scalar, value: Node, wanted: Json) -> Iterator[Splice]:
         if self._is_here(value, key) and isinstance(value, nodes.Mapping):
             yield from self._change_nested_mapping(key, value, wanted)
-        elif self._is_here(value, key) and isinstance(value, nodes.Sequence) and _is_list(wanted):
+        elif self._is_here(value, key) and isinstance(value, nodes.Sequence) and is_list(wanted):
             yield from self._change_items(value, wanted, strictly=key.text in self._ordered)
         else:
             yield Splice(self._end(key), self._value_end(key, value), f": {flow_text(wanted)}")
@@ -278,7 +274,7 @@ class Splicing:
 
     def _entry_text(self, name: str, value: Json, column: int) -> str:
         """Write a key with its value. A list of mappings gets a line for each item; everything else stays on one."""
-        if not (_is_list(value) and value and isinstance(value[0], Mapping)):
+        if not (is_list(value) and value and isinstance(value[0], Mapping)):
             return f"{name}: {flow_text(value)}"
         return f"{name}:" + "".join(f"{self._break}{' ' * column}- {flow_text(item)}" for item in value)
 

@@ -71,7 +71,7 @@ def _unmatched_patterns(entries: Sequence[BulkEntry], topology: Topology, names:
         if not names.ledger_known:
             message = f"{statement}, and nobody can tell what that matches, because bucket {BUCKET} could not be read"
             yield _diagnostic_about_pattern(entry, message, "plan and apply as a user who may use that bucket")
-        elif any(entry.reaches(address, {}) for address in gone):
+        elif any(entry.selects(address, {}) for address in gone):
             continue
         elif near := likely_pattern(entry.on, ours.keys(), ours.values()):
             message = f"{statement}, which matches nothing that this topology owns and no longer declares; did you mean `{near}`?"
@@ -79,13 +79,13 @@ def _unmatched_patterns(entries: Sequence[BulkEntry], topology: Topology, names:
             yield _diagnostic_about_pattern(entry, message, f"write {near}, or remove the entry", severity)
         elif is_label(entry.on):
             continue
-        elif alike := [str(address) for address in strange if entry.reaches(address, {})]:
+        elif alike := [str(address) for address in strange if entry.selects(address, {})]:
             more = f" and {len(alike) - 1:_} more" if alike[1:] else ""
             message = f"{statement}, which matches nothing that this topology owns: {alike[0]}{more} may be another's"
             yield _diagnostic_about_pattern(
                 entry, message, "declare what is meant as it is and apply once to adopt it; or remove the entry"
             )
-        elif match := next((address for address, labels in declared.items() if entry.reaches(address, labels)), None):
+        elif match := next((address for address, labels in declared.items() if entry.selects(address, labels)), None):
             message = f"{statement}, which matches only what the files declare, such as {match}, and leaves that alone"
             yield _diagnostic_about_pattern(entry, message, "take out of the files what is to go, or remove the entry")
 

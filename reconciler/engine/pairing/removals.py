@@ -168,7 +168,7 @@ def match_entries(
     return tuple(
         Matched(
             entry=entry,
-            addresses=tuple(declared for declared in left if entry.reaches(declared, ledger[declared].labels)),
+            addresses=tuple(declared for declared in left if entry.selects(declared, ledger[declared].labels)),
         )
         for entry in topology.bulk
     )

@@ -83,7 +83,7 @@ class Lookout:
 
     def __init__(self, targets: Iterable[FleetTarget], wanted: Wanted, *, patient: bool = False) -> None:
         self._targets, self._wanted, self._is_patient = tuple(targets), wanted, patient
-        self._lines: dict[str, _TargetConnection] = {}
+        self._connections: dict[str, _TargetConnection] = {}
         self._room = asyncio.Semaphore(AT_ONCE)
         self._began = _now_text()
 
@@ -107,7 +107,7 @@ class Lookout:
 
     async def close(self) -> None:
         """Close the connection to every target; a later look dials again."""
-        await asyncio.gather(*(self._disconnect(name) for name in [*self._lines]))
+        await asyncio.gather(*(self._disconnect(name) for name in [*self._connections]))
 
     async def _ask_all(self, ask: Callable[[FleetTarget], Awaitable[T]]) -> dict[str, T]:
         async def in_turn(target: FleetTarget) -> T:
@@ -121,8 +121,13 @@ class Lookout:
         """Ask, and never raise: a missing answer is also an answer, with its reason."""
         try:
             async with asyncio.timeout(target.deadline):
-                line = await self._connection(target)
-                return await self._ask_on(line, target, ask)
+                connection = await self._connection(target)
+                try:
+                    return await ask(connection)
+                finally:
+                    # After the end of a connection the next look dials again, however long it was gone.
+                    if connection.js.pipeline.nc.is_closed or len(self._targets) > KEPT:
+                        await self._disconnect(target.name)
         except _Unanswered as error:
             why = str(error)
         except Exception as error:  # noqa: BLE001 - whatever a stranger answers, the other targets are looked at
@@ -130,48 +135,40 @@ class Lookout:
         await self._disconnect(target.name)
         return why
 
-    async def _ask_on(
-        self, line: _TargetConnection, target: FleetTarget, ask: Callable[[_TargetConnection], Awaitable[T]]
-    ) -> T:
-        try:
-            return await ask(line)
-        finally:
-            # After the end of a connection the next look dials again, however long it was gone.
-            if line.js.pipeline.nc.is_closed or len(self._targets) > KEPT:
-                await self._disconnect(target.name)
-
     async def _connection(self, target: FleetTarget) -> _TargetConnection:
-        if target.name not in self._lines:
+        if target.name not in self._connections:
             stack = AsyncExitStack()
             js = await stack.enter_async_context(session(target.options(), window=WINDOW))
-            self._lines[target.name] = _TargetConnection(js.persistent() if self._is_patient else js, stack)
-        return self._lines[target.name]
+            self._connections[target.name] = _TargetConnection(js.persistent() if self._is_patient else js, stack)
+        return self._connections[target.name]
 
     async def _disconnect(self, name: str) -> None:
-        if line := self._lines.pop(name, None):
+        if connection := self._connections.pop(name, None):
             with suppress(Exception):  # however it ends, it is gone
-                await line.stack.aclose()
+                await connection.stack.aclose()
 
-    async def _streams_to_read(self, line: _TargetConnection) -> tuple[str, ...]:
+    async def _streams_to_read(self, connection: _TargetConnection) -> tuple[str, ...]:
         if self._wanted.stream is not None:
             return (self._wanted.stream,)
-        if time.monotonic() - line.searched > SEARCH:
-            line.streams, line.searched = await _capturing_streams(line.js), time.monotonic()
-        return line.streams
+        if time.monotonic() - connection.searched > SEARCH:
+            connection.streams, connection.searched = await _capturing_streams(connection.js), time.monotonic()
+        return connection.streams
 
-    async def _ends(self, line: _TargetConnection) -> Mapping[str, End]:
-        streams = await self._streams_to_read(line)
-        newest_messages = await asyncio.gather(*(newest(line.js, stream, self._wanted.matching) for stream in streams))
+    async def _ends(self, connection: _TargetConnection) -> Mapping[str, End]:
+        streams = await self._streams_to_read(connection)
+        newest_messages = await asyncio.gather(
+            *(newest(connection.js, stream, self._wanted.matching) for stream in streams)
+        )
         return dict(zip(streams, newest_messages, strict=True))
 
     async def _new_pieces(
-        self, line: _TargetConnection, was: Entries, most: int, ends: Mapping[str, End] | None
+        self, connection: _TargetConnection, was: Entries, most: int, ends: Mapping[str, End] | None
     ) -> Entries:
-        streams = await self._streams_to_read(line) if ends is None else (*ends,)
+        streams = await self._streams_to_read(connection) if ends is None else (*ends,)
         if not streams:
             return self._all_with_error(was, NOT_KEPT)
         asking = (
-            self._new_piece(line.js, name, was.get(name, {}), most, None if ends is None else ends[name])
+            self._new_piece(connection.js, name, was.get(name, {}), most, None if ends is None else ends[name])
             for name in streams
         )
         pieces = dict(zip(streams, await asyncio.gather(*asking), strict=True))

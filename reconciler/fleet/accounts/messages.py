@@ -243,7 +243,7 @@ async def batches(piece: StreamPiece, total: asyncio.Semaphore, *, must: bool) -
         except Exception as error:  # noqa: BLE001 - whatever a stranger answers, the other targets are read
             gone = gone + 1 if isinstance(error, Gone) else 0
             why = f"{_reason(piece, error)} (after message {left.after})"
-            if not await pauses.rest():
+            if not await pauses.wait():
                 break
     if left.after < piece.upto and must and not gone:
         raise Unreadable(f"{piece.target.name}: {why}; start the query again, and it resumes from its checkpoint")

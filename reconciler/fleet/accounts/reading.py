@@ -195,8 +195,8 @@ async def read_all(parts: Iterable[TargetPart], ask: Ask, emit: Emit, *, request
         return [reading for some in failed for reading in some]
 
     once = await side_by_side(Reading(part, emit) for part in parts)
-    lasting = [reading for reading in once if not reading.may_help_again]
-    twice = await side_by_side(reading for reading in once if reading.may_help_again)
+    lasting = [reading for reading in once if not reading.is_worth_retrying]
+    twice = await side_by_side(reading for reading in once if reading.is_worth_retrying)
     for reading in (*lasting, *twice):
         await reading.give_up()
 
@@ -246,7 +246,7 @@ class Reading:
         self.told = True
 
     @property
-    def may_help_again(self) -> bool:
+    def is_worth_retrying(self) -> bool:
         """May another attempt help? Not where files are wrong, nor where some rows were handed over already."""
         lasting = isinstance(self.error, CannotContinue) and self.error.diagnostics[0].code not in PASSING
         return not (lasting or self.told or self.seconds >= self.part.target.deadline)
@@ -291,10 +291,10 @@ def as_columns(rows: Sequence[Row]) -> Columns:
 
 def subjects(matching: str) -> Ask:
     """Count the messages that the stream of a part holds per subject, as rows of SUBJECTS."""
-    return partial(_subjects, matching)
+    return partial(_read_subjects, matching)
 
 
-async def _subjects(matching: str, js: JetStream, part: TargetPart) -> AsyncGenerator[Columns, None]:
+async def _read_subjects(matching: str, js: JetStream, part: TargetPart) -> AsyncGenerator[Columns, None]:
     assert part.stream is not None
     async for page in subject_pages(js, part.stream, matching):
         if isinstance(page, Refusal | NoAnswer):

@@ -68,8 +68,10 @@ class Texts:
         problem and raises nothing."""
         keeping = _KeepingTree()
         load(paths, REGISTRY, keeping)
-        found = keeping.answers[tuple(paths)][0]
-        return cls(tuple(paths), keeping.answers, keeping.texts, origin(found[0]).repository if found else None)
+        found_files = keeping.answers[tuple(paths)][0]
+        return cls(
+            tuple(paths), keeping.answers, keeping.texts, origin(found_files[0]).repository if found_files else None
+        )
 
     def find(self, paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
         """Return the files and the problems as they were; of paths that nobody asked for then, the files that are at

@@ -42,7 +42,7 @@ def drift_history(drift: DataFrame, desired: DataFrame, before: DataFrame | None
     )
 
 
-def counts() -> Column:
+def is_drift() -> Column:
     """Is a row of DRIFT drift that no `ignore_drift` entry covers?"""
     return F.coalesce("drifted", F.lit(False)) & ~_is_ignored()
 
@@ -149,7 +149,7 @@ def _marks(drift: DataFrame, fresh: DataFrame, past: DataFrame) -> DataFrame:
     rows = drift.where("address is not null").join(fresh, ["run", *PAIR], "inner")
     reported = rows.select(
         *PAIR, "address", place_in_object().alias("spot"), "n",
-        F.when(counts(), F.struct(*ABOUT)).alias("about"),
+        F.when(is_drift(), F.struct(*ABOUT)).alias("about"),
         F.when(_is_ignored(), "ignored").alias("why"),
         F.when(F.col("path").isNull(), F.col("standing")).alias("whole"),
     )  # fmt: skip

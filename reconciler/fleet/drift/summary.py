@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from reconciler.fleet.drift.history import PAIR, counts, looks_of, place_in_object, unreadable_objects
+from reconciler.fleet.drift.history import PAIR, is_drift, looks_of, place_in_object, unreadable_objects
 from reconciler.fleet.tables.frames import with_columns_of
 from reconciler.fleet.tables.tables import REPAIRS, TREND
 
@@ -39,7 +39,7 @@ def repairs(history: DataFrame) -> DataFrame:
 def trend(drift: DataFrame, history: DataFrame) -> DataFrame:
     """DRIFT and DRIFT_HISTORY of all runs → TREND. What a run could not find out stays open in it, and is counted
     apart."""
-    compared, strayed = F.col("standing") == "compared", counts() & F.col("address").isNotNull()
+    compared, strayed = F.col("standing") == "compared", is_drift() & F.col("address").isNotNull()
     target = F.struct("target", "topology")
     runs = drift.groupBy("run").agg(
         F.max("day").alias("day"),
@@ -71,7 +71,7 @@ def _readable_drift_by_run(drift: DataFrame, history: DataFrame) -> DataFrame:
     unfinished, or owned by someone else."""
     sure = drift.where("address is not null").join(looks_of(drift).select("run", *PAIR), ["run", *PAIR], "leftsemi")
     readable = sure.join(unreadable_objects(drift), ["run", *PAIR, "address"], "leftanti")
-    drifted = readable.where(counts()).select("run", *PAIR, "address", place_in_object().alias("spot"))
+    drifted = readable.where(is_drift()).select("run", *PAIR, "address", place_in_object().alias("spot"))
     gone_or_unfinished = readable.where(
         F.col("path").isNull() & F.col("standing").isin("missing", "foreign", "pending")
     )
@@ -122,8 +122,8 @@ def objects_by_standing(drift: DataFrame) -> DataFrame:
     is_compared = F.col("standing") == "compared"
     is_look = is_compared.alias("is_look")
     objects = drift.where("standing != 'undeclared'").groupBy("target", "topology", "address", is_look).agg(
-        F.coalesce(standing, F.lit("unremembered")).alias("standing"), F.bool_or(counts()).alias("drifted"),
-        F.bool_and(F.when(counts(), F.coalesce(F.col("class") == "plain", F.lit(False)))).alias("by_file"),
+        F.coalesce(standing, F.lit("unremembered")).alias("standing"), F.bool_or(is_drift()).alias("drifted"),
+        F.bool_and(F.when(is_drift(), F.coalesce(F.col("class") == "plain", F.lit(False)))).alias("by_file"),
         F.max(F.when(is_compared, F.try_element_at("quantities", F.lit("without_record")))).alias("unrecorded"),
     )  # fmt: skip
     return objects.groupBy("target", "standing").agg(
@@ -136,7 +136,7 @@ def drift_by_run_and_target(drift: DataFrame, runs: Sequence[str], most: int) ->
     """DRIFT → run, target and number of drifted objects, null where not everything could be read: for these runs, and
     for the targets with most drift."""
     counted = drift.where(F.col("run").isin([*runs])).groupBy("run", "target").agg(
-        F.count_distinct(F.when(counts(), _object_key())).alias("strayed"),
+        F.count_distinct(F.when(is_drift(), F.struct("topology", F.coalesce("address", F.lit(""))))).alias("strayed"),
         F.bool_or(F.col("standing").isin("unreachable", "uncompared")).alias("unread"),
     )  # fmt: skip
     each = counted.select("run", "target", F.when(~F.col("unread"), F.col("strayed")).alias("objects"))
@@ -148,9 +148,5 @@ def drift_by_run_and_target(drift: DataFrame, runs: Sequence[str], most: int) ->
 def findings(drift: DataFrame, most: int) -> DataFrame:
     """DRIFT of one run → target, and the columns of FINDING: what the looks at these targets say besides drift, errors
     first."""
-    told = drift.select("target", F.explode("diagnostics").alias("finding")).select("target", "finding.*")
-    return told.orderBy("severity", "code", "address", "message", "target").limit(most)
-
-
-def _object_key() -> Column:
-    return F.struct("topology", F.coalesce("address", F.lit("")))
+    found_rows = drift.select("target", F.explode("diagnostics").alias("finding")).select("target", "finding.*")
+    return found_rows.orderBy("severity", "code", "address", "message", "target").limit(most)

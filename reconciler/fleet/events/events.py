@@ -162,7 +162,7 @@ def acks(events: DataFrame) -> DataFrame:
         concerned.groupBy("target", "stream", "consumer", "day")
         .agg(
             _count_of(F.col("type") == _SAMPLE).alias("samples"),
-            *(_quantile_of(seconds, share).alias(name) for name, share in _QUANTILES.items()),
+            *(F.percentile_approx(seconds, share, _EXACT).alias(name) for name, share in _QUANTILES.items()),
             F.max(seconds).alias("longest_seconds"),
             _count_of(deliveries > 1).alias("redelivered"),
             F.max(deliveries).alias("most_deliveries"),
@@ -177,10 +177,6 @@ _QUANTILES = {"median_seconds": 0.5, "p90_seconds": 0.9, "p99_seconds": 0.99}
 
 def _count_of(condition: Column) -> Column:
     return F.count_if(F.coalesce(condition, F.lit(False)))
-
-
-def _quantile_of(seconds: Column, share: float) -> Column:
-    return F.percentile_approx(seconds, share, _EXACT)
 
 
 _PINNED, _UNPINNED = "consumer_group_pinned", "consumer_group_unpinned"

@@ -138,8 +138,8 @@ def _applied_cell(field: Field) -> Cell:
 
 
 def _cause_cell(field: Field) -> Cell:
-    also = " and in the file" if field.counts and field.field_class == FieldClass.BOTH else ""
-    return Cell(text=f"{field.cause}{also}", tone="warn" if field.counts else "quiet")
+    also = " and in the file" if field.is_drift and field.field_class == FieldClass.BOTH else ""
+    return Cell(text=f"{field.cause}{also}", tone="warn" if field.is_drift else "quiet")
 
 
 def drift_totals_line(
@@ -164,7 +164,9 @@ def drift_totals_line(
     parts = [
         f"drift on {len(strayed):_} of {counted(len(targets), 'target')}: {by_standing}"
         if strayed
-        else _no_drift_text(unsure)
+        else "no drift found"
+        if unsure
+        else "no drift"
     ]
     parts += [f"{counted(len(unread), 'target')} not read"] if unread else []
     parts += [f"{counted(len(uncompared), 'target')} not compared"] if uncompared else []
@@ -179,10 +181,6 @@ def _undrifted_targets_texts(calm: Collection[str], unrecorded: Mapping[str, int
         yield f"{counted(len(calm) - len(declared), 'target')} as applied"
     if declared:
         yield f"{counted(len(declared), 'target')} as declared ({unrecorded_objects_text(sum(declared))})"
-
-
-def _no_drift_text(unsure: Collection[str]) -> str:
-    return "no drift found" if unsure else "no drift"
 
 
 Row = Mapping[str, Any]

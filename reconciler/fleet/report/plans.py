@@ -25,7 +25,7 @@ from reconciler.report.codec.shape import data_of
 from reconciler.report.document.blocks import MARKS, first_paths, removal_reason
 from reconciler.report.document.document import Document
 from reconciler.report.document.entries import Section, section_of
-from reconciler.report.document.judgements import sentence, verdict_head, way_out_lines, worst_first
+from reconciler.report.document.judgements import sentence, verdict_head, verdicts_to_show, way_out_lines
 from reconciler.report.document.pieces import Cell, Fold, Folds, Grid, Piece, Prose, ReportPart, Tone, cells
 from reconciler.report.html.sections import WORDS
 from reconciler.report.words.values import counted, show_live, show_seconds, show_side, show_wanted
@@ -187,7 +187,7 @@ def _fold(section: Section, targets: Targets) -> Fold:
     return Fold(
         mark=MARKS.get(section, "·"), word=WORDS[section], style=section.name.lower(), name=change.address, about=summary,
         place=str(change.span) if change.span else "", pieces=tuple(_details(change, [*targets], differing)),
-        codes=tuple(dict.fromkeys(verdict.code for verdict in worst_first(change.verdicts))),
+        codes=tuple(dict.fromkeys(verdict.code for verdict in verdicts_to_show(change.verdicts))),
     )  # fmt: skip
 
 
@@ -227,7 +227,7 @@ def _details(change: PlannedChange, targets: Sequence[str], differing: Grid | No
         yield Grid(head=("field", "live", "wanted"), rows=rows)
     if change.reason:
         yield Prose(lines=(sentence(change.reason),))
-    for verdict in worst_first(change.verdicts):
+    for verdict in verdicts_to_show(change.verdicts):
         head = f"{verdict_head(verdict)} {sentence(verdict.message, verdict.path)}"
         yield Prose(lines=(head, *way_out_lines(verdict.fix or "")))
     if consequences := tuple(sentence(item.message) for item in change.consequences):

@@ -78,7 +78,7 @@ class Field:
 
     @property
     @computed("drift", after="class")
-    def counts(self) -> bool:
+    def is_drift(self) -> bool:
         """True: it counts as drift. The value drifted, without an `ignore_drift` entry."""
         return self.drifted and not self.ignored
 
@@ -128,12 +128,12 @@ class StrayedObject:
     def is_drift(self) -> bool:
         """True: it counts as drift, as `drift` decides for one account."""
         is_whole = self.standing in _STANDINGS and Standing(self.standing).is_whole
-        return (is_whole and not self.ignored) or any(row.counts for row in self.fields)
+        return (is_whole and not self.ignored) or any(row.is_drift for row in self.fields)
 
     @property
     def is_recorded(self) -> bool:
         """Does a record tell what was applied of anything in it that drifted?"""
-        classes = {row.field_class for row in self.fields if row.counts}
+        classes = {row.field_class for row in self.fields if row.is_drift}
         return classes != {str(FieldClass.PLAIN)}
 
     @property
@@ -145,8 +145,8 @@ class StrayedObject:
     def sameness(self) -> object:
         """The key of things that are equal on several targets."""
         fields = tuple(
-            (one.path, repr(one.live), repr(one.desired), repr(one.applied), one.drifted, one.ignored)
-            for one in self.fields
+            (field.path, repr(field.live), repr(field.desired), repr(field.applied), field.drifted, field.ignored)
+            for field in self.fields
         )
         return (self.address, self.standing, self.place, self.reason, self.ignored, self.error, self.verdicts, fields)
 

@@ -94,7 +94,7 @@ class FleetRun:
         self.store.write(
             table, rows, self.run, [target.name for target in self.fleet.targets] if self.fleet.others else None
         )
-        return self.of_selected(self.rows_of_run(table))
+        return self.rows_of_selected(self.rows_of_run(table))
 
     def store_run(self, table: str, rows: DataFrame) -> DataFrame:
         """Write the rows of this run, and read them back."""
@@ -113,7 +113,7 @@ class FleetRun:
     def newest_runs(self, table: str) -> Rows:
         """Return for each target of the fleet the run that looked at it last, and when; only the named run, where one
         is named."""
-        rows = self.of_fleet(self.rows_of_run(table) if self.is_named else self.store.read(table))
+        rows = self.rows_in_fleet(self.rows_of_run(table) if self.is_named else self.store.read(table))
         if "row" in rows.columns:  # every look at a target leaves one of these, besides all that it found
             rows = rows.where("row in ('target', 'error')")
         last = rows.groupBy("target").agg(F.max(F.struct("at", "run", "day")).alias("last"))
@@ -125,13 +125,13 @@ class FleetRun:
         chosen = frame_of(self.spark, newest, SNAPSHOTS).select("target", "run")
         return rows.join(F.broadcast(chosen), ["target", "run"], "leftsemi")
 
-    def of_fleet(self, rows: DataFrame) -> DataFrame:
+    def rows_in_fleet(self, rows: DataFrame) -> DataFrame:
         """Keep rows of targets that are still in the fleet."""
-        return _of_targets(rows, (*self.fleet.targets, *self.fleet.others))
+        return _rows_of_targets(rows, (*self.fleet.targets, *self.fleet.others))
 
-    def of_selected(self, rows: DataFrame) -> DataFrame:
+    def rows_of_selected(self, rows: DataFrame) -> DataFrame:
         """Keep rows of the selected targets, which is all that is shown. Stored tables are made of all targets."""
-        return _of_targets(rows, self.fleet.targets)
+        return _rows_of_targets(rows, self.fleet.targets)
 
     def report_rows(self, **tables: DataFrame) -> dict[str, Any]:
         """Return as many rows of each table as a report takes up, those that matter first, and how many there are
@@ -149,7 +149,7 @@ class FleetRun:
         return FleetFindings(command=command, fleet=self.fleet.name, run=self.run, seconds=took, **parts)
 
 
-def _of_targets(rows: DataFrame, targets: Iterable[FleetTarget]) -> DataFrame:
+def _rows_of_targets(rows: DataFrame, targets: Iterable[FleetTarget]) -> DataFrame:
     return rows.where(F.col("target").isin([target.name for target in targets]))
 
 

@@ -181,8 +181,8 @@ def _history_tables(fleet_run: FleetRun) -> dict[str, DataFrame]:
     desired, before = fleet_run.store.read("desired"), fleet_run.store.read("drift_history")
     episodes = fleet_run.store_whole("drift_history", drift_history(drifted, desired, before))
     fleet_run.store_whole("repairs", repairs(episodes))
-    mine = fleet_run.of_selected(episodes)
-    return {"trend": trend(fleet_run.of_selected(drifted), mine), "history": mine, "repairs": repairs(mine)}
+    mine = fleet_run.rows_of_selected(episodes)
+    return {"trend": trend(fleet_run.rows_of_selected(drifted), mine), "history": mine, "repairs": repairs(mine)}
 
 
 def _drifted_by_target(fleet_run: FleetRun, trend: Rows) -> dict[str, dict[str, int | None]]:
@@ -190,7 +190,7 @@ def _drifted_by_target(fleet_run: FleetRun, trend: Rows) -> dict[str, dict[str, 
     drifted: dict[str, dict[str, int | None]] = {}
     runs = [str(run["run"]) for run in trend[-RUNS:]]
     for row in summary.drift_by_run_and_target(
-        fleet_run.of_selected(fleet_run.store.read("drift")), runs, TARGETS
+        fleet_run.rows_of_selected(fleet_run.store.read("drift")), runs, TARGETS
     ).collect():
         drifted.setdefault(row["run"], {})[row["target"]] = row["objects"]
     return drifted
@@ -200,7 +200,7 @@ def _tables_of_other_commands(fleet_run: FleetRun) -> dict[str, Any]:
     """Tables about keys may cover only some targets; about keys that came from a file, no target."""
     tables = {name: fleet_run.store.read(name) for name in ALSO}
     chosen = {
-        name: rows if name in _TRIED and not fleet_run.fleet.others else fleet_run.of_selected(rows)
+        name: rows if name in _TRIED and not fleet_run.fleet.others else fleet_run.rows_of_selected(rows)
         for name, rows in tables.items()
     }
     return {name: rows for name, rows in fleet_run.report_rows(**chosen).items() if rows}
@@ -235,20 +235,20 @@ def _outliers(fleet_run: FleetRun, read: Rows, by: Sequence[str] = ()) -> tuple[
     )
     held = objects(latest).persist()
     rows = fleet_run.store_run("outliers", outliers(held, by=by))
-    number = fleet_run.of_selected(with_peers(held, by=by)).count()
+    number = fleet_run.rows_of_selected(with_peers(held, by=by)).count()
     held.unpersist()
-    return fleet_run.of_selected(rows), number
+    return fleet_run.rows_of_selected(rows), number
 
 
 def _capacity(fleet_run: FleetRun) -> DataFrame:
     """As of this run. Rows older than the days for growth are not even parsed."""
     (last,) = collect_rows(fleet_run.rows_of_run("snapshots").agg(F.max("at").alias("at")))
     since = fleet_run.day - timedelta(days=GROWTH + 1)
-    seen = fleet_run.of_fleet(fleet_run.store.read("snapshots")).where(
+    seen = fleet_run.rows_in_fleet(fleet_run.store.read("snapshots")).where(
         (F.col("day") >= F.lit(since)) & (F.col("at") <= F.lit(last["at"]))
     )
     rows = capacity(seen, days=GROWTH).withColumns({"run": F.lit(fleet_run.run), "day": F.lit(fleet_run.day)})
-    return fleet_run.of_selected(fleet_run.store_run("capacity", rows))
+    return fleet_run.rows_of_selected(fleet_run.store_run("capacity", rows))
 
 
 def seen_target(row: Row) -> SeenTarget:

@@ -79,7 +79,7 @@ def read_events(fleet_run: FleetRun, stream: str | None = None) -> FleetFindings
     stretches = fleet_run.store_whole("pinnings", pinnings(all_events))
     parts = {"pins": pins(stretches), "acks": acks(all_events), "actors": actors(all_events)}
     shown = fleet_run.report_rows(
-        **{name: fleet_run.of_selected(fleet_run.store_whole(name, rows)) for name, rows in parts.items()}
+        **{name: fleet_run.rows_of_selected(fleet_run.store_whole(name, rows)) for name, rows in parts.items()}
     )
     return fleet_run.conclude("events", shown, **_silent_targets_findings(fleet_run, silent))
 

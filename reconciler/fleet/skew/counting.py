@@ -149,7 +149,7 @@ def falls_counter(choices: tuple[Choice, ...], partitions: tuple[int, ...]) -> C
         for piece in tables_of(batches, AT_ONCE):
             if piece["error"].null_count < len(piece):
                 yield from _error_rows(piece)
-            if (read := _with_subjects(piece)) is not None:
+            if (read := _rows_with_subject(piece)) is not None:
                 tally.add(read, choices, multiples)
             if tally.size > MOST_COUNTS:
                 yield from tally.flush(multiples)
@@ -186,7 +186,7 @@ def tables_of(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Table
         yield pa.Table.from_batches(held).combine_chunks()
 
 
-def _with_subjects(piece: pa.Table) -> pa.Table | None:
+def _rows_with_subject(piece: pa.Table) -> pa.Table | None:
     """The rows that hold a subject, in one chunk; None when there are none."""
     if piece["subject"].null_count:
         piece = piece.filter(piece["subject"].is_valid()).combine_chunks()

@@ -21,7 +21,7 @@ from reconciler.engine.bindings import server_filled
 from reconciler.engine.pairing import identity
 from reconciler.engine.pairing.identity import Seen, identities_touched, identity_in_info, recreated_object
 from reconciler.journeys.apply.backup import streams_to_back_up
-from reconciler.journeys.apply.exclusive import Tell, Turn, turn
+from reconciler.journeys.apply.exclusive import ExclusiveAccess, Tell, exclusive_access
 from reconciler.journeys.plan.plan import Planned, predicted_forms
 from reconciler.journeys.plan.preflight import check
 from reconciler.journeys.saved.saving import SavedReview, look_again
@@ -62,7 +62,7 @@ async def apply(
     stop = stop or asyncio.Event()
     js = js.persistent(hurried=stop.is_set)
     async with (
-        turn(planned, js, stop=stop, tell=tell, terms=terms) as ours,
+        exclusive_access(planned, js, stop=stop, tell=tell, terms=terms) as ours,
         aclosing(_run_steps(given, ours, stop, backup)) as events,
     ):
         async for event in events:
@@ -74,7 +74,7 @@ def _plan_in(given: Planned | SavedReview) -> Planned:
 
 
 async def _run_steps(
-    given: Planned | SavedReview, ours: Turn, stop: asyncio.Event, backup: Backup | None
+    given: Planned | SavedReview, ours: ExclusiveAccess, stop: asyncio.Event, backup: Backup | None
 ) -> AsyncGenerator[Event, None]:
     now = await _look_again(given, ours, stop)
     if backup:
@@ -124,7 +124,9 @@ def _with_left_alone(finished: Finished, now: Planned | SavedReview, cut: str | 
     return replace(finished, left_alone=left_alone, stopped=finished.stopped or cut)
 
 
-async def _look_again(given: Planned | SavedReview, ours: Turn, stop: asyncio.Event) -> Planned | SavedReview:
+async def _look_again(
+    given: Planned | SavedReview, ours: ExclusiveAccess, stop: asyncio.Event
+) -> Planned | SavedReview:
     """Look at the account again where somebody had to agree or somebody else was at work. Changes that are done by now
     are left out, and changes whose object differs from the plan are left alone. Where nothing can be lost, the look
     that each step takes is enough."""
@@ -134,7 +136,7 @@ async def _look_again(given: Planned | SavedReview, ours: Turn, stop: asyncio.Ev
     return await look_again(given, ours.js)
 
 
-async def _back_up(backup: Backup, given: Planned | SavedReview, ours: Turn, stop: asyncio.Event) -> None:
+async def _back_up(backup: Backup, given: Planned | SavedReview, ours: ExclusiveAccess, stop: asyncio.Event) -> None:
     """Back up under the lease, so that no other run changes anything in between. Give the backup up when the run is to
     stop; then nothing is applied."""
     planned = _without_stopped(given)

@@ -68,7 +68,7 @@ async def _back_up_stream(js: JetStream, stream: str, parent: Path, seen: Seen) 
     try:
         taken = await _write_backup(js, stream, unfinished, seen)
         _make_ready(parent, [stream])
-        _give_name(unfinished, parent / stream)
+        _rename_complete_folder(unfinished, parent / stream)
     finally:
         await asyncio.to_thread(shutil.rmtree, unfinished, ignore_errors=True)
     messages = int((taken.head.get("state") or {}).get("messages", 0))
@@ -81,7 +81,7 @@ def _make_ready(parent: Path, streams: Sequence[str]) -> None:
     parent.mkdir(parents=True, exist_ok=True)
 
 
-def _give_name(unfinished: Path, folder: Path) -> None:
+def _rename_complete_folder(unfinished: Path, folder: Path) -> None:
     """Give the folder its name, which it has only when it is complete."""
     unfinished.rename(folder)
 

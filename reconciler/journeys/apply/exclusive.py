@@ -35,7 +35,7 @@ from reconciler.server.remember import journal, ledger
 from reconciler.server.remember.capacity import make_room
 from reconciler.server.remember.lease import LeaseTerms, Unavailable, lease_needed_error, leased, no_lease_warning
 from reconciler.server.wire.api import JetStream
-from reconciler.server.wire.pipeline import Unless, always
+from reconciler.server.wire.pipeline import Unless, allow_always
 
 ACTORS = ("GITHUB_ACTOR", "GITLAB_USER_LOGIN", "BITBUCKET_STEP_TRIGGERER_UUID", "CIRCLE_USERNAME", "BUILD_REQUESTEDFOR",
           "BUILDKITE_BUILD_CREATOR", "BUILD_USER_ID")  # fmt: skip
@@ -110,12 +110,12 @@ Tell = Callable[[str], None]
 
 
 @dataclass(slots=True, kw_only=True)
-class Turn:
+class ExclusiveAccess:
     """What a run may use while it lasts."""
 
     js: JetStream
     """Sends no write once the lease is lost."""
-    may_write: Unless = always
+    may_write: Unless = allow_always
     waited: bool = False
     """Somebody else worked here while this run planned or waited, so its plan may be out of date."""
     remembers: bool = False
@@ -153,19 +153,19 @@ class Turn:
 
 
 @asynccontextmanager
-async def turn(
+async def exclusive_access(
     planned: Planned, js: JetStream, *, stop: asyncio.Event, tell: Tell, terms: LeaseTerms | None = None
-) -> AsyncIterator[Turn]:
+) -> AsyncIterator[ExclusiveAccess]:
     """Wait for other runs of the same topologies, then take their leases. Losing a lease sets `stop`. Where the
     account's bucket cannot be used, the run has no lease and no journal."""
     plan, js = planned.plan, js.for_a_run()
     if not (plan.steps or plan.records):
-        yield Turn(js=js)
+        yield ExclusiveAccess(js=js)
         return
     if unusable := memory_warning(plan, planned.snapshot, js) or await ledger.ensure_bucket(js, planned.snapshot):
         if needs_memory(plan):
             raise CannotContinue(lease_needed_error(Unavailable(unusable.message)))
-        yield Turn(js=js, warnings=[unusable])
+        yield ExclusiveAccess(js=js, warnings=[unusable])
         return
     await make_room(js, planned.snapshot)
     came_from = planned.options.came_from
@@ -175,11 +175,11 @@ async def turn(
         if isinstance(leases, Unavailable):
             if needs_memory(plan) and not stop.is_set():
                 raise CannotContinue(lease_needed_error(leases))
-            yield Turn(js=js, remembers=True, warnings=[] if stop.is_set() else [no_lease_warning(leases)])
+            yield ExclusiveAccess(js=js, remembers=True, warnings=[] if stop.is_set() else [no_lease_warning(leases)])
             return
         guarded = js.writing_unless(leases.why_not_now)
         undisturbed = is_undisturbed(planned.snapshot, [owner.topology for owner in holders], leases.number)
-        yield Turn(
+        yield ExclusiveAccess(
             js=guarded,
             may_write=leases.why_lost,
             waited=leases.waited or not undisturbed,

@@ -110,7 +110,7 @@ class _Acceptance:
 
     def accept_items(self) -> _Acceptance:
         for item in self.found.drift.drifted:
-            if any(drifting.counts for drifting in item.fields):
+            if any(drifting.is_drift for drifting in item.fields):
                 self._accept_item(item)
         self._look_again()
         if self.left and self._keep_heirs(self.left):

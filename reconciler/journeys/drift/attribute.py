@@ -103,7 +103,7 @@ def _with_reason_only(item: Item, why: Attribution) -> Item:
 
 def _is_settled(item: Item) -> bool:
     """Is every author named, or certain never to be?"""
-    attributions = [(drifting.by, _audited_raw(item, drifting)) for drifting in item.fields if drifting.counts]
+    attributions = [(drifting.by, _audited_raw(item, drifting)) for drifting in item.fields if drifting.is_drift]
     return all(by.actor for by, raw in [*attributions, (item.by, _audited_raw(item))] if by and raw)
 
 
@@ -200,7 +200,7 @@ def _author_of_queue(queue: Raw, trail: Trail, snapshot: Snapshot) -> Attributio
 
 
 def _with_attributions(item: Item, of: Callable[[FieldDrift], Attribution], of_object: Attribution) -> Item:
-    fields = tuple(replace(drifting, by=of(drifting)) if drifting.counts else drifting for drifting in item.fields)
+    fields = tuple(replace(drifting, by=of(drifting)) if drifting.is_drift else drifting for drifting in item.fields)
     return replace(
         item, fields=fields, by=of_object if item.standing in (Standing.MISSING, Standing.RECREATED) else None
     )

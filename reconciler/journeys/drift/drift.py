@@ -124,7 +124,7 @@ class FieldDrift:
 
     @property
     @computed("drift")
-    def counts(self) -> bool:
+    def is_drift(self) -> bool:
         """True: it counts as drift. It was changed outside, and that is not ignored."""
         return self.drifted and not self.ignored
 
@@ -136,7 +136,7 @@ class FieldDrift:
     @property
     def is_stuck(self) -> bool:
         """Does it count as drift that nothing puts back, whatever consent there is?"""
-        return self.counts and (self.stays or any(verdict.is_final for verdict in self.verdicts))
+        return self.is_drift and (self.stays or any(verdict.is_final for verdict in self.verdicts))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,13 +193,13 @@ class Item:
     @property
     def is_only_recorded(self) -> bool:
         """Putting it back changes nothing that is live: only its record is updated."""
-        return self.standing is Standing.RECREATED and not any(drifting.counts for drifting in self.fields)
+        return self.standing is Standing.RECREATED and not any(drifting.is_drift for drifting in self.fields)
 
     @property
     @computed("drift", after="standing")
     def is_drift(self) -> bool:
         """True: it counts as drift. Something drifted that no `ignore_drift` entry covers."""
-        return (self.standing.is_whole and not self.ignored) or any(drifting.counts for drifting in self.fields)
+        return (self.standing.is_whole and not self.ignored) or any(drifting.is_drift for drifting in self.fields)
 
     @property
     def is_restorable(self) -> bool:
@@ -208,7 +208,7 @@ class Item:
 
     @property
     def _reachable(self) -> list[bool]:
-        return [not drifting.stays for drifting in self.fields if drifting.counts]
+        return [not drifting.stays for drifting in self.fields if drifting.is_drift]
 
     @property
     def is_left(self) -> bool:
@@ -220,7 +220,7 @@ class Item:
         """Codes of the rules that refuse to put it back, whatever consent there is."""
         verdicts = (
             *self.verdicts,
-            *(verdict for drifting in self.fields if drifting.counts for verdict in drifting.verdicts),
+            *(verdict for drifting in self.fields if drifting.is_drift for verdict in drifting.verdicts),
         )
         return list(dict.fromkeys(verdict.code for verdict in verdicts if verdict.is_final))
 
@@ -229,7 +229,7 @@ class Item:
         """Drifted fields that nothing puts back, where the rest of the object can be."""
         final = [drifting.path for drifting in self.fields if drifting.is_stuck]
         is_whole = any(verdict.is_final for verdict in self.verdicts)
-        return [] if is_whole or len(final) == sum(drifting.counts for drifting in self.fields) else final
+        return [] if is_whole or len(final) == sum(drifting.is_drift for drifting in self.fields) else final
 
     @property
     def is_quiet(self) -> bool:
@@ -268,7 +268,7 @@ class Coverage:
         return 100 * (self.here + self.elsewhere) // live if live else 100
 
 
-def by_address(items: Sequence[Item]) -> list[Item]:
+def sorted_by_address(items: Sequence[Item]) -> list[Item]:
     """Return the items in the order in which tools find them."""
     return sorted(items, key=lambda item: item.address)
 
@@ -289,7 +289,7 @@ class Drift:
     """How many live objects are declared."""
     diagnostics: Annotated[tuple[Diagnostic, ...], ALWAYS] = ()
     """Findings besides the verdicts."""
-    items: Annotated[tuple[Item, ...], ALWAYS, As(tuple[Item, ...], by_address)] = ()
+    items: Annotated[tuple[Item, ...], ALWAYS, As(tuple[Item, ...], sorted_by_address)] = ()
     """Every object that differs from its declaration, by address."""
     read: Annotated[Mapping[str, int], ALWAYS] = field(default_factory=dict)
     """How many objects of each kind were read."""
@@ -318,7 +318,7 @@ class Drift:
         """The number of objects in each state."""
         return {
             **self.counts,
-            "drifted_fields": sum(drifting.counts for item in self.items for drifting in item.fields),
+            "drifted_fields": sum(drifting.is_drift for item in self.items for drifting in item.fields),
         }
 
     @property

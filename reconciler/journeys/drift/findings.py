@@ -32,7 +32,7 @@ def _findings_of_item(item: Item, *, is_shared: bool) -> Iterator[Diagnostic]:
         code = _WHOLE[item.standing]
         yield _finding(code, item, item_sentence(item), item.span, _way_out(item, code))
     for field in item.fields:
-        if field.counts:
+        if field.is_drift:
             code = _code_of_field(field)
             fix = _way_out_of_field(item, field, code, is_shared=is_shared)
             yield _finding(code, item, field_sentence(field), field.span or item.span, fix)

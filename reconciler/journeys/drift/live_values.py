@@ -54,7 +54,7 @@ def listed_values(item: Item, looked: Looked) -> Sorted:
     change, kind = _change_and_kind(item, looked)
     edits, lost = list[FieldEdit](), list[NotExpressed]()
     for name, fields in _by_field(item.fields).items():
-        drifted = tuple(edit for edit in fields if edit.counts)
+        drifted = tuple(edit for edit in fields if edit.is_drift)
         if not drifted:
             continue
         value = _value_to_write(name, fields, change, kind)
@@ -108,7 +108,7 @@ def no_longer_inherited(before: Change, after: Change, left: Looked) -> list[Fie
     """
     waiting = {differing.top for differing in before.fields}
     inherited = [differing for differing in after.fields if differing.filled and differing.top not in waiting]
-    found = [differing.top for differing in inherited if not _is_sayable(differing, after, left)]
+    unsayable = [differing.top for differing in inherited if not _is_sayable(differing, after, left)]
     edits = [
         FieldEdit(
             name=differing.top,
@@ -116,9 +116,9 @@ def no_longer_inherited(before: Change, after: Change, left: Looked) -> list[Fie
             fields=(FieldDrift(change=replace(differing, desired=before.becomes(differing.top)), drifted=False),),
         )
         for differing in inherited
-        if differing.top not in found
+        if differing.top not in unsayable
     ]
-    return [*edits, *([_left_as_found(found, before.terms)] if found else [])]
+    return [*edits, *([_left_as_found(unsayable, before.terms)] if unsayable else [])]
 
 
 def _is_sayable(differing: FieldChange, after: Change, left: Looked) -> bool:
@@ -158,7 +158,7 @@ def _value_to_write(name: str, fields: Sequence[FieldDrift], change: Change, kin
         and not any("[" in field.path for field in fields)
     ):
         value = _with_what_drifted(declared, fields, rendered)
-    elif others := [field.path for field in fields if not field.counts]:
+    elif others := [field.path for field in fields if not field.is_drift]:
         return NotExpressed(name=name, why=f"it also differs where nothing drifted ({', '.join(others)})")
     else:
         value = rendered
@@ -170,8 +170,8 @@ def _metadata_to_write(fields: Iterable[FieldDrift], declared: Mapping[str, str]
     keys = dict(declared)
     for field in fields:
         if field.path == "metadata":
-            keys = dict(field.change.live or {}) if field.counts else keys
-        elif field.counts:
+            keys = dict(field.change.live or {}) if field.is_drift else keys
+        elif field.is_drift:
             key = field.path.removeprefix("metadata.")
             keys = {name: value for name, value in keys.items() if name != key}
             keys |= {} if field.change.live is None else {key: field.change.live}
@@ -183,7 +183,7 @@ def _with_what_drifted(declared: Mapping[str, Json], fields: Iterable[FieldDrift
     is left as found."""
     value: dict[str, Any] = dict(declared)
     for field in fields:
-        if not field.counts:
+        if not field.is_drift:
             continue
         _, *path = field.path.split(".")
         if not path:

@@ -109,7 +109,7 @@ def find_drift(topology: Topology, view: View, options: RunOptions) -> Drift:
     items = [item for address in sorted(chosen) if (item := look.item(chosen[address]))]
     ignored = IgnoredDrift(topology.ignore_drift, options.day)
     judged = [_with_ignored(item, ignored) for item in items]
-    told = {item.address for item in items}
+    differing = {item.address for item in items}
     extras = tuple(str(a) for a in view.unmanaged if a not in view.ledger and not ignored.why_ignored(str(a)))
     elsewhere = sum(a in view.ledger for a in view.unmanaged)
     return Drift(
@@ -117,7 +117,7 @@ def find_drift(topology: Topology, view: View, options: RunOptions) -> Drift:
         environment=view.environment,
         target=view.target,
         items=tuple(sorted(judged, key=lambda item: (not item.is_drift, [*Standing].index(item.standing)))),
-        in_sync=sum(change.action in AT_REST and str(a) not in told for a, change in chosen.items()),
+        in_sync=sum(change.action in AT_REST and str(a) not in differing for a, change in chosen.items()),
         unrecorded=sum(map(_has_no_record, chosen.values())) if view.ledger_known else 0,
         coverage=Coverage(here=len(view.live) - len(view.unmanaged), elsewhere=elsewhere, extras=extras),
         diagnostics=(*view.diagnostics, *ignored.leftovers(complete=options.is_about_all)),
@@ -168,12 +168,12 @@ class _Look:
         and the file counts. Of a bucket of the same files and its stream, the bucket tells it."""
         if change.desired and change.desired.external and self._is_of_a_declared_bucket(change.address.name):
             return None
-        if change.on_record is None and self.view.ledger and not (change.desired and change.desired.external):
+        if change.record is None and self.view.ledger and not (change.desired and change.desired.external):
             return _item_of(change, Standing.PENDING, reason="declared and not applied yet")
         gone = (
             "someone else manages it, and it does not exist" if _is_managed_elsewhere(change) else "it does not exist"
         )
-        if change.on_record:
+        if change.record:
             gone = f"it was applied{'' if change.owned else ' under its old name'}, but no longer exists"
         return _item_of(change, Standing.MISSING, reason=gone)
 

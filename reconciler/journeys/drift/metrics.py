@@ -56,7 +56,7 @@ def _families(now: Gauges) -> Iterator[list[str]]:
 def _drifted_series(drift: Drift, own: dict[str, str]) -> Iterator[list[str]]:
     counts = [({**own, "standing": name}, number) for name, number in drift.counts.items()]
     yield _family_lines("reconciler_drift_objects", "gauge", "Objects declared or owned here, by state.", counts)
-    fields = sum(field.counts for item in drift.items for field in item.fields)
+    fields = sum(field.is_drift for item in drift.items for field in item.fields)
     yield _family_lines(
         "reconciler_drift_fields", "gauge", "Fields that somebody changed outside the files.", [(own, fields)]
     )

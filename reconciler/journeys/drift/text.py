@@ -212,7 +212,7 @@ def arrow_text(field: FieldDrift) -> str:
 
 def _field_words(field: FieldDrift) -> str:
     sentence = field.cause
-    if not field.counts:
+    if not field.is_drift:
         return sentence
     if field.by and (field.by.actor or sentence != UNREMEMBERED):
         sentence += f" by {_author_text(field.by)}"
@@ -239,7 +239,7 @@ def _time_to_the_second(moment: str) -> str:
 def _unknown_author_lines(drift: Drift, paper: Paper) -> list[str]:
     """Say why nobody is named, each reason once."""
     attributions = [
-        by for item in drift.drifted for by in (_author(item), *(f.by for f in item.fields if f.counts)) if by
+        by for item in drift.drifted for by in (_author(item), *(f.by for f in item.fields if f.is_drift)) if by
     ]
     reasons = dict.fromkeys(by.unknown for by in attributions if by.actor is None and by.unknown)
     return [line for why in reasons for line in paper.wrapped(f"By unknown: {why}.")]
@@ -321,7 +321,7 @@ def _name_with_stuck_fields(item: Item) -> str:
 
 def _name_with_staying_fields(item: Item) -> str:
     """Name what a restoration leaves: fields that no apply changes, or an object that is not this topology's."""
-    fields = [field.path for field in item.fields if field.counts and field.stays] if item.is_ours else []
+    fields = [field.path for field in item.fields if field.is_drift and field.stays] if item.is_ours else []
     return f"{listed(fields)} of {visible(item.address)}" if fields else visible(item.address)
 
 
@@ -353,5 +353,5 @@ def _advice(drift: Drift, arguments: str) -> Iterator[str]:
         stuck = [field for item in kept for field in item.fields if field.is_stuck]
         if paths := [visible(field.path) for field in stuck if not field.is_sayable]:
             yield f"No file can say {listed(paths)} there; to see what to do: reconciler plan {arguments}".rstrip()
-    if any(field.counts and field.is_sayable for item in drift.items for field in item.fields):
+    if any(field.is_drift and field.is_sayable for item in drift.items for field in item.fields):
         yield BY_HAND if is_shared(arguments) else f"To keep it and change the files: {accepting}"

@@ -140,7 +140,7 @@ def _strayed_by_key(drift: Drift) -> dict[Key, Strayed]:
     for item in drift.drifted:
         if item.standing.is_whole and not item.ignored:
             strayed[Key(item.address)] = (item, None)
-        strayed |= {Key(item.address, field.path): (item, field) for field in item.fields if field.counts}
+        strayed |= {Key(item.address, field.path): (item, field) for field in item.fields if field.is_drift}
     return strayed
 
 

@@ -117,8 +117,8 @@ def _change_back(change: Change, item: Item, registry: Registry) -> Change:
         return replace(change, desired=replace(change.desired, config=config))
     config = dict(change.live.config)
     for field in item.fields:
-        if field.counts:
-            _put_applied(config, field, owned.applied if owned else change.desired.config)
+        if field.is_drift:
+            _restore_field(config, field, owned.applied if owned else change.desired.config)
     if change.made_anew:  # and where it starts is what the file may correct
         config = _with_declared_start(config, change.desired.config, kind.starts)
     infos = kind.fields
@@ -155,7 +155,7 @@ def _with_live_defaults(desired: Resource, change: Change) -> Resource:
     )
 
 
-def _put_applied(config: dict[str, Any], field: FieldDrift, applied: Config) -> None:
+def _restore_field(config: dict[str, Any], field: FieldDrift, applied: Config) -> None:
     """Put a field back: for metadata only the key, because other keys may belong to others; any other field as a
     whole."""
     top = field.change.top

@@ -289,11 +289,11 @@ OTHER_DURABLE = Reason("consumer", "No file can declare these")
 def _consumers_left_out(
     writer: Writer, snapshot: Snapshot, registry: Registry, is_selected: Selected
 ) -> Iterator[Diagnostic]:
-    found: defaultdict[Reason, list[str]] = defaultdict(list)
-    for address, reason in _unsaid_consumers(writer, snapshot, registry):
+    addresses_by_reason: defaultdict[Reason, list[str]] = defaultdict(list)
+    for address, reason in _consumers_not_exported(writer, snapshot, registry):
         if is_selected(address):
-            found[reason].append(str(address))
-    for reason, names in sorted(found.items()):
+            addresses_by_reason[reason].append(str(address))
+    for reason, names in sorted(addresses_by_reason.items()):
         yield Diagnostic(
             severity=Severity.NOTE, code="XX905", name="not-exported",
             message=f"{counted(len(names), reason.noun)} left out of the file: {few(sorted(names))}. {reason.why}",
@@ -301,14 +301,14 @@ def _consumers_left_out(
         )  # fmt: skip
 
 
-def _unsaid_consumers(writer: Writer, snapshot: Snapshot, registry: Registry) -> Iterator[tuple[Address, Reason]]:
+def _consumers_not_exported(writer: Writer, snapshot: Snapshot, registry: Registry) -> Iterator[tuple[Address, Reason]]:
     """Consumers of the file's streams. Those that its groups, mirrors and sources stand for are not left out: they come
     with them."""
-    said = {registry.of(address).primary(address) for address in writer.addresses}
+    exported = {registry.of(address).primary(address) for address in writer.addresses}
     of_groups = {raw for kind in registry.kinds if kind.place.tag for raw in kind.claims(snapshot)}
-    ours, stood_for = placeholders(snapshot), said | of_groups
+    ours, stood_for = placeholders(snapshot), exported | of_groups
     for stream, consumers in snapshot.consumers.items():
-        for name, info in consumers.items() if Raw("stream", (stream,)) in said else ():
+        for name, info in consumers.items() if Raw("stream", (stream,)) in exported else ():
             if Raw("consumer", (stream, name)) not in stood_for:
                 is_durable = info["config"].get("durable_name")
                 reason = PLACEHOLDER if (stream, name) in ours else OTHER_DURABLE if is_durable else EPHEMERAL

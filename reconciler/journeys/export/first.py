@@ -174,6 +174,6 @@ _OPTION = "# expect: {cluster: prod-eu}       # work nowhere else\n"
 
 def starter(topology: str, expect: Mapping[str, Json] | None = None) -> FirstFiles:
     """A stream and a consumer, with what else there is to say in comments."""
-    said = f"expect: {flow_text(expect)}\n" if expect else _OPTION
-    text = _STARTER.format(topology=f"topology: {scalar_text(topology)}".ljust(34) + " ", expect=said)
+    expect_line = f"expect: {flow_text(expect)}\n" if expect else _OPTION
+    text = _STARTER.format(topology=f"topology: {scalar_text(topology)}".ljust(34) + " ", expect=expect_line)
     return FirstFiles(files={main_file_name(topology): text})

@@ -91,12 +91,12 @@ def _why_unusable(foreign_object: ForeignObject) -> str | None:
     return None
 
 
-def _snapshot(found: Sequence[ForeignObject], streams: Mapping[str, ForeignObject]) -> Snapshot:
+def _snapshot(objects: Sequence[ForeignObject], streams: Mapping[str, ForeignObject]) -> Snapshot:
     """Build an account that holds all of it, with the streams that only their consumers mention."""
     held: dict[str, Any] = {}
     consumers: dict[str, dict[str, Any]] = {}
-    target = Target(version=_version(found))
-    for item in found:
+    target = Target(version=_version(objects))
+    for item in objects:
         config = dict(item.config)
         if len(item.on) == 1:
             held[item.on[0]] = {"config": config, "state": {}, "created": ""}

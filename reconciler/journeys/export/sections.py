@@ -35,33 +35,33 @@ class Writer:
     @property
     def addresses(self) -> list[Address]:
         """Return all addresses that a file can declare, in its order."""
-        return sorted(address for address, found in self.live.items() if self._is_sayable(address, found))
+        return sorted(address for address, resource in self.live.items() if self._is_sayable(address, resource))
 
-    def _is_sayable(self, address: Address, found: Resource) -> bool:
+    def _is_sayable(self, address: Address, resource: Resource) -> bool:
         """Can a file declare it? Not if it is broken, or a record left behind by a deleted stream. The stream of a
         bucket counts."""
         above = self._registry.parent_of(address)
         stands_on = self._registry.backed_by(above.name) if above else [address]
-        return not found.unreadable and any(holder in self.live for holder in stands_on)
+        return not resource.unreadable and any(holder in self.live for holder in stands_on)
 
     def sections(self, chosen: Chosen = lambda _: True) -> dict[str, Json]:
         """Return the top-level sections of a file; what belongs to a stream stands inside it."""
         wanted = [address for address in self.addresses if chosen(address)]
-        found: dict[str, dict[str, Any]] = {}
+        by_section: dict[str, dict[str, Any]] = {}
         for kind in self._registry.within(None):
             own = {a.name: dict(self.entry(a)) for a in wanted if a.kind == kind.name}
             for address in wanted:
                 if self._registry.of(address).place.within == kind.name:
                     self._nest(own, address)
             if own:
-                found[kind.section] = own
-        return found
+                by_section[kind.section] = own
+        return by_section
 
     def declared_resource(self, address: Address) -> Declared:
         """Return the declaration as it will be read back from a file."""
         spec = self._registry.of(address).spec
-        said = {name: value for name, value in self.entry(address).items() if name in spec.model_fields}
-        return Declared(address=address, spec=spec.model_validate(said))
+        values = {name: value for name, value in self.entry(address).items() if name in spec.model_fields}
+        return Declared(address=address, spec=spec.model_validate(values))
 
     def _nest(self, parents: dict[str, Any], address: Address) -> None:
         """Put a child under its stream. A stream that is not part of the file is written as `external`."""
@@ -82,47 +82,49 @@ class Writer:
     def _parent_stream(self, address: Address) -> Resource | None:
         """Return the stream of a consumer or group, which may be a bucket's."""
         above = self._registry.parent_of(address)
-        found = (self.live.get(holder) for holder in self._registry.backed_by(above.name)) if above else ()
-        one = next(filter(None, found), None)
-        return replace(one, config=self._registry.of(one.address).as_stream(one)) if one else None
+        holders = (self.live.get(holder) for holder in self._registry.backed_by(above.name)) if above else ()
+        parent = next(filter(None, holders), None)
+        return replace(parent, config=self._registry.of(parent.address).as_stream(parent)) if parent else None
 
 
 def _entry(resource: Resource, kind: Kind, context: Context, beside: Config) -> dict[str, Any]:
     known, rendered = kind.spec.model_fields, kind.render(resource)
-    said = {name: value for name, value in rendered.items() if name in known}
-    said = _without_filled(said, resource, kind, context)
-    if left := _beyond_words(rendered, said, resource, kind, context):
-        said = {name: value for name, value in said.items() if name not in left} | {"unmanaged": left}
-    shown = {name: in_units(value, kind.fields[name]) if name in kind.fields else value for name, value in said.items()}
+    values = {name: value for name, value in rendered.items() if name in known}
+    values = _without_filled(values, resource, kind, context)
+    if left := _beyond_words(rendered, values, resource, kind, context):
+        values = {name: value for name, value in values.items() if name not in left} | {"unmanaged": left}
+    shown = {
+        name: in_units(value, kind.fields[name]) if name in kind.fields else value for name, value in values.items()
+    }
     shown |= {name: value for name, value in beside.items() if name not in shown}
     return (dict([kind.place.tag]) if kind.place.tag else {}) | {name: shown[name] for name in known if name in shown}
 
 
 def _beyond_words(
-    rendered: Mapping[str, Json], said: Mapping[str, Json], resource: Resource, kind: Kind, context: Context
+    rendered: Mapping[str, Json], values: Mapping[str, Json], resource: Resource, kind: Kind, context: Context
 ) -> list[str]:
     """Live fields that a file cannot express, and those that a server would fill in otherwise than they are, whatever the
     file says. They stay as found, because otherwise a plan of the export would change them."""
-    settled = _settled_resource(said, resource, kind, context)
+    settled = _settled_resource(values, resource, kind, context)
     strange = rendered.keys() - kind.spec.model_fields.keys()
     either = {*strange, *settled.filled}
     return sorted(name for name in either if settled.config.get(name) != rendered.get(name))
 
 
-def _without_filled(said: dict[str, Json], resource: Resource, kind: Kind, context: Context) -> dict[str, Json]:
+def _without_filled(values: dict[str, Json], resource: Resource, kind: Kind, context: Context) -> dict[str, Json]:
     """Leave out values that the server fills in by itself, as far as they are the stock default: any other value was
     chosen."""
-    bare = {name: value for name, value in said.items() if name not in _fillable(kind, said, resource, context)}
+    bare = {name: value for name, value in values.items() if name not in _fillable(kind, values, resource, context)}
     filled = _settled_resource(bare, resource, kind, context).filled
-    return {name: value for name, value in said.items() if name not in filled or filled[name].value != value}
+    return {name: value for name, value in values.items() if name not in filled or filled[name].value != value}
 
 
-def _fillable(kind: Kind, said: Mapping[str, Json], resource: Resource, context: Context) -> frozenset[str]:
+def _fillable(kind: Kind, values: Mapping[str, Json], resource: Resource, context: Context) -> frozenset[str]:
     required = {
-        name: said[name] for name, field in kind.spec.model_fields.items() if field.is_required() and name in said
+        name: values[name] for name, field in kind.spec.model_fields.items() if field.is_required() and name in values
     }
     return frozenset(_settled_resource(required, resource, kind, context).filled)
 
 
-def _settled_resource(said: Mapping[str, Json], resource: Resource, kind: Kind, context: Context) -> Resource:
-    return kind.settle(Declared(address=resource.address, spec=kind.spec.model_validate(said)), context)
+def _settled_resource(values: Mapping[str, Json], resource: Resource, kind: Kind, context: Context) -> Resource:
+    return kind.settle(Declared(address=resource.address, spec=kind.spec.model_validate(values)), context)

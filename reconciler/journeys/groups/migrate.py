@@ -36,17 +36,21 @@ def _unknown_finding(address: object, why: str) -> Diagnostic:
     return Diagnostic(severity=Severity.ERROR, code="GR190", name=PAGES["GR190"].name, message=message)
 
 
-def describe_migration(one: Migration) -> RecordMigration:
+def describe_migration(migration: Migration) -> RecordMigration:
     """Return a migration as reports and tools show it."""
-    obstacles = tuple(MigrationObstacle(why=why, fix=fix) for why, fix in one.obstacles)
+    obstacles = tuple(MigrationObstacle(why=why, fix=fix) for why, fix in migration.obstacles)
     return RecordMigration(
-        address=one.group.address, before=one.group.text, after=one.text, notes=tuple(one.notes), obstacles=obstacles
+        address=migration.group.address,
+        before=migration.group.text,
+        after=migration.text,
+        notes=tuple(migration.notes),
+        obstacles=obstacles,
     )
 
 
-async def migrate(js: JetStream, one: Migration) -> str | None:
+async def migrate(js: JetStream, migration: Migration) -> str | None:
     """Write one record, and return why it was not written, or None."""
-    group, value = one.group, one.text.encode()
+    group, value = migration.group, migration.text.encode()
     bucket, name = BUCKETS[group.type], key(group.stream, group.name)
     answer: Put = await js.put_entry(bucket, name, value, expected_revision=group.record.revision)
     if isinstance(answer, NoAnswer) and answer.outcome_unknown:

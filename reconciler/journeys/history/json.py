@@ -162,9 +162,13 @@ def difference_json(difference: ChangesBetween) -> str:
 
 def _summary(run: Run) -> RunSummary:
     ended = run.ended or {}
-    told = {one.name: run.begun[one.name] for one in fields(RunSummary) if one.name in run.begun}
+    recorded = {
+        summary_field.name: run.begun[summary_field.name]
+        for summary_field in fields(RunSummary)
+        if summary_field.name in run.begun
+    }
     return RunSummary(**{
-        **told, "run": run.number, "outcome": run.outcome, "began": run.at, "ended": run.until, "topology": run.topology,
+        **recorded, "run": run.number, "outcome": run.outcome, "began": run.at, "ended": run.until, "topology": run.topology,
         "stopped": ended.get("stopped", ""), "outcomes": ended.get("counts", {}), "later_format": run.later_format,
     })  # fmt: skip
 

@@ -23,7 +23,7 @@ from reconciler.model.topology import Topology
 from reconciler.model.wire.permissions import Needs, Purpose, minimal_needs
 from reconciler.model.wire.questions import Peers
 from reconciler.model.wire.steps import Call, Step
-from reconciler.server.read.audit_trail import captures
+from reconciler.server.read.audit_trail import captures_audit_events
 from reconciler.server.read.permission_subjects import Api
 
 
@@ -68,17 +68,19 @@ def permissions(
     streams are backed up before. With `watch`, drift is looked for whenever something changes."""
     patterns = [pattern for _, pattern in allow]
     possible = [*_possible_changes(topology, patterns, registry)]
-    publish = [*api.looking()]
+    publish = [*api.needs_to_look()]
     if purpose is Purpose.DRIFT:
-        publish += api.attributing(_trail_streams(topology))
+        publish += api.needs_to_attribute(_trail_streams(topology))
     else:
-        publish += [*api.measuring(_streams_measured(possible)), *api.asking(_peers_asked(possible))]
+        publish += [*api.needs_to_measure(_streams_measured(possible)), *api.needs_to_ask(_peers_asked(possible))]
     if purpose is Purpose.APPLY:
         steps = [step for may in possible for step in _possible_steps(may)]
-        publish += [*api.remembering(), *api.carrying_out(steps), *api.verifying(steps)]
+        publish += [*api.needs_to_remember(), *api.needs_to_carry_out(steps), *api.needs_to_verify(steps)]
         if backup:
-            publish += api.backing_up(dict.fromkeys(_stream_of(raw) for may in possible for raw in sorted(may.raws)))
-    heard = api.hearing() if watch else ()
+            publish += api.needs_to_back_up(
+                dict.fromkeys(_stream_of(raw) for may in possible for raw in sorted(may.raws))
+            )
+    heard = api.needs_to_watch() if watch else ()
     return Needs(publish=minimal_needs(publish), subscribe=(api.answers(), *heard))
 
 
@@ -108,7 +110,7 @@ def _possible_changes(topology: Topology, patterns: list[str], registry: Registr
         if getattr(spec, "external", False):
             continue
         kind, kept = registry.of(address), retention.get(address.stream, "")
-        replaced = bool(spec.allow) or any(allowance.reaches(address, spec.labels) for allowance in topology.allow)
+        replaced = bool(spec.allow) or any(allowance.selects(address, spec.labels) for allowance in topology.allow)
         replaced = replaced or any(fnmatchcase(str(address), pattern) for pattern in patterns)
         moved = moves.get(address) if kind.renames else None
         yield _May(
@@ -154,7 +156,11 @@ def _trail_streams(topology: Topology) -> list[str]:
     """Streams declared here that capture the account's audit events; other capturing streams are unknown without a
     look."""
     streams = (declared for declared in topology.resources if _is_stream(declared))
-    return [resource.address.name for resource in streams if captures(getattr(resource.spec, "subjects", None) or ())]
+    return [
+        resource.address.name
+        for resource in streams
+        if captures_audit_events(getattr(resource.spec, "subjects", None) or ())
+    ]
 
 
 def _streams_measured(possible: Iterable[_May]) -> list[str]:
@@ -173,10 +179,10 @@ def _peers_asked(possible: Iterable[_May]) -> Iterator[Peers]:
     """Questions about the servers that streams find. A placement that is left as found may be any."""
     for may in possible:
         if may.spec is not None and may.primary.type == "stream":
-            said = declared_config(may.spec)
+            config = declared_config(may.spec)
             is_found = any(path.partition(".")[0] == "placement" for path in may.spec.unmanaged)
-            placement = {"cluster": "*"} if is_found else said.get("placement")
-            yield from peers.question(int(said.get("num_replicas") or 1), placement)
+            placement = {"cluster": "*"} if is_found else config.get("placement")
+            yield from peers.question(int(config.get("num_replicas") or 1), placement)
 
 
 def _possible_steps(may: _May) -> Iterator[Step]:

@@ -48,11 +48,11 @@ def nsc_lines(needs: Needs, title: str, user: str) -> str:
     """Return one command with an option per subject, because commas in a list would need escapes."""
     flags = [("--allow-pub", need.subject) for need in needs.publish]
     flags += [("--allow-sub", need.subject) for need in needs.subscribe]
-    said = [
+    commands = [
         f"nsc edit user --name {_quoted_for_shell(user)}",
         *(f"  {flag} {_quoted_for_shell(_with_escaped_commas(s))}" for flag, s in flags),
     ]
-    return f"# {visible(title)}\n" + " \\\n".join(said) + "\n"
+    return f"# {visible(title)}\n" + " \\\n".join(commands) + "\n"
 
 
 def _with_escaped_commas(subject: str) -> str:

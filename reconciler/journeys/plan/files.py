@@ -37,8 +37,8 @@ class Several(CannotContinue):
         it. Raises CannotContinue with every problem in any of them."""
         each = self._declaring_topologies(environment)
         wrong = dict.fromkeys(item for loaded in each if loaded.topology is None for item in loaded.diagnostics)
-        if found := [*wrong] or [*_claimed_twice(each), *_missing_declarations(each)]:
-            raise CannotContinue(*found)
+        if problems := [*wrong] or [*_claimed_twice(each), *_missing_declarations(each)]:
+            raise CannotContinue(*problems)
         return in_order(each)
 
     def topologies_without(self, environment: str | None) -> list[str]:
@@ -128,7 +128,7 @@ def in_order(each: Sequence[Loaded]) -> list[Loaded]:
     ordered, left = list[Loaded](), [_Claims.of(claims) for claims in each]
     while left:
         free = (
-            claims for claims in left if not any(other.goes_before(claims) for other in left if other is not claims)
+            claims for claims in left if not any(other.must_precede(claims) for other in left if other is not claims)
         )
         going = next(free, left[0])  # two topologies may depend on each other
         ordered.append(going.loaded)
@@ -175,7 +175,7 @@ class _Claims:
         removed = frozenset(entry.address for entry in loaded.topology.removed)
         return cls(loaded, declared, elsewhere - given_up, given_up, removed, bulk)
 
-    def goes_before(self, other: _Claims) -> bool:
+    def must_precede(self, other: _Claims) -> bool:
         """Does it give up an address that the other declares, declare one that the other names as `external`, or remove what
         hangs on a stream that the other removes?"""
         if not self.given_up.isdisjoint(other.declared):
@@ -185,7 +185,7 @@ class _Claims:
         removed_streams = {REGISTRY.of(address).stream(address) for address in other.removed}
         if not removed_streams.isdisjoint(_streams_below(self.removed)):
             return True
-        return any(entry.reaches(address, labels) for entry in self.bulk for address, labels in other.declared.items())
+        return any(entry.selects(address, labels) for entry in self.bulk for address, labels in other.declared.items())
 
 
 def _streams_below(removed: Iterable[Address]) -> Iterator[str]:

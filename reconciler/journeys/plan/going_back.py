@@ -52,14 +52,14 @@ class Earlier:
 def lasting_losses(plan: Plan) -> tuple[Diagnostic, ...]:
     """List what this plan does not undo by going back."""
     renamed = {change.counterpart: change.address for change in plan.changes if change.counterpart}
-    stays = {change.address: refusal for change in plan.changes if (refusal := _refusal(change))}
+    stays = {change.address: refusal for change in plan.changes if (refusal := _first_refusal(change))}
     lost = (
         loss for change in plan.changes if change.address not in stays for loss in _losses_of_change(change, renamed)
     )
     return (*_refused_changes(plan, stays), *lost)
 
 
-def _refusal(change: PlannedChange) -> Verdict | None:
+def _first_refusal(change: PlannedChange) -> Verdict | None:
     return next((verdict for verdict in change.verdicts if verdict.refuses), None)
 
 

@@ -26,7 +26,7 @@ def check(plan: Plan, snapshot: Snapshot, js: JetStream, *, kept: Iterable[str] 
     if snapshot.may is None:
         return
     api = Api(start=js.prefix)
-    needed = [*api.carrying_out(plan.steps), *api.backing_up(kept)]
+    needed = [*api.needs_to_carry_out(plan.steps), *api.needs_to_back_up(kept)]
     if needs_memory(plan):
         needed += _needs_of_memory(plan, snapshot, js)
     if missing := minimal_needs(missing_needs(needed, snapshot.may)):
@@ -37,7 +37,7 @@ def memory_warning(plan: Plan, snapshot: Snapshot, js: JetStream) -> Diagnostic 
     """Return the warning that this user cannot record what is applied, if that is so. Everything else continues."""
     if not plan.ledger_known:
         return _memory_diagnostic(
-            snapshot.why_bucket_unknown(BUCKET) or "it could not be read", [*Api(start=js.prefix).remembering()]
+            snapshot.why_bucket_unknown(BUCKET) or "it could not be read", [*Api(start=js.prefix).needs_to_remember()]
         )
     missing = minimal_needs(missing_needs(_needs_of_memory(plan, snapshot, js), snapshot.may)) if snapshot.may else ()
     return _memory_diagnostic("this user may not use it", missing) if missing else None
@@ -59,7 +59,7 @@ def needs_memory(plan: Plan) -> bool:
 
 def _needs_of_memory(plan: Plan, snapshot: Snapshot, js: JetStream) -> list[Need]:
     keys = (lease_key(plan.topology), journal.begun_key(1), *map(encode_key, plan.records))
-    return [*Api(start=js.prefix).remembering(*keys, made=f"KV_{BUCKET}" in snapshot.streams)]
+    return [*Api(start=js.prefix).needs_to_remember(*keys, made=f"KV_{BUCKET}" in snapshot.streams)]
 
 
 def _subjects_to_allow(missing: Iterable[Need]) -> list[str]:

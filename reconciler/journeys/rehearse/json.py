@@ -46,13 +46,14 @@ class RehearsalReport:
     """What clients felt (`--probe`)."""
 
 
-def rehearsal_json(one: Rehearsal, exit_code: int) -> str:
+def rehearsal_json(rehearsal: Rehearsal, exit_code: int) -> str:
     """Return a rehearsal for tools, with the plan; `exit_code` goes into the outcome."""
     report = RehearsalReport(
-        version=one.version, nodes=one.size, fine=one.is_fine, plan=one.plan,
-        outcome=outcome_report(one.finished, topology=one.plan.topology, exit_code=exit_code),
-        left=one.left, missing=one.missing, refused=tuple(one.refused_addresses), lacking=tuple(one.unrehearsed_addresses),
-        restarted=one.restarted, probe=one.probe,
+        version=rehearsal.version, nodes=rehearsal.size, fine=rehearsal.is_fine, plan=rehearsal.plan,
+        outcome=outcome_report(rehearsal.finished, topology=rehearsal.plan.topology, exit_code=exit_code),
+        left=rehearsal.left, missing=rehearsal.missing, refused=tuple(rehearsal.refused_addresses),
+        lacking=tuple(rehearsal.unrehearsed_addresses),
+        restarted=rehearsal.restarted, probe=rehearsal.probe,
     )  # fmt: skip
     return json_text(data_of(report))
 

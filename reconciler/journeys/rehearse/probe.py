@@ -27,7 +27,7 @@ from reconciler.journeys.rehearse.probe_scenes import (
 )
 from reconciler.journeys.rehearse.rehearse import Program, cast_for, read_stage
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.predicted_effects import codes_about, sides_by_code, why_harmless
+from reconciler.kinds.predicted_effects import codes_about_side, sides_by_code, why_harmless
 from reconciler.kinds.predicted_effects import most_exact_codes as narrowed_codes
 from reconciler.model.code_pages import PLANNING
 from reconciler.model.dataclass import dataclass
@@ -287,9 +287,9 @@ def _foretold_effects(change: PlannedChange) -> Iterator[Unshown]:
 
 
 def _experience_of(difference: Difference, scene: Scene, changes: Sequence[PlannedChange]) -> Experience:
-    address, operation = _operation_and_object(difference.operation, scene)
+    address, operation = _object_and_operation(difference.operation, scene)
     near = sorted(changes, key=lambda change: change.address != address)
-    codes_by_address = {change.address: [*codes_about(change, difference.side)] for change in near}
+    codes_by_address = {change.address: [*codes_about_side(change, difference.side)] for change in near}
     speaking = codes_by_address.get(address) or [code for each in codes_by_address.values() for code in each]
     codes = narrowed_codes(list(dict.fromkeys(speaking)), difference.after)
     reason = (
@@ -311,7 +311,7 @@ def _foresight(difference: Difference, codes: Sequence[str], reason: str) -> For
     return Foresight.HARMLESS if reason else Foresight.UNFORETOLD
 
 
-def _operation_and_object(operation: str, scene: Scene) -> tuple[str, str]:
+def _object_and_operation(operation: str, scene: Scene) -> tuple[str, str]:
     """Split an operation of a record into the operation and the object it names at its end."""
     names = {f"{stream}/{name}": address_of(stream, name) for stream, name in scene.consumers}
     names |= {name: address_of(name) for name in scene.streams}

@@ -93,7 +93,7 @@ class _Account:
             for name in streams_of(change)
         }
         altered = {name for change in self.writing_changes if self._matters(change) for name in streams_of(change)}
-        return (altered & self.live.streams.keys()) - goes - self.lost - self.outside
+        return (altered & self.live.streams.keys()) - goes - self.lost - self.mirrors_of_other_accounts
 
     def _matters(self, change: PlannedChange) -> bool:
         """Does the change matter to stored messages? A consumer that comes or goes matters only where consumers decide
@@ -105,7 +105,7 @@ class _Account:
         )
 
     @cached_property
-    def outside(self) -> set[str]:
+    def mirrors_of_other_accounts(self) -> set[str]:
         """Mirrors of other accounts: no message ever arrives there."""
         return {
             name for name, info in self.live.streams.items() if (info["config"].get("mirror") or {}).get("external")
@@ -137,7 +137,7 @@ class _Account:
             more := {name for name, origins in self.origins.items() if origins & streams}
             - streams
             - self.lost
-            - self.outside
+            - self.mirrors_of_other_accounts
         ):
             streams |= more
         return streams
@@ -254,7 +254,7 @@ class _Account:
                 yield Missing(change.address, NEW)
             elif change.action is Action.DELETE:
                 yield Missing(change.address, GOES)
-            elif streams_of(change) & self.outside:
+            elif streams_of(change) & self.mirrors_of_other_accounts:
                 yield Missing(change.address, ELSEWHERE)
             elif change.address.partition("/")[0].endswith("_group"):
                 yield Missing(f"members of {change.address}", MEMBERS)

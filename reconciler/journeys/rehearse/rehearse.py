@@ -135,7 +135,7 @@ async def _carry_plan_out(
 async def read_stage(js: JetStream) -> Snapshot:
     """Read what the stage holds, and wait for what does not answer yet."""
     with Pauses(PATIENCE, "for throw-away servers that have just started to answer for each stream") as pauses:
-        while (snapshot := await observe(js)).unknown and await pauses.rest():
+        while (snapshot := await observe(js)).unknown and await pauses.wait():
             pass
     return snapshot
 

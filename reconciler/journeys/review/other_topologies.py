@@ -29,8 +29,8 @@ def in_files(owner: Topology, others: Iterable[Topology]) -> Iterator[Topology]:
 
 def _neighbours(topology: Topology, others: Iterable[Topology]) -> Iterator[Topology]:
     for other in others:
-        meets = other.environment in ("", topology.environment) and other.expect == topology.expect
-        if other.name != topology.name and meets:
+        is_same_account = other.environment in ("", topology.environment) and other.expect == topology.expect
+        if other.name != topology.name and is_same_account:
             yield other
 
 

@@ -113,7 +113,7 @@ def _plan_on_version(version: Version, pair: Pair, head: Topology, today: date) 
     topologies = [*pair.owners, *bases, *pair.readers]
     snapshot = as_applied(topologies, head if pair.head else pair.base or head, version)
     assumed = assumed_owners(head, pair.owners) if pair.recorded is None else {}
-    written = imagined.remember(snapshot, assumed).entries.get(BUCKET, {})
+    written = imagined.snapshot_with_records(snapshot, assumed).entries.get(BUCKET, {})
     snapshot = replace(
         snapshot,
         entries={**snapshot.entries, BUCKET: {**(pair.recorded or {}), **written}},
@@ -125,7 +125,7 @@ def _plan_on_version(version: Version, pair: Pair, head: Topology, today: date) 
 
 def as_applied(bases: Sequence[Topology], head: Topology, version: Version) -> Snapshot:
     """Imagine the account after these topologies were applied, where `head` is to be applied."""
-    return imagined.account(bases, nowhere(head, version), dict(_undeclared_streams([*bases, head])))
+    return imagined.snapshot_of_topologies(bases, nowhere(head, version), dict(_undeclared_streams([*bases, head])))
 
 
 def _group_streams(topologies: Iterable[Topology]) -> Iterator[str]:

@@ -238,7 +238,7 @@ def before(topology: Topology, paths: Sequence[Path], tree: Tree, server: Versio
     """Return the account as these files left it when they stood in this tree, on the newest server that they allow. The
     files do not say whether it lives in a cluster."""
     account = as_applied([topology_of(load(paths, tree))], topology, versions(topology, server)[-1])
-    account = imagined.remember(account, other_topologies.assumed_owners(topology, ()))
+    account = imagined.snapshot_with_records(account, other_topologies.assumed_owners(topology, ()))
     return replace(account, target=replace(account.target, cluster=topology.expect.cluster))
 
 
@@ -303,8 +303,8 @@ def _givers(
     became = {then: now for now, then in matched.items()}
     new = _addresses(topology) - _addresses(base.get(was) if was else None)
     for home, other in base.items():
-        meets = other.environment in ("", topology.environment)
-        if home == was or not meets or other.expect != topology.expect:
+        is_same_environment = other.environment in ("", topology.environment)
+        if home == was or not is_same_environment or other.expect != topology.expect:
             continue
         gone = (_addresses(other) - _addresses(head.get(became[home]) if home in became else None)) & new
         if gone:

@@ -12,14 +12,14 @@ from enum import StrEnum
 
 from reconciler.changes.change import Action, FieldChange
 from reconciler.changes.consent import DeclaredConsents
-from reconciler.changes.events import Failed, Settled, Skipped, Strayed
+from reconciler.changes.events import Failed, Skipped, StepOutcome, Strayed
 from reconciler.changes.plan import Plan, PlannedChange, removes
 from reconciler.changes.recount import changed_losses_sentences, losses_beyond_consent_sentences
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.engine.pairing.identity import Seen, recreated_object
+from reconciler.engine.pairing.unfinished import Begun
 from reconciler.journeys.plan.plan import field_infos_of
 from reconciler.journeys.saved.interrupted import (
-    Begun,
     is_continued,
     is_left_to_later,
     is_other,
@@ -66,7 +66,7 @@ class Outlook:
 
     plan: Plan
     """Holds the steps still to be done, and those that are stopped."""
-    stopped: tuple[Settled, ...] = ()
+    stopped: tuple[StepOutcome, ...] = ()
     """The outcomes of steps that are known before anything runs."""
     stopped_changes: tuple[Judged, ...] = ()
     as_wanted: tuple[str, ...] = ()
@@ -99,15 +99,23 @@ class _BothPlans:
 
     @classmethod
     def of(cls, saved: Saved, now: Plan, seen: Seen, begun: Begun) -> _BothPlans:
-        found = {change.address: change for change in now.changes}
+        changes = {change.address: change for change in now.changes}
         steps = {step.id: step for step in now.steps}
         declared = DeclaredConsents.of(saved.topology)
         return cls(
-            saved, now, seen, found, _by_address(saved.plan.steps), steps, _by_address(now.steps), begun, declared
+            saved,
+            now,
+            seen,
+            changes,
+            _steps_by_address(saved.plan.steps),
+            steps,
+            _steps_by_address(now.steps),
+            begun,
+            declared,
         )
 
 
-def _by_address(steps: Iterable[Step]) -> dict[str, list[Step]]:
+def _steps_by_address(steps: Iterable[Step]) -> dict[str, list[Step]]:
     groups: dict[str, list[Step]] = {}
     for step in steps:
         groups.setdefault(step.address, []).append(step)
@@ -118,7 +126,7 @@ def outlook(saved: Saved, now: Plan, seen: Seen, begun: Begun | None = None) -> 
     """Judge a saved plan. `now` is what the same declarations would plan at this moment, `seen` what its objects look
     like, and `begun` the replacements that are under way."""
     both = _BothPlans.of(saved, now, seen, begun or {})
-    judged = [_judge(change, both) for change in saved.plan.changes if not _is_left_out(change)]
+    judged = [_judge(change, both) for change in saved.plan.changes if not (change.is_blocked or _is_settled(change))]
     left = {item.change.address: item for item in judged if item.standing is not SavedStanding.AS_WANTED}
     renewed = {
         address for address, item in left.items() if item.change.action is Action.ADOPT and not item.change.adopts
@@ -138,14 +146,14 @@ def outlook(saved: Saved, now: Plan, seen: Seen, begun: Begun | None = None) -> 
     stopped = tuple(item for item in left.values() if item.standing is SavedStanding.STOPPED)
     return Outlook(
         plan=replace(saved.plan, steps=steps, changes=(*going, *blocked), ledger_known=now.ledger_known),
-        stopped=tuple(_outcomes(steps, {item.change.address: item for item in stopped})),
+        stopped=tuple(_outcomes_of_stopped(steps, {item.change.address: item for item in stopped})),
         stopped_changes=stopped,
         as_wanted=done,
         counted_again=tuple(text for item in left.values() for text in item.counted_again),
     )
 
 
-def _outcomes(steps: Iterable[Step], stopped: Mapping[str, Judged]) -> Iterator[Settled]:
+def _outcomes_of_stopped(steps: Iterable[Step], stopped: Mapping[str, Judged]) -> Iterator[StepOutcome]:
     """The first step of a stopped change counts as failed before it began; its other steps are not tried."""
     begun: set[str] = set()
     for step in steps:
@@ -156,10 +164,6 @@ def _outcomes(steps: Iterable[Step], stopped: Mapping[str, Judged]) -> Iterator[
         else:
             yield Failed(step=step, reason=judgement.why, nothing_done=True, strayed=judgement.strayed)
         begun.add(step.address)
-
-
-def _is_left_out(change: PlannedChange) -> bool:
-    return change.is_blocked or _is_settled(change)
 
 
 def _is_settled(change: PlannedChange) -> bool:
@@ -253,7 +257,7 @@ def _judge_blocked(change: PlannedChange, blocking: Verdict, both: _BothPlans) -
     if more := next(_above_upto_texts(blocking, both.declared.to(change.address)), None):
         return _stopped_change(change, "AP202", "more-than-consented", more)
     now = "this is refused" if blocking.outcome is Outcome.REFUSED else "this needs consent"
-    why = f"as things are now, {now}: {_verdict_text(blocking)}"
+    why = f"as things are now, {now}: {blocking.code} {blocking.message.rstrip('.')}"
     return _stopped_change(change, "AP203", "no-longer-allowed", why)
 
 
@@ -332,10 +336,6 @@ def _what_hinders_text(change_now: PlannedChange) -> str | None:
     if change_now.action is Action.UNKNOWN:
         return f"its live state has become unknown: {change_now.reason}"
     return f"it depends on {change_now.blocked_by}, which cannot be done any more" if change_now.blocked_by else None
-
-
-def _verdict_text(verdict: Verdict) -> str:
-    return f"{verdict.code} {verdict.message.rstrip('.')}"
 
 
 def _strayed_values(

@@ -12,14 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from reconciler.changes.plan import PlannedChange, removes
+from reconciler.engine.pairing.unfinished import Begun
 from reconciler.model.ledger.intents import Intent, decode_intent, intent_key
 from reconciler.model.ledger.records import BUCKET
 from reconciler.model.resource import Address, Config, Json, users_metadata
 from reconciler.model.wire.snapshot import Entry
 from reconciler.model.wire.steps import Call, Step
-
-Begun = Mapping[Address, Intent | str]
-
 
 LEFT_TO_LATER = frozenset({Call.QUEUE_SETTLE})
 """Steps that may wait for a later run while the steps after them go on."""
@@ -36,7 +34,7 @@ def is_rest(mine: Iterable[Step], needed: Sequence[Step]) -> bool:
     if any(awaited.intersection(step.after) for step in done):
         return False
     written = {step.on for step in done}
-    return all(_is_same(planned[step.id], step, written) for step in needed)
+    return all(_is_same_step(planned[step.id], step, written) for step in needed)
 
 
 def is_left_to_later(mine: Iterable[Step], needed: Sequence[Step]) -> bool:
@@ -46,7 +44,7 @@ def is_left_to_later(mine: Iterable[Step], needed: Sequence[Step]) -> bool:
     return bool(planned and needed) and all(step.call in LEFT_TO_LATER and step.id not in planned for step in needed)
 
 
-def _is_same(step: Step, now: Step, written: set[tuple[str, ...]]) -> bool:
+def _is_same_step(step: Step, now: Step, written: set[tuple[str, ...]]) -> bool:
     """Does the step go from the same values to the same values? A key that an earlier step wrote has a newer revision."""
     before, after = step.before or {}, now.before or {}
     same = all(

@@ -37,7 +37,7 @@ class RolloutMember:
 class RolloutStage:
     """Members that are applied at once, before any of the next stage."""
 
-    said: str
+    text: str
     """The stage as --stages names it."""
     members: tuple[str, ...]
     stay: float = 0.0
@@ -51,7 +51,7 @@ def divide(text: str, members: Sequence[RolloutMember], word: str) -> list[Rollo
     for part in text.split(","):
         wanted, stay = _name_and_stay(part.strip(), members)
         chosen = _members_of_stage(wanted, left, _Known(stages, members, word))
-        stages.append(RolloutStage(said=wanted, members=tuple(member.name for member in chosen), stay=stay))
+        stages.append(RolloutStage(text=wanted, members=tuple(member.name for member in chosen), stay=stay))
         left = [member for member in left if member not in chosen]
     if left:
         names = few_names(member.name for member in left)
@@ -119,15 +119,12 @@ def _nobody_meant(wanted: str, members_and_stages: _Known) -> CannotContinue:
     if not fitting:
         message = f"no {members_and_stages.word} is meant by stage `{shown}`{did_you_mean(wanted, names)}"
         return _stages_error(message, f"choose among {few_names(names)}")
-    earlier = [stage.said for stage in members_and_stages.stages if not fitting.isdisjoint(stage.members)]
+    earlier = [stage.text for stage in members_and_stages.stages if not fitting.isdisjoint(stage.members)]
     where = f"stage{'s' if len(earlier) > 1 else ''} {few_names(earlier)}"
     return _stages_error(
-        f"nothing is left for stage `{shown}`: {where} {_verb_for(earlier)} all of that already", "leave one out"
+        f"nothing is left for stage `{shown}`: {where} {'have' if len(earlier) > 1 else 'has'} all of that already",
+        "leave one out",
     )
-
-
-def _verb_for(names: Sequence[str]) -> str:
-    return "have" if len(names) > 1 else "has"
 
 
 def few_names(names: Iterator[str] | Sequence[str]) -> str:
@@ -139,7 +136,7 @@ def few_names(names: Iterator[str] | Sequence[str]) -> str:
 
 def division_text(stages: Sequence[RolloutStage], word: str) -> str:
     """Return `3 stages: canary (1 environment), 10% (2 environments), rest (7 environments)`."""
-    each = ", ".join(f"{visible(stage.said)} ({counted(len(stage.members), word)})" for stage in stages)
+    each = ", ".join(f"{visible(stage.text)} ({counted(len(stage.members), word)})" for stage in stages)
     return f"{counted(len(stages), 'stage')}: {each}"
 
 

@@ -36,24 +36,24 @@ def summary_text(outcomes: Mapping[str, str], word: str) -> str:
     return f"{counted(len(outcomes), word)}: {', '.join(f'{count:_} {outcome}' for outcome, count in counts.most_common())}"
 
 
-def progress_lines(course: Progress) -> Iterator[str]:
+def progress_lines(progress: Progress) -> Iterator[str]:
     """Yield a line for each stage: whether it is done, and if not, why not."""
-    for number, stage in enumerate(course.stages):
-        yield f"{_stage_name(number, stage)}: {_stage_fate_text(number, stage, course)}"
+    for number, stage in enumerate(progress.stages):
+        yield f"Stage {number + 1}, {visible(stage.text)}: {_stage_fate_text(number, stage, progress)}"
 
 
-def reason(course: Progress) -> str:
+def progress_sentence(progress: Progress) -> str:
     """Return the same in one sentence, for a message."""
     parts = [
-        f"stage {number + 1} (`{visible(stage.said)}`) {_stage_fate_text(number, stage, course)}"
-        for number, stage in enumerate(course.stages)
+        f"stage {number + 1} (`{visible(stage.text)}`) {_stage_fate_text(number, stage, progress)}"
+        for number, stage in enumerate(progress.stages)
     ]
     return "; ".join(parts)
 
 
-def title(number: int, stage: RolloutStage, of: int) -> str:
+def stage_title(number: int, stage: RolloutStage, of: int) -> str:
     """Return `Stage 1 of 3, canary: dev`."""
-    return f"Stage {number + 1} of {of}, {visible(stage.said)}: {names(stage)}"
+    return f"Stage {number + 1} of {of}, {visible(stage.text)}: {member_names(stage)}"
 
 
 def passed_line(number: int, stage: RolloutStage, word: str) -> str:
@@ -66,18 +66,14 @@ def passed_line(number: int, stage: RolloutStage, word: str) -> str:
     return f"Stage {number + 1} passed: {whom}{stayed}.\n"
 
 
-def names(stage: RolloutStage) -> str:
+def member_names(stage: RolloutStage) -> str:
     """Return the first members of a stage."""
     return few_names(stage.members).replace("`", "")
 
 
-def _stage_name(number: int, stage: RolloutStage) -> str:
-    return f"Stage {number + 1}, {visible(stage.said)}"
-
-
-def _stage_fate_text(number: int, stage: RolloutStage, course: Progress) -> str:
-    if number < course.passed:
+def _stage_fate_text(number: int, stage: RolloutStage, progress: Progress) -> str:
+    if number < progress.passed:
         return "done"
-    if number > course.passed:
-        return f"not begun ({names(stage)})"
-    return f"not passed, because {'; '.join(course.why)}"
+    if number > progress.passed:
+        return f"not begun ({member_names(stage)})"
+    return f"not passed, because {'; '.join(progress.why)}"

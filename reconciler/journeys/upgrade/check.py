@@ -111,7 +111,7 @@ def check_snapshot(snapshot: Snapshot, after: Version, registry: Registry = REGI
     rewritten = [
         upgrade_finding for upgrade_finding in _rewritten_fields(snapshot, after) if upgrade_finding.address not in gone
     ]
-    found = [
+    findings = [
         *(_with_quantities(upgrade_finding, live) for upgrade_finding in lost),
         *_emptied_streams(snapshot, after),
         *_capped_streams(snapshot, after),
@@ -124,7 +124,7 @@ def check_snapshot(snapshot: Snapshot, after: Version, registry: Registry = REGI
         findings=tuple(
             worst_first(
                 replace(upgrade_finding, address=named.get(upgrade_finding.address, upgrade_finding.address))
-                for upgrade_finding in found
+                for upgrade_finding in findings
             )
         ),
         news=(
@@ -184,14 +184,14 @@ def _cluster_sentences(snapshot: Snapshot, lost: Iterable[UpgradeFinding]) -> It
         )
 
 
-def _with_quantities(one: UpgradeFinding, live: Mapping[Address, Resource]) -> UpgradeFinding:
+def _with_quantities(finding: UpgradeFinding, live: Mapping[Address, Resource]) -> UpgradeFinding:
     """Add what is at stake, and a way out that still works: some fields cannot be changed by any update."""
-    kind, *names = one.address.split("/")
+    kind, *names = finding.address.split("/")
     info = live[Address(kind, tuple(names))].state
     held = info.get("state", {}) if kind == "stream" else {"pending": info.get("num_pending", 0)}
     quantities = {name: held[name] for name in ("messages", "bytes", "consumer_count", "pending") if held.get(name)}
-    fix = COPY if one.fate is Fate.LOST and one.path in FOR_LIFE else one.fix
-    return replace(one, quantities=quantities, fix=fix)
+    fix = COPY if finding.fate is Fate.LOST and finding.path in FOR_LIFE else finding.fix
+    return replace(finding, quantities=quantities, fix=fix)
 
 
 def _emptied_streams(snapshot: Snapshot, after: Version) -> Iterator[UpgradeFinding]:

@@ -175,7 +175,7 @@ def no_room_left(change: Change, view: View) -> Iterator[Finding]:
             view.target.version < V2_12
             and not view.target.is_clustered
             and most < room.recovered
-            and _may_reserve_more(change)
+            and (change.action is Action.CREATE or change.touches("max_bytes"))
         ):
             yield refusal(
                 view.kinds[change.address.kind].reserves,
@@ -186,10 +186,6 @@ def no_room_left(change: Change, view: View) -> Iterator[Finding]:
                 "leave one byte free, or give every stream a max_bytes",
                 reaction=Reaction.DOOMS,
             )
-
-
-def _may_reserve_more(change: Change) -> bool:
-    return change.action is Action.CREATE or change.touches("max_bytes")
 
 
 @rule("XX226", "no-tier", needs=("neighbours",), err_code=10120)

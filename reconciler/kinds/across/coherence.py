@@ -19,16 +19,16 @@ from reconciler.kinds.groups.finding import Evidence
 from reconciler.kinds.groups.live_group import Group, groups
 from reconciler.kinds.groups.member_checks import (
     consumes_own_partitions,
-    filters,
-    old_priority_group,
-    strangers,
-    templates,
+    disagreeing_filters,
+    disagreeing_settings,
+    old_priority_groups,
+    unknown_consumers,
 )
-from reconciler.kinds.groups.queue_checks import skipped_messages, transform
+from reconciler.kinds.groups.queue_checks import source_ended_earlier, unfitting_partitioning
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.resource import Address
 
-LASTING = (old_priority_group, skipped_messages)
+LASTING = (old_priority_groups, source_ended_earlier)
 
 
 @rule(
@@ -57,9 +57,9 @@ def group_not_coherent(change: Change, view: View) -> Iterator[Finding]:
 
 def _group_findings(group: Group, change: Change, view: View) -> Iterator[Diagnostic]:
     if group.record.legacy:  # consumers of its time had other settings, and no apply changes its members
-        yield from _findings_of_checks(group, skipped_messages)
+        yield from _findings_of_checks(group, source_ended_earlier)
         return
-    yield from _findings_of_checks(group, *LASTING, *(() if _divides_anew(change, view) else (transform,)))
+    yield from _findings_of_checks(group, *LASTING, *(() if _divides_anew(change, view) else (unfitting_partitioning,)))
     if change.touches(*MEMBERSHIP):
         yield from _findings_before_members_change(group, change)
 
@@ -71,9 +71,11 @@ def _findings_before_members_change(group: Group, change: Change) -> Iterator[Di
     then = replace(group, record=replace(group.record, config=config))
     joining = {member.consumer for member in then.members} - {member.consumer for member in group.members}
     right = {member.consumer for member in then.members if member.info and consumes_own_partitions(then, member)}
-    yield from _findings_of_checks(_only_consumers(group, group.consumers.keys() - joining - right), strangers, filters)
-    yield from _findings_of_checks(_only_consumers(then, joining), old_priority_group, filters)
-    yield from _findings_of_checks(then, templates)
+    yield from _findings_of_checks(
+        _only_consumers(group, group.consumers.keys() - joining - right), unknown_consumers, disagreeing_filters
+    )
+    yield from _findings_of_checks(_only_consumers(then, joining), old_priority_groups, disagreeing_filters)
+    yield from _findings_of_checks(then, disagreeing_settings)
 
 
 def _only_consumers(group: Group, names: Collection[str]) -> Group:

@@ -18,8 +18,8 @@ from reconciler.kinds.afterwards.readers import (
     downstream,
     group_readers,
     recorded_readers,
-    stored_afterwards,
-    stored_now,
+    stored_subjects_afterwards,
+    stored_subjects_now,
 )
 from reconciler.kinds.afterwards.streams import afterwards, config_of, copies
 from reconciler.kinds.fields.words import few
@@ -98,7 +98,7 @@ def _parts_in_words(losing: Sequence[_ReaderOfLess]) -> str:
 def _readers_of_less(stream: str, origin: str, view: View) -> tuple[list[Reader], list[_ReaderOfLess]]:
     """Readers of this stream that get nothing new any more, and those that lose a part which has to be told. The server
     gives a stream without subjects its own name as subject, and nobody publishes on it."""
-    before, after = stored_now(view).parts(stream), stored_afterwards(view).parts(stream)
+    before, after = stored_subjects_now(view).parts(stream), stored_subjects_afterwards(view).parts(stream)
     if after is None or before == after:
         return [], []
     gone, gone_whole = lost_parts(before or (), after), _no_longer_taken_in(stream, view)
@@ -116,10 +116,10 @@ def _readers_of_less(stream: str, origin: str, view: View) -> tuple[list[Reader]
         reader.reader
         for reader in losing
         if reader.parts and reader.reader.address not in addresses_of(dry)
-        if view.others(addresses_of([reader.reader])) or _is_felt(reader, after, origin, view)
+        if view.others(addresses_of([reader.reader])) or _loses_whole_filter(reader, after, origin, view)
     ]
-    told = _without_doubles(less)
-    return _without_doubles(dry), [reader for reader in losing if any(reader.reader is each for each in told)]
+    shown = _without_doubles(less)
+    return _without_doubles(dry), [reader for reader in losing if any(reader.reader is each for each in shown)]
 
 
 def _loss_of(
@@ -131,7 +131,7 @@ def _loss_of(
     return [part for part in parts if not (is_followed and _is_renamed(part, origin, view))]
 
 
-def _is_felt(losing: _ReaderOfLess, after: Sequence[SubjectPart], origin: str, view: View) -> bool:
+def _loses_whole_filter(losing: _ReaderOfLess, after: Sequence[SubjectPart], origin: str, view: View) -> bool:
     """Does it lose what a transform takes, or all that one of its several filters matches?"""
     failing = [mine for mine in losing.reader.filters if not any(part.of(mine) for part in after)]
     if any(part.of(mine) for part in losing.parts for mine in failing):
@@ -149,7 +149,7 @@ def _transform_of(stream: str, view: View) -> tuple[str, str]:
 def _is_renamed(part: SubjectPart, origin: str, view: View) -> bool:
     """Does the stream still capture these messages, and store them under another subject?"""
     src, _ = _transform_of(origin, view)
-    taken = stored_afterwards(view).taken_in(origin) or ()
+    taken = stored_subjects_afterwards(view).taken_in(origin) or ()
     return bool(src) and is_subset(part.subject, src) and any(is_subset(part.subject, subject) for subject in taken)
 
 
@@ -169,7 +169,9 @@ def _takes_over(reader: Reader, gone: Sequence[SubjectPart], view: View) -> bool
 
 def _no_longer_taken_in(stream: str, view: View) -> list[SubjectPart]:
     """What a reader without a filter loses: another transform gives it the same messages under other subjects."""
-    before, after = (stored.taken_in(stream) for stored in (stored_now(view), stored_afterwards(view)))
+    before, after = (
+        stored.taken_in(stream) for stored in (stored_subjects_now(view), stored_subjects_afterwards(view))
+    )
     return lost_parts(map(SubjectPart, before or ()), [*map(SubjectPart, after)]) if after else []
 
 
@@ -199,7 +201,7 @@ def filter_matches_nothing(change: Change, view: View) -> Iterator[Finding]:
     Instead: correct the filter, or add the subject to the stream.
     """
     for path, subject, stream in _new_filters(change, view):
-        stored = stored_afterwards(view).parts(stream)
+        stored = stored_subjects_afterwards(view).parts(stream)
         if (
             stored is not None
             and is_valid(subject)
@@ -224,7 +226,7 @@ def _holds_messages(stream: str, view: View) -> bool:
 
 def _stored_parts_now(stream: str, view: View) -> Sequence[SubjectPart]:
     """Subjects of messages that are already stored, if those are the ones that the stream takes now."""
-    return stored_now(view).parts(stream) or () if _holds_messages(stream, view) else ()
+    return stored_subjects_now(view).parts(stream) or () if _holds_messages(stream, view) else ()
 
 
 def _new_filters(change: Change, view: View) -> Iterator[tuple[str, str, str]]:
@@ -242,9 +244,9 @@ def _new_filters(change: Change, view: View) -> Iterator[tuple[str, str, str]]:
             yield f"filters[{index}]", f"*.{subject}", address.stream
     elif view.is_stream(address) and (is_create or change.touches("mirror", "sources")):
         for copy in copies(view.stream_of(address) or "", config_of(change, view)):
-            if copy.said.get("filter_subject"):
-                yield f"{copy.path}.filter_subject", copy.said["filter_subject"], copy.origin
-            for index, transform in enumerate(copy.said.get("subject_transforms") or ()):
+            if copy.entry.get("filter_subject"):
+                yield f"{copy.path}.filter_subject", copy.entry["filter_subject"], copy.origin
+            for index, transform in enumerate(copy.entry.get("subject_transforms") or ()):
                 if transform.get("src"):
                     yield f"{copy.path}.subject_transforms[{index}].src", transform["src"], copy.origin
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.rule import Found, rule
-from reconciler.changes.stages import Opening, Tie
+from reconciler.changes.stages import FirstStage, Tie
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_position.ended_pulls import ended_pulls_clause
@@ -21,11 +21,11 @@ from reconciler.kinds.fields.words import consent_to
 from reconciler.kinds.subjects.filters import (
     filter_fields,
     filters_of,
-    finishing_text,
     gained_subjects,
     in_flight,
     is_work_queue,
     lost_subjects,
+    starting_over_text,
 )
 from reconciler.kinds.subjects.subject_moves import is_parking_subject, parking_subject
 from reconciler.kinds.subjects.subjects import collide
@@ -48,19 +48,19 @@ def ties(view: View) -> Iterator[Tie]:
                     yield Tie(giver, change.address, gives=GIVES)
 
 
-def _park(change: Change, view: View) -> Opening | None:
+def _parking_filter_first(change: Change, view: View) -> FirstStage | None:
     stream, name = change.address.names
     others = _taken_subjects(stream, view)
     subject = parking_subject(name, lambda free: not any(collide(free, other) for other in others))
     if subject is None:
         return None
-    return Opening(
+    return FirstStage(
         fields=filter_fields([subject]),
         cost=(0, 0),
         effect=f"park consumer {name} of {stream}: it delivers nothing until its filters have moved",
         consequences=(
             Consequence(
-                message=f"it takes other subjects of a work queue, and delivers nothing until it has them: {finishing_text(change)}",
+                message=f"it takes other subjects of a work queue, and delivers nothing until it has them: {starting_over_text(change)}",
                 quantities={"unacknowledged": in_flight(change)},
             ),
         )
@@ -111,5 +111,5 @@ def work_queue_takeover(change: Change, view: View) -> Found:
     )
 
 
-OPENS = {GIVES: _park}
+FIRST_STAGES = {GIVES: _parking_filter_first}
 RULES = (work_queue_takeover,)

@@ -13,7 +13,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction, refusal
 from reconciler.changes.view import View
-from reconciler.kinds.afterwards.readers import consumer_readers, static_groups, stored_afterwards
+from reconciler.kinds.afterwards.readers import consumer_readers, static_groups, stored_subjects_afterwards
 from reconciler.kinds.afterwards.streams import GONE, afterwards
 from reconciler.kinds.fields.words import consent_to, few, outside, some
 from reconciler.kinds.group_records.group_record import PRIORITY_GROUP, durable_name, durable_names, members
@@ -194,7 +194,7 @@ def partitions_mismatch(change: Change, view: View) -> Iterator[Finding]:
         )
         if partitions is not None and partitions != wanted:
             config = change.desired.config if change.desired else {}
-            yield _mismatch_refusal(
+            yield _partition_count_refusal(
                 "max_members", f"the transform of {change.address.stream} makes", partitions, config
             )
     elif change.address.kind == "stream" and change.touches("subject_transform"):
@@ -202,11 +202,13 @@ def partitions_mismatch(change: Change, view: View) -> Iterator[Finding]:
         for group, config in static_groups(change.address.name, view):
             if partitions is not None and partitions != config.get("max_members"):
                 path = "subject_transform.dest"
-                mismatch = _mismatch_refusal(path, f"for static group {group.name} this makes", partitions, config)
+                mismatch = _partition_count_refusal(
+                    path, f"for static group {group.name} this makes", partitions, config
+                )
                 yield replace(mismatch, affects=[group])
 
 
-def _mismatch_refusal(path: str, who: str, partitions: int, group: Config) -> Finding:
+def _partition_count_refusal(path: str, who: str, partitions: int, group: Config) -> Finding:
     wanted = group.get("max_members") or 0
     harm = (
         f"nobody would read {partitions - wanted} of them"
@@ -238,7 +240,7 @@ def unpartitioned_subjects(change: Change, view: View) -> Found:
     Instead: let the transform's `src` cover every subject of the stream.
     """
     stream = _grouped_stream(change, view)
-    if stream is None or (stored := stored_afterwards(view).by(stream)) is None:
+    if stream is None or (stored := stored_subjects_afterwards(view).by(stream)) is None:
         return None
     lost = [subject for subject in stored if not _may_be_numbered(subject)]
     if (transform := _dividing_transform(stream, view)) and _partition_count(transform) is not None:

@@ -39,27 +39,29 @@ def members_shut_out(change: Change, view: View) -> Found:
     if afterwards(view).streams.get(change.address.stream, {}).get("retention") != "workqueue" or not change.desired:
         return None
     if change.address.kind == "consumer":
-        return _group_shut_out_by(change, view) if is_new(change, *FILTERS) else None
-    return _group_shut_out(change, view) if change.action is Action.CREATE else None
+        return _consumer_finding(change, view) if is_new(change, *FILTERS) else None
+    return _group_finding(change, view) if change.action is Action.CREATE else None
 
 
-def _group_shut_out(change: Change, view: View) -> Finding | None:
+def _group_finding(change: Change, view: View) -> Finding | None:
     stream, name = change.address.names
     wanted, others = durable_subjects(name, change.wanted), consumers_of(change, view)
     of_groups = {*wanted, *_live_durables(stream, view)}
     for subjects in wanted.values():
         if collision := others.colliding_consumer(of_groups, subjects):
             other, theirs = collision
-            return _shut_out(
+            return _shut_out_finding(
                 change, f"consumer {other} takes {_as_code(theirs)}", consumers(stream, [other], view), wanted, theirs
             )
     for address, config in _earlier_groups(change, view):
         if theirs := _shared_subject(group_subjects(change.wanted), group_subjects(config)):
-            return _shut_out(change, f"static group {address.name} takes {_as_code(theirs)}", [address], wanted, theirs)
+            return _shut_out_finding(
+                change, f"static group {address.name} takes {_as_code(theirs)}", [address], wanted, theirs
+            )
     return None
 
 
-def _shut_out(
+def _shut_out_finding(
     change: Change, who: str, affects: Sequence[Address], wanted: Mapping[str, Sequence[str]], theirs: str | None
 ) -> Finding:
     asked = [subject for subjects in wanted.values() for subject in subjects if collide(subject, theirs or ">")]
@@ -75,7 +77,7 @@ def _shut_out(
     )
 
 
-def _group_shut_out_by(change: Change, view: View) -> Finding | None:
+def _consumer_finding(change: Change, view: View) -> Finding | None:
     """Members whose consumers exist are consumers like others."""
     stream, filters = change.address.stream, filters_of(change.wanted)
     live = view.snapshot.consumers.get(stream, {})

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
-from reconciler.changes.stages import Opening, Tie
+from reconciler.changes.stages import FirstStage, Tie, final_value_first
 from reconciler.changes.verdict import Finding, Outcome, Reaction, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.fields import peers
@@ -38,20 +38,16 @@ def _added_replicas(change: Change) -> int:
     return int(change.becomes("num_replicas") or 1) - int(change.was("num_replicas") or 1)
 
 
-def _open_placement(change: Change, _view: View) -> Opening:
-    return Opening(
-        fields={"placement": change.becomes("placement")},
-        cost=(0, 1),
-        effect=f"move {change.address.name} to its new placement, before its number of replicas changes",
-    )
+def _placement_first(change: Change, _view: View) -> FirstStage:
+    effect = f"move {change.address.name} to its new placement, before its number of replicas changes"
+    return final_value_first(change, "placement", effect)
 
 
-def _open_replicas(change: Change, _view: View) -> Opening:
-    return Opening(
-        fields={"num_replicas": change.becomes("num_replicas")},
-        cost=(0, 1),
-        effect=f"change the replicas of {change.address.name} to {change.becomes('num_replicas') or 1}, before anything else",
+def _replicas_first(change: Change, _view: View) -> FirstStage:
+    effect = (
+        f"change the replicas of {change.address.name} to {change.becomes('num_replicas') or 1}, before anything else"
     )
+    return final_value_first(change, "num_replicas", effect)
 
 
 @rule("XX227", "too-few-servers", needs=("facts",), err_code=10005)
@@ -94,4 +90,4 @@ def _tags_text(question: Peers) -> str:
 
 
 RULES = (too_few_servers,)
-OPENS = {"placement": _open_placement, "num_replicas": _open_replicas}
+FIRST_STAGES = {"placement": _placement_first, "num_replicas": _replicas_first}

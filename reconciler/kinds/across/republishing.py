@@ -11,7 +11,7 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.across.subjects import captured_subjects
-from reconciler.kinds.afterwards.readers import stored_afterwards
+from reconciler.kinds.afterwards.readers import stored_subjects_afterwards
 from reconciler.kinds.afterwards.stored import is_clear, narrowed_subjects
 from reconciler.kinds.afterwards.streams import afterwards, config_of, copies
 from reconciler.kinds.losses.dependants import streams
@@ -60,7 +60,7 @@ def loops(view: View) -> tuple[tuple[str, ...], ...]:
 
 def _loop_from(start: str, view: View) -> tuple[str, ...] | None:
     """Follow everything that `start` stores; each stream is entered once, with all its ways in."""
-    everything = stored_afterwards(view).by(start) or (">",)
+    everything = stored_subjects_afterwards(view).by(start) or (">",)
     todo: list[tuple[str, str, tuple[str, ...]]] = [(start, subject, (start,)) for subject in everything]
     seen: set[tuple[str, str]] = set()
     while todo:
@@ -96,7 +96,7 @@ def _next_streams(name: str, stored: str, view: View) -> Iterator[tuple[str, str
                     )
     for copy in after.copiers.get(name, ()):
         if not copy.filters or any(collide(stored, subject) for subject in copy.filters):
-            transforms = copy.said.get("subject_transforms") or [{}]
+            transforms = copy.entry.get("subject_transforms") or [{}]
             for arriving in {subject for t in transforms for subject in transformed_subjects([stored], t)}:
                 yield copy.stream, arriving
 
@@ -164,7 +164,7 @@ def unreadable_bucket_source(change: Change, view: View) -> Iterator[Finding]:
         return
     name, own = view.stream_of(change.address) or "", f"$KV.{change.address.name}.>"
     for copy in copies(name, config_of(change, view)):
-        arriving = stored_afterwards(view).copied_patterns(copy)
+        arriving = stored_subjects_afterwards(view).copied_patterns(copy)
         if not copy.is_mirror and arriving and not any(collide(part, own) for part in arriving):
             yield Finding(
                 outcome=Outcome.WARNS,

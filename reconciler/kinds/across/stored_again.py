@@ -12,7 +12,12 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.across.republishing import SHAPES_FLOW, loops, republished_subject
 from reconciler.kinds.across.subjects import captured_subjects
-from reconciler.kinds.afterwards.readers import consumer_readers, copying_readers, stored_afterwards, stored_now
+from reconciler.kinds.afterwards.readers import (
+    consumer_readers,
+    copying_readers,
+    stored_subjects_afterwards,
+    stored_subjects_now,
+)
 from reconciler.kinds.afterwards.stored import StoredSubjects, narrowed_subjects
 from reconciler.kinds.afterwards.streams import GONE, afterwards, live_streams
 from reconciler.kinds.fields.words import few, listed, some, verb, written_size
@@ -42,12 +47,12 @@ def captured_by_another_stream(change: Change, view: View) -> Iterator[Finding]:
     Instead: republish or deliver to subjects that no other stream captures; or let a stream of its own capture them.
     """
     if view.is_stream(change.address) or change.address.kind == "consumer":
-        yield from _captured_from_here(change, view)
+        yield from _findings_about_capturers(change, view)
     if view.is_stream(change.address):
-        yield from _captured_here(change, view)
+        yield from _findings_about_senders(change, view)
 
 
-def _captured_from_here(change: Change, view: View) -> Iterator[Finding]:
+def _findings_about_capturers(change: Change, view: View) -> Iterator[Finding]:
     """One finding for each stream that captures what this one sends."""
     sender = _sender_of(change, view)
     if not _changes_sending(change) or not (sent := list(_sent_afterwards(sender, view))):
@@ -66,7 +71,7 @@ def _captured_from_here(change: Change, view: View) -> Iterator[Finding]:
             path=path,
             to=to,
             message=f"{_label(name, address)} captures {_met_text(sender, name, view)} and also stores each message that "
-            f"this {_kind_noun(change.address)} {does} there{_while_subscribed_text(sender)}{_if_wanted_text(name, view)}"
+            f"this {_kind_noun(change.address)} {does} there{_while_subscribed_text(sender)}{_interest_clause(name, view)}"
             + "".join(f"; {text}" for text in (*_readers_text(sender, name, view), *effects)),
             affects=[*([address] if address else []), *(everybody(name, view) if effects else [])],
             fix=f"{'deliver' if sender.consumer else 'republish'} to subjects that no other stream captures"
@@ -74,13 +79,13 @@ def _captured_from_here(change: Change, view: View) -> Iterator[Finding]:
         )
 
 
-def _captured_here(change: Change, view: View) -> Iterator[Finding]:
+def _findings_about_senders(change: Change, view: View) -> Iterator[Finding]:
     """One finding about everything that this stream captures besides, and whose senders do not tell it themselves."""
     name = view.stream_of(change.address) or ""
     if not (change.action is Action.CREATE or change.touches("subjects")):
         return
     near = _senders_to(_own_subjects(name, view), view)
-    senders = [sender for sender in near if not _tells_itself(sender, view) and _is_new(sender, name, view)]
+    senders = [sender for sender in near if not _reports_itself(sender, view) and _is_new(sender, name, view)]
     if not senders:
         return
     effects = list(dict.fromkeys(effect for sender in senders for effect in _effect_texts(sender, name, view)))
@@ -93,7 +98,7 @@ def _captured_here(change: Change, view: View) -> Iterator[Finding]:
         path=path,
         to=change.becomes("subjects") if path else None,
         message=f"this {_kind_noun(change.address)} also stores each message that "
-        f"{listed([*(_sending_text(sender, name, view) for sender in senders[:NAMED]), *others])}{_if_wanted_text(name, view)}"
+        f"{listed([*(_sending_text(sender, name, view) for sender in senders[:NAMED]), *others])}{_interest_clause(name, view)}"
         + "".join(f"; {effect}" for effect in effects),
         affects=everybody(name, view) if effects else [],
         fix=("write subjects that leave these out" if path else "let these messages go to other subjects first")
@@ -113,7 +118,7 @@ def _changes_sending(change: Change) -> bool:
     return change.action is Action.CREATE or (change.action is Action.UPDATE and change.touches(*fields))
 
 
-def _tells_itself(sender: _Sender, view: View) -> bool:
+def _reports_itself(sender: _Sender, view: View) -> bool:
     change = _change_of(sender, view)
     return change is not None and _changes_sending(change)
 
@@ -196,7 +201,7 @@ def _readers_text(sender: _Sender, name: str, view: View) -> Iterator[str]:
         yield f"{few([reader.label for reader in readers], NAMED)} {verb(len(readers), 'get')} it as well"
 
 
-def _if_wanted_text(name: str, view: View) -> str:
+def _interest_clause(name: str, view: View) -> str:
     return ", if a consumer wants it" if afterwards(view).streams[name].get("retention") == "interest" else ""
 
 
@@ -263,14 +268,14 @@ def _sent_afterwards(sender: _Sender, view: View) -> Iterator[_SentMessages]:
     """What is sent once the plan is applied."""
     if sender.consumer:
         return _delivered_messages(_consumers_afterwards(view).get(sender))
-    return _republished_messages(sender.stream, afterwards(view).streams, stored_afterwards(view))
+    return _republished_messages(sender.stream, afterwards(view).streams, stored_subjects_afterwards(view))
 
 
 def _sent_now(sender: _Sender, view: View) -> Iterator[_SentMessages]:
     """What is sent already, perhaps under an old name."""
     change = _change_of(sender, view)
     if not sender.consumer:
-        return _republished_messages(_former_name(sender.stream, view), live_streams(view), stored_now(view))
+        return _republished_messages(_former_name(sender.stream, view), live_streams(view), stored_subjects_now(view))
     if change is not None:
         return _delivered_messages(change.live.config if change.live else None)
     return _sent_afterwards(sender, view)

@@ -21,7 +21,7 @@ from reconciler.kinds.group_records.group_record import STATIC_BUCKET
 from reconciler.kinds.losses.dependants import streams
 from reconciler.kinds.losses.ordered_readers import ordered_readers_text
 from reconciler.kinds.losses.over_limit import state_of
-from reconciler.kinds.losses.unprocessed import going_unread
+from reconciler.kinds.losses.unprocessed import unread_consumers_refusal
 from reconciler.model.resource import Address
 
 NAMED = 5
@@ -62,21 +62,21 @@ def dependants_left_behind(change: Change, view: View) -> Iterator[Finding]:
     if (name := view.stream_of(change.address)) is None:
         return
     if change.address.kind == "stream" and (why := view.snapshot.why_bucket_unknown(STATIC_BUCKET)):
-        yield _groups_unread(why, change)
+        yield _unread_groups_finding(why, change)
     staying, deleted = [*copying_readers(name, view), *group_readers(name, view)], list[Reader]()
     if change.address.kind == "elastic_group":
         deleted += [reader for reader in consumer_readers(name, view) if reader.address]
     elif change.address.kind != "stream":
         deleted += consumer_readers(name, view)
-        if unread := going_unread(name, state_of(change), view):
+        if unread := unread_consumers_refusal(name, state_of(change), view):
             yield unread
     if left := [*staying, *deleted]:
         yield _left_behind_finding(left, f"{_fates_text(staying, deleted)}{ordered_readers_text(name, view)}", change)
     if missing := list(recorded_readers(name, view)):
-        yield (_recorded_perhaps_live if view.target.is_imagined else _recorded_not_live)(missing, change)
+        yield (_unread_dependants_finding if view.target.is_imagined else _gone_dependants_finding)(missing, change)
 
 
-def _groups_unread(why: str, change: Change) -> Finding:
+def _unread_groups_finding(why: str, change: Change) -> Finding:
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         message=f"bucket {STATIC_BUCKET} could not be read ({why}), so the plan cannot tell whether groups divide its messages",
@@ -100,7 +100,7 @@ def _left_behind_finding(left: Sequence[Reader], fates: str, change: Change) -> 
     )
 
 
-def _recorded_not_live(missing: Sequence[Reader], change: Change) -> Finding:
+def _gone_dependants_finding(missing: Sequence[Reader], change: Change) -> Finding:
     """Its owner's files still declare it, as far as the ledger tells."""
     return _recorded_readers_finding(
         missing, Outcome.NEEDS_CONSENT,
@@ -109,7 +109,7 @@ def _recorded_not_live(missing: Sequence[Reader], change: Change) -> Finding:
     )  # fmt: skip
 
 
-def _recorded_perhaps_live(recorded: Sequence[Reader], change: Change) -> Finding:
+def _unread_dependants_finding(recorded: Sequence[Reader], change: Change) -> Finding:
     """No server was asked whether they are live, which decides whether consent is enough."""
     reads, they_are = ("reads", "it is") if len(recorded) == 1 else ("read", "they are")
     return _recorded_readers_finding(
@@ -156,7 +156,7 @@ def copying_consumer_removed(change: Change, view: View) -> Found:
     if change.address.kind != "consumer":
         return None
     copiers = afterwards(view).copiers.get(change.address.stream, ())
-    using = [copy.stream for copy in copiers if (copy.said.get("consumer") or {}).get("name") == change.address.name]
+    using = [copy.stream for copy in copiers if (copy.entry.get("consumer") or {}).get("name") == change.address.name]
     if not using:
         return None
     return Finding(

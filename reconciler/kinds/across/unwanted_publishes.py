@@ -4,13 +4,12 @@ stream's, a consumer's or a copy's."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import NamedTuple
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
-from reconciler.changes.view import View
+from reconciler.changes.view import View, once_per_view
 from reconciler.kinds.losses.dependants import consumers, streams
 from reconciler.kinds.losses.unwanted import Unwanted, compare_wanted, is_unused, readers_kept
 from reconciler.kinds.stream.retention import turns_to_interest
@@ -86,32 +85,20 @@ def _streams_read(change: Change, view: View) -> Iterator[str]:
         yield from origin_names(view.snapshot.config_of(own))
 
 
+@once_per_view
 def _blames(stream: str, view: View) -> Mapping[Address, _Blame]:
     """What this stream no longer stores, or stores for nobody, by the change that says so."""
-    known = _known_blames(view)
-    if stream not in known:
-        known[stream] = _find_blames(stream, view)
-    return known[stream]
-
-
-@lru_cache(maxsize=4)
-def _known_blames(_view: View) -> dict[str, Mapping[Address, _Blame]]:
-    """Each stream is looked at once per view, and only if it matters."""
-    return {}
-
-
-def _find_blames(stream: str, view: View) -> Mapping[Address, _Blame]:
     own = view.changes.get(Address.of("stream", stream))
-    if stream not in view.snapshot.streams or not (found := compare_wanted(stream, view)).lost:
+    if stream not in view.snapshot.streams or not (unwanted := compare_wanted(stream, view)).lost:
         return {}
     if own and own.touches("retention") and (turns_to_interest(own) or is_unused(own)):
         return {}
     by_address: dict[Address, _Blame] = {}
-    left = list(found.lost)
+    left = list(unwanted.lost)
     for address in dict.fromkeys(_suspects(stream, view)):
         taken = [part for part in left if _brings_about(address, stream, part, view)]
         if taken:
-            by_address[address] = _Blame(stream, taken, found)
+            by_address[address] = _Blame(stream, taken, unwanted)
             left = [part for part in left if part not in taken]
     return by_address
 

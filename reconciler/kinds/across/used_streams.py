@@ -17,11 +17,11 @@ from reconciler.kinds.afterwards.readers import (
     elastic_groups,
     group_readers,
     recorded_readers,
-    stored_now,
+    stored_subjects_now,
 )
 from reconciler.kinds.fields.words import few, in_words, some
 from reconciler.kinds.losses.over_limit import LOSSES as LIMITS
-from reconciler.kinds.losses.over_limit import REFUSING, is_lowered, keeps_old
+from reconciler.kinds.losses.over_limit import REFUSING, is_lowered, keeps_old_messages
 from reconciler.kinds.losses.over_limit import becomes as limit_afterwards
 from reconciler.model.ledger.records import BUCKET, Owned, encode_key
 from reconciler.model.resource import OWNER, Address, owner_in
@@ -59,15 +59,15 @@ def used_from_another(change: Change, view: View) -> Found:
         )
     record = _owner_record(change.address.name, view)
     if record is None:
-        return _no_owner(change, owner, view)
-    return None if record[1].topology == owner else _other_owner(change, owner, *record, view)
+        return _no_owner_finding(change, owner, view)
+    return None if record[1].topology == owner else _other_owner_finding(change, owner, *record, view)
 
 
 def _owner_refusal(message: str, fix: str) -> Finding:
     return refusal("external.from", message, fix)
 
 
-def _owner_pending(owner: str, why: str) -> Finding:
+def _pending_owner_finding(owner: str, why: str) -> Finding:
     message, fix = (
         f"topology `{owner}` does not own this yet: {why}",
         f"apply `{owner}` next, with this stream declared",
@@ -75,10 +75,10 @@ def _owner_pending(owner: str, why: str) -> Finding:
     return Finding(outcome=Outcome.WARNS, path="external.from", message=message, fix=fix)
 
 
-def _other_owner(change: Change, owner: str, address: Address, owned: Owned, view: View) -> Finding:
+def _other_owner_finding(change: Change, owner: str, address: Address, owned: Owned, view: View) -> Finding:
     called = f", as {address}" if address != change.address else ""
     if owned.topology == view.topology and change.action is Action.FORGET:
-        return _owner_pending(owner, "this apply gives it up")
+        return _pending_owner_finding(owner, "this apply gives it up")
     if owned.topology == view.topology:
         return _owner_refusal(
             f"this topology itself owns this{called}, and not `{owner}`", "remove `from`, or the stream's other entry"
@@ -89,7 +89,7 @@ def _other_owner(change: Change, owner: str, address: Address, owned: Owned, vie
     return _owner_refusal(message, f"write `from: {OWNER}{owned.topology}`, or {ANY_OWNER}")
 
 
-def _no_owner(change: Change, owner: str, view: View) -> Finding | None:
+def _no_owner_finding(change: Change, owner: str, view: View) -> Finding | None:
     """ST109 says if the stream is missing as well."""
     topologies, entries = _topologies(view), view.snapshot.entries.get(BUCKET, {})
     if change.live is None:
@@ -153,13 +153,13 @@ def limits_of_others_lowered(change: Change, view: View) -> Iterator[Finding]:
 
 def _refuses_instead(change: Change, limit: str) -> bool:
     """At this limit the server refuses new messages, and nobody loses one."""
-    is_full = limit in REFUSING and keeps_old(change)
+    is_full = limit in REFUSING and keeps_old_messages(change)
     return is_full or bool(limit == "max_msgs_per_subject" and change.becomes("discard_new_per_subject"))
 
 
 def _foreign_readers(stream: str, view: View) -> list[Address]:
     """What other topologies read of a stream, as far as it stores that."""
-    stored = stored_now(view).parts(stream)
+    stored = stored_subjects_now(view).parts(stream)
     every = (
         *consumer_readers(stream, view),
         *copying_readers(stream, view),

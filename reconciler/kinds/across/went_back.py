@@ -69,14 +69,14 @@ def _copies_beyond_end(view: View) -> Iterator[Diagnostic]:
     """Mirrors, and sources of servers that say how far these have come. Groups say it of their queues (XX557)."""
     for address in view.live:
         name = view.stream_of(address) if view.is_stream(address) else None
-        for origin, reached in _reached_by_copy(view.snapshot.streams.get(name or "") or {}):
+        for origin, reached in _last_copied_by_origin(view.snapshot.streams.get(name or "") or {}):
             stream, copy = view.snapshot.streams.get(origin), view.snapshot.streams[name or ""]
             last = (stream or {}).get("state", {}).get("last_seq")
             if stream and last is not None and FAR > reached > last and _had_rested(copy, stream):
                 yield _warning_of_copy(address, origin, reached, stream)
 
 
-def _reached_by_copy(info: Mapping[str, Json]) -> Iterator[tuple[str, int]]:
+def _last_copied_by_origin(info: Mapping[str, Json]) -> Iterator[tuple[str, int]]:
     """The last message of each origin in this account that a copy has."""
     config, last = info.get("config") or {}, (info.get("state") or {}).get("last_seq", 0)
     mirror = config.get("mirror")

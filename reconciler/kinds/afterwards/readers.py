@@ -199,12 +199,12 @@ def _is_live(address: Address, view: View) -> bool:
 
 
 @lru_cache(maxsize=4)
-def stored_afterwards(view: View) -> StoredSubjects:
+def stored_subjects_afterwards(view: View) -> StoredSubjects:
     """The subjects under which streams will store messages once this plan is applied; computed once per view."""
     return StoredSubjects(afterwards(view).streams)
 
 
 @lru_cache(maxsize=4)
-def stored_now(view: View) -> StoredSubjects:
+def stored_subjects_now(view: View) -> StoredSubjects:
     """The subjects under which live streams store messages; computed once per view."""
     return StoredSubjects(live_streams(view))

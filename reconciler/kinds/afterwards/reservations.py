@@ -183,14 +183,14 @@ def room_by_stream(view: View) -> Mapping[str, Room]:
     by_stream: dict[str, Room] = {}
     shrinking = (name for name in wanted if name not in moving | growing)
     by_address = sorted(growing, key=lambda name: (*reversed(after.made_by[name].address), name))
-    for name in chain(shrinking, _moving_in_turn(moving, wanted, live, book), by_address):
+    for name in chain(shrinking, _moving_streams_in_order(moving, wanted, live, book), by_address):
         by_stream[name] = book.room(name, wanted[name], live.get(name), ledger)
         if name not in moving or book.fits(name, wanted[name], live[name]):
             book.enter(name, wanted[name])
     return by_stream
 
 
-def _moving_in_turn(
+def _moving_streams_in_order(
     moving: set[str], wanted: Mapping[str, StreamReservation], live: Mapping[str, StreamReservation], book: Book
 ) -> Iterator[str]:
     """Yield streams that leave their tier, each when its new tier has room for it; in the end those that find none."""

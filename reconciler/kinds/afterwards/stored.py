@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 
 from reconciler.kinds.afterwards.streams import Copy, copies
+from reconciler.kinds.stream_config.origins import copied_entries
 from reconciler.kinds.subjects.subject_part import SubjectPart, transformed_parts
 from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid, storable
 from reconciler.kinds.subjects.transforms import outcome, problem
@@ -82,9 +83,9 @@ class StoredSubjects:
         theirs = self.parts(copy.origin, way) or ((SubjectPart(">"),) if copy.filters else None)
         if theirs is None:
             return None
-        if transforms := copy.said.get("subject_transforms"):
+        if transforms := copy.entry.get("subject_transforms"):
             return tuple(part for transform in transforms for part in self._renamed_parts(theirs, transform))
-        if only := copy.said.get("filter_subject"):
+        if only := copy.entry.get("filter_subject"):
             return tuple(_narrowed_parts(theirs, only))
         return theirs
 
@@ -111,9 +112,9 @@ def is_clear(config: Config) -> bool:
         return False
     transforms = [
         config.get("subject_transform"),
-        *(transform for entry in _copied_entries(config) for transform in _transforms_of(entry)),
+        *(transform for entry in copied_entries(config) for transform in entry.get("subject_transforms") or ()),
     ]
-    filters = [entry["filter_subject"] for entry in _copied_entries(config) if entry.get("filter_subject")]
+    filters = [entry["filter_subject"] for entry in copied_entries(config) if entry.get("filter_subject")]
     return all(map(is_valid, filters)) and not any(
         problem(transform.get("src") or "", transform.get("dest") or "", SUPPORTED[-1])
         for transform in transforms
@@ -122,13 +123,4 @@ def is_clear(config: Config) -> bool:
 
 
 def _copies_from_elsewhere(config: Config) -> bool:
-    return any("external" in entry for entry in _copied_entries(config))
-
-
-def _copied_entries(config: Config) -> list[Json]:
-    """The mirror's origin, and all sources."""
-    return [entry for entry in (config.get("mirror"), *(config.get("sources") or ())) if entry]
-
-
-def _transforms_of(entry: Json) -> Iterable[Json]:
-    return entry.get("subject_transforms") or ()
+    return any("external" in entry for entry in copied_entries(config))

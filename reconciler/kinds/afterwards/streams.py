@@ -27,7 +27,7 @@ class Copy:
     stream: str
     origin: str
     path: str
-    said: Mapping[str, Json]
+    entry: Mapping[str, Json]
 
     @property
     def is_mirror(self) -> bool:
@@ -37,9 +37,9 @@ class Copy:
     @property
     def filters(self) -> list[str]:
         """Subjects that are copied; empty: all."""
-        if self.said.get("filter_subject"):
-            return [self.said["filter_subject"]]
-        return [transform.get("src") or ">" for transform in self.said.get("subject_transforms") or ()]
+        if self.entry.get("filter_subject"):
+            return [self.entry["filter_subject"]]
+        return [transform.get("src") or ">" for transform in self.entry.get("subject_transforms") or ()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ def copies(name: str, config: Config) -> Iterator[Copy]:
     entries += [(f"sources[{i}]", source) for i, source in enumerate(config.get("sources") or ())]
     for path, entry in entries:
         if "external" not in entry:
-            yield Copy(stream=name, origin=entry["name"], path=path, said=entry)
+            yield Copy(stream=name, origin=entry["name"], path=path, entry=entry)
 
 
 @lru_cache(maxsize=4)

@@ -85,15 +85,15 @@ def bucket_kind(
 
 def bucket_recipe(renaming: Renaming) -> list[str]:
     """Steps that move a KV bucket to another name and lose no key. A mirror is declared again, and fills by itself."""
-    return _steps_for_mirrored_bucket(renaming) if renaming.live.get("mirror") else _steps_for_bucket(renaming)
+    return _mirrored_bucket_instructions(renaming) if renaming.live.get("mirror") else _bucket_instructions(renaming)
 
 
-def _steps_for_bucket(renaming: Renaming) -> list[str]:
+def _bucket_instructions(renaming: Renaming) -> list[str]:
     old, new = renaming.old.name, renaming.new.name
     return [
         f"Declare {new} like {old}{_clause_about_consumers(renaming)}, apply, and let all writers write to both.",
         f"Copy each key that {new} lacks: nats kv get {old} KEY --raw | nats kv create {new} KEY. {_FRESH}{_caveat_about_ttl(renaming)}",
-        *_steps_for_copies(renaming, "KV_", "key"),
+        *_copies_instructions(renaming, "KV_", "key"),
         f"Let readers, and then writers, use only {new}. Revisions start again at 1 there.",
     ]
 
@@ -111,12 +111,12 @@ def _clause_about_consumers(renaming: Renaming) -> str:
     return ", with consumers like its own" if renaming.has_consumers else ""
 
 
-def _steps_for_mirrored_bucket(renaming: Renaming) -> list[str]:
+def _mirrored_bucket_instructions(renaming: Renaming) -> list[str]:
     old, new = renaming.old.name, renaming.new.name
     return [
         f"Declare {new} like {old}{_clause_about_consumers(renaming)}, apply, and wait until `nats stream info KV_{new}` shows "
         "no lag. Revisions are the same there.",
-        *_steps_for_copies(renaming, "KV_", "key"),
+        *_copies_instructions(renaming, "KV_", "key"),
         f"Let readers use {new}.",
     ]
 
@@ -128,13 +128,13 @@ def store_recipe(renaming: Renaming) -> list[str]:
         f"Declare {new} like {old}{_clause_about_consumers(renaming)}, and apply.",
         f"Copy each object: nats object get {old} NAME --output FILE; nats object put {new} FILE --name NAME. Its description, "
         "headers, metadata and chunk size are not copied, and a link becomes an object of its own.",
-        *_steps_for_copies(renaming, "OBJ_", "object"),
+        *_copies_instructions(renaming, "OBJ_", "object"),
         f"Stop the writers. Copy the objects that were put into {old} meanwhile, and delete in {new} those that were deleted.",
         f"Let writers, and then readers, use {new}.",
     ]
 
 
-def _steps_for_copies(renaming: Renaming, prefix: str, noun: str) -> Iterator[str]:
+def _copies_instructions(renaming: Renaming, prefix: str, noun: str) -> Iterator[str]:
     old, new = renaming.old.name, renaming.new.name
     if renaming.sourcing:
         yield (

@@ -12,20 +12,20 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.buckets.bucket import BucketShape, change_of_stream, stream_body
 from reconciler.kinds.effects.effect_rules import Effects
-from reconciler.kinds.effects.one_way import one_way_change
+from reconciler.kinds.effects.one_way import one_way_rule
 from reconciler.kinds.effects.stream_effects import FAMILIES
-from reconciler.kinds.fields.versions import reserved_metadata, too_young
+from reconciler.kinds.fields.versions import reserved_metadata_rule, too_young_rule
 from reconciler.kinds.fields.words import size, some
-from reconciler.kinds.losses.fewer_copies import replicas_lowered
-from reconciler.kinds.losses.lowered_limits import limit_lowered
-from reconciler.kinds.losses.made_again import made_again
+from reconciler.kinds.losses.fewer_copies import replicas_lowered_rule
+from reconciler.kinds.losses.lowered_limits import limit_lowered_rule
+from reconciler.kinds.losses.made_again import made_again_rule
 from reconciler.kinds.losses.uncaptured import subject_removed
 from reconciler.kinds.losses.unprocessed import is_durable
 from reconciler.kinds.stream_config.config_checks import CHECKS as RANGES
 from reconciler.kinds.stream_config.config_checks import ConfigCheck, rules_of_family
 from reconciler.kinds.stream_config.fixed_fields import fixed_field_words, updatability_rules
 from reconciler.kinds.stream_config.mirrors_and_sources import CHECKS as COPIES
-from reconciler.kinds.stream_config.restarts import doomed_live
+from reconciler.kinds.stream_config.restarts import doomed_live_rule
 from reconciler.kinds.stream_config.stream_config import FIELDS, StreamConfig
 from reconciler.model.ledger.records import RESERVED
 from reconciler.model.resource import Config, Resource
@@ -56,18 +56,18 @@ def bucket_rules(family: str, shape: BucketShape) -> tuple[Rule, ...]:
             of=shape.noun,
             stream_configs=stream_configs,
         ),
-        one_way_change(family, stream_configs),
-        limit_lowered(family, shape.own_name, counts=is_durable),
-        replicas_lowered(family, shape.own_name, counts=is_durable),
+        one_way_rule(family, stream_configs),
+        limit_lowered_rule(family, shape.own_name, counts=is_durable),
+        replicas_lowered_rule(family, shape.own_name, counts=is_durable),
         _rule_about_deletion(family, shape),
         _rule_about_subjects(family, shape),
-        made_again(family, shape.own_name, shape.stream),
-        too_young(family, StreamConfig),
+        made_again_rule(family, shape.own_name, shape.stream),
+        too_young_rule(family, StreamConfig),
         _rule_about_name(family, shape),
-        reserved_metadata(family),
+        reserved_metadata_rule(family),
         *bucket_effects(family, shape).rules(),
         *bucket_checks(family, shape, RANGES),
-        doomed_live(family, (*RANGES, *COPIES), shape.own_name),
+        doomed_live_rule(family, (*RANGES, *COPIES), shape.own_name),
     )
 
 

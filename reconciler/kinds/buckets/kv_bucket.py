@@ -13,8 +13,8 @@ from reconciler.kinds.buckets import bucket
 from reconciler.kinds.buckets.bucket_kind import bucket_kind, bucket_recipe
 from reconciler.kinds.buckets.bucket_rules import bucket_checks
 from reconciler.kinds.fields.known import V2_10, V2_11, Known
-from reconciler.kinds.losses.pushed_out import copies_push_out
-from reconciler.kinds.losses.sources_changed import copied_again, left_behind
+from reconciler.kinds.losses.pushed_out import copies_push_out_rule
+from reconciler.kinds.losses.sources_changed import copied_again_rule, left_behind_rule
 from reconciler.kinds.stream_config.mirrors_and_sources import CHECKS as COPIES
 from reconciler.kinds.stream_config.rewriting import CHECKS as REWRITING
 from reconciler.kinds.stream_config.stream_config import Placement, Republish, StreamSource
@@ -113,9 +113,9 @@ KV_BUCKET = bucket_kind(
     spec=KVBucketSpec,
     rules=(
         history_out_of_range,
-        copied_again("KV"),
-        left_behind("KV", SHAPE.stream),
-        copies_push_out("KV", SHAPE.own_name),
+        copied_again_rule("KV"),
+        left_behind_rule("KV", SHAPE.stream),
+        copies_push_out_rule("KV", SHAPE.own_name),
         *bucket_checks("KV", SHAPE, (*COPIES, *REWRITING)),
     ),
 )

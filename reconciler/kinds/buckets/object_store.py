@@ -8,7 +8,7 @@ from reconciler.changes.kind import Bound
 from reconciler.kinds.buckets import bucket
 from reconciler.kinds.buckets.bucket_kind import bucket_kind, store_recipe
 from reconciler.kinds.fields.known import V2_10, Known
-from reconciler.kinds.stream_config.fixed_fields import seal_at_creation
+from reconciler.kinds.stream_config.fixed_fields import seal_at_creation_rule
 from reconciler.kinds.stream_config.stream_config import Placement
 from reconciler.model.resource import Terms
 from reconciler.model.units import Bytes, Count, Duration
@@ -60,5 +60,5 @@ OBJECT_STORE = bucket_kind(
     bound=Bound(floor=3, percent=20),
     section="object_stores",
     spec=ObjectStoreSpec,
-    rules=(seal_at_creation("OB"),),
+    rules=(seal_at_creation_rule("OB"),),
 )

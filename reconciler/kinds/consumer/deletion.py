@@ -16,7 +16,12 @@ from reconciler.kinds.consumer_position.ended_pulls import ended_pulls_clause, f
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.consumer_position.unclaimed import unclaimed_messages
 from reconciler.kinds.fields.words import amount, listed, some
-from reconciler.kinds.losses.unprocessed import behind, claimed_messages, later, undelivered_messages
+from reconciler.kinds.losses.unprocessed import (
+    claimed_messages,
+    uncounted_questions_of_consumer,
+    undelivered_messages,
+    unprocessed_messages,
+)
 from reconciler.kinds.stream_config.new_copies import successors
 from reconciler.kinds.subjects.filters import filters_of, keeping_filters
 from reconciler.kinds.subjects.subject_moves import taken_at_deletions
@@ -28,7 +33,7 @@ from reconciler.model.wire.questions import Question
 def questions(change: Change, view: View) -> Iterator[Question]:
     """What the consumer has not delivered, and how much of it goes to others that the same plan creates."""
     if change.action is Action.DELETE and change.live:
-        yield from later(change.address.stream, change.live.state)
+        yield from uncounted_questions_of_consumer(change.address.stream, change.live.state)
         yield from taking_over.questions(change, filters_of(change.live.config), (), view)
 
 
@@ -48,7 +53,7 @@ def consumer_deletion(change: Change, view: View) -> Found:
     """
     info = change.info
     stream = change.address.stream
-    unread = behind(stream, info, view) if info else exactly(0)
+    unread = unprocessed_messages(stream, info, view) if info else exactly(0)
     dropped, fate = _fate_of_unread(change, info, unread, view) if unread.most else (exactly(0), "")
     unclaimed = unclaimed_messages(change, view)
     loss_clause = f"{_lost_reader_clause(undelivered_messages(stream, info, view), info)}{fate}" if unread.most else ""

@@ -30,7 +30,7 @@ from reconciler.kinds.effects.effect_rules import Effects, MovedField, foretold,
 from reconciler.kinds.fields.field_effects import value_after
 from reconciler.kinds.fields.times import nanoseconds_between
 from reconciler.kinds.fields.words import amount, listed, some, verb
-from reconciler.kinds.losses.unprocessed import behind
+from reconciler.kinds.losses.unprocessed import unprocessed_messages
 from reconciler.kinds.subjects.filters import filters_of
 from reconciler.model.resource import Config, Json
 from reconciler.model.units import show_duration
@@ -118,7 +118,11 @@ def vanishes_when_idle(moved: MovedField) -> Iterable[Finding]:
     idle = f"after {new_value_in_words(moved)} without a client" + (
         f", or {show_duration(threshold + wait)} while messages are in flight" if wait else ""
     )
-    unread = behind(moved.change.address.stream, moved.change.info, moved.view) if moved.change.info else exactly(0)
+    unread = (
+        unprocessed_messages(moved.change.address.stream, moved.change.info, moved.view)
+        if moved.change.info
+        else exactly(0)
+    )
     lose = _fate_when_deleted_text(unread, stream_of(moved.change, moved.view) or {})
     is_used = has_client(moved)
     yield Finding(
@@ -200,7 +204,7 @@ def subscribers_fall_silent(moved: MovedField) -> Iterable[Finding]:
     if not moved.change.was("deliver_subject") or not moved.change.becomes("deliver_subject"):
         return  # it becomes another kind of consumer, of which its own rule speaks
     if moved.field == "flow_control":
-        yield from _flow_control(moved)
+        yield from _flow_control_findings(moved)
     elif moved.field == "deliver_group":
         old, new = (f"in queue group {group}" if group else "outside any queue group" for group in (before, after))
         if gets_recreated(moved):
@@ -219,7 +223,7 @@ def subscribers_fall_silent(moved: MovedField) -> Iterable[Finding]:
         )
 
 
-def _flow_control(moved: MovedField) -> Iterator[Finding]:
+def _flow_control_findings(moved: MovedField) -> Iterator[Finding]:
     """Flow control is switched on or off."""
     subject, pending = moved.change.becomes("deliver_subject"), pending_messages(moved)
     if not moved.change.becomes("flow_control"):
@@ -277,24 +281,24 @@ def deliveries_paced(moved: MovedField) -> Iterable[Finding]:
     again within the shorter `priority_timeout`, work included.
     """
     if moved.field == "idle_heartbeat":
-        yield from _heartbeats(moved)
+        yield from _heartbeat_findings(moved)
         return
     if moved.field == "replay_policy":
-        yield from _replay(moved)
+        yield from _replay_findings(moved)
         return
     if moved.field == "backoff":
         if ack_waits(moved.change.was) != ack_waits(moved.change.becomes):
             yield note("messages that are not acknowledged are redelivered at other times")
         return
     if moved.field == "priority_timeout":
-        yield from _other_time_to_pull(moved)
+        yield from _pin_timeout_findings(moved)
         return
     most = value_after(moved.change, moved.path)
     words = f"from then on at most {some(most, 'bit')} {verb(most, 'are')} delivered each second"
-    yield _for_pending_messages(moved, words, "lower it when fewer messages are pending")
+    yield _pending_messages_finding(moved, words, "lower it when fewer messages are pending")
 
 
-def _for_pending_messages(moved: MovedField, words: str, fix: str) -> Finding:
+def _pending_messages_finding(moved: MovedField, words: str, fix: str) -> Finding:
     """A warning if messages are pending; a note otherwise."""
     pending = pending_messages(moved)
     if not pending.most:
@@ -303,7 +307,7 @@ def _for_pending_messages(moved: MovedField, words: str, fix: str) -> Finding:
     return Finding(outcome=Outcome.WARNS, path=moved.path, message=message, fix=fix)
 
 
-def _heartbeats(moved: MovedField) -> Iterator[Finding]:
+def _heartbeat_findings(moved: MovedField) -> Iterator[Finding]:
     """Heartbeats come at other times, for the first time, or no longer."""
     before, after = moved.change.was("idle_heartbeat"), moved.change.becomes("idle_heartbeat")
     subject = moved.change.becomes("deliver_subject")
@@ -320,16 +324,16 @@ def _heartbeats(moved: MovedField) -> Iterator[Finding]:
         yield clients_finding(moved, stalled, "first let subscribers expect fewer heartbeats")
 
 
-def _replay(moved: MovedField) -> Iterator[Finding]:
+def _replay_findings(moved: MovedField) -> Iterator[Finding]:
     """Stored messages arrive at the pace of their publishers, or no longer."""
     if moved.change.becomes("replay_policy") != "original":
         yield note("from then on clients get stored messages as fast as they take them")
         return
     words = "from then on stored messages are delivered at the pace at which they were published"
-    yield _for_pending_messages(moved, words, "keep instant until fewer messages are pending")
+    yield _pending_messages_finding(moved, words, "keep instant until fewer messages are pending")
 
 
-def _other_time_to_pull(moved: MovedField) -> Iterator[Finding]:
+def _pin_timeout_findings(moved: MovedField) -> Iterator[Finding]:
     """The pinned client has more or less time to send its next pull. With less, a working client loses its pin."""
     change = moved.change
     if not change.was("priority_policy") == change.becomes("priority_policy") == ONE_AT_A_TIME:
@@ -392,10 +396,10 @@ FAMILIES = (
 )
 
 
-def _happens(moved: MovedField) -> bool:
+def _takes_effect(moved: MovedField) -> bool:
     """A field that no update changes only changes when the consumer is recreated."""
     before, after = moved.change.was(moved.field), moved.change.becomes(moved.field)
     return FIELDS[moved.field].may_become(before, after, moved.view.target.version) or gets_recreated(moved)
 
 
-EFFECTS = Effects(family="CO", fields=FIELDS, families=FAMILIES, happens=_happens)
+EFFECTS = Effects(family="CO", fields=FIELDS, families=FAMILIES, happens=_takes_effect)

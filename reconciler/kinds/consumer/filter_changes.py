@@ -18,7 +18,7 @@ from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.fields.words import amount, consent_to, listed, share, some, verb
 from reconciler.kinds.losses import shrinking
 from reconciler.kinds.losses.lagging import is_kept, keeping_sentence
-from reconciler.kinds.losses.unprocessed import later, undelivered_messages
+from reconciler.kinds.losses.unprocessed import uncounted_questions_of_consumer, undelivered_messages
 from reconciler.kinds.subjects.filters import EVERYTHING, FILTERS, filters_of, keeping_filters, partly_lost_subjects
 from reconciler.kinds.subjects.subject_moves import passed_on_subjects, taken_at_deletions
 from reconciler.kinds.subjects.subjects import collide, common_subjects, is_subset
@@ -33,7 +33,7 @@ Info = Mapping[str, Json]
 def questions(change: Change, view: View) -> Iterator[Question]:
     """What is stored before and after the position of a consumer whose filter changes."""
     if change.action in (Action.UPDATE, Action.REPLACE) and change.touches(*FILTERS) and change.live and change.desired:
-        yield from later(change.address.stream, change.live.state)
+        yield from uncounted_questions_of_consumer(change.address.stream, change.live.state)
         move = _move(change, view)
         if move.point is not None:
             yield from (
@@ -214,12 +214,12 @@ def filter_change(change: Change, view: View) -> Found:
     retention = retention_of(move.stream, view)
     still_pending = move.pending.most if move.widens else total_count(_after_position_questions(move, move.both), view)
     deleted = _deleted_besides(move.stream, view)
-    skipped = _less_deleted(_skipped_messages(move, still_pending, view), deleted)
+    skipped = _minus_deleted(_skipped_messages(move, still_pending, view), deleted)
     never = exactly(0) if retention == "workqueue" else _newly_matched_but_missed(move, still_pending, view)
-    missed = None if never is None else _less_deleted(never, deleted)
+    missed = None if never is None else _minus_deleted(never, deleted)
     path = next(field_change.path for field_change in change.fields if field_change.top in FILTERS)
     passed_over = _passed_over_at_most(move, view) if _moves_past_others(move, retention) else 0
-    in_flight = _less_deleted(_left_out_in_flight(move, view), deleted)
+    in_flight = _minus_deleted(_left_out_in_flight(move, view), deleted)
     ending_in_flight = _ending_in_flight(in_flight, move, retention)
     again = _processed_and_delivered_again(change, move, still_pending, view)
     if (
@@ -277,7 +277,7 @@ def _deleted_besides(stream: str, view: View) -> int:
     return loss.going.messages.most if loss.going else int(stored.get("messages", 0))
 
 
-def _less_deleted(amount: Amount, deleted: int) -> Amount:
+def _minus_deleted(amount: Amount, deleted: int) -> Amount:
     return Amount(max(0, amount.least - deleted), amount.most)
 
 

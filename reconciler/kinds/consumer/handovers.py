@@ -54,14 +54,14 @@ def gates_before_giving(change: Change, view: View) -> Iterator[Step]:
     """Steps before a consumer gives up subjects. A server that is away may not know yet what an earlier apply gave to
     the consumers that stay. Changes of one stream share these steps."""
     given = partly_lost_subjects(change)
-    for name, theirs in _possibly_unheard(view).get(change.address.stream, ()) if given else ():
+    for name, theirs in _consumers_not_everywhere(view).get(change.address.stream, ()) if given else ():
         if any(collide(subject, two) for subject in given for two in theirs):
             for step in everywhere_gate(change, view, name, is_new=False):
                 yield replace(step, id=f"{step.id} before others give up")
 
 
 @lru_cache(maxsize=4)
-def _possibly_unheard(view: View) -> dict[str, list[tuple[str, Sequence[str]]]]:
+def _consumers_not_everywhere(view: View) -> dict[str, list[tuple[str, Sequence[str]]]]:
     """Consumers that stay, by stream, with their filters: unchanged or updated ones with a replica that may be away. A
     replaced consumer has gates of its own. Computed once per view, since many may give up subjects at once."""
     unheard: dict[str, list[tuple[str, Sequence[str]]]] = {}

@@ -42,15 +42,15 @@ from reconciler.kinds.stream_config import advisories, calls
 from reconciler.kinds.subjects.filters import (
     FILTERS,
     filters_of,
-    finishing_text,
     handed_over_subjects,
     in_flight,
     is_parked,
+    is_parked_afterwards,
     is_work_queue,
-    longest,
+    longest_in_flight,
     lost_subjects,
-    parks,
-    waiting_for_part_text,
+    starting_over_text,
+    wait_for_some_acks_text,
 )
 from reconciler.model.resource import Address, Declared, Resource
 from reconciler.model.wire.snapshot import Snapshot
@@ -95,15 +95,15 @@ def _update_unpin_and_pause_steps(change: Change, view: View, stream: str, name:
 
 
 def _update_steps(change: Change, view: View, stream: str, name: str) -> Iterator[Step]:
-    if is_work_queue(stream, view) and is_parked(change) and not parks(change):
+    if is_work_queue(stream, view) and is_parked(change) and not is_parked_afterwards(change):
         yield from _move_to_first_message_steps(change, view, stream, name)
     elif any(item.top != "pause_until" for item in change.fields):
         subjects = handed_over_subjects(change, view) if is_work_queue(stream, view) else []
-        if subjects and change.touches("max_deliver") and not parks(change):
+        if subjects and change.touches("max_deliver") and not is_parked_afterwards(change):
             yield from _filter_first_steps(change, stream, name, subjects)
             return
         yield calls.update_consumer(change, stream, name)
-        if is_work_queue(stream, view) and lost_subjects(change) and parks(change):
+        if is_work_queue(stream, view) and lost_subjects(change) and is_parked_afterwards(change):
             yield _wait_step(change, stream, name)
         elif subjects:
             yield _wait_step(change, stream, name, subjects)
@@ -124,16 +124,20 @@ def _filter_first_steps(change: Change, stream: str, name: str, subjects: Sequen
 
 def wait_consequences(change: Change, view: View) -> Iterator[Consequence]:
     """What apply waits for before another consumer of the work queue takes what this one gives up."""
-    if change.action is not Action.UPDATE or parks(change) or not is_work_queue(change.address.stream, view):
+    if (
+        change.action is not Action.UPDATE
+        or is_parked_afterwards(change)
+        or not is_work_queue(change.address.stream, view)
+    ):
         return
     if is_parked(change):
         yield Consequence(
-            message=f"An interrupted apply left it where it delivers nothing. This {finishing_text(change)}",
+            message=f"An interrupted apply left it where it delivers nothing. This {starting_over_text(change)}",
             quantities={"unacknowledged": in_flight(change)},
         )
     elif in_flight(change) and handed_over_subjects(change, view):
         yield Consequence(
-            message=f"Another consumer takes what it gives up, so apply {waiting_for_part_text(change)}; what a client holds longer is "
+            message=f"Another consumer takes what it gives up, so apply {wait_for_some_acks_text(change)}; what a client holds longer is "
             "delivered to clients of both",
             quantities={"unacknowledged": in_flight(change)},
             bounds={"unacknowledged": Amount(0, in_flight(change))},
@@ -202,7 +206,7 @@ def _wait_step(change: Change, stream: str, name: str, subjects: Sequence[str] =
         call=Call.GATE_IN_FLIGHT_DONE,
         on=(stream, name),
         address=str(change.address),
-        body={"timeout": longest(change), **({"subjects": [*subjects]} if subjects else {})},
+        body={"timeout": longest_in_flight(change), **({"subjects": [*subjects]} if subjects else {})},
         effect=f"wait until clients acknowledge what consumer {name} of {stream} has delivered{part}, at most its ack_wait",
     )
 

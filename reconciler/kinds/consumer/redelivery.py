@@ -95,7 +95,7 @@ def never_delivered_again(moved: MovedField) -> Iterable[Finding]:
     several clients work on it.
     """
     if moved.field == "ack_policy":
-        yield from _unacknowledged_alone(moved)
+        yield from _ack_policy_findings(moved)
         return
     most, in_flight = value_after(moved.change, moved.path), live_count(moved, "num_ack_pending")
     if not acknowledges(moved) or not most or most < 1:
@@ -117,7 +117,7 @@ def never_delivered_again(moved: MovedField) -> Iterable[Finding]:
     )
 
 
-def _unacknowledged_alone(moved: MovedField) -> Iterator[Finding]:
+def _ack_policy_findings(moved: MovedField) -> Iterator[Finding]:
     """Another `ack_policy`, under which messages count as processed that no client has acknowledged itself."""
     after = moved.change.becomes("ack_policy") or "none"
     if after == "all":
@@ -179,10 +179,10 @@ def delivered_again(moved: MovedField) -> Iterable[Finding]:
     Instead: wait until what is in flight is acknowledged, and let clients acknowledge each message within the new time.
     """
     if moved.field == "max_deliver":
-        yield from _more_tries(moved)
+        yield from _more_deliveries_findings(moved)
         return
     if moved.field == "ack_policy":
-        yield from _acknowledged_one_by_one(moved)
+        yield from _explicit_ack_findings(moved)
         return
     wait, unacknowledged = value_after(moved.change, moved.path), live_count(moved, "num_ack_pending")
     if not acknowledges(moved) or not wait:
@@ -209,7 +209,7 @@ def delivered_again(moved: MovedField) -> Iterable[Finding]:
     )
 
 
-def _more_tries(moved: MovedField) -> Iterator[Finding]:
+def _more_deliveries_findings(moved: MovedField) -> Iterator[Finding]:
     """`max_deliver` is raised: what it kept from being redelivered is redelivered."""
     most = moved.change.was("max_deliver") or -1
     again = Amount(0, _delivered_so_often(moved, most).most) if most > 0 and acknowledges(moved) else exactly(0)
@@ -224,7 +224,7 @@ def _more_tries(moved: MovedField) -> Iterator[Finding]:
         )
 
 
-def _acknowledged_one_by_one(moved: MovedField) -> Iterator[Finding]:
+def _explicit_ack_findings(moved: MovedField) -> Iterator[Finding]:
     """`ack_policy: explicit`, where clients may rely on the acknowledgement of a later message, or on none."""
     if moved.change.becomes("ack_policy") == "explicit":
         wait = show_duration(moved.change.becomes("ack_wait") or ACK_WAIT)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from reconciler.changes.change import Action, Change
-from reconciler.changes.rule import Found, falling_on, rule
+from reconciler.changes.rule import Found, rule, with_affected
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer.clients import (
@@ -37,7 +37,7 @@ from reconciler.kinds.consumer_position.recreation_offer import (
     offer_instead_of_refusal,
 )
 from reconciler.kinds.consumer_position.start_position import BEGINS, follows_from_the_policy, why_start_counts
-from reconciler.kinds.fields.versions import reserved_metadata, too_young
+from reconciler.kinds.fields.versions import reserved_metadata_rule, too_young_rule
 from reconciler.kinds.fields.words import consent_to, listed
 from reconciler.kinds.losses import dependants
 from reconciler.kinds.stream_config.fixed_fields import Fixed, updatability_rules
@@ -262,7 +262,7 @@ _OWN = (
     *WORK_QUEUE,
     *LIMITS,
     *EFFECTS.rules(),
-    too_young("CO", ConsumerConfig),
-    reserved_metadata("CO"),
+    too_young_rule("CO", ConsumerConfig),
+    reserved_metadata_rule("CO"),
 )
-RULES = falling_on(dependants.copying_through, _OWN)
+RULES = with_affected(dependants.copying_through, _OWN)

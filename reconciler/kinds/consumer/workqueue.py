@@ -176,8 +176,8 @@ def work_queue_copied(change: Change, view: View) -> Found:
     path = next((path for path in FILTERS if change.becomes(path)), "")
     fix = "give the consumer filters that overlap with none of the copy's, or remove the copy"
     is_written = is_new(change, *FILTERS) or (change.action is Action.UPDATE and bool(filters))
-    if is_written and (found := _copy_with_same_messages(filters, copies_now(stream, view))):
-        copy, messages = found
+    if is_written and (copy_and_messages := _copy_with_same_messages(filters, copies_now(stream, view))):
+        copy, messages = copy_and_messages
         return Finding(
             outcome=Outcome.REFUSED,
             path=path,
@@ -185,9 +185,9 @@ def work_queue_copied(change: Change, view: View) -> Found:
             f"{'created' if change.action is Action.CREATE else 'changed'} beside it",
             fix=fix,
         )
-    if not (found := _copy_with_same_messages(filters, _copies_begun(stream, view))):
+    if not (copy_and_messages := _copy_with_same_messages(filters, _copies_begun(stream, view))):
         return None
-    copy, messages = found
+    copy, messages = copy_and_messages
     refused = "every change of this consumer, and to create it again" if filters else "to create this consumer again"
     return Finding(
         outcome=Outcome.WARNS,

@@ -109,7 +109,7 @@ def too_many_consumers(change: Change, view: View) -> Found:
     lifted that limit, consent: `allow: [{code: CO591, reason: …}]`.
     """
     stream = stream_of(change, view)
-    limit, whose = lowest_limit(change, stream or {}, view)
+    limit, whose = lowest_max_consumers(change, stream or {}, view)
     count = taken_afterwards(change, view)
     if stream is None or count <= limit:
         return None
@@ -132,7 +132,7 @@ OWN, ACCOUNT, HIDDEN = (
 )
 
 
-def lowest_limit(change: Change, stream: Config, view: View) -> tuple[int, str]:
+def lowest_max_consumers(change: Change, stream: Config, view: View) -> tuple[int, str]:
     """How many consumers a stream with this configuration may have, and what says so; `sys.maxsize`: as many as wanted."""
     own = stream.get("max_consumers") or 0
     limits = [(own, OWN), (account_limit("max_consumers", change, view), ACCOUNT)]
@@ -142,15 +142,17 @@ def lowest_limit(change: Change, stream: Config, view: View) -> tuple[int, str]:
     return min(named, default=(sys.maxsize, ""))
 
 
-def limit_before(change: Change, view: View) -> int:
+def max_consumers_before(change: Change, view: View) -> int:
     """How many consumers the stream may have as it is now."""
     live = view.live.get(Address.of("stream", change.address.stream))
-    return lowest_limit(change, live.config if live else view.snapshot.config_of(change.address.stream), view)[0]
+    return lowest_max_consumers(change, live.config if live else view.snapshot.config_of(change.address.stream), view)[
+        0
+    ]
 
 
-def limit_afterwards(change: Change, view: View) -> int:
+def max_consumers_afterwards(change: Change, view: View) -> int:
     """How many consumers the stream may have once this plan is applied."""
-    return lowest_limit(change, stream_of(change, view) or {}, view)[0]
+    return lowest_max_consumers(change, stream_of(change, view) or {}, view)[0]
 
 
 def taken_afterwards(change: Change, view: View) -> int:
@@ -179,4 +181,4 @@ def missing_for_placeholder(change: Change, view: View) -> int:
     if placeholder_name(change.address.name) in view.snapshot.consumers.get(change.address.stream, {}):
         return 0
     needed = staying_consumer_count(change, view) + 1
-    return needed if needed > max(limit_before(change, view), limit_afterwards(change, view)) else 0
+    return needed if needed > max(max_consumers_before(change, view), max_consumers_afterwards(change, view)) else 0

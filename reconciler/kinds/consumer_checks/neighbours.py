@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
-from functools import lru_cache
 
 from reconciler.changes.change import Action, Change
-from reconciler.changes.view import View
+from reconciler.changes.view import View, once_per_view
 from reconciler.kinds.fields.peers import account_limits
 from reconciler.kinds.losses.unprocessed import consumers_afterwards, unread_consumers
 from reconciler.kinds.stream_config.stream_config import canonical
@@ -81,19 +80,10 @@ def first_except(these: Collection[str], names: Sequence[str]) -> str | None:
 
 def consumers_of(change: Change, view: View) -> Consumers:
     """Declared consumers, live ones of others, and live ones as this topology changes them."""
-    by_stream = _by_stream(view)
-    stream = change.address.stream
-    if stream not in by_stream:
-        by_stream[stream] = _consumers(stream, view)
-    return by_stream[stream]
+    return _consumers(change.address.stream, view)
 
 
-@lru_cache(maxsize=2)
-def _by_stream(_view: View) -> dict[str, Consumers]:
-    """What was found out about streams, once per view, which is compared by identity."""
-    return {}
-
-
+@once_per_view
 def _consumers(stream: str, view: View) -> Consumers:
     index, unfiltered, names = SubjectIndex(), [], []
     for name, config in sorted(consumers_afterwards(stream, view).items(), key=lambda item: item[0].encode()):

@@ -101,10 +101,10 @@ def option_without_effect(change: Change, view: View) -> Iterator[Finding]:
     """
     yield from (finding for finding in objections(IDLE, change, view) if is_new(change, finding.path))
     if is_new(change, "backoff", "ack_wait"):
-        yield from _ack_wait_beside_backoff(change)
+        yield from _ack_wait_findings(change)
 
 
-def _ack_wait_beside_backoff(change: Change) -> Iterator[Finding]:
+def _ack_wait_findings(change: Change) -> Iterator[Finding]:
     stated = declared_config(change.desired.terms) if change.desired and change.becomes("backoff") else {}
     wait, first = stated.get("ack_wait"), (stated.get("backoff") or (None,))[0]
     if wait and first and wait != first:
@@ -289,10 +289,10 @@ def acknowledged_by_flow_control(change: Change, view: View) -> Iterator[Finding
     """
     yield from objections(FLOW, change, view)
     if change.becomes("ack_policy") == "flow_control":
-        yield from _overwritten_values(change)
+        yield from _overwritten_value_findings(change)
 
 
-def _overwritten_values(change: Change) -> Iterator[Finding]:
+def _overwritten_value_findings(change: Change) -> Iterator[Finding]:
     for path, always, shown in (("idle_heartbeat", SECOND, "1s"), ("flow_control", True, "true")):
         written = getattr(change.terms, path, None)
         if written is not None and written != always:

@@ -256,8 +256,8 @@ def overlapping_filters(change: Change, view: View) -> Found:
         (index, subject) for index, subject in enumerate(change.becomes("filter_subjects") or ()) if is_valid(subject)
     ]
     pairs = list(permutations(valid, 2))
-    for meets, ((index, one), (_, other)) in product(relations, pairs):
-        if meets(one, other):
+    for are_related, ((index, one), (_, other)) in product(relations, pairs):
+        if are_related(one, other):
             return Finding(
                 outcome=Outcome.REFUSED,
                 path=f"filter_subjects[{index}]",

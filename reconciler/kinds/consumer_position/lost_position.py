@@ -94,7 +94,7 @@ def _gone_finding(change: Change, view: View) -> Finding | None:
     recorded = when_recorded_text(change, "" if stood is None else f"before sequence {stood}")
     beginning = f"it is gone with its position{recorded}: recreated, "
     if policy in START_FIELDS:
-        return _gone_with_named_start(change, beginning, start, stood, view)
+        return _named_start_finding(change, beginning, start, stood, view)
     if retention_of(change.address.stream, view) == "workqueue":
         return None
     state = recorded_position.stream_state(change, view)
@@ -184,9 +184,7 @@ def _most_redelivered(policy: str, since: Amount | None, total: Amount, state: M
     return min(before, int(state.get("num_subjects") or before))
 
 
-def _gone_with_named_start(
-    change: Change, beginning: str, start: Start, stood: int | None, view: View
-) -> Finding | None:
+def _named_start_finding(change: Change, beginning: str, start: Start, stood: int | None, view: View) -> Finding | None:
     """A finding if the file names another start than the position that it had."""
     if start.missed:
         return _consent_finding(change, f"{beginning}it starts at {start.words}", {"skipped": start.missed})
@@ -203,7 +201,7 @@ def _gone_with_named_start(
     every = (
         recorded_position.stored_between(named, sys.maxsize, change, view)
         if named
-        else _stored_message_count(change, view)
+        else int(recorded_position.stream_state(change, view)["messages"])
     )
     stored = start.stored or Amount(0, every)
     even_if = "even if it had processed them" if stood in (None, named) else _including_clause(stood)
@@ -217,14 +215,10 @@ def _gone_with_named_start(
 
 def _names_new_start(change: Change) -> bool:
     """The file names another start than when the old one was applied."""
-    applied = change.on_record.applied if change.on_record else {}
+    applied = change.record.applied if change.record else {}
     return any(
         change.becomes(name) != applied.get(name) for name in ("deliver_policy", "opt_start_seq", "opt_start_time")
     )
-
-
-def _stored_message_count(change: Change, view: View) -> int:
-    return int(recorded_position.stream_state(change, view)["messages"])
 
 
 def _including_clause(stood: int) -> str:
@@ -235,7 +229,7 @@ def _including_clause(stood: int) -> str:
 def _recreated_finding(change: Change, view: View) -> Finding | None:
     """What a consumer that somebody recreated delivers twice, or never: the old one's record tells."""
     if change.touches("opt_start_seq") and (named := recorded_position.new_start_in_file(change)):
-        return _recreated_with_new_start(change, named, view)
+        return _new_start_finding(change, named, view)
     if (lost := recorded_position.compare_with_record(change, view)) is None:
         return None
     skipped, again, repeated = lost.skipped, lost.redelivered, lost.repeated
@@ -258,7 +252,7 @@ def _recreated_finding(change: Change, view: View) -> Finding | None:
     )  # fmt: skip
 
 
-def _recreated_with_new_start(change: Change, named: int, view: View) -> Finding | None:
+def _new_start_finding(change: Change, named: int, view: View) -> Finding | None:
     """A replacement starts it where the file says since. The rule about that field says what comes from there on."""
     at = recorded_position.position_on_record(change, view)
     number = recorded_position.stored_between(at, named, change, view) if at else 0

@@ -168,13 +168,13 @@ def questions(change: Change, view: View) -> Iterable[Question]:
     what a consumer that goes or is recreated leaves behind."""
     if change.action in (Action.DELETE, Action.REPLACE) or is_recreated(change, view):
         yield from unclaimed.questions(change, view)
-    if change.intent and is_start_noted(change):
+    if change.intent and has_intended_start(change):
         yield from lost_tail.questions(change.address.stream, change.intent)
     if change.intent is None and is_recreated(change, view) and (point := start_by_record(change, view)):
         yield from count_questions_from(change, point)
 
 
-def is_start_noted(change: Change) -> bool:
+def has_intended_start(change: Change) -> bool:
     """A replacement was begun that names the sequence to start at; until it is `ready`, that is what the plan saw."""
     return bool(change.intent and "opt_start_seq" in change.intent.start)
 
@@ -182,7 +182,7 @@ def is_start_noted(change: Change) -> bool:
 def resumed_start(change: Change, view: View) -> Config:
     """The position of the deleted consumer. It is an earlier one if the stream has since lost messages and given their
     numbers to others. It is the file's own start if that means the first message."""
-    if change.intent is None or not is_start_noted(change):
+    if change.intent is None or not has_intended_start(change):
         return {}
     noted = change.intent.start
     point = lost_tail.safe_start(noted["opt_start_seq"], change.address.stream, change.intent, view)

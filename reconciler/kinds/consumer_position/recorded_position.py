@@ -30,13 +30,13 @@ def questions(change: Change, view: View) -> Iterator[MessagesFrom | MessagesSin
 
 def _recording_questions(change: Change) -> Iterator[MessagesFrom]:
     """Messages after the recording have higher numbers than the stream had then, unless it has since lost its end."""
-    if change.on_record and change.on_record.written and recorded_next(change):
-        yield MessagesFrom(stream=change.address.stream, start=change.on_record.written)
+    if change.record and change.record.written and recorded_next(change):
+        yield MessagesFrom(stream=change.address.stream, start=change.record.written)
 
 
 def recorded_next(change: Change) -> int | None:
     """The next message of the consumer when it was recorded; None: its first one, or nobody knows."""
-    sequence = change.on_record.seen.get("next") if change.on_record else None
+    sequence = change.record.seen.get("next") if change.record else None
     return sequence if isinstance(sequence, int) and sequence > 1 else None
 
 
@@ -54,7 +54,7 @@ def verified_next(change: Change, view: View) -> int | None:
 def _is_same_stream(change: Change, view: View) -> bool:
     """The stream existed when the consumer was recorded."""
     written, created = (
-        change.on_record.written if change.on_record else "",
+        change.record.written if change.record else "",
         live_stream_info(change, view).get("created"),
     )
     return bool(written and created) and moment(str(created)) < moment(written)
@@ -63,7 +63,7 @@ def _is_same_stream(change: Change, view: View) -> bool:
 def is_on_another_stream(change: Change, view: View) -> bool:
     """Its stream was recreated since it was recorded, and numbers its messages from the start again."""
     written, created = (
-        change.on_record.written if change.on_record else "",
+        change.record.written if change.record else "",
         live_stream_info(change, view).get("created"),
     )
     return bool(written and created) and moment(str(created)) >= moment(written)
@@ -204,7 +204,7 @@ def position_on_record(change: Change, view: View) -> int | None:
 
 def _had_not_begun(change: Change, view: View) -> bool:
     """Had it delivered nothing when it was recorded, and was it to start at the first message?"""
-    seen = change.on_record.seen if change.on_record else {}
+    seen = change.record.seen if change.record else {}
     return seen.get("at") == 0 and "next" not in seen and _is_same_stream(change, view)
 
 
@@ -241,5 +241,5 @@ def continues_at(change: Change, view: View) -> int | None:
 def new_start_in_file(change: Change) -> int | None:
     """The start sequence that the file has named since the old consumer was applied."""
     named = change.becomes("opt_start_seq")
-    is_new = named and change.on_record and change.on_record.applied.get("opt_start_seq") != named
+    is_new = named and change.record and change.record.applied.get("opt_start_seq") != named
     return int(named) if is_new else None

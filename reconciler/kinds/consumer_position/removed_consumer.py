@@ -19,7 +19,7 @@ from reconciler.model.wire.questions import MessagesFrom, MessagesSince, Questio
 
 def recorded_until(change: Change, view: View) -> str | None:
     """When its record was removed; None: it was never recorded, or is recorded now."""
-    if change.action is not Action.CREATE or change.on_record or change.origin:
+    if change.action is not Action.CREATE or change.record or change.origin:
         return None
     marker = view.snapshot.entries.get(BUCKET, {}).get(encode_key(change.address))
     return marker.stored if marker and marker.deleted and marker.stored else None

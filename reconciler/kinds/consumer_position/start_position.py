@@ -203,7 +203,7 @@ def _remaining_of(change: Change, messages: int, others: int, view: View) -> Amo
 def remaining_from(change: Change, start: int | str, state: Config, view: View) -> Amount | None:
     """How many of those from there on are left. The oldest go first, so what is left is from there on as far as it
     can be."""
-    if (number := _stored_from(change, start, state, view)) is None:
+    if (number := _stored_count_from(change, start, state, view)) is None:
         return None
     loss, total = shrinking.loss_of_stream(change.address.stream, view), remaining_messages(change, state, view)
     if loss and loss.going and loss.going.before and loss.is_prompt and total:
@@ -211,7 +211,7 @@ def remaining_from(change: Change, start: int | str, state: Config, view: View) 
     return _remaining_of(change, number, int(state.get("messages", 0)) - number, view)
 
 
-def _stored_from(change: Change, start: int | str, state: Config, view: View) -> int | None:
+def _stored_count_from(change: Change, start: int | str, state: Config, view: View) -> int | None:
     """How many stored messages it may get from there on; None: nobody counted. If every sequence holds a message, the
     first one tells the number."""
     asked = count_questions_from(change, start)

@@ -13,7 +13,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.consumer_position.counts import total_count
 from reconciler.kinds.consumer_position.retention import is_interest, is_queue, retention_of
 from reconciler.kinds.losses.lagging import is_kept
-from reconciler.kinds.losses.unprocessed import behind, claimed_messages, together
+from reconciler.kinds.losses.unprocessed import claimed_messages, least_wanted_together, unprocessed_messages
 from reconciler.kinds.subjects.filters import FILTERS, filters_of
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire.questions import MessagesFrom
@@ -24,7 +24,7 @@ Info = Mapping[str, Json]
 def questions(change: Change, view: View) -> Iterator[MessagesFrom]:
     """How many messages are stored up to the position of a consumer that goes or is recreated, if it may leave any."""
     if is_queue(change, view):
-        yield from _count_questions(change, _delivered_sequence(change)) if _leaves_some(change, view) else ()
+        yield from _count_questions(change, _delivered_sequence(change)) if _may_leave_messages(change, view) else ()
     elif is_interest(change, view) and gives_up(change):
         yield from _count_questions(change, _floor_sequence(change))
 
@@ -34,11 +34,13 @@ def left_in_queue(change: Change, view: View) -> int:
     copy. 0: it leaves none, or the stream is no work queue yet."""
     is_work_queue = retention_of(change.address.stream, view) == "workqueue"
     return (
-        _stored_up_to(_delivered_sequence(change), change, view) if is_work_queue and _leaves_some(change, view) else 0
+        _stored_up_to(_delivered_sequence(change), change, view)
+        if is_work_queue and _may_leave_messages(change, view)
+        else 0
     )
 
 
-def _leaves_some(change: Change, view: View) -> bool:
+def _may_leave_messages(change: Change, view: View) -> bool:
     """May a work queue still store what it was given and has not in flight?"""
     return gives_up(change) or is_kept(change.address.stream, view)
 
@@ -56,21 +58,21 @@ def unclaimed_messages(change: Change, view: View) -> int:
     )
     info, others = change.live.state, [*_other_consumers(stream, own_names, view)]
     stored = min(int(state.get("messages", 0)), int(state.get("last_seq", 0)) - _floor_sequence(change))
-    own = (filters_of(info["config"]), behind(stream, info, view).least)  # counted as lost with it anyway
+    own = (filters_of(info["config"]), unprocessed_messages(stream, info, view).least)  # counted as lost with it anyway
     wanted_by_others = [(filters_of(other["config"]), claimed_messages(stream, other, view).least) for other in others]
     later = 0
     if change.action is Action.DELETE:  # one that is recreated gets what comes after its floor
         up_to_floor = _span_up_to(_floor_sequence(change), state)
         wanted_later = [(subjects, max(0, wants - up_to_floor)) for subjects, wants in wanted_by_others]
-        later = max(0, stored - together([own, *wanted_later]))
+        later = max(0, stored - least_wanted_together([own, *wanted_later]))
     before = _stored_up_to(_floor_sequence(change), change, view) if gives_up(change) else 0
-    wanted = together(wanted_by_others)
+    wanted = least_wanted_together(wanted_by_others)
     return later + max(0, before - max(0, wanted - stored))
 
 
 def gives_up(change: Change) -> bool:
     """Does it have a limit of deliveries, or did it have one when it was applied?"""
-    applied = change.on_record.applied if change.on_record else {}
+    applied = change.record.applied if change.record else {}
     live = change.live.config if change.live else {}
     return any((config.get("max_deliver") or -1) > 0 for config in (live, applied))
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction, refusal
-from reconciler.changes.view import View
+from reconciler.changes.view import View, once_per_view
 from reconciler.kinds.afterwards.readers import downstream, static_groups
 from reconciler.kinds.afterwards.streams import Copy, afterwards, copies, live_streams
 from reconciler.kinds.copies.copy_rules import (
@@ -141,7 +141,7 @@ def at_restart(snapshot: Snapshot) -> Iterator[AtRisk]:
 
 def _feeds(copying: Iterable[Copy]) -> Iterator[Feed]:
     for copier in copying:
-        own = (copier.said.get("consumer") or {}).get("name")
+        own = (copier.entry.get("consumer") or {}).get("name")
         yield Feed(copier.stream, own or (FEEDS_MIRROR if copier.is_mirror else FEEDS_SOURCE), copier.filters or (">",))
 
 
@@ -188,7 +188,7 @@ def _fed(name: str, origin: str, streams: Mapping[str, Config]) -> object:
     if name not in streams:
         return None
     config = canonical(streams[name])
-    copied = [copier.said for copier in copies(name, config) if copier.origin == origin]
+    copied = [copier.entry for copier in copies(name, config) if copier.origin == origin]
     return config.get("num_replicas"), config.get("placement"), copied
 
 
@@ -299,17 +299,10 @@ def _new_error(name: str, view: View) -> str | None:
     return wrong if wrong and wrong != _error_in(name, live_streams(view)) else None
 
 
+@once_per_view
 def _error_after(name: str, view: View) -> str | None:
-    """Computed once per view."""
-    errors = _errors_by_stream(view)
-    if name not in errors:
-        errors[name] = _error_in(name, afterwards(view).streams)
-    return errors[name]
-
-
-@lru_cache(maxsize=4)
-def _errors_by_stream(_view: View) -> dict[str, str | None]:
-    return {}
+    """Why the server would refuse this stream after the change."""
+    return _error_in(name, afterwards(view).streams)
 
 
 def _error_in(name: str, streams: Mapping[str, Config]) -> str | None:

@@ -16,7 +16,7 @@ from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import amount, in_words, listed, some
 from reconciler.kinds.losses import dependants
 from reconciler.kinds.losses.added_sources import NewSource, draining_sources, retention_afterwards
-from reconciler.kinds.losses.unprocessed import claimed_messages, gave_up
+from reconciler.kinds.losses.unprocessed import claimed_messages, given_up_messages
 from reconciler.kinds.losses.unwanted import config_afterwards
 from reconciler.kinds.stream_config.origins import (
     copies_afterwards,
@@ -129,7 +129,7 @@ def _losing_limit(copy: Copy, streams: Mapping[str, Config], view: View) -> str:
     """The limit at which a copy misses what its origin deletes; empty: it misses nothing. A consumer that somebody made for
     the copy decides itself."""
     config, origin = streams.get(copy.stream, {}), streams.get(copy.origin, {})
-    waits = (view.target.version >= V2_14 and not copy.is_mirror) or "consumer" in copy.said
+    waits = (view.target.version >= V2_14 and not copy.is_mirror) or "consumer" in copy.entry
     if waits or origin.get("retention") not in ("workqueue", "interest") or config.get("discard") != "new":
         return ""
     if (most := config.get("max_msgs") or -1) > 0:
@@ -173,34 +173,36 @@ def _is_covered(subject: str, wanted: Iterable[Sequence[str]]) -> bool:
     return any(is_subset(subject, wider) for filters in wanted for wider in filters)
 
 
-def _deleted_at_once(one: NewSource, subjects: Sequence[str], staying: Consumers, retention: str, view: View) -> Amount:
+def _deleted_at_once(
+    source: NewSource, subjects: Sequence[str], staying: Consumers, retention: str, view: View
+) -> Amount:
     """How many messages go at once: those that are copied, less those that consumers want."""
-    copied = one.copies(subjects)
+    copied = source.copies(subjects)
     of_consumers, of_copies = (
         [
-            _claimed_of(one, info, subjects, view)
+            _claimed_of(source, info, subjects, view)
             for info in infos
             if common_subjects(filters_of(info["config"]), subjects)
         ]
-        for infos in (staying.values(), _feeding_consumers(one.origin, view))
+        for infos in (staying.values(), _feeding_consumers(source.origin, view))
     )
     most = sum(wants.most for wants in (*of_consumers, *of_copies))
     leasts = [wants.least for wants in of_consumers]
     together = sum(leasts) if retention == "workqueue" else max(leasts, default=0)
     least = max(together, *(wants.least for wants in of_copies), 0)
-    is_joined = len(staying) < len(view.snapshot.consumers.get(one.origin, {})) or any(
-        _filters_of_new_consumers(one.origin, view)
+    is_joined = len(staying) < len(view.snapshot.consumers.get(source.origin, {})) or any(
+        _filters_of_new_consumers(source.origin, view)
     )
     return Amount(0 if is_joined else max(0, copied.least - most), max(0, copied.most - least))
 
 
-def _claimed_of(one: NewSource, info: Mapping[str, Json], subjects: Sequence[str], view: View) -> Amount:
+def _claimed_of(source: NewSource, info: Mapping[str, Json], subjects: Sequence[str], view: View) -> Amount:
     """How many of these the origin keeps for one of its consumers."""
-    wants = claimed_messages(one.origin, info, view)
-    is_whole = one.start.at == 1 and all(
+    wants = claimed_messages(source.origin, info, view)
+    is_whole = source.start.at == 1 and all(
         any(is_subset(mine, theirs) for theirs in subjects) for mine in filters_of(info["config"])
     )
-    return Amount(wants.least if is_whole else 0, wants.most + gave_up(one.origin, info, view))
+    return Amount(wants.least if is_whole else 0, wants.most + given_up_messages(source.origin, info, view))
 
 
 def _feeding_consumers(origin: str, view: View) -> Iterator[Mapping[str, Json]]:

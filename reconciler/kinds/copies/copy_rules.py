@@ -73,7 +73,7 @@ def first_cycle(name: str, streams: Mapping[str, Config]) -> Copy | None:
         for copy in (*sourced, *(copy for copy in copies(stream, config) if copy.is_mirror)):
             if copy.origin not in visited:
                 todo.extend([copy.origin] if copy.origin in streams else [])
-            elif copy.is_mirror or _matches_own_subjects(config, copy.said.get("filter_subject")):
+            elif copy.is_mirror or _matches_own_subjects(config, copy.entry.get("filter_subject")):
                 return copy
     return None
 
@@ -257,7 +257,7 @@ def mirror_answers_for_a_part(change: Change, view: View) -> Found:
 
 def _partial_reasons(copy: Copy, config: Config, origin: Config, own_name: Callable[[str], str]) -> str:
     """What keeps it from holding all of its origin, in the words of its file; empty: nothing."""
-    parts = copy.filters or [name for name in ("opt_start_seq", "opt_start_time") if copy.said.get(name)]
+    parts = copy.filters or [name for name in ("opt_start_seq", "opt_start_time") if copy.entry.get(name)]
     tighter = [
         own_name(limit)
         for limit in LIMITS
@@ -288,7 +288,7 @@ def copied_again_at_restart(change: Change, view: View) -> Iterator[Finding]:
     if config.get("retention", "limits") == "limits" and not config.get("max_age"):
         return
     for copy in copies(view.stream_of(change.address) or "", config):
-        if not copy.is_mirror and (start := copy.said.get("opt_start_seq")):
+        if not copy.is_mirror and (start := copy.entry.get("opt_start_seq")):
             yield Finding(
                 outcome=Outcome.WARNS,
                 path=f"{copy.path}.opt_start_seq",

@@ -188,25 +188,25 @@ def copy_stops_at_rollup(change: Change, view: View) -> Iterator[Finding]:
     config = after.streams.get(name, {})
     if is_new(change, "mirror", "sources", ROLLS_UP):
         for copy in copies(name, config):
-            if _stops(copy, after.streams.get(copy.origin, {}), config, view):
+            if _is_stopped(copy, after.streams.get(copy.origin, {}), config, view):
                 path = ROLLS_UP if change.was(ROLLS_UP) else copy.path if view.is_stream(change.address) else ""
-                yield _finding(copy, after.streams[copy.origin], view, path)
+                yield _rollup_finding(copy, after.streams[copy.origin], view, path)
     for copy in after.copiers.get(name, ()) if change.touches(ROLLS_UP, marks) else ():
         its = after.made_by.get(copy.stream)
         if its and its.action in WRITTEN and is_new(its, "mirror", "sources", ROLLS_UP):
             continue  # the change of the copy says it
-        if _stops(copy, config, after.streams[copy.stream], view):
+        if _is_stopped(copy, config, after.streams[copy.stream], view):
             begins = bool(change.becomes(marks)) and not change.was(marks)
             path = marks if begins else ROLLS_UP
-            yield _finding(copy, config, view, path, to=change.becomes(marks) if begins else None)
+            yield _rollup_finding(copy, config, view, path, to=change.becomes(marks) if begins else None)
 
 
-def _stops(copy: Copy, origin: Config, config: Config, view: View) -> bool:
+def _is_stopped(copy: Copy, origin: Config, config: Config, view: View) -> bool:
     leaves_out = copy.is_mirror and view.target.version < V2_12
     return bool(origin.get(ROLLS_UP)) and not config.get(ROLLS_UP) and not leaves_out
 
 
-def _finding(copy: Copy, origin: Config, view: View, path: str, to: int | None = None) -> Finding:
+def _rollup_finding(copy: Copy, origin: Config, view: View, path: str, to: int | None = None) -> Finding:
     first = "when the first subject expires there" if origin.get(MARKS) else "at the first one"
     takes = _can_take(copy, view)
     return Finding(

@@ -87,17 +87,23 @@ class Effects:
     tables: Mapping[str, Mapping[str, tuple[Felt, ...]]] = field(init=False)
     """By a rule's number: the fields whose changes it foretells, by the kind's own names."""
 
-    told: Mapping[str, str] = field(init=False)
+    stated_fields: Mapping[str, str] = field(init=False)
     """The server's names of the fields that a file can state."""
 
     def __post_init__(self) -> None:
         named = {self.own(name): name for name in self.fields}
-        told = {path: name for path, name in named.items() if self.keys is None or path in self.keys}
-        object.__setattr__(self, "told", told)
-        object.__setattr__(self, "tables", {effect.number: self._table(effect, told) for effect in self.families})
+        stated_fields = {path: name for path, name in named.items() if self.keys is None or path in self.keys}
+        object.__setattr__(self, "stated_fields", stated_fields)
+        object.__setattr__(
+            self, "tables", {effect.number: self._table(effect, stated_fields) for effect in self.families}
+        )
 
-    def _table(self, one: Foretold, told: Mapping[str, str]) -> dict[str, tuple[Felt, ...]]:
-        return {path: effects for path, name in told.items() if (effects := _effects_of_rule(one, self.fields[name]))}
+    def _table(self, foretold_rule: Foretold, stated_fields: Mapping[str, str]) -> dict[str, tuple[Felt, ...]]:
+        return {
+            path: effects
+            for path, name in stated_fields.items()
+            if (effects := _effects_of_rule(foretold_rule, self.fields[name]))
+        }
 
     def rules(self) -> tuple[Rule, ...]:
         """One rule for each family that any field of this kind belongs to; families of notes alone have none."""
@@ -126,29 +132,29 @@ class Effects:
     def _effects_and_fields(self, change: Change, view: View) -> Iterator[tuple[Foretold, MovedField]]:
         if change.action in (Action.UPDATE, Action.REPLACE) and change.live:
             for effect in self.families:
-                yield from ((effect, moved) for moved in self._of(effect, change, view))
+                yield from ((effect, moved) for moved in self._moved_fields(effect, change, view))
 
-    def _of(self, one: Foretold, change: Change, view: View) -> Iterator[MovedField]:
-        table = self.tables[one.number]
+    def _moved_fields(self, foretold_rule: Foretold, change: Change, view: View) -> Iterator[MovedField]:
+        table = self.tables[foretold_rule.number]
         for path in dict.fromkeys(item.top for item in change.fields if item.top in table):
             moves = way_of(change, path)
-            moved = MovedField(change, view, self.told[path], self.own)
+            moved = MovedField(change, view, self.stated_fields[path], self.own)
             if moves and any(moves in effect.ways for effect in table[path]) and self.happens(moved):
                 yield moved
 
-    def _rule(self, one: Foretold) -> Rule:
+    def _rule(self, foretold_rule: Foretold) -> Rule:
         def judge(change: Change, view: View) -> Iterator[Finding]:
-            for moved in self._of(one, change, view):
-                yield from (finding for finding in one.tell(moved) if finding.outcome is not Outcome.ALLOWED)
+            for moved in self._moved_fields(foretold_rule, change, view):
+                yield from (finding for finding in foretold_rule.tell(moved) if finding.outcome is not Outcome.ALLOWED)
 
-        *page, instead = inspect.cleandoc(one.tell.__doc__ or "").split("\n\n")
-        judge.__doc__ = "\n\n".join([*page, *effects_in_words(self.tables[one.number]), instead])
+        *page, instead = inspect.cleandoc(foretold_rule.tell.__doc__ or "").split("\n\n")
+        judge.__doc__ = "\n\n".join([*page, *effects_in_words(self.tables[foretold_rule.number]), instead])
         make = rule(
-            f"{self.family}{one.number}", one.name, on=(Action.UPDATE,), needs=("live", "facts"),
+            f"{self.family}{foretold_rule.number}", foretold_rule.name, on=(Action.UPDATE,), needs=("live", "facts"),
             reaction=Reaction.HARMS,
         )  # fmt: skip
         return make(judge)
 
 
-def _effects_of_rule(one: Foretold, known_field: Known) -> tuple[Felt, ...]:
-    return tuple(effect for effect in known_field.felt or () if effect.rule == one.number)
+def _effects_of_rule(foretold_rule: Foretold, known_field: Known) -> tuple[Felt, ...]:
+    return tuple(effect for effect in known_field.felt or () if effect.rule == foretold_rule.number)

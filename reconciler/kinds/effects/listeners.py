@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from reconciler.changes.amount import Amount, exactly
-from reconciler.changes.change import Change
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.kinds.effects.effect_rules import MovedField, foretold, note, notes_of
 from reconciler.kinds.effects.publishers import limit_after, stored_value
@@ -16,7 +15,7 @@ from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import amount, few, listed, outside, some, verb
 from reconciler.kinds.losses import copied_headers, unprocessed
 from reconciler.kinds.losses.added_sources import NewSource, new_sources
-from reconciler.kinds.losses.copied_headers import streams_reached_by_markers
+from reconciler.kinds.losses.copied_headers import streams_storing_markers
 from reconciler.kinds.losses.dependants import everybody, groups, live_consumers, streams
 from reconciler.kinds.losses.fewer_copies import consumers_that_move
 from reconciler.kinds.losses.over_limit import state_of, stream_of
@@ -89,7 +88,7 @@ def leader_changes(moved: MovedField) -> Iterable[Finding]:
     if moved.field == "placement":
         consumers = moved.view.snapshot.consumers.get(stream_of(moved.change)) or {}
         yield _note_on_pulls(MOVES + CONSUMERS if consumers else MOVES, consumers)
-    elif _is_placed_anew(moved.change):
+    elif moved.change.touches("placement") and moved.change.becomes("placement"):
         return
     elif int(moved.change.was(moved.path) or 1) == 1:
         yield note(RISES)
@@ -105,10 +104,6 @@ def _note_on_pulls(text: str, consumers: Mapping[str, Info]) -> Finding:
     return note(text)
 
 
-def _is_placed_anew(change: Change) -> bool:
-    return change.touches("placement") and bool(change.becomes("placement"))
-
-
 @foretold(607, "listeners-fall-silent")
 def listeners_fall_silent(moved: MovedField) -> Iterable[Finding]:
     """Plain subscribers receive nothing more: the stream no longer republishes its messages, or does so on another
@@ -119,7 +114,7 @@ def listeners_fall_silent(moved: MovedField) -> Iterable[Finding]:
     Instead: move the subscribers first.
     """
     if moved.field == "subject_delete_marker_ttl":
-        yield from _missing_markers(moved)
+        yield from _missing_marker_findings(moved)
         return
     before, after = moved.change.was(moved.path) or {}, moved.change.becomes(moved.path) or {}
     old, new = before.get("dest", ""), after.get("dest", "")
@@ -164,7 +159,7 @@ def _is_republished(moved: MovedField, src: str) -> bool:
     return any(collide(subject, src) for subject in transformed_subjects(was("subjects") or (">",), transform))
 
 
-def _missing_markers(moved: MovedField) -> Iterator[Finding]:
+def _missing_marker_findings(moved: MovedField) -> Iterator[Finding]:
     words = "from then on no marker tells watchers that the last message of a subject has expired"
     if not value_after(moved.change, moved.own("max_age")):
         yield note(words)
@@ -197,7 +192,7 @@ def markers_read(moved: MovedField) -> Iterable[Finding]:
         return
     words = "from then on the stream stores a message without payload when the last message of a subject expires"
     stream, age = stream_of(moved.change), value_after(moved.change, moved.own("max_age"))
-    copies = streams_reached_by_markers(stream, moved.view)
+    copies = streams_storing_markers(stream, moved.view)
     readers = [*(name for name, _, place in readers_with_subjects(stream, moved.view) if place == stream), *copies]
     if not age or not readers:
         yield note(words)
@@ -313,7 +308,7 @@ def copied_at_once(moved: MovedField) -> Iterable[Finding]:
         if (number := source.copies(taken_subjects(source.source))).most:
             hidden = (
                 ""
-                if source.start.is_known or source.goes_on_after is not None
+                if source.start.is_known or source.continues_after is not None
                 else f"; fewer if {source.why_start_is_uncertain}, which could not be determined"
             )
             number = Amount(0, number.most) if _may_not_fit(moved, source) else number
@@ -337,16 +332,16 @@ def copied_at_once(moved: MovedField) -> Iterable[Finding]:
             )
 
 
-def _may_not_fit(moved: MovedField, one: NewSource) -> bool:
+def _may_not_fit(moved: MovedField, source: NewSource) -> bool:
     """At the first message that is too large the server stops (XX211)."""
-    origin = moved.view.snapshot.config_of(one.origin)
+    origin = moved.view.snapshot.config_of(source.origin)
     own, theirs = limit_after(moved, "max_msg_size"), origin.get("max_msg_size") or -1
     return own is not None and (theirs < 0 or own < theirs + SOURCE_HEADER)
 
 
-def _caveat_about_earlier_source(one: NewSource) -> str:
+def _caveat_about_earlier_source(source: NewSource) -> str:
     """Of a source that says where to start; of others a rule says it."""
-    held = one.held_messages if one.source.keys() & {"opt_start_seq", "opt_start_time"} else 0
+    held = source.held_messages if source.source.keys() & {"opt_start_seq", "opt_start_time"} else 0
     return f", and may have up to {some(held)} of them already, through an earlier source" if held else ""
 
 
@@ -356,11 +351,11 @@ def _limit_per_subject_text(moved: MovedField) -> str:
     return f", and keeps at most {some(most, 'message')} of each subject" if most and most > 0 else ""
 
 
-def _treatment_of_copies_text(moved: MovedField, one: NewSource) -> str:
+def _treatment_of_copies_text(moved: MovedField, source: NewSource) -> str:
     """What the stream does with copies as with every message that it stores. On 2.11, copying waits until a window for
     message ids is over."""
     text = ""
-    origin = moved.view.snapshot.config_of(one.origin)
+    origin = moved.view.snapshot.config_of(source.origin)
     if origin.get("allow_rollup_hdrs") and moved.change.raw.get("allow_rollup_hdrs"):
         text += "; those with `Nats-Rollup` delete older messages here"
     if limit_after(moved, "duplicate_window") and moved.view.target.version >= V2_12:
@@ -374,18 +369,20 @@ def _treatment_of_copies_text(moved: MovedField, one: NewSource) -> str:
     return text
 
 
-def _readers_text(one: NewSource, number: Amount) -> str:
+def _readers_text(source: NewSource, number: Amount) -> str:
     """Consumers that stay and want some of it."""
-    if one.change.becomes("subject_transform"):
+    if source.change.becomes("subject_transform"):
         return ""  # its copies lie under other subjects
-    stream = stream_of(one.change)
-    live, stay = one.view.snapshot.consumers.get(stream, {}), unprocessed.that_stay(stream, one.view)
+    stream = stream_of(source.change)
+    live, stay = source.view.snapshot.consumers.get(stream, {}), unprocessed.staying_only(stream, source.view)
     names = sorted(
-        name for name, info in live.items() if stay(info) and common_subjects(filters_of(info["config"]), one.lands_on)
+        name
+        for name, info in live.items()
+        if stay(info) and common_subjects(filters_of(info["config"]), source.lands_on)
     )
     if not names:
         return ""
-    read = "may read" if ">" in one.lands_on else "reads" if len(names) == 1 else "read"
+    read = "may read" if ">" in source.lands_on else "reads" if len(names) == 1 else "read"
     return f"; {_consumer_names(names, live)} {read} {'it' if number.most == 1 else 'them'} here"
 
 

@@ -20,7 +20,7 @@ from reconciler.kinds.stream_config.origins import deleted_streams, taken_subjec
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.units import show_duration
 from reconciler.model.wire.questions import MessagesFrom
-from reconciler.model.wire.snapshot import mirror_hears
+from reconciler.model.wire.snapshot import mirror_hears_origin
 
 DENIED = {
     "deny_delete": "single messages can never again be deleted through the API",
@@ -28,7 +28,7 @@ DENIED = {
 }
 
 
-def one_way_change(family: str, stream_configs: StreamConfigs) -> Rule:
+def one_way_rule(family: str, stream_configs: StreamConfigs) -> Rule:
     """Make rule 206 of a family of kinds. `stream_configs` gives the configurations of its streams, in which no field has another name."""
     code = f"{family}206"
 
@@ -83,7 +83,7 @@ def _promotion_text(change: Change, view: View) -> tuple[str, int | None]:
     origin = copied.get("name") or change.was("mirror").get("name", "its origin")
     text = f"the stream stops copying {origin} and becomes an ordinary stream"
     error, behind = (copied.get("error") or {}).get("description"), _messages_to_copy(change, view)
-    if not change.live or not mirror_hears(change.live.state):
+    if not change.live or not mirror_hears_origin(change.live.state):
         why = f"it does not copy now ({error or 'its origin has not been heard for a while'})"
         if behind is None:
             return f"{text}; {why}, so how far it is behind is not known", None
@@ -96,7 +96,7 @@ def _promotion_text(change: Change, view: View) -> tuple[str, int | None]:
 def _refuse_removed_origin(change: Change, view: View) -> Iterator[Finding]:
     """A removed origin gives its subjects up before the mirror takes them, so it would be gone while the mirror still copies."""
     origin = (change.was("mirror") or {}).get("name", "")
-    if origin in deleted_streams(view) and change.live and mirror_hears(change.live.state):
+    if origin in deleted_streams(view) and change.live and mirror_hears_origin(change.live.state):
         yield refusal(
             "mirror",
             f"{origin} is removed in the same plan, and would be gone before this mirror has copied all of it",

@@ -57,20 +57,25 @@ def publishes_refused(moved: MovedField) -> Iterable[Finding]:
     if change.becomes("mirror") or change.becomes("sealed"):
         return ()  # nobody publishes to it
     if moved.field == "max_msg_size":
-        return _messages_too_large(moved)
+        return _message_size_findings(moved)
     if moved.field in ("max_msgs_per_subject", "discard_new_per_subject"):
         is_told = moved.field == "discard_new_per_subject" and is_lowered(change, moved.own("max_msgs_per_subject"))
         refuses = change.becomes("discard_new_per_subject") and not is_told
-        return _full_subjects(moved, "refused (10077)") if refuses else ()
+        return _full_subject_findings(moved, "refused (10077)") if refuses else ()
     if moved.field == "subject_delete_marker_ttl":
-        return _marker_in_the_way(moved)
-    if not over_limit.keeps_old(change):
+        return _marker_findings(moved)
+    if not over_limit.keeps_old_messages(change):
         return ()
     limits = (moved.field,) if moved.field in REFUSING else REFUSING
-    return (finding for limit in limits if _reports(moved, limit) for finding in _full_stream(moved, limit))
+    return (
+        finding
+        for limit in limits
+        if _is_reported_here(moved, limit)
+        for finding in _full_stream_findings(moved, limit)
+    )
 
 
-def _marker_in_the_way(moved: MovedField) -> Iterator[Finding]:
+def _marker_findings(moved: MovedField) -> Iterator[Finding]:
     """A marker takes one of the places of its subject. With a single place an old server has its own trouble (ST558)."""
     most = limit_after(moved, "max_msgs_per_subject")
     if moved.change.becomes("discard_new_per_subject") and most and most > 1:
@@ -86,12 +91,12 @@ DELETED_BY_PUBLISHING = {
 }
 
 
-def _reports(moved: MovedField, limit: str) -> bool:
+def _is_reported_here(moved: MovedField, limit: str) -> bool:
     """Each limit is reported once: where it is lowered itself, or else where the stream begins to refuse."""
     return moved.field == limit or not is_lowered(moved.change, moved.own(limit))
 
 
-def _full_stream(moved: MovedField, limit: str) -> Iterator[Finding]:
+def _full_stream_findings(moved: MovedField, limit: str) -> Iterator[Finding]:
     change, most = moved.change, limit_after(moved, limit)
     if not most:
         return
@@ -113,7 +118,7 @@ def _full_stream(moved: MovedField, limit: str) -> Iterator[Finding]:
         outcome=Outcome.NEEDS_CONSENT,
         path=moved.path,
         to=value_after(change, moved.path),
-        message=f"{of(stored)} {verb(state_of(change)['messages'], 'are')} stored{_leaving_text(left, stored, of)}, and {moved.own(limit)} "
+        message=f"{of(stored)} {verb(state_of(change)['messages'], 'are')} stored{_left_text(left, stored, of)}, and {moved.own(limit)} "
         f"{becomes} {limited}: the server refuses {every} (10077) until {until} {'is' if is_one else 'are'} gone"
         + _making_room_text(moved)
         + _kept_text(moved)
@@ -136,7 +141,7 @@ def _minus_limit(left: Amount, limit: int) -> Amount:
     return Amount(max(0, left.least - limit), max(0, left.most - limit), estimate)
 
 
-def _leaving_text(left: Amount, stored: int, of: Callable[[int], str]) -> str:
+def _left_text(left: Amount, stored: int, of: Callable[[int], str]) -> str:
     """What the same change deletes for another reason."""
     if left.most == stored == left.least:
         return ""
@@ -166,7 +171,7 @@ def _making_room_text(moved: MovedField) -> str:
         return ""
     stream = stream_of(moved.change)
     live = moved.view.snapshot.consumers.get(stream, {})
-    wants = {name: unprocessed.behind(stream, info, moved.view) for name, info in live.items()}
+    wants = {name: unprocessed.unprocessed_messages(stream, info, moved.view) for name, info in live.items()}
     late = sorted((name for name in wants if wants[name].most), key=lambda name: (-wants[name].most, name))
     if not late:
         return ""
@@ -199,7 +204,7 @@ def stored_value(moved: MovedField, field: str) -> Json:
     return value_after(change, path) if change.touches(path) else raw.get(field)
 
 
-def _messages_too_large(moved: MovedField) -> Iterator[Finding]:
+def _message_size_findings(moved: MovedField) -> Iterator[Finding]:
     most = limit_after(moved, "max_msg_size")
     if not most:
         return
@@ -275,7 +280,7 @@ def _subject_counts_question(moved: MovedField) -> Iterator[SubjectCounts]:
         yield SubjectCounts(stream=stream_of(moved.change), filter=">")
 
 
-def _full_subjects(moved: MovedField, fate: str) -> Iterator[Finding]:
+def _full_subject_findings(moved: MovedField, fate: str) -> Iterator[Finding]:
     """What happens to publishes on subjects that hold as many messages as allowed."""
     most = limit_after(moved, "max_msgs_per_subject")
     if not most:
@@ -325,7 +330,7 @@ def publishers_unanswered(moved: MovedField) -> Iterable[Finding]:
 def _drop_questions(moved: MovedField) -> Iterator[Question]:
     yield from _limit_questions(moved)
     if moved.field == "discard":
-        yield from unprocessed.later_questions(stream_of(moved.change), moved.view)
+        yield from unprocessed.uncounted_questions(stream_of(moved.change), moved.view)
 
 
 @foretold(603, "queue-drops", ask=_drop_questions)
@@ -341,13 +346,13 @@ def queue_drops(moved: MovedField) -> Iterable[Finding]:
     if moved.change.becomes("mirror"):
         return
     if moved.field == "discard_new_per_subject":
-        yield from _full_subjects(moved, "stored and deletes the oldest message there")
-    elif not over_limit.keeps_old(moved.change):
+        yield from _full_subject_findings(moved, "stored and deletes the oldest message there")
+    elif not over_limit.keeps_old_messages(moved.change):
         for limit in REFUSING:
-            yield from _drops_oldest(moved, limit)
+            yield from _dropping_findings(moved, limit)
 
 
-def _drops_oldest(moved: MovedField, limit: str) -> Iterator[Finding]:
+def _dropping_findings(moved: MovedField, limit: str) -> Iterator[Finding]:
     """A lowered limit has a rule of its own, which says what apply deletes."""
     change, most, path = moved.change, limit_after(moved, limit), moved.own(limit)
     is_told = is_lowered(change, path)
@@ -357,7 +362,7 @@ def _drops_oldest(moved: MovedField, limit: str) -> Iterator[Finding]:
     lost = lowered_limits.LimitLosses(change, moved.view, moved.own)
     next_one = 1 if limit == "max_msgs" else _mean_size(state)
     others = [loss.going.messages.least for limit, loss in lost.each.items() if limit != path and loss.going]
-    if not state.get("messages") or _left_without(state, max(others, default=0), limit) + next_one <= most:
+    if not state.get("messages") or _amount_left_without(state, max(others, default=0), limit) + next_one <= most:
         if not is_told:
             yield note(f"once {limited} {verb(most, 'are')} stored, each publish deletes the oldest message")
         return
@@ -378,9 +383,9 @@ def _drops_oldest(moved: MovedField, limit: str) -> Iterator[Finding]:
 def _stored_text(stored: str, moved: MovedField) -> str:
     """What is stored, and who has not processed it: all of it goes one day."""
     state, stream = state_of(moved.change), stream_of(moved.change)
-    going = unprocessed.Going(messages=exactly(state["messages"]))
+    going = unprocessed.LostMessages(messages=exactly(state["messages"]))
     unread = unprocessed.unread_by_consumers(
-        stream, state, going, moved.view, counts=unprocessed.that_stay(stream, moved.view)
+        stream, state, going, moved.view, counts=unprocessed.staying_only(stream, moved.view)
     )
     are = f"{verb(state['messages'], 'are')} stored"
     if not unread.words:
@@ -393,7 +398,7 @@ def _mean_size(state: over_limit.State) -> int:
     return int(state.get("bytes", 0) // state["messages"]) if state.get("messages") else 0
 
 
-def _left_without(state: over_limit.State, messages: int, limit: str) -> int:
+def _amount_left_without(state: over_limit.State, messages: int, limit: str) -> int:
     """What stays of what a limit limits without this many messages, by their average size."""
     return int(state["messages"] - messages if limit == "max_msgs" else state["bytes"] - messages * _mean_size(state))
 
@@ -468,7 +473,7 @@ def limits_to_come(moved: MovedField) -> Iterable[Finding]:
         return
     most, also = over_limit.becomes(change, path), schedules_and_counters.note_text(change, moved.field)
     if moved.field in REFUSING:
-        if not over_limit.keeps_old(change):
+        if not over_limit.keeps_old_messages(change):
             _, limited = _limit_in_words(moved.field, most)
             yield note(f"once {limited} {verb(most, 'are')} stored, each publish deletes the oldest messages{also}")
     elif moved.field == "max_age":

@@ -51,7 +51,7 @@ def direct_gets_refused(moved: MovedField) -> Iterable[Finding]:
     Instead: let these clients read through the stream's leader first.
     """
     if moved.field == "mirror_direct":
-        yield from _gets_of_its_origin(moved)
+        yield from _origin_gets_findings(moved)
     elif not state_of(moved.change).get("messages"):
         yield note("from then on direct gets get an error (no responders)")
     elif mirrors := list(_whole_mirrors_answering(moved, stream_of(moved.change))):
@@ -72,7 +72,7 @@ def direct_gets_refused(moved: MovedField) -> Iterable[Finding]:
         )
 
 
-def _gets_of_its_origin(moved: MovedField) -> Iterator[Finding]:
+def _origin_gets_findings(moved: MovedField) -> Iterator[Finding]:
     """What happens to direct gets of a mirror's origin."""
     mirror = (moved.change.becomes("mirror") or moved.change.was("mirror")) or {}
     origin = mirror.get("name", "")
@@ -162,7 +162,7 @@ def kept_by_mirrors(moved: MovedField) -> Iterable[Finding]:
     change, path = moved.change, moved.path
     if moved.field == "max_msgs_per_subject" or not is_lowered(change, path) or not state_of(change).get("messages"):
         return
-    if not change.becomes("allow_direct") or (moved.field in REFUSING and over_limit.keeps_old(change)):
+    if not change.becomes("allow_direct") or (moved.field in REFUSING and over_limit.keeps_old_messages(change)):
         return
     most = over_limit.becomes(change, path)
     keeping = [name for name, _ in _mirrors_answering(moved, stream_of(change)) if _keeps_more(name, moved, most)]

@@ -11,10 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import Found, rule
-from reconciler.changes.verdict import Finding, Outcome
+from reconciler.changes.verdict import Finding
 from reconciler.changes.view import View
 from reconciler.kinds.elastic_group.queue_stream import stream_name, transforms
 from reconciler.kinds.group_records.group_record import MEMBERSHIP
+from reconciler.kinds.group_records.group_rules import refusal
 from reconciler.kinds.subjects.subjects import collide, common_subjects, is_subset, is_valid
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.questions import MessagesFrom
@@ -31,19 +32,15 @@ def whole_subject(change: Change, view: View) -> Iterator[Finding]:
         return
     filters = change.becomes("partitioning_filters") or []
     if not filters:
-        yield _needs_2_12("partitioning_filters", view)
+        yield _needs_2_12_refusal("partitioning_filters", view)
     for index, item in enumerate(filters):
         if not item["partitioning_wildcards"]:
-            yield _needs_2_12(f"partitioning_filters[{index}]", view)
+            yield _needs_2_12_refusal(f"partitioning_filters[{index}]", view)
 
 
-def _needs_2_12(path: str, view: View) -> Finding:
-    return Finding(
-        outcome=Outcome.REFUSED,
-        path=path,
-        message=f"partitioning by the whole subject needs nats-server 2.12, and this server is {view.target.version}",
-        fix="name the wildcards that decide the partition, or upgrade the servers",
-    )
+def _needs_2_12_refusal(path: str, view: View) -> Finding:
+    message = f"partitioning by the whole subject needs nats-server 2.12, and this server is {view.target.version}"
+    return refusal(path, message, "name the wildcards that decide the partition, or upgrade the servers")
 
 
 @rule("EG544", "bad-partitioning-filter", on=(Action.CREATE, Action.REPLACE))
@@ -60,7 +57,7 @@ def bad_partitioning_filter(change: Change, _view: View) -> Iterator[Finding]:
         yield from filter_problems(f"partitioning_filters[{index}]", filter_)
         for earlier in filters[:index]:
             if collide(filter_["filter"], earlier["filter"]):
-                yield _refusal(
+                yield refusal(
                     f"partitioning_filters[{index}].filter",
                     f"filter `{filter_['filter']}` overlaps with `{earlier['filter']}`",
                     "let every subject match only one filter",
@@ -72,27 +69,27 @@ def filter_problems(path: str, item: Json) -> Iterator[Finding]:
     tokens = item["filter"].split(".")
     stars, numbers = tokens.count("*"), item["partitioning_wildcards"]
     if not is_valid(item["filter"]):
-        yield _refusal(
+        yield refusal(
             f"{path}.filter",
             f"`{item['filter']}` is not a valid subject",
             "write tokens between single dots, `>` only at the end",
         )
         return
     if not stars and tokens[-1] != ">":
-        yield _refusal(
+        yield refusal(
             f"{path}.filter",
             f"filter `{item['filter']}` has no wildcard to partition by",
             "use a `*`, or end it in `>`",
         )
     for position, number in enumerate(numbers):
         if not 1 <= number <= stars:
-            yield _refusal(
+            yield refusal(
                 f"{path}.partitioning_wildcards[{position}]",
                 f"`{item['filter']}` has no wildcard {number}",
                 f"count its `*` from 1 to {stars}" if stars else "leave the list empty: the filter has no `*`",
             )
         elif number in numbers[:position]:
-            yield _refusal(
+            yield refusal(
                 f"{path}.partitioning_wildcards[{position}]",
                 f"wildcard {number} is listed twice",
                 "list each wildcard once",
@@ -111,15 +108,11 @@ def mappings_with_several_filters(change: Change, _view: View) -> Found:
         return None
     if change.action is Action.UPDATE and not change.touches(*MEMBERSHIP, "partitioning_filters"):
         return None
-    return _refusal(
+    return refusal(
         "member_mappings",
         "with several partitioning filters, no member of a mapped group can ever consume",
         "use one filter, or plain members",
     )
-
-
-def _refusal(path: str, message: str, fix: str) -> Finding:
-    return Finding(outcome=Outcome.REFUSED, path=path, message=message, fix=fix)
 
 
 def unmatched_questions(change: Change) -> list[MessagesFrom]:
@@ -128,7 +121,7 @@ def unmatched_questions(change: Change) -> list[MessagesFrom]:
         return []
     queue = stream_name(*change.address.names)
     return [
-        MessagesFrom(stream=queue, start=1, filter=f"*.{subject}") for subject in common_subjects(*_filters(change))
+        MessagesFrom(stream=queue, start=1, filter=f"*.{subject}") for subject in common_subjects(*_filter_pair(change))
     ]
 
 
@@ -164,17 +157,17 @@ def arrived_messages(change: Change, view: View) -> int | None:
 
 def leaves_out(change: Change) -> bool:
     """Was anything copied that will not be copied any more?"""
-    before, after = _filters(change)
+    before, after = _filter_pair(change)
     return not all(any(is_subset(old, new) for new in after) for old in before)
 
 
 def takes_more(change: Change) -> bool:
     """Will anything be copied that was not copied before?"""
-    before, after = _filters(change)
+    before, after = _filter_pair(change)
     return not all(any(is_subset(new, old) for old in before) for new in after)
 
 
-def _filters(change: Change) -> tuple[Sequence[str], Sequence[str]]:
+def _filter_pair(change: Change) -> tuple[Sequence[str], Sequence[str]]:
     """Filters of the group before and after; none if it did not exist before, or is not wanted."""
     if not (change.live and change.desired):
         return (), ()

@@ -37,7 +37,7 @@ def group_resuming(change: Change, view: View) -> Found:
     point, name = queue_stream.start_sequence(info["config"]), recreation_steps.queue_of(change)
     if not point:
         return None
-    if not queue_stream.fits(info["config"], change.address.stream, live.config):
+    if not queue_stream.is_queue_of(info["config"], change.address.stream, live.config):
         return Finding(
             outcome=Outcome.WARNS,
             message=f"stream {name} still has the start sequence {point} of {change.address.stream}, with which it was recreated",
@@ -83,7 +83,7 @@ def queue_differs(change: Change, view: View) -> Found:
 def is_only_record_edited(change: Change, queue: Config) -> bool:
     """Is the queue as the file wants it, and the record is not?"""
     wants_more = bool(fixed_fields(change)) and change.desired is not None
-    return wants_more and queue_stream.fits(queue, change.address.stream, change.wanted)
+    return wants_more and queue_stream.is_queue_of(queue, change.address.stream, change.wanted)
 
 
 def drifted_queue(change: Change, view: View) -> Iterator[FieldChange]:
@@ -177,7 +177,7 @@ def queue_made_again(change: Change, view: View) -> Found:
     Instead: make sure that processing a message twice does no harm, and consent.
     """
     if change.made_anew:
-        return _queue_made_by_hand(change, view)
+        return _recreated_by_hand_finding(change, view)
     stream, name = change.address.stream, recreation_steps.queue_of(change)
     is_all_lost = is_made_again(change) and name not in view.snapshot.streams
     if not (recreation_cost.is_queue_lost(change) or is_all_lost):
@@ -212,7 +212,7 @@ def queue_made_again(change: Change, view: View) -> Found:
     )
 
 
-def _queue_made_by_hand(change: Change, view: View) -> Found:
+def _recreated_by_hand_finding(change: Change, view: View) -> Found:
     """Somebody recreated it: apply loses nothing more, and brings nothing back."""
     queue = recreation_steps.queue_info(change, view)
     copied = int(queue["state"].get("last_seq", 0)) if queue else 0
@@ -243,10 +243,10 @@ def _difference_and_fix(name: str, info: Mapping[str, Json], change: Change, vie
         )
     legacy = bool(change.live and change.live.state["legacy"])
     if other := {} if legacy else queue_stream.other_record(queue, stream, group):
-        said = queue_stream.in_record(other)
+        record_fields = queue_stream.record_fields_text(other)
         return (
-            f"its stream {name} is not the queue of its record, but of one that says {said}: somebody edited one of them",
-            f"write {said} into the record, with its members stopped, which loses nothing, and then the same into the file",
+            f"its stream {name} is not the queue of its record, but of one that says {record_fields}: somebody edited one of them",
+            f"write {record_fields} into the record, with its members stopped, which loses nothing, and then the same into the file",
         )
     if set(differing) <= queue_stream.BUFFERS.keys():
         limits = " ".join(

@@ -47,11 +47,11 @@ def queue_config(stream: str, group: Config, source: Config) -> dict[str, Json]:
 def source(stream: str, view: View) -> Mapping[str, Json]:
     """Storage and replicas that the queue copies; for an external source only the live stream tells them."""
     address = Address.of("stream", stream)
-    found = view.desired.get(address) or view.live.get(address)
-    if found is None:
+    resource = view.desired.get(address) or view.live.get(address)
+    if resource is None:
         return {}
-    live: Mapping[str, Json] = found.state.get("config", {})
-    return {**{field: live[field] for field in FOLLOWED_AT_CREATION if field in live}, **found.config}
+    live: Mapping[str, Json] = resource.state.get("config", {})
+    return {**{field: live[field] for field in FOLLOWED_AT_CREATION if field in live}, **resource.config}
 
 
 def start_sequence(config: Config) -> int | None:
@@ -92,7 +92,7 @@ def _transform_destination(item: Mapping[str, Json], partitions: int) -> str:
     return f"{{{{Partition({arguments})}}}}." + ".".join(tokens)
 
 
-def fits(live: Config, stream: str, group: Config) -> bool:
+def is_queue_of(live: Config, stream: str, group: Config) -> bool:
     """Is this the queue of such a group, apart from the start sequence it may still have?"""
     return not deviations(without_start_sequence(live) if start_sequence(live) else live, stream, group)
 
@@ -100,7 +100,7 @@ def fits(live: Config, stream: str, group: Config) -> bool:
 def has_resumed(info: Mapping[str, Json], stream: str, group: Config) -> bool:
     """A message is stored, so the start sequence it still has can be removed."""
     live = info["config"]
-    return bool(start_sequence(live)) and bool(info["state"].get("last_seq")) and fits(live, stream, group)
+    return bool(start_sequence(live)) and bool(info["state"].get("last_seq")) and is_queue_of(live, stream, group)
 
 
 def deviations(live: Config, stream: str, group: Config) -> list[str]:
@@ -123,8 +123,8 @@ def other_record(live: Config, stream: str, group: Config) -> Config:
     fixed |= {own: canonical(queue).get(limit) for limit, own in BUFFERS.items()}
     if maker(queue, stream, fixed) is None:
         return {}
-    said = {**group, "partitioning_filters": group.get("partitioning_filters") or [EVERYTHING]}
-    other = {field: value for field, value in fixed.items() if value != said.get(field)}
+    recorded = {**group, "partitioning_filters": group.get("partitioning_filters") or [EVERYTHING]}
+    other = {field: value for field, value in fixed.items() if value != recorded.get(field)}
     return {} if other.keys() <= {*BUFFERS.values()} else other  # limits are set in place
 
 
@@ -140,7 +140,7 @@ def divisions(live: Config) -> list[tuple[int, Config]]:
     return divided if len(divided) == len(calls) else []
 
 
-def in_record(fields: Config) -> str:
+def record_fields_text(fields: Config) -> str:
     """These fields for people to write into a record, or into a file: `"max_members": 4`."""
     return f"`{json.dumps(fields, ensure_ascii=False)[1:-1]}`"
 
@@ -169,11 +169,11 @@ def maker(live: Config, stream: str, group: Config) -> str | None:
 def _normalised_sources(sources: Json) -> list[tuple[str, list[tuple[str, str]], list[str]]]:
     return [
         (
-            one["name"],
-            normalised_transforms(one.get("subject_transforms")),
-            sorted(one.keys() - {"name", "subject_transforms"}),
+            source["name"],
+            normalised_transforms(source.get("subject_transforms")),
+            sorted(source.keys() - {"name", "subject_transforms"}),
         )
-        for one in sources or ()
+        for source in sources or ()
     ]
 
 

@@ -172,7 +172,7 @@ def costs(change: Change, view: View) -> Costs:
     staying = state.get("messages", 0) - left_out.least
     config, stream = change.wanted, change.address.stream
     return Costs(
-        instances=sum(_instances(info) for info in consumers),
+        instances=sum(_least_instances(info) for info in consumers),
         queued=state.get("messages", 0),
         redelivered=Amount(max(0, in_flight - left_out.most - gone), may_fly + state.get("num_deleted", 0)),
         has_holes=bool(state.get("num_deleted")),
@@ -194,7 +194,7 @@ def _bytes_of(queue: Info, messages: int) -> int:
     return int(queue.get("bytes", 0) * messages / max(1, queue.get("messages", 0)))
 
 
-def _instances(info: Info) -> int:
+def _least_instances(info: Info) -> int:
     is_pinned = any(group.get("pinned_client_id") for group in info.get("priority_groups") or ())
     return max(int(info.get("num_waiting", 0)), int(is_pinned))
 

@@ -68,7 +68,9 @@ def remaining_steps(change: Change, view: View) -> Sequence[Step]:
 def has_old_queue(change: Change, view: View) -> bool:
     """Does a queue exist that is not the new one?"""
     info = queue_info(change, view)
-    return info is not None and not queue_stream.fits(info["config"], change.address.stream, wanted_group(change))
+    return info is not None and not queue_stream.is_queue_of(
+        info["config"], change.address.stream, wanted_group(change)
+    )
 
 
 def deletes_queue(change: Change, view: View) -> bool:

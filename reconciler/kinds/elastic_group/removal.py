@@ -17,7 +17,7 @@ from reconciler.kinds.elastic_group import recreation_steps
 from reconciler.kinds.elastic_group.members import members_gone_gate
 from reconciler.kinds.elastic_group.queue_stream import stream_name
 from reconciler.kinds.group_records import group_steps
-from reconciler.kinds.stream_config.stream_settle import window_then
+from reconciler.kinds.stream_config.stream_settle import duplicate_window_after
 from reconciler.kinds.subjects.subject_moves import is_parking_subject, parking_subject
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Address, Config
@@ -65,7 +65,7 @@ def _stop_copying(change: Change, queue: Config, view: View, after: tuple[str, .
             call=Call.STREAM_UPDATE,
             on=(name,),
             address=str(change.address),
-            set={"subjects": [subject], **window_then(queue, fields, view.target)},
+            set={"subjects": [subject], **duplicate_window_after(queue, fields, view.target)},
             unset=("sources",),
             before=queue,
             after=after,

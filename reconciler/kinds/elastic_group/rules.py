@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from reconciler.changes.change import Action, Change
-from reconciler.changes.rule import Found, falling_on, rule
+from reconciler.changes.rule import Found, rule, with_affected
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.elastic_group import queue_stream, recreation_cost, recreation_steps, removal
@@ -73,9 +73,9 @@ def _record_repair(change: Change, view: View) -> str:
         return ""
     if not is_only_record_edited(change, queue["config"]):
         return ""
-    said = queue_stream.in_record({field: change.wanted.get(field) for field in fixed_fields(change)})
+    record_fields = queue_stream.record_fields_text({field: change.wanted.get(field) for field in fixed_fields(change)})
     return (
-        f"write {said} back into record {group_record.key(*change.address.names)} of bucket {ELASTIC_BUCKET}, with its members "
+        f"write {record_fields} back into record {group_record.key(*change.address.names)} of bucket {ELASTIC_BUCKET}, with its members "
         f"stopped, which loses nothing: its queue {recreation_steps.queue_of(change)} is still as the file says"
     )
 
@@ -133,10 +133,10 @@ def queue_name_taken(change: Change, view: View) -> Found:
     message = f"stream {name} already exists and differs in {', '.join(differing)}"
     if not (other := queue_stream.other_record(info["config"], stream, change.desired.config)):
         return _name_taken_finding(message)
-    said = queue_stream.in_record(other)
+    record_fields = queue_stream.record_fields_text(other)
     return _name_taken_finding(
-        f"{message}: it is the queue of a group on {stream} whose record said {said}",
-        f"declare {said} here, which loses nothing that it holds; or choose another group name",
+        f"{message}: it is the queue of a group on {stream} whose record said {record_fields}",
+        f"declare {record_fields} here, which loses nothing that it holds; or choose another group name",
     )
 
 
@@ -150,21 +150,21 @@ def _readers_of_queue(change: Change, view: View) -> list[Address]:
 
 
 RULES = (
-    *falling_on(_readers_of_queue, (elastic_group_change, queue_outlives_source)),
+    *with_affected(_readers_of_queue, (elastic_group_change, queue_outlives_source)),
     group_type_change,
     queue_name_taken,
     queue_differs,
     queue_made_again,
     group_resuming,
     *EFFECTS.rules(),
-    group_rules.deletion("EG"),
-    group_rules.last_member_leaves("EG"),
-    group_rules.memberless("EG"),
+    group_rules.deletion_rule("EG"),
+    group_rules.last_member_leaves_rule("EG"),
+    group_rules.memberless_rule("EG"),
     whole_subject,
-    group_rules.bad_name("EG"),
-    group_rules.bad_membership("EG"),
+    group_rules.bad_name_rule("EG"),
+    group_rules.bad_membership_rule("EG"),
     bad_partitioning_filter,
     mappings_with_several_filters,
-    group_rules.unreadable("EG", QUEUE),
-    group_rules.unwritable("EG", ELASTIC_BUCKET),
+    group_rules.unreadable_record_rule("EG", QUEUE),
+    group_rules.unwritable_bucket_rule("EG", ELASTIC_BUCKET),
 )

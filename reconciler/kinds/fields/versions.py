@@ -17,7 +17,7 @@ from reconciler.model.resource import Config
 from reconciler.model.wire.version import Version
 
 
-def reserved_metadata(family: str) -> Rule:
+def reserved_metadata_rule(family: str) -> Rule:
     """The 508 of a family."""
 
     def judge(change: Change, _view: View) -> Found:
@@ -46,7 +46,7 @@ STRICT = Version(2, 12)
 them."""
 
 
-def too_young(family: str, model: type[BaseModel]) -> Rule:
+def too_young_rule(family: str, model: type[BaseModel]) -> Rule:
     """The 401 of a family: a field or value of its model that the target's version does not know."""
 
     def judge(change: Change, view: View) -> Found:

@@ -32,7 +32,7 @@ def _recipe_from_start(renaming: Renaming) -> list[str]:
 def _recipe_through_an_empty_stream(renaming: Renaming) -> list[str]:
     old, new = renaming.old, renaming.new
     return [
-        *emptying_steps(renaming),
+        *emptying_instructions(renaming),
         f"Declare {new.name} with those members{_consents_clause(renaming)}, and apply. Start them with the new name.",
         f"Publish again only {_delay_text(renaming)}after the next step{_copying_text(renaming)}. Both groups get what is published "
         f"before, and what then waits in the queue of {old.name} is deleted with it.{_reader_count_clause(renaming)}",
@@ -74,7 +74,7 @@ def redeclaration_recipe(renaming: Renaming) -> str:
     else:
         after = f" only {later}after the removal" if (later := _delay_text(renaming)) else ""
         steps = [
-            *emptying_steps(renaming),
+            *emptying_instructions(renaming),
             removal,
             f"Declare it again with the new settings{_consents_clause(renaming)}, and apply. Start its members.",
             f"Publish again{after}{_copying_text(renaming)}.{_reader_count_clause(renaming)}",
@@ -84,7 +84,7 @@ def redeclaration_recipe(renaming: Renaming) -> str:
     )
 
 
-def emptying_steps(renaming: Renaming) -> list[str]:
+def emptying_instructions(renaming: Renaming) -> list[str]:
     """Steps after which neither the stream nor the queue of an elastic group holds a message that the group takes."""
     old, new, stream = renaming.old, renaming.new, renaming.old.stream
     filters = [filter_["filter"] for filter_ in renaming.live.get("partitioning_filters") or ()]

@@ -33,7 +33,7 @@ def migrate_command(stream: str, group: str) -> str:
     return f"reconciler groups migrate {stream}/{group}"
 
 
-def unreadable(family: str, queue: str = "") -> Rule:
+def unreadable_record_rule(family: str, queue: str = "") -> Rule:
     """Rule 509 of a family: apply leaves a record in a historic form, or a broken one, alone. `queue` is the field that
     is `missing` if the group's own queue is."""
 
@@ -58,15 +58,15 @@ def unreadable(family: str, queue: str = "") -> Rule:
             way_out = f"stop its members, then: {migrate_command(*change.address.names)}"
             if change.action is Action.UPDATE and queue and change.was(queue) == "missing":
                 name = "-".join(change.address.names)
-                said = f"its queue {name} is gone, and apply does not create it: {form}"
-                return refusal("", said, f"{way_out}; then apply creates {name}")
+                message = f"its queue {name} is gone, and apply does not create it: {form}"
+                return refusal("", message, f"{way_out}; then apply creates {name}")
             return refusal("", f"{form}; running instances would end if it were rewritten", way_out)
         return None
 
     return rule(f"{family}509", "record-not-current", on=(Action.UPDATE, Action.DELETE), needs=("live",))(judge)
 
 
-def unwritable(family: str, bucket: str) -> Rule:
+def unwritable_bucket_rule(family: str, bucket: str) -> Rule:
     """Rule 546 of a family: nothing can be written to the bucket of the records, because somebody edited or sealed
     it."""
 
@@ -80,8 +80,8 @@ def unwritable(family: str, bucket: str) -> Rule:
         Instead: give the stream the subjects of its bucket again; recreate a sealed one, and put its records back.
         """
         info = view.snapshot.streams.get(f"KV_{bucket}")
-        found = hindrance(info["config"], bucket, key(*change.address.names)) if info else None
-        return refusal("", *found) if found else None
+        message_and_fix = hindrance(info["config"], bucket, key(*change.address.names)) if info else None
+        return refusal("", *message_and_fix) if message_and_fix else None
 
     on = (Action.CREATE, Action.UPDATE, Action.REPLACE, Action.DELETE)
     return rule(f"{family}546", "bucket-takes-no-record", on=on, needs=("live",), reaction=Reaction.REFUSES)(judge)
@@ -143,7 +143,7 @@ def _in_flight(consumers: Iterable[Mapping[str, Json]]) -> int:
     return sum(int(consumer.get("num_ack_pending", 0)) for consumer in consumers)
 
 
-def deletion(family: str) -> Rule:
+def deletion_rule(family: str) -> Rule:
     """Rule 310 of a family: what is deleted with a group, which is its queue (EG) or its members' positions (SG)."""
 
     def judge(change: Change, view: View) -> Iterator[Finding]:
@@ -157,10 +157,10 @@ def deletion(family: str) -> Rule:
         """
         names = members(change.live.config if change.live else {})
         lost = (_queue_loss if family == "EG" else _position_loss)(change, view)
-        said, quantities = lost or ("", {})
+        message, quantities = lost or ("", {})
         ends = f"its members stop consuming: {few(names)}" if names else ""
-        if said or ends:
-            message = "; ".join(filter(None, (said, ends)))
+        if message or ends:
+            message = "; ".join(filter(None, (message, ends)))
             yield Finding(outcome=Outcome.WARNS, quantities=quantities, message=message)
 
     return rule(f"{family}310", "group-deletion", on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)(judge)
@@ -174,7 +174,7 @@ def refusal(path: str, message: str, fix: str) -> Finding:
     return Finding(outcome=Outcome.REFUSED, path=path, message=message, fix=fix)
 
 
-def bad_name(family: str) -> Rule:
+def bad_name_rule(family: str) -> Rule:
     """Rule 542 of a family: names that cannot be part of a record's key, or of a consumer's name."""
 
     def judge(change: Change, _view: View) -> Iterator[Finding]:
@@ -188,8 +188,8 @@ def bad_name(family: str) -> Rule:
         stream, group = change.address.names
         for name in [f"{stream}-{group}"] if family == "EG" else durable_names(group, change.wanted):
             if len(name) > LONGEST_NAME and not name_problem(stream):
-                said = f"`{name}` is longer than {LONGEST_NAME} bytes, and servers refuse such a name"
-                yield refusal("", said, "use shorter names")
+                message = f"`{name}` is longer than {LONGEST_NAME} bytes, and servers refuse such a name"
+                yield refusal("", message, "use shorter names")
         named = (("group", group),) if name_problem(stream) else (("stream", stream), ("group", group))
         for what, name in named:  # an impossible stream name is the stream's own error
             if not NAME.fullmatch(name):
@@ -203,7 +203,7 @@ def bad_name(family: str) -> Rule:
     return rule(f"{family}542", "bad-group-name")(judge)
 
 
-def bad_membership(family: str) -> Rule:
+def bad_membership_rule(family: str) -> Rule:
     """Rule 543 of a family: partitions without an owner, and members that would own none."""
 
     def judge(change: Change, _view: View) -> Iterator[Finding]:
@@ -229,17 +229,17 @@ def bad_membership(family: str) -> Rule:
                 f"choose a number up to {MOST_PARTITIONS:_}",
             )
             return
-        yield from _named_twice(change)
+        yield from _duplicate_mapping_refusals(change)
         if config.get("members") and config.get("member_mappings"):
             yield refusal("member_mappings", "members and member_mappings exclude each other", "keep one of them")
         if change.action is Action.CREATE or change.touches("members", "member_mappings", "max_members"):
-            yield from _surplus(config, partitions)
-            yield from _coverage(config, partitions)
+            yield from _surplus_member_refusals(config, partitions)
+            yield from _partition_refusals(config, partitions)
 
     return rule(f"{family}543", "bad-membership")(judge)
 
 
-def _named_twice(change: Change) -> Iterator[Finding]:
+def _duplicate_mapping_refusals(change: Change) -> Iterator[Finding]:
     """Only the file can tell: everywhere else, mappings are looked up by member."""
     names = [mapping.member for mapping in getattr(change.terms, "member_mappings", None) or ()]
     for index, name in enumerate(names):
@@ -249,7 +249,7 @@ def _named_twice(change: Change) -> Iterator[Finding]:
             )
 
 
-def _surplus(config: Config, partitions: int) -> Iterator[Finding]:
+def _surplus_member_refusals(config: Config, partitions: int) -> Iterator[Finding]:
     members = sorted(set(config.get("members") or ()), key=lambda name: name.encode())
     if len(members) > partitions > 0:
         idle = ", ".join(members[partitions:][:5])
@@ -260,7 +260,7 @@ def _surplus(config: Config, partitions: int) -> Iterator[Finding]:
         )
 
 
-def _coverage(config: Config, partitions: int) -> Iterator[Finding]:
+def _partition_refusals(config: Config, partitions: int) -> Iterator[Finding]:
     if not (mappings := config.get("member_mappings")):
         return
     owned = [number for numbers in mappings.values() for number in numbers]
@@ -278,7 +278,7 @@ def _coverage(config: Config, partitions: int) -> Iterator[Finding]:
             clause = (
                 f"partition {numbers[0]} {singular}"
                 if len(numbers) == 1
-                else f"partitions {_numbers_text(numbers)} {plural}"
+                else f"partitions {few([*map(str, numbers)], 10)} {plural}"
             )
             yield refusal("member_mappings", clause, fix)
     if idle:
@@ -287,11 +287,7 @@ def _coverage(config: Config, partitions: int) -> Iterator[Finding]:
         )
 
 
-def _numbers_text(numbers: list[int]) -> str:
-    return few([*map(str, numbers)], 10)
-
-
-def last_member_leaves(family: str) -> Rule:
+def last_member_leaves_rule(family: str) -> Rule:
     """Rule 304 of a family: the last member leaves, which takes consent."""
 
     def judge(change: Change, _view: View) -> Found:
@@ -314,7 +310,7 @@ def last_member_leaves(family: str) -> Rule:
     return rule(f"{family}304", "group-emptied", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)(judge)
 
 
-def memberless(family: str) -> Rule:
+def memberless_rule(family: str) -> Rule:
     """Rule 311 of a family: a new group has no member, which is worth a warning."""
 
     def judge(change: Change, _view: View) -> Found:
@@ -324,8 +320,8 @@ def memberless(family: str) -> Rule:
         Instead: name its members. An elastic group may also leave them out, if something else manages them.
         """
         elastic = family == "EG"
-        said = change.terms.model_fields_set & {"members", "member_mappings"}
-        if members(change.wanted) or (elastic and not said):
+        stated = change.terms.model_fields_set & {"members", "member_mappings"}
+        if members(change.wanted) or (elastic and not stated):
             return None
         return Finding(
             outcome=Outcome.WARNS,

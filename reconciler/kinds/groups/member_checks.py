@@ -27,13 +27,13 @@ all."""
 UNITS = {"ack_wait": "duration", "inactive_threshold": "duration"}
 
 
-def absent(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
+def absent_members(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
     """GR140: a member owns partitions and has no consumer, so no instance of it consumes. On a work queue, a consumer of
     nobody in the group may keep it from having one."""
     for member in group.members:
         if member.info is not None or group.queue is None or not member.partitions:
             continue
-        if keeper := _keeper_out(group, member):
+        if keeper := _blocking_consumer(group, member):
             consumer, subject = keeper
             yield warning(
                 "GR140", group.address,
@@ -51,7 +51,7 @@ def absent(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
             )  # fmt: skip
 
 
-def _keeper_out(group: Group, member: Member) -> tuple[str, str] | None:
+def _blocking_consumer(group: Group, member: Member) -> tuple[str, str] | None:
     """A consumer of the work queue that takes messages which the member's own would take, and what it takes."""
     if (group.queue or {}).get("config", {}).get("retention") != "workqueue":
         return None
@@ -67,7 +67,7 @@ def _keeper_out(group: Group, member: Member) -> tuple[str, str] | None:
     )
 
 
-def unpinned(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
+def members_not_pinned(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
     """GR141: a member's consumer serves no client. Pulls that only wait for a first message are no finding."""
     for member in group.members:
         if member.info is None or member.pin is not None or _has_old_priority_group(member) or _is_ready(member):
@@ -97,7 +97,7 @@ def _waiting_clause(group: Group, member: Member, evidence: Evidence) -> str:
     )
 
 
-def strangers(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+def unknown_consumers(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """GR142: a consumer of a group's work queue belongs to no member. Anybody may have consumers on a static group's
     stream."""
     if not group.is_elastic or group.record.broken or is_of_joiners(group):
@@ -110,7 +110,7 @@ def strangers(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
         )  # fmt: skip
 
 
-def old_priority_group(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+def old_priority_groups(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """GR143: a member's consumer lacks the priority group of current instances. Old and new instances delete each
     other's consumer."""
     for member in group.members:
@@ -131,7 +131,7 @@ def _has_old_priority_group(member: Member) -> bool:
     return (config.get("priority_groups"), config.get("priority_policy")) != ([PRIORITY_GROUP], "pinned_client")
 
 
-def templates(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+def disagreeing_settings(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """GR144: members have different consumer settings. Instances of one member must ask for the identical consumer, or
     they endlessly delete each other's."""
     infos = {member.name: member.info for member in group.members if member.info is not None}
@@ -153,13 +153,13 @@ def templates(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
 
 
 def _by_value(configs: Mapping[str, Mapping[str, Json]], name: str) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = defaultdict(list)
+    members_by_value: dict[str, list[str]] = defaultdict(list)
     for member, config in configs.items():
-        found[in_words(config.get(name), UNITS.get(name, "text"))].append(member)
-    return found
+        members_by_value[in_words(config.get(name), UNITS.get(name, "text"))].append(member)
+    return members_by_value
 
 
-def filters(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+def disagreeing_filters(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """GR145: a member's consumer takes other partitions than the member owns. Records in a historic form are not
     judged."""
     if group.record.legacy:
@@ -178,7 +178,7 @@ def filters(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
             )  # fmt: skip
 
 
-def mapped_with_filters(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+def mappings_with_filters(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """GR133: mappings together with several filters. The reference names each partition once for every filter; other
     implementations name it once, or once with each filter after it."""
     if not group.config.get("member_mappings") or len(group.filters) < 2 or record_writer(group) != GO:
@@ -191,7 +191,7 @@ def mapped_with_filters(group: Group, _evidence: Evidence) -> Iterator[Diagnosti
         )  # fmt: skip
 
 
-def idle(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+def filters_without_effect(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """GR134: with mappings, members' consumers take whole partitions, and the group's filters have no effect."""
     if group.is_elastic or group.record.legacy or not (filters := idle_filters(group.config)):
         return
@@ -235,4 +235,13 @@ def _listed_subjects(subjects: set[str], what: str) -> str:
     return f"{what} {few(sorted(subjects))}, " if subjects else ""
 
 
-CHECKS = (absent, unpinned, strangers, old_priority_group, templates, filters, mapped_with_filters, idle)
+CHECKS = (
+    absent_members,
+    members_not_pinned,
+    unknown_consumers,
+    old_priority_groups,
+    disagreeing_settings,
+    disagreeing_filters,
+    mappings_with_filters,
+    filters_without_effect,
+)

@@ -9,7 +9,7 @@ from reconciler.kinds.elastic_group.queue_stream import (
     NET,
     TAKING_IN,
     deviations,
-    in_record,
+    record_fields_text,
     replicas_behind,
     start_sequence,
     without_leftover_start,
@@ -37,7 +37,7 @@ FAR_BEHIND = 100
 NEVER = "never edit its sources, subjects or transforms in place, which imports messages twice or drops some"
 
 
-def missing(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+def missing_streams(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """GR103: the stream that the group divides does not exist; GR101: its own queue does not."""
     if group.source is None:
         yield error(
@@ -53,7 +53,7 @@ def missing(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
         )  # fmt: skip
 
 
-def differs(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+def different_queue(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """GR120 to GR123: the queue is not as the reference would make it. The server refuses the reference's own create
     (10058) if anything differs."""
     if not group.is_elastic or group.queue is None or group.record.broken:
@@ -83,12 +83,12 @@ def differs(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
             f"set the {kind_of_setting} of {group.queue_name} to those of the record, which loses nothing",
         )  # fmt: skip
     elif group.other_record:
-        said = in_record(group.other_record)
+        fields = record_fields_text(group.other_record)
         yield error(
             "GR120", group.address,
-            f"{group.queue_name} is not the queue of this record, but of one that says {said}: somebody edited one of them. "
+            f"{group.queue_name} is not the queue of this record, but of one that says {fields}: somebody edited one of them. "
             "Members look for messages as the record says, and leave those in other partitions",
-            f"write {said} into record {key(group.stream, group.name)} of bucket {ELASTIC_BUCKET}, with its members stopped, which "
+            f"write {fields} into record {key(group.stream, group.name)} of bucket {ELASTIC_BUCKET}, with its members stopped, which "
             f"loses nothing; {NEVER}",
         )  # fmt: skip
     else:
@@ -124,7 +124,7 @@ def _leftover_start_warning(group: Group, differing: Sequence[str]) -> Diagnosti
     )  # fmt: skip
 
 
-def transform(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+def unfitting_partitioning(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """GR124 to GR126: a static group's stream must put a partition number before each subject, of as many partitions as
     the record has."""
     if group.is_elastic or group.source is None or group.record.broken:
@@ -181,11 +181,11 @@ def fewer_replicas(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
         )  # fmt: skip
 
 
-def source(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
+def unfollowed_source(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
     """GR104, GR160, GR161: whether the source is still the one the queue was filled from, and whether the queue keeps
     up with it."""
     if group.is_elastic and group.queue is not None and group.source is not None:
-        beyond_end = [*skipped_messages(group, evidence), *new_start(group, evidence)]
+        beyond_end = [*source_ended_earlier(group, evidence), *new_start(group, evidence)]
         yield from beyond_end or list(_not_fed(group)) or _lag_findings(group, evidence)
 
 
@@ -199,7 +199,7 @@ def _not_fed(group: Group) -> Iterator[Diagnostic]:
         )  # fmt: skip
 
 
-def skipped_messages(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
+def source_ended_earlier(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
     """GR104: the queue has copied a later message than its source holds, and skips new ones up to there."""
     if (position := _position_beyond_end(group, evidence)) is None or _starts_over(group):
         return
@@ -319,7 +319,7 @@ def _is_far_behind(group: Group, lag: int) -> bool:
     return lag >= FAR_BEHIND and lag * 10 >= held
 
 
-def orphans(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
+def unowned_partitions(group: Group, evidence: Evidence) -> Iterator[Diagnostic]:
     """GR130: messages that no member will ever get."""
     depths = evidence.depths.get(group.address)
     if depths is None or group.record.broken:
@@ -352,4 +352,11 @@ def _ways_to_members(group: Group, unowned: Collection[str], outside: Collection
         )
 
 
-CHECKS = (missing, differs, transform, fewer_replicas, source, orphans)
+CHECKS = (
+    missing_streams,
+    different_queue,
+    unfitting_partitioning,
+    fewer_replicas,
+    unfollowed_source,
+    unowned_partitions,
+)

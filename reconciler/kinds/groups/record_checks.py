@@ -15,7 +15,7 @@ from reconciler.model.diagnostic import Diagnostic
 STOPPED = "stop its members first, since they end, or misread the record, when it changes"
 
 
-def broken(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+def broken_record(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """GR110: nobody can understand the record; the finding quotes how it begins."""
     if why := group.record.broken:
         key = f"{group.stream}.{group.name}"
@@ -25,7 +25,7 @@ def broken(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
         )  # fmt: skip
 
 
-def legacy(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+def legacy_record(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """GR111: the record has keys of a historic form; only a note if its writer knows no other form."""
     if group.record.legacy:
         severity = note if record_writer(group) == JAVA else warning  # to whom that form is the current one
@@ -37,7 +37,7 @@ def legacy(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
         )  # fmt: skip
 
 
-def invalid(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+def invalid_record(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """GR112: the reference checks every record it reads, and ends at one that fails."""
     for problem, fix in _problems(group):
         yield error("GR112", group.address, f"every instance ends at this record: {problem}", fix)
@@ -79,7 +79,7 @@ def no_members(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
         )  # fmt: skip
 
 
-def surplus(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
+def surplus_members(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """GR132: there are more members than partitions, and some always idle."""
     if names := group.surplus_members:
         yield warning(
@@ -96,4 +96,4 @@ def is_of_joiners(group: Group) -> bool:
     return not group.owned and record_writer(group) == NET and bool(group.consumers)
 
 
-CHECKS = (broken, legacy, invalid, no_members, surplus)
+CHECKS = (broken_record, legacy_record, invalid_record, no_members, surplus_members)

@@ -68,7 +68,7 @@ class NewSource:
         return str(self.source["name"])
 
     @property
-    def goes_on_after(self) -> int | None:
+    def continues_after(self) -> int | None:
         """The message of its origin after which the server continues with this source, whatever else of it changes. From 2.14 on a
         work queue or an interest stream feeds its copies through a durable consumer, and the only source from there keeps that."""
         return int(self._feeder["ack_floor"]["stream_seq"]) if self._feeder else None
@@ -82,7 +82,7 @@ class NewSource:
     def refused_by(self) -> Sequence[str]:
         """Consumers of a work queue that take the same messages: the server lets its own consumer, which feeds this source, take no
         filter beside them."""
-        if self.goes_on_after is None or retention_afterwards(self.origin, self.view) != "workqueue":
+        if self.continues_after is None or retention_afterwards(self.origin, self.view) != "workqueue":
             return ()
         subjects, live = taken_subjects(self.source), self.view.snapshot.consumers.get(self.origin, {})
         return sorted(
@@ -108,7 +108,7 @@ class NewSource:
     def start(self) -> SourceStart:
         """It continues after its last copy still stored; without one it starts where the file says, not before
         `earliest`."""
-        if (after := self.goes_on_after) is not None:
+        if (after := self.continues_after) is not None:
             return SourceStart(after + 1, is_known=not self.unacknowledged_count)
         copied = self._answer(self.copied_so_far) if self.copied_so_far else {"seq": 0}
         if copied and copied.get("seq") and not self._came_from_another(copied):
@@ -167,7 +167,7 @@ class NewSource:
         """What tells how many of these it copies, and how many the stream already stores."""
         for start in dict.fromkeys((1, self.start.at, *self._first_kept, *([self.since] if self.since else ()))):
             yield from _questions_from(self.origin, start, subjects)
-        if self._has_others:
+        if self._was_filled_before:
             yield from _questions_from(stream_of(self.change), 1, taken_subjects(self.source))
 
     def copies(self, subjects: Sequence[str]) -> Amount:
@@ -176,13 +176,13 @@ class NewSource:
             return exactly(0)
         start, stays, ahead = self.start, self._stays(subjects), self._count_from(self.start.at, subjects)
         if ahead is None:  # not every server counts from the middle of a stream
-            return Amount(0, min(stays.most, self._at_most_ahead))
+            return Amount(0, min(stays.most, self._most_messages_ahead))
         before = 0 if self._first_kept else (self._count_from(1, subjects) or ahead) - ahead
         least = max(0, min(ahead, stays.least - before)) if start.is_known else 0
         return Amount(least, min(ahead, stays.most))
 
     @property
-    def _at_most_ahead(self) -> int:
+    def _most_messages_ahead(self) -> int:
         """How many messages its origin can store from the start on, if that is a sequence."""
         state, start = self.origin_state, self.start.at
         messages = int(state.get("messages", 0))
@@ -222,14 +222,14 @@ class NewSource:
     def held_messages(self) -> int:
         """How many of the messages it copies at once the stream may already store, through sources that are removed or
         change."""
-        if not self._has_others or self.goes_on_after is not None:
+        if not self._was_filled_before or self.continues_after is not None:
             return 0
         subjects = taken_subjects(self.source)
         stored_here, coming = self._stored_in(stream_of(self.change), 1, subjects), self.copies(subjects)
         return coming.most if stored_here is None else min(coming.most, stored_here)
 
     @property
-    def _has_others(self) -> bool:
+    def _was_filled_before(self) -> bool:
         """Did the same origin fill it before? Renamed messages lie elsewhere, and are not searched."""
         copied = self._answer(self.copied_so_far) if self.copied_so_far else None
         return bool(copied and copied.get("others")) and not self._subject_transforms
@@ -237,7 +237,7 @@ class NewSource:
     @property
     def left_out(self) -> Amount:
         """How many messages that its origin stores are never copied, although nothing in the file says so."""
-        if self.goes_on_after is not None:
+        if self.continues_after is not None:
             return self._passed_over
         written_start = self.source.get("opt_start_seq") or self.source.get("opt_start_time")
         if written_start or not isinstance(self.start.at, str):
@@ -278,7 +278,7 @@ class NewSource:
     def _starts_later(self) -> bool:
         """Do servers start it later than at the time that the file says?"""
         time, at = self.source.get("opt_start_time"), self.start.at
-        if self.goes_on_after is not None or self.source.get("opt_start_seq") or not time:
+        if self.continues_after is not None or self.source.get("opt_start_seq") or not time:
             return False
         return isinstance(at, str) and moment(time) < moment(at)
 

@@ -28,12 +28,12 @@ from reconciler.model.resource import Address, Config, Json
 ROLLS_UP, ENDS, MARKS = "allow_rollup_hdrs", "allow_msg_ttl", "subject_delete_marker_ttl"
 
 
-def _has(flag: str, stream: str, view: View) -> bool:
+def _has_flag(flag: str, stream: str, view: View) -> bool:
     return bool((config_afterwards(stream, view) or {}).get(flag))
 
 
 def _stores_rollups(stream: str, view: View) -> bool:
-    return view.target.version >= V2_14 or _has(ROLLS_UP, stream, view)
+    return view.target.version >= V2_14 or _has_flag(ROLLS_UP, stream, view)
 
 
 def _stores_markers(stream: str, view: View, through: Sequence[str] = ()) -> bool:
@@ -45,7 +45,7 @@ def _stores_markers(stream: str, view: View, through: Sequence[str] = ()) -> boo
     return any(_stores_markers(origin, view, (*through, stream)) for origin in origins)
 
 
-def streams_reached_by_markers(origin: str, view: View) -> list[str]:
+def streams_storing_markers(origin: str, view: View) -> list[str]:
     """Live streams that store the markers of this one: copies, and copies of these."""
     return _copies_behind(origin, view, lambda name: _stores_rollups(name, view))
 
@@ -73,10 +73,10 @@ class _Cause(NamedTuple):
     copies: Sequence[str]
 
 
-def rolled_up(change: Change, view: View, own: OwnName, code: str) -> Iterator[Finding]:
+def rollup_findings(change: Change, view: View, own: OwnName, code: str) -> Iterator[Finding]:
     """Copies lose what they hold of a subject when its last message expires at their origin."""
     for cause in (*_causes_at_origin(change, view, own), *_causes_at_copy(change, view)):
-        losing = [name for name in cause.copies if _loses(name, view)]
+        losing = [name for name in cause.copies if _may_lose_by_rollup(name, view)]
         most = Amount(0, sum(view.snapshot.state_of(name)["messages"] for name in losing))
         if losing:
             yield Finding(
@@ -98,12 +98,12 @@ def _affected_addresses(losing: Sequence[str], view: View) -> Sequence[Address]:
     return list(dict.fromkeys((*dependants.streams(losing, view), *readers)))
 
 
-def _loses(stream: str, view: View) -> bool:
+def _may_lose_by_rollup(stream: str, view: View) -> bool:
     """Does it hold anything that stays longer than at the origin?"""
     config = config_afterwards(stream, view) or {}
     age, origin_ages = config.get("max_age") or 0, [_age_of(name, view) for name in origin_names(config)]
     is_as_old = bool(origin_ages) and not config.get("subjects") and all(0 < age <= theirs for theirs in origin_ages)
-    return _has(ROLLS_UP, stream, view) and bool(view.snapshot.state_of(stream).get("messages")) and not is_as_old
+    return _has_flag(ROLLS_UP, stream, view) and bool(view.snapshot.state_of(stream).get("messages")) and not is_as_old
 
 
 def _age_of(stream: str, view: View) -> int:
@@ -116,19 +116,19 @@ def _causes_at_origin(change: Change, view: View, own: OwnName) -> Iterator[_Cau
     begins = bool(change.becomes(marker)) and not change.was(marker)
     if begins or (change.becomes(marker) and is_lowered(change, age)):
         path = marker if begins else age
-        copies = streams_reached_by_markers(stream_of(change), view)
+        copies = streams_storing_markers(stream_of(change), view)
         yield _Cause(path, change.becomes(path), "duration", "", copies)
 
 
 def _causes_at_copy(change: Change, view: View) -> Iterator[_Cause]:
     """It begins to obey markers, or to copy from a stream that stores some."""
     stream = stream_of(change)
-    behind = [stream, *streams_reached_by_markers(stream, view)]
+    behind = [stream, *streams_storing_markers(stream, view)]
     if change.touches(ROLLS_UP) and change.becomes(ROLLS_UP) and _copies_markers(stream, view):
         copies = behind[:1] if view.target.version >= V2_14 else behind
         yield _Cause(ROLLS_UP, True, "flag", " at its origin", copies)
     for source in (*new_sources(change, view), *sources_of_new_streams(change, view)):
-        if _stores_markers(source.origin, view) and _meets_what_is_stored(given_subjects(source.source), change, view):
+        if _stores_markers(source.origin, view) and _may_overlap_stored(given_subjects(source.source), change, view):
             yield _Cause(f"{source.path}.name", source.origin, "text", f" in {source.origin}", behind)
 
 
@@ -136,7 +136,7 @@ def _copies_markers(stream: str, view: View) -> bool:
     return any(_stores_markers(origin, view) for origin in origin_names(config_afterwards(stream, view) or {}))
 
 
-def _meets_what_is_stored(given: Sequence[str], change: Change, view: View) -> bool:
+def _may_overlap_stored(given: Sequence[str], change: Change, view: View) -> bool:
     """May the stream hold messages under subjects that a source gives to what it brings?"""
     config = view.snapshot.config_of(stream_of(change))
     if (config.get("subject_transform") or {}).get("dest"):
@@ -153,13 +153,13 @@ def outlasting_text(change: Change, view: View) -> str:
     stream = stream_of(change)
     cleared = {
         name
-        for name in streams_reached_by_markers(stream, view)
-        if _stores_markers(stream, view) and _has(ROLLS_UP, name, view)
+        for name in streams_storing_markers(stream, view)
+        if _stores_markers(stream, view) and _has_flag(ROLLS_UP, name, view)
     }
     keeping = [
         name
         for name in _copies_behind(stream, view, lambda _name: True)
-        if not _has(ENDS, name, view) and name not in cleared
+        if not _has_flag(ENDS, name, view) and name not in cleared
     ]
     if not keeping:
         return ""
@@ -177,7 +177,7 @@ def _advice_to_end(keeping: Sequence[str], view: View) -> str:
 
 def unheeding_text(change: Change, view: View) -> str:
     """Copies in which `Nats-Rollup` deletes nothing, in words; empty: none."""
-    names = [name for name in sorted(copies_afterwards(stream_of(change), view)) if not _has(ROLLS_UP, name, view)]
+    names = [name for name in sorted(copies_afterwards(stream_of(change), view)) if not _has_flag(ROLLS_UP, name, view)]
     names = [name for name in names if name in view.snapshot.streams]
     return (
         f"messages with `Nats-Rollup` delete nothing in {listed_few(names)}{_unstored_text(names, view)}"
@@ -206,11 +206,11 @@ def _copying_config(change: Change, own: OwnName) -> Config:
 
 
 def _notes(stream: str, origin: str, view: View) -> Iterator[str]:
-    is_marked = _has(ROLLS_UP, stream, view) and _stores_markers(origin, view)
+    is_marked = _has_flag(ROLLS_UP, stream, view) and _stores_markers(origin, view)
     if is_marked:
         yield f"when the last message of a subject expires in {origin}, its marker deletes what is stored here of it"
-    if _has(ENDS, origin, view) and not (is_marked or _has(ENDS, stream, view)):
+    if _has_flag(ENDS, origin, view) and not (is_marked or _has_flag(ENDS, stream, view)):
         yield f"without allow_msg_ttl it keeps messages whose `Nats-TTL` has ended in {origin}"
-    if _has(ROLLS_UP, origin, view) and not _has(ROLLS_UP, stream, view):
+    if _has_flag(ROLLS_UP, origin, view) and not _has_flag(ROLLS_UP, stream, view):
         does = "are stored here and delete nothing" if view.target.version >= V2_14 else "are not stored here"
         yield f"without allow_rollup_hdrs messages of {origin} with `Nats-Rollup` {does}"

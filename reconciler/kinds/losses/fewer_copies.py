@@ -15,7 +15,15 @@ from reconciler.kinds.fields.field_effects import value_after
 from reconciler.kinds.fields.words import amount, consent_to, few, listed
 from reconciler.kinds.losses import dependants
 from reconciler.kinds.losses.over_limit import OwnName, as_named, state_of, stream_of
-from reconciler.kinds.losses.unprocessed import SOME, Counts, Info, every, is_durable, that_stay, unread_consumers
+from reconciler.kinds.losses.unprocessed import (
+    SOME,
+    ConsumerTest,
+    Info,
+    any_consumer,
+    is_durable,
+    staying_only,
+    unread_consumers,
+)
 from reconciler.model.resource import Json
 from reconciler.model.wire.version import Version
 
@@ -24,7 +32,7 @@ HANDS_OVER = Version(2, 15)
 """From this version on, the server first copies the state of such consumers to the server that stays."""
 
 
-def replicas_lowered(family: str, own: OwnName = as_named, counts: Counts = every) -> Rule:
+def replicas_lowered_rule(family: str, own: OwnName = as_named, counts: ConsumerTest = any_consumer) -> Rule:
     """The 306 of a family. `own` gives the kind's name for a stream's field, and `counts` says for which consumers it
     is a loss."""
 
@@ -71,7 +79,7 @@ class _Losing(NamedTuple):
     again: int
 
 
-def _finding_of_losses(change: Change, view: View, family: str, path: str, counts: Counts) -> Found:
+def _finding_of_losses(change: Change, view: View, family: str, path: str, counts: ConsumerTest) -> Found:
     stream, after = stream_of(change), value_after(change, path)
     lost, unread = _losing_consumers(change, view, counts), unread_consumers(stream, view)
     costs = {"messages": lost.in_flight, "skipped": lost.skipped, "redelivered": lost.again}
@@ -105,9 +113,9 @@ def _ways_out_texts(lost: _Losing) -> list[str]:
     return ways or ["plan again when its consumers can be read"]
 
 
-def _losing_consumers(change: Change, view: View, counts: Counts) -> _Losing:
+def _losing_consumers(change: Change, view: View, counts: ConsumerTest) -> _Losing:
     stream = stream_of(change)
-    stays = that_stay(stream, view, counts)
+    stays = staying_only(stream, view, counts)
     losing = {
         name: info
         for name, info in view.snapshot.consumers.get(stream, {}).items()
@@ -124,7 +132,7 @@ def consumers_that_move(change: Change, view: View) -> dict[str, Info]:
     """Consumers whose clients are not told that the one server that keeps the stream leads them from now on: a pull that
     waits where they were gets no answer. From 2.15 on it ends with 409 if that server has a copy of the consumer."""
     stream, leader = stream_of(change), _leader_name(change)
-    stays = that_stay(stream, view)
+    stays = staying_only(stream, view)
     return {
         name: info
         for name, info in sorted(view.snapshot.consumers.get(stream, {}).items())

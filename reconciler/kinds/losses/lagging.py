@@ -17,7 +17,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.fields.words import few, listed, some, verb
 from reconciler.kinds.stream_config.origins import deleted_streams, is_fed_durably, streams_fed_now
 from reconciler.model.resource import Json
-from reconciler.model.wire.snapshot import hears
+from reconciler.model.wire.snapshot import hears_origin
 
 NAMED = 3
 USED = {"max_msgs": "messages", "max_bytes": "bytes"}
@@ -49,7 +49,7 @@ def copies_taking_in(origin: str, view: View) -> list[str]:
     return sorted(
         name
         for name, info in streams.items()
-        if any(copier.get("name") == origin and hears(copier) for copier in _reported_copies(info))
+        if any(copier.get("name") == origin and hears_origin(copier) for copier in _reported_copies(info))
     )
 
 

@@ -23,7 +23,9 @@ from reconciler.model.units import show_duration
 from reconciler.model.wire.questions import Question
 
 
-def limit_lowered(family: str, own: OwnName = as_named, counts: unprocessed.Counts = unprocessed.every) -> Rule:
+def limit_lowered_rule(
+    family: str, own: OwnName = as_named, counts: unprocessed.ConsumerTest = unprocessed.any_consumer
+) -> Rule:
     """The 301 of a family. `own` gives the kind's name for a stream's field, and `counts` says for which consumers it
     is a loss."""
 
@@ -56,8 +58,8 @@ def limit_lowered(family: str, own: OwnName = as_named, counts: unprocessed.Coun
         return list(_findings(change, view))
 
     def _findings(change: Change, view: View) -> Iterator[Finding]:
-        yield from _expired_copies(change, view, f"{family}301")
-        yield from copied_headers.rolled_up(change, view, own, f"{family}301")
+        yield from _expired_copies_findings(change, view, f"{family}301")
+        yield from copied_headers.rollup_findings(change, view, own, f"{family}301")
         lost = LimitLosses(change, view, own, counts)
         for path in lost.each:
             if not is_lowered(change, path):
@@ -80,7 +82,7 @@ def limit_lowered(family: str, own: OwnName = as_named, counts: unprocessed.Coun
     return harms(judge)
 
 
-def _expired_copies(change: Change, view: View, code: str) -> Iterator[Finding]:
+def _expired_copies_findings(change: Change, view: View, code: str) -> Iterator[Finding]:
     """A stream that has no times to live ignores those of the messages it copies, until it gets them."""
     begins = change.touches("allow_msg_ttl") and change.becomes("allow_msg_ttl")
     if begins and (change.was("mirror") or change.was("sources")) and over_limit.state_of(change).get("messages"):
@@ -127,7 +129,7 @@ class LimitLosses:
     """What the limits of one stream delete that begin to delete with this change, each by itself and all together."""
 
     def __init__(
-        self, change: Change, view: View, own: OwnName, counts: unprocessed.Counts = unprocessed.every
+        self, change: Change, view: View, own: OwnName, counts: unprocessed.ConsumerTest = unprocessed.any_consumer
     ) -> None:
         self.each = over_limit.limit_losses(change, view, own)
         self._change, self._view, self._counts = change, view, counts
@@ -150,7 +152,7 @@ class LimitLosses:
         if altogether_lost.going is None:
             return Unread()
         stream, state = over_limit.stream_of(self._change), over_limit.state_of(self._change)
-        counts = unprocessed.that_stay(stream, self._view, self._counts)
+        counts = unprocessed.staying_only(stream, self._view, self._counts)
         return unprocessed.unread_by_consumers(
             stream, state, altogether_lost.going, self._view, by=altogether_lost.by or None, counts=counts
         )

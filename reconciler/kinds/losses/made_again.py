@@ -112,10 +112,10 @@ def _first_of_new(change: Change, own: OwnName) -> int:
 def _last_number_noted(change: Change, own: OwnName, first: int) -> int:
     """The number up to which copies may have come, as far as it is not read from them. A `first_seq` that was applied with the
     old one says nothing of how far that came; one that is written since says that nobody came further."""
-    if not change.on_record:
+    if not change.record:
         return 1
-    is_written_since = first != (change.on_record.applied.get(own("first_seq")) or 1)
-    return max(1, change.on_record.seen.get("at") or 0) if is_written_since else first
+    is_written_since = first != (change.record.applied.get(own("first_seq")) or 1)
+    return max(1, change.record.seen.get("at") or 0) if is_written_since else first
 
 
 def _first_messages_text(late: Mapping[str, int], first: int) -> str:
@@ -166,7 +166,7 @@ def _verb_for(names: Sequence[str], verb: str) -> str:
 
 def _counts_as_before(change: Change, config: Config, reached: int, view: View, own: OwnName) -> bool:
     """Is it a mirror of the same stream as the old one, which still has all the numbers that the copies have reached?"""
-    mirror, before = config["mirror"], change.on_record.applied.get(own("mirror")) if change.on_record else None
+    mirror, before = config["mirror"], change.record.applied.get(own("mirror")) if change.record else None
     if not mirror or not before or mirror["name"] != before["name"]:
         return False
     is_live = mirror["name"] in view.snapshot.streams
@@ -244,18 +244,18 @@ NAMED = 3
 
 def is_made_again(change: Change) -> bool:
     """Is it gone, although reconciler did not delete it?"""
-    is_ours = change.on_record is not None and change.origin is None and change.intent is None
+    is_ours = change.record is not None and change.origin is None and change.intent is None
     return change.action is Action.CREATE and is_ours
 
 
 def when_recorded_text(change: Change, held: str) -> str:
     """` (500 messages when it was recorded on 2026-11-22)`: what the bucket remembers of the lost object."""
-    day = change.on_record.written[:10] if change.on_record else ""
+    day = change.record.written[:10] if change.record else ""
     when = f"when it was recorded{f' on {day}' if day else ''}"
     return f" ({held} {when})" if held else f" (last recorded on {day})" if day else ""
 
 
-def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named) -> Rule:
+def made_again_rule(family: str, own: OwnName = as_named, stream: OwnName = as_named) -> Rule:
     """Make rule 312 of a family of kinds. `own` gives the kind's name for a stream's field, `stream` the stream behind one of its
     kind."""
 
@@ -290,11 +290,11 @@ def made_again(family: str, own: OwnName = as_named, stream: OwnName = as_named)
         is_again = _is_again(change)
         if change.desired is None or not (is_again or _is_plain_create(change)):
             return None
-        messages = change.on_record.seen.get("messages", 0) if change.on_record else 0
+        messages = change.record.seen.get("messages", 0) if change.record else 0
         held = when_recorded_text(change, some(messages, "message") if messages else "")
         copies = copies_behind(stream(change.address.name), change, view, own, is_known=is_again)
         if change.made_anew:
-            return _recreated_by_hand(held, messages, copies) if messages or copies.words else None
+            return _recreated_by_hand_finding(held, messages, copies) if messages or copies.words else None
         if not is_again and not copies.words:
             return None
         texts = [
@@ -373,7 +373,7 @@ _ONCE = (
 )
 
 
-def _recreated_by_hand(held: str, messages: int, copies: Behind) -> Finding:
+def _recreated_by_hand_finding(held: str, messages: int, copies: Behind) -> Finding:
     """Somebody recreated it: apply loses nothing more, and brings nothing back."""
     return Finding(
         outcome=Outcome.WARNS,

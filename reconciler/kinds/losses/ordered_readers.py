@@ -14,7 +14,7 @@ from reconciler.kinds.losses.unprocessed import Info, is_durable
 def ordered_readers_text(stream: str, view: View) -> str:
     """What the ordered clients of a deleted stream skip of the next one, as the end of a sentence."""
     infos = view.snapshot.consumers.get(stream, {}).values()
-    reached = max((_reached_by(info) for info in infos if _is_ordered(info)), default=0)
+    reached = max((_delivered_sequence(info) for info in infos if _is_ordered(info)), default=0)
     if not reached:
         return ""
     return (
@@ -28,5 +28,5 @@ def _is_ordered(info: Info) -> bool:
     return not is_durable(info) and info["config"].get("ack_policy", "none") == "none"
 
 
-def _reached_by(info: Info) -> int:
+def _delivered_sequence(info: Info) -> int:
     return int((info.get("delivered") or {}).get("stream_seq", 0))

@@ -12,7 +12,7 @@ from reconciler.changes.change import Change
 from reconciler.changes.view import View
 from reconciler.kinds.fields import times
 from reconciler.kinds.fields.words import age, amount, average, share, size, some
-from reconciler.kinds.losses.unprocessed import Going
+from reconciler.kinds.losses.unprocessed import LostMessages
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.model.units import show_duration
@@ -47,7 +47,7 @@ class Loss:
     """What is deleted, in words and as numbers."""
 
     words: str
-    going: Going | None = None
+    going: LostMessages | None = None
     """None: nobody counted."""
     by: Mapping[str, int] = field(default_factory=dict)
     """How many messages of each subject are deleted, if that was counted."""
@@ -89,7 +89,7 @@ def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Q
         if isinstance(answer, Mapping) and "messages" not in answer:
             yield from holes(change)
     for limit, of in REFUSING.items():
-        if begins(change, limit, own) and (surplus := _surplus(change, own(limit), of)):
+        if begins_to_delete(change, limit, own) and (surplus := _surplus(change, own(limit), of)):
             yield from holes(change)
             if of == "bytes" and surplus <= FEW_BYTES:
                 yield Oldest(stream=stream_of(change), bytes=surplus)
@@ -99,7 +99,7 @@ def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Q
 
 def _surplus(change: Change, path: str, of: str) -> int:
     """How much more is stored than the limit keeps."""
-    return 0 if keeps_old(change) else max(0, state_of(change).get(of, 0) - becomes(change, path))
+    return 0 if keeps_old_messages(change) else max(0, state_of(change).get(of, 0) - becomes(change, path))
 
 
 def holes(change: Change) -> Iterator[Holes]:
@@ -124,7 +124,7 @@ def is_lowered(change: Change, path: str) -> bool:
     return after is not None and (before is None or after < before)
 
 
-def begins(change: Change, limit: str, own: OwnName = as_named) -> bool:
+def begins_to_delete(change: Change, limit: str, own: OwnName = as_named) -> bool:
     """The limit begins to delete: it becomes tighter, or it stays and the stream no longer refuses messages instead."""
     stays = limit in REFUSING and _stops_refusing(change) and becomes(change, own(limit)) is not None
     return stays or is_lowered(change, own(limit))
@@ -176,28 +176,28 @@ def too_old(change: Change, path: str, view: View) -> Loss | None:
     why = "" if counted.messages.is_exact else " (only bounds: the gaps between them were not counted)"
     going, spared = _without_lasting(counted, change)
     return Loss(
-        words=f"apply deletes {share(going.messages, exactly(messages), 'message')}{_bytes_text(going, change)}, those older "
+        words=f"apply deletes {share(going.messages, exactly(messages), 'message')}{_average_bytes_clause(going, change)}, those older "
         f"than {limit}{spared}{why}",
         going=going,
     )
 
 
-def _without_lasting(going: Going, change: Change) -> tuple[Going, str]:
+def _without_lasting(going: LostMessages, change: Change) -> tuple[LostMessages, str]:
     """What goes of these where messages may carry a time of their own, and the words for what stays. Only `never`
     outlasts max_age, and only headers tell which messages say so."""
     if not may_outlast_age(change):
         return going, ""
     first, end = state_of(change).get("first_seq", 1), going.before.most if going.before else None
-    lasting = Going(messages=Amount(0, going.messages.most), before=None if end is None else Amount(first, end))
+    lasting = LostMessages(messages=Amount(0, going.messages.most), before=None if end is None else Amount(first, end))
     return lasting, ", but none with `Nats-TTL: never`"
 
 
-def _older_messages(answer: Mapping[str, Json], change: Change, view: View) -> Going:
+def _older_messages(answer: Mapping[str, Json], change: Change, view: View) -> LostMessages:
     """What lies before the first message that is young enough."""
     state, deleted = state_of(change), _deleted_sequences(change, view)
     messages, gaps = state.get("messages", 0), state.get("num_deleted", 0)
     if (kept := answer["first"]) is None:
-        return Going(messages=exactly(messages), before=exactly(state.get("last_seq", 0) + 1))
+        return LostMessages(messages=exactly(messages), before=exactly(state.get("last_seq", 0) + 1))
     sequences = max(0, kept - state.get("first_seq", 1))
     bounds = Amount(max(0, sequences - gaps), min(sequences, messages))
     if deleted is not None:
@@ -205,17 +205,17 @@ def _older_messages(answer: Mapping[str, Json], change: Change, view: View) -> G
     elif "messages" in answer:
         older = messages - answer["messages"]  # messages may have come since the state was read
         bounds = exactly(min(max(older, bounds.least), bounds.most))
-    return Going(messages=bounds, before=exactly(kept))
+    return LostMessages(messages=bounds, before=exactly(kept))
 
 
 def too_many(change: Change, path: str, view: View) -> Loss | None:
     """The oldest messages, as many as exceed the lowered `max_msgs`; None if there are none."""
     if not (surplus := _surplus(change, path, "messages")):
         return None
-    going = Going(messages=exactly(surplus), before=first_kept(exactly(surplus), change, view))
+    going = LostMessages(messages=exactly(surplus), before=first_kept(exactly(surplus), change, view))
     messages = some(state_of(change)["messages"], "message")
     return Loss(
-        words=f"apply deletes the oldest {some(surplus)} of {messages}{_bytes_text(going, change)}",
+        words=f"apply deletes the oldest {some(surplus)} of {messages}{_average_bytes_clause(going, change)}",
         going=going,
     )
 
@@ -262,12 +262,12 @@ def too_large(change: Change, path: str, view: View) -> Loss | None:
     of_all = f"of {in_units(stored)}, the oldest messages first"
     answer = view.facts.get(Oldest(stream=stream_of(change), bytes=surplus))
     if isinstance(answer, Mapping) and answer["first"]:
-        going = Going(messages=exactly(answer["messages"]), before=exactly(answer["first"]))
+        going = LostMessages(messages=exactly(answer["messages"]), before=exactly(answer["first"]))
         counted = share(exactly(answer["messages"]), exactly(messages), "message")
         words = f"apply deletes {in_units(answer['bytes'])} {of_all}: {counted}"
         return Loss(words=words, going=going, more={"bytes": exactly(answer["bytes"])})
     number, largest = _number_by_average(surplus, change)
-    going = Going(messages=number, before=first_kept(number, change, view))
+    going = LostMessages(messages=number, before=first_kept(number, change, view))
     words = f"apply deletes at least {in_units(surplus)} {of_all}: about {some(number.about or 0)} of {of}"
     bounds = f"by their average size, {amount(number._replace(about=None))}, since the size of each was not read"
     more = {"bytes": Amount(surplus, min(stored, surplus + largest - 1))}
@@ -314,11 +314,11 @@ def too_many_per_subject(change: Change, path: str, view: View) -> Loss | None:
         above = sum(by.values())
         deleted = share(exactly(above), exactly(messages), "message")
         words = f"{who} deletes {deleted}{when}: {_crowded_text(counts, limit, _holder_noun(change))}"
-        going = Going(messages=exactly(above))
+        going = LostMessages(messages=exactly(above))
         return Loss(words=words, going=going, by=by, is_prompt=is_prompt, keeps=limit) if above else None
     sure = max(0, messages - limit * state.get("num_subjects", messages))
     at_most = messages - limit - (state.get("num_subjects", 1) - 1)  # one subject has all but one message of each other
-    going = Going(messages=Amount(sure, max(sure, at_most)))
+    going = LostMessages(messages=Amount(sure, max(sure, at_most)))
     if not going.messages.most:
         return None
     uncounted = f"how many each {_holder_noun(change)} holds was not counted"
@@ -347,7 +347,7 @@ def _reason_text(answer: object) -> str:
     return f" ({answer.reason})" if isinstance(answer, Unanswered) else ""
 
 
-def _bytes_text(going: Going, change: Change) -> str:
+def _average_bytes_clause(going: LostMessages, change: Change) -> str:
     """Their share of the stream's bytes."""
     number = going.messages
     return f" ({average(weight(number, change))})" if number.is_exact and state_of(change).get("bytes") else ""
@@ -374,14 +374,14 @@ def average_number(weighing: int, change: Change) -> int:
     return int(min(messages, -(-weighing * messages // stored)))
 
 
-def keeps_old(change: Change) -> bool:
+def keeps_old_messages(change: Change) -> bool:
     """With discard new the server keeps what is stored and refuses new messages. Buckets never show their discard."""
     live = change.raw.get("discard")
     return bool((change.becomes("discard") if change.touches("discard") else live) == "new")
 
 
 def _stops_refusing(change: Change) -> bool:
-    return change.raw.get("discard") == "new" and not keeps_old(change)
+    return change.raw.get("discard") == "new" and not keeps_old_messages(change)
 
 
 def _oldest_age(change: Change) -> int | None:
@@ -401,6 +401,6 @@ LOSSES: Mapping[str, Callable[[Change, str, View], Loss | None]] = {
 
 def limit_losses(change: Change, view: View, own: OwnName = as_named) -> dict[str, Loss]:
     """What each limit that begins to delete deletes by itself, by the kind's name of the limit."""
-    each = ((own(limit), loss_of) for limit, loss_of in LOSSES.items() if begins(change, limit, own))
+    each = ((own(limit), loss_of) for limit, loss_of in LOSSES.items() if begins_to_delete(change, limit, own))
     losses = ((path, loss_of(change, path, view)) for path, loss_of in each)
     return {path: loss for path, loss in losses if loss}

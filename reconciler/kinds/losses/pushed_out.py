@@ -15,7 +15,7 @@ from reconciler.kinds.losses import over_limit, unprocessed
 from reconciler.kinds.losses.added_sources import NewSource, new_sources
 from reconciler.kinds.losses.dependants import everybody
 from reconciler.kinds.losses.over_limit import REFUSING, OwnName, as_named, state_of, stream_of
-from reconciler.kinds.losses.unprocessed import Going
+from reconciler.kinds.losses.unprocessed import LostMessages
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.model.wire.questions import Question
 
@@ -25,7 +25,7 @@ OVERHEAD = 34
 """Bytes of a header that tells where a copy came from, beside what it tells."""
 
 
-def copies_push_out(family: str, own: OwnName = as_named) -> Rule:
+def copies_push_out_rule(family: str, own: OwnName = as_named) -> Rule:
     """The 307 of a family. `own` gives the kind's name for a stream's field."""
 
     def judge(change: Change, view: View) -> Found:
@@ -55,7 +55,7 @@ def questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Q
     for limit in _reachable_limits(change, own):
         if over := _amount_over(change, view, limit, own):
             yield from over_limit.holes(change)
-            if not over_limit.keeps_old(change):
+            if not over_limit.keeps_old_messages(change):
                 yield from unprocessed.questions(
                     stream_of(change), _pushed_out_messages(change, view, limit, over), view
                 )
@@ -70,7 +70,7 @@ def _reachable_limits(change: Change, own: OwnName) -> Iterator[str]:
 def _findings_of_limits(family: str, change: Change, view: View, own: OwnName) -> Iterator[Finding]:
     for limit in _reachable_limits(change, own):
         if over := _amount_over(change, view, limit, own):
-            tell = _refusal_finding if over_limit.keeps_old(change) else _deletion_finding
+            tell = _refusal_finding if over_limit.keeps_old_messages(change) else _deletion_finding
             yield tell(f"{family}307", change, view, limit, own, over)
 
 
@@ -116,18 +116,18 @@ def _texts_of(source: NewSource) -> Iterator[str]:
         yield from map(str, renaming.values())
 
 
-def _pushed_out_messages(change: Change, view: View, limit: str, over: Amount) -> Going:
+def _pushed_out_messages(change: Change, view: View, limit: str, over: Amount) -> LostMessages:
     """The oldest messages of the stream itself; copies of what is beyond them go too."""
     stored = int(state_of(change).get("messages", 0))
     by_number = Amount(min(over.least, stored), min(over.most, stored))
     messages = by_number if limit == "max_msgs" else over_limit.messages_weighing(over, change)
-    return Going(messages=messages, before=over_limit.first_kept(messages, change, view))
+    return LostMessages(messages=messages, before=over_limit.first_kept(messages, change, view))
 
 
 def _deletion_finding(code: str, change: Change, view: View, limit: str, own: OwnName, over: Amount) -> Finding:
     stream, state = stream_of(change), state_of(change)
     going, bringing = _pushed_out_messages(change, view, limit, over), _copies_at_once(change, view)
-    late = unprocessed.unread_by_consumers(stream, state, going, view, counts=unprocessed.that_stay(stream, view))
+    late = unprocessed.unread_by_consumers(stream, state, going, view, counts=unprocessed.staying_only(stream, view))
     quantity = {"unprocessed": late.furthest} if late.furthest.most else {}
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,

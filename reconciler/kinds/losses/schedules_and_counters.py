@@ -18,7 +18,7 @@ from reconciler.model.units import show_duration
 SCHEDULES, COUNTERS = "allow_msg_schedules", "allow_msg_counter"
 
 
-def _is_on(change: Change, flag: str) -> bool:
+def _is_flag_set(change: Change, flag: str) -> bool:
     return bool(change.raw.get(flag))
 
 
@@ -37,7 +37,7 @@ def may_fire(stream: str, view: View, declared: Config | None = None) -> bool:
 
 def aging_count(change: Change) -> int:
     """How many stored schedules or counters a shorter `max_age` deletes one day, at most."""
-    return _most(change) if _is_on(change, SCHEDULES) or _is_on(change, COUNTERS) else 0
+    return _most(change) if _is_flag_set(change, SCHEDULES) or _is_flag_set(change, COUNTERS) else 0
 
 
 def limit_text(change: Change, limit: str, path: str) -> str:
@@ -48,9 +48,9 @@ def limit_text(change: Change, limit: str, path: str) -> str:
 
 
 def _surplus_texts(change: Change) -> Iterator[str]:
-    if _is_on(change, SCHEDULES):
+    if _is_flag_set(change, SCHEDULES):
         yield "Schedules among them are never sent"
-    if _is_on(change, COUNTERS):
+    if _is_flag_set(change, COUNTERS):
         yield "Counters whose last message goes start again at 0"
 
 
@@ -59,26 +59,26 @@ def _aging_texts(change: Change, path: str) -> Iterator[str]:
     if not (most := _most(change)):
         return
     limit = show_duration(becomes(change, path))
-    if _is_on(change, SCHEDULES):
+    if _is_flag_set(change, SCHEDULES):
         lasting = ", except with `Nats-TTL: never`" if may_outlast_age(change) else ""
         yield f"Up to {some(most, 'stored message')} may be schedules, which send nothing more once they are {limit} old{lasting}"
-    if _is_on(change, COUNTERS):
+    if _is_flag_set(change, COUNTERS):
         yield f"Up to {some(most, 'counter')} may start again at 0: each does when nobody changes it for {limit}"
 
 
 def deletion_text(change: Change) -> str:
     """What goes with all messages of a stream."""
-    parts = ["schedules among them are never sent"] if _is_on(change, SCHEDULES) else []
-    parts += ["the totals of its counters go with them"] if _is_on(change, COUNTERS) else []
+    parts = ["schedules among them are never sent"] if _is_flag_set(change, SCHEDULES) else []
+    parts += ["the totals of its counters go with them"] if _is_flag_set(change, COUNTERS) else []
     return "".join(f"; {part}" for part in parts)
 
 
 def note_text(change: Change, limit: str) -> str:
     """For a note about messages to come, which may be schedules or counters as soon as the stream takes them."""
     parts, ages = list[str](), limit == "max_age"
-    if change.becomes(SCHEDULES) or _is_on(change, SCHEDULES):
+    if change.becomes(SCHEDULES) or _is_flag_set(change, SCHEDULES):
         parts += ["schedules that are due later are never sent" if ages else "schedules among them are never sent"]
-    if change.becomes(COUNTERS) or _is_on(change, COUNTERS):
+    if change.becomes(COUNTERS) or _is_flag_set(change, COUNTERS):
         counters = "counters that nobody changes for so long" if ages else "counters whose last message goes"
         parts += [f"{counters} start again at 0"]
     return "".join(f"; {part}" for part in parts)

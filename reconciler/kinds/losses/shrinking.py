@@ -12,7 +12,7 @@ from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.losses.over_limit import Loss, State, limit_losses, state_of, stream_of, weight
-from reconciler.kinds.losses.unprocessed import Going
+from reconciler.kinds.losses.unprocessed import LostMessages
 from reconciler.kinds.subjects.subjects import matches
 
 
@@ -22,20 +22,22 @@ def combined_loss(losses: Sequence[Loss], state: State) -> Loss:
     if len(losses) == 1:
         return losses[0]
     stored = state.get("messages", 0)
-    counted = [(loss.going or Going(messages=Amount(0, stored)), loss.keeps) for loss in losses]
+    counted = [(loss.going or LostMessages(messages=Amount(0, stored)), loss.keeps) for loss in losses]
     deletion = _furthest_deletion([loss for loss, keeps in counted if not keeps])
     for of_subjects, keeps in counted:
         if keeps:
-            deletion = Going(messages=_with_subject_limit(deletion.messages, of_subjects.messages, keeps, stored))
+            deletion = LostMessages(
+                messages=_with_subject_limit(deletion.messages, of_subjects.messages, keeps, stored)
+            )
     more = {name: Amount(of.least, state[name]) for loss in losses for name, of in loss.more.items()}
     return Loss(words="", going=deletion, is_prompt=all(loss.is_prompt for loss in losses), more=more)
 
 
-def _furthest_deletion(deletions: Sequence[Going]) -> Going:
+def _furthest_deletion(deletions: Sequence[LostMessages]) -> LostMessages:
     """Each deletes from the oldest message on, so the one that goes furthest includes the others."""
     ends = [deletion.before for deletion in deletions if deletion.before]
     before = _largest_amount(ends) if ends and len(ends) == len(deletions) else None
-    return Going(messages=_largest_amount([deletion.messages for deletion in deletions]), before=before)
+    return LostMessages(messages=_largest_amount([deletion.messages for deletion in deletions]), before=before)
 
 
 def _largest_amount(amounts: Sequence[Amount]) -> Amount:

@@ -30,7 +30,7 @@ STARTS = ("opt_start_seq", "opt_start_time", "consumer")
 Source = Mapping[str, Json]
 
 
-def copied_again(family: str) -> Rule:
+def copied_again_rule(family: str) -> Rule:
     """The 304 of a family."""
 
     def judge(change: Change, view: View) -> Found:
@@ -44,7 +44,7 @@ def copied_again(family: str) -> Rule:
 
         Instead: give the source `opt_start_seq` or `opt_start_time` to say where it starts; or declare a second stream.
         """
-        return [*_copied_again_findings(family, change, view), *_start_taken_out(change, view)]
+        return [*_copied_again_findings(family, change, view), *_removed_start_findings(change, view)]
 
     return rule(f"{family}304", "source-copied-again", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)(
         judge
@@ -65,12 +65,12 @@ def _copied_again_findings(family: str, change: Change, view: View) -> Iterator[
         if copied == NOTHING:
             continue
         source_begun = _new_source(source, change, view)
-        goes_on = source_begun.goes_on_after if source_begun else None
+        goes_on = source_begun.continues_after if source_begun else None
         again = _copied_again_finding(f"{family}304", index, source, copied, goes_on)
         yield replace(again, affects=_affected_readers(source, change, view))
 
 
-def _start_taken_out(change: Change, view: View) -> Iterator[Finding]:
+def _removed_start_findings(change: Change, view: View) -> Iterator[Finding]:
     """Sources whose start is taken out before they have copied anything."""
     if not change.touches("sources") or state_of(change).get("last_seq"):
         return
@@ -118,7 +118,7 @@ def _copied_once_more(source: Source, change: Change, view: View) -> Amount | No
     all; and more if the stream has others through sources that it had before. None: its origin lies elsewhere."""
     if not (source_begun := _new_source(source, change, view)):
         return None if _same_earlier(source, change) else NOTHING
-    if source_begun.goes_on_after is not None:
+    if source_begun.continues_after is not None:
         return NOTHING if source_begun.refused_by else Amount(0, source_begun.unacknowledged_count)
     coming = source_begun.copies(_overlapping_subjects(source, change)) if _same_earlier(source, change) else NOTHING
     reported = (change.live.state.get("sources") or ()) if change.live else ()
@@ -166,7 +166,7 @@ def _may_have_copied_same(source: Source, other: Source) -> bool:
     )
 
 
-def left_behind(family: str, own: OwnName = as_named) -> Rule:
+def left_behind_rule(family: str, own: OwnName = as_named) -> Rule:
     """The 305 of a family. `own` gives the kind's name of its stream."""
 
     def judge(change: Change, view: View) -> Found:
@@ -194,12 +194,12 @@ def left_behind(family: str, own: OwnName = as_named) -> Rule:
         if not change.touches("sources"):
             return []
         return [
-            *_removed_with_lag(change, own(change.address.name), view),
-            *_start_before_newest(change, view),
-            *_never_copied(change, view),
-            *_before_it_begins(change, view),
+            *_lagging_source_findings(change, own(change.address.name), view),
+            *_early_start_findings(change, view),
+            *_skipped_beginning_findings(change, view),
+            *_new_origin_findings(change, view),
             *_refused_filters(f"{family}305", change, view),
-            *_skipped_after_recreation(f"{family}305", change, view),
+            *_recreated_origin_findings(f"{family}305", change, view),
         ]
 
     return rule(f"{family}305", "source-left-behind", on=(Action.UPDATE,), needs=("live",), reaction=Reaction.HARMS)(
@@ -214,13 +214,13 @@ def _still_to_come(reported: Source, view: View) -> Amount | None:
     return Amount(reported["lag"], max(reported["lag"], origin["state"].get("messages", 0))) if origin else None
 
 
-def _start_before_newest(change: Change, view: View) -> Iterator[Finding]:
+def _early_start_findings(change: Change, view: View) -> Iterator[Finding]:
     """Sources that are added to a stream with messages, and that shall start before the newest of them."""
     newest, before = state_of(change).get("last_ts"), _by_identity(change.was("sources"), view)
     from_here = {new_source.path: new_source for new_source in new_sources(change, view)}
     for index, source in enumerate(change.becomes("sources") or ()):
         path, start = f"sources[{index}]", source.get("opt_start_time")
-        one = from_here.get(path)
+        new_source = from_here.get(path)
         if (
             not start
             or not newest
@@ -228,36 +228,36 @@ def _start_before_newest(change: Change, view: View) -> Iterator[Finding]:
             or source_identity(source, view.target.version) in before
         ):
             continue
-        passed = one.passed_messages if one else None
-        if (one and not (passed and passed.most)) or not (one or state_of(change).get("messages")):
+        passed = new_source.passed_messages if new_source else None
+        if (new_source and not (passed and passed.most)) or not (new_source or state_of(change).get("messages")):
             continue
         many = amount(passed, "message") if passed else "messages"
         dates = f"the newest message of this stream {'is' if state_of(change).get('messages') else 'was'} from {newest}"
-        first = one.since if one else None
+        first = new_source.since if new_source else None
         yield Finding(
             outcome=Outcome.WARNS,
             path=f"{path}.opt_start_time",
             quantities={"left_out": passed} if passed else {},
-            affects=_affected_readers(source, change, view) if one else (),
+            affects=_affected_readers(source, change, view) if new_source else (),
             message=f"{dates}, and servers start a new source no earlier: {many} that "
             f"{source['name']} stored between {start} and then {verb(passed.most if passed else 2, 'are')} not copied",
             fix=f"write opt_start_seq{f': {first}' if first else ''} instead",
         )
 
 
-def _never_copied(change: Change, view: View) -> Iterator[Finding]:
+def _skipped_beginning_findings(change: Change, view: View) -> Iterator[Finding]:
     """Sources that are added to a stream without its first messages: what their origins store from before is never
     copied."""
     for source in new_sources(change, view):
         if source.refused_by:
             continue
-        if (lost := source.left_out).most and source.goes_on_after is not None:
+        if (lost := source.left_out).most and source.continues_after is not None:
             yield Finding(
                 outcome=Outcome.WARNS,
                 path=f"{source.path}.name",
                 quantities={"left_out": lost},
                 affects=_affected_readers(source.source, change, view),
-                message=f"the server continues with this source after message {source.goes_on_after} of {source.origin}, "
+                message=f"the server continues with this source after message {source.continues_after} of {source.origin}, "
                 f"whatever it says now: {amount(lost, 'message')} that {source.origin} stores before {verb(lost.most, 'are')} not copied",
                 fix="to copy them, remove the source and apply, then add it again: that also copies once more what is stored here",
             )
@@ -276,7 +276,7 @@ def _never_copied(change: Change, view: View) -> Iterator[Finding]:
             )
 
 
-def _before_it_begins(change: Change, view: View) -> Iterator[Finding]:
+def _new_origin_findings(change: Change, view: View) -> Iterator[Finding]:
     """Sources whose origins the same plan creates, so that publishers may be faster than the server."""
     for source in sources_of_new_streams(change, view):
         if source.earliest_time and not any(start in source.source for start in STARTS):
@@ -307,7 +307,7 @@ def _refused_filters(code: str, change: Change, view: View) -> Iterator[Finding]
             )
 
 
-def _skipped_after_recreation(code: str, change: Change, view: View) -> Iterator[Finding]:
+def _recreated_origin_findings(code: str, change: Change, view: View) -> Iterator[Finding]:
     """Sources that are added again, and whose origin has begun to count again since, or does so in the same plan. They skip
     less if the server begins to copy while the new one is shorter."""
     for source in (*new_sources(change, view), *sources_of_new_streams(change, view)):
@@ -345,22 +345,22 @@ def _continued_numbers_text(source: NewSource, reached: LastCopy, view: View) ->
     return f"let {source.origin} be created with {begin}{above}"
 
 
-def _skipping_text(one: NewSource, reached: LastCopy) -> str:
+def _skipping_text(source: NewSource, reached: LastCopy) -> str:
     """What the source skips of the new stream."""
     continues = "the server continues with this source after"
     if not reached.at:
         return (
-            f"if this stream copied from an earlier {one.origin}, {continues} the last message that it copied and skips as many "
+            f"if this stream copied from an earlier {source.origin}, {continues} the last message that it copied and skips as many "
             "messages of the new one; its newest messages do not tell whether it did"
         )
-    last = f"message {reached.at}, the last one that this stream copied from an earlier {one.origin}"
+    last = f"message {reached.at}, the last one that this stream copied from an earlier {source.origin}"
     if not reached.is_known:
-        last = f"the last message that this stream copied from an earlier {one.origin}, {reached.at} or a later one"
+        last = f"the last message that this stream copied from an earlier {source.origin}, {reached.at} or a later one"
         return f"{continues} {last}: up to as many messages of the new one are not copied"
-    skipped = one.skipped_future_messages
+    skipped = source.skipped_future_messages
     next_text = f"what the new one stores and up to its next {some(skipped, 'message')} are not copied"
     first_text = f"up to the first {some(skipped, 'message')} of the new one {verb(skipped, 'are')} not copied"
-    return f"{continues} {last}: {next_text if one.origin_state.get('messages') else first_text}"
+    return f"{continues} {last}: {next_text if source.origin_state.get('messages') else first_text}"
 
 
 def _affected_readers(source: Source, change: Change, view: View) -> list[Address]:
@@ -371,7 +371,7 @@ def _affected_readers(source: Source, change: Change, view: View) -> list[Addres
     return dependants.readers_of(given_subjects(source), stream_of(change), view)
 
 
-def _removed_with_lag(change: Change, stream: str, view: View) -> Iterator[Finding]:
+def _lagging_source_findings(change: Change, stream: str, view: View) -> Iterator[Finding]:
     info = view.snapshot.streams.get(stream, {})
     staying = [origin_of(source) for source in change.becomes("sources") or ()]
     for reported in info.get("sources") or ():

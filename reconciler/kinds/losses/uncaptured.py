@@ -17,15 +17,15 @@ from reconciler.kinds.losses import over_limit, shrinking
 from reconciler.kinds.losses.over_limit import Loss
 from reconciler.kinds.losses.schedules_and_counters import may_fire
 from reconciler.kinds.losses.unprocessed import (
-    Going,
+    LostMessages,
     consumer_label,
     consumers_afterwards,
     deleted_consumers,
     is_durable,
-    that_stay,
+    staying_only,
     unread_by_consumers,
 )
-from reconciler.kinds.stream_config.origins import copies_afterwards, streams_reached_by
+from reconciler.kinds.stream_config.origins import copies_afterwards, streams_storing
 from reconciler.kinds.subjects.filters import filters_of, keeping_filters
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subject_moves import is_parking_subject, taken_at_deletions
@@ -196,7 +196,7 @@ def _caveat_about_readers(change: Change, subject: str, taker: str, view: View) 
     the streams that they read."""
     if change.action is Action.DELETE:
         return ""  # its readers are deleted too, and each is named for itself
-    arrived, stream = streams_reached_by(taker.removeprefix("stream/"), subject, view), change.address.name
+    arrived, stream = streams_storing(taker.removeprefix("stream/"), subject, view), change.address.name
     nothing, less = list[str](), list[str]()
     for name, wanted, where in readers_with_subjects(stream, view):
         got = common_subjects(common_subjects(wanted, [subject]), arrived.get(where, ()))
@@ -204,9 +204,9 @@ def _caveat_about_readers(change: Change, subject: str, taker: str, view: View) 
             nothing.append(name)
         elif any(not any(is_subset(part, other) for other in got) for part in common_subjects(wanted, [subject])):
             less.append(f"; {name}, which reads {stream}, gets only {listed(got)} of them")
-    one = len(nothing) == 1
-    who = f"{few(nothing)}, which read{'s' if one else ''} {stream},"
-    return (f"; {who} {'gets' if one else 'get'} none of them" if nothing else "") + "".join(less)
+    is_single = len(nothing) == 1
+    who = f"{few(nothing)}, which read{'s' if is_single else ''} {stream},"
+    return (f"; {who} {'gets' if is_single else 'get'} none of them" if nothing else "") + "".join(less)
 
 
 def readers_with_subjects(stream: str, view: View) -> Iterator[tuple[str, Sequence[str], str]]:
@@ -274,7 +274,7 @@ def _stored_text(change: Change, gone: list[str], view: View) -> tuple[str, dict
         }
     if not (number := sum(staying.values())):
         return f". Nothing is stored under it{_renamed_text(change, gone)}", {"stored": 0}
-    leaving = Going(messages=exactly(number))
+    leaving = LostMessages(messages=exactly(number))
     late = unread_by_consumers(
         change.address.name,
         over_limit.state_of(change),
@@ -284,7 +284,7 @@ def _stored_text(change: Change, gone: list[str], view: View) -> tuple[str, dict
         goes_whole=lambda one: (
             any(is_subset(one, other) for other in gone) and not any(collide(one, other) for other in kept)
         ),
-        counts=that_stay(change.address.name, view),
+        counts=staying_only(change.address.name, view),
         arrived=_arrived_since(change, view, number),
     )
     left = _staying_messages(change, staying, view)

@@ -35,7 +35,7 @@ SOME = "some consumers"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Going:
+class LostMessages:
     """Messages that a stream loses."""
 
     messages: Amount
@@ -51,11 +51,11 @@ class Unread(NamedTuple):
     """All consumers that have not processed some of them, and the copies that lack some."""
 
 
-Counts = Callable[[Info], bool]
+ConsumerTest = Callable[[Info], bool]
 """Does a loss matter to this consumer?"""
 
 
-def every(_consumer: Info) -> bool:
+def any_consumer(_consumer: Info) -> bool:
     """A deleted message is a loss to every consumer that has not processed it, ephemeral ones included."""
     return True
 
@@ -67,7 +67,7 @@ def deleted_consumers(stream: str, view: View) -> list[Info]:
     return [info for info, change in changes if change and change.action is Action.DELETE]
 
 
-def that_stay(stream: str, view: View, counts: Counts = every) -> Counts:
+def staying_only(stream: str, view: View, counts: ConsumerTest = any_consumer) -> ConsumerTest:
     """Of these consumers only those that the plan does not delete."""
     going = set(map(id, deleted_consumers(stream, view)))
     return lambda info: counts(info) and id(info) not in going
@@ -93,13 +93,16 @@ ASKED = 50
 """For how many filters the server counts the messages that stay; the others get bounds."""
 
 
-def questions(stream: str, going: Going, view: View) -> Iterator[MessagesFrom]:
+def questions(stream: str, going: LostMessages, view: View) -> Iterator[MessagesFrom]:
     """If the oldest messages are deleted: how many that each filter matches stay. If the server cannot count from the
     middle of a stream, the total and the first message may be enough."""
-    yield from later_questions(stream, view)
+    yield from uncounted_questions(stream, view)
     if going.before is None:
         return
-    wants = [(behind(stream, info, view).most, info) for info in view.snapshot.consumers.get(stream, {}).values()]
+    wants = [
+        (unprocessed_messages(stream, info, view).most, info)
+        for info in view.snapshot.consumers.get(stream, {}).values()
+    ]
     late = sorted(((number, info) for number, info in wants if number), key=lambda pair: -pair[0])
     wanted = dict.fromkeys(
         subject for _, info in late if not _takes_all(info) for subject in filters_of(info["config"])
@@ -131,12 +134,12 @@ def matched_messages(stream: str, info: Info, messages: int, view: View) -> int:
 def unread_by_consumers(
     stream: str,
     state: Info,
-    going: Going,
+    going: LostMessages,
     view: View,
     *,
     by: Mapping[str, int] | None = None,
     goes_whole: Callable[[str], bool] = lambda _filter: False,
-    counts: Counts = every,
+    counts: ConsumerTest = any_consumer,
     arrived: int = 0,
 ) -> Unread:
     """Which consumers have not processed what is deleted, as words after a semicolon; no words if nobody reads it.
@@ -157,50 +160,59 @@ def unread_by_consumers(
         else state.get("messages", 0)
         for name, info in consumers.items()
     }
-    behind = {
-        name: _with_arrivals(unprocessed_messages(stream, info, taken[name], parts[name], view), parts[name], arrived)
+    unprocessed = {
+        name: _with_arrivals(
+            unprocessed_deleted_messages(stream, info, taken[name], parts[name], view), parts[name], arrived
+        )
         for name, info in consumers.items()
     }
-    late = sorted((name for name in behind if behind[name].most), key=lambda name: (-behind[name].most, name))
-    words = _late_consumers_text(consumers, late, behind, len(everybody)) + _bounds_reason(
-        stream, consumers, behind, going, view, arrived
+    late = sorted(
+        (name for name in unprocessed if unprocessed[name].most), key=lambda name: (-unprocessed[name].most, name)
+    )
+    words = _late_consumers_text(consumers, late, unprocessed, len(everybody)) + _bounds_reason(
+        stream, consumers, unprocessed, going, view, arrived
     )
     if why := view.snapshot.unknown.get(Scope.consumers(stream)):
         words = f"its consumers could not be read ({why}), so who has not processed them is unknown"
     text = (f"; {words}" if words else "") + lagging_text(stream, view)
-    numbers = (exactly(0), *behind.values())
+    numbers = (exactly(0), *unprocessed.values())
     affects = (*dependants.consumers(stream, late, view), *dependants.streams(lagging_copies(stream, view), view))
     return Unread(
         text, Amount(max(number.least for number in numbers), max(number.most for number in numbers)), affects
     )
 
 
-def _with_arrivals(behind: Amount, part: Going, arrived: int) -> Amount:
+def _with_arrivals(unprocessed: Amount, part: LostMessages, arrived: int) -> Amount:
     """The same with what came in since the consumer was read."""
-    return Amount(behind.least, min(behind.most + arrived, part.messages.most))
+    return Amount(unprocessed.least, min(unprocessed.most + arrived, part.messages.most))
 
 
 def _late_consumers_text(
-    consumers: Mapping[str, Info], late: list[str], behind: Mapping[str, Amount], everybody: int
+    consumers: Mapping[str, Info], late: list[str], unprocessed: Mapping[str, Amount], everybody: int
 ) -> str:
     """`consumers` want some of what is deleted; the stream has `everybody`."""
     if not late:
         choosy = any(not _takes_all(info) for info in consumers.values())
         wanted_text = f"what {'it wants' if len(consumers) == 1 else 'they want'} of them" if choosy else "them"
         return f"{_all_consumers_text(consumers, everybody)} processed {wanted_text}" if consumers else ""
-    first, *others = ((consumer_label(name, consumers[name]), amount(behind[name])) for name in late)
+    first, *others = ((consumer_label(name, consumers[name]), amount(unprocessed[name])) for name in late)
     texts = [f"{name} {number}" for name, number in others[: NAMED - 1]]
     if rest := len(others) - len(texts):
-        is_certain = all(behind[name].least for name in late[-rest:])
+        is_certain = all(unprocessed[name].least for name in late[-rest:])
         texts.append(f"{'' if is_certain else 'perhaps '}{some(rest, 'more consumer')} some of them")
     return listed([f"{first[0]} has not processed {first[1]} of them", *texts])
 
 
 def _bounds_reason(
-    stream: str, consumers: Mapping[str, Info], behind: Mapping[str, Amount], going: Going, view: View, arrived: int
+    stream: str,
+    consumers: Mapping[str, Info],
+    unprocessed: Mapping[str, Amount],
+    going: LostMessages,
+    view: View,
+    arrived: int,
 ) -> str:
     """Why there are only bounds, although the deleted messages themselves were counted."""
-    in_bounds = [info for name, info in consumers.items() if not behind[name].is_exact]
+    in_bounds = [info for name, info in consumers.items() if not unprocessed[name].is_exact]
     if not in_bounds or not going.messages.is_exact:
         return ""
     if arrived:
@@ -213,11 +225,11 @@ def _bounds_reason(
         return (
             " (only bounds: without allow_direct, a server does not count a filter's messages from a given sequence on)"
         )
-    given_up = any(gave_up(stream, info, view) for info in in_bounds)
+    given_up = any(given_up_messages(stream, info, view) for info in in_bounds)
     return f" (only bounds: {' and '.join(_unknown_facts_texts(in_bounds, going, given_up=given_up))})"
 
 
-def _unknown_facts_texts(in_bounds: Sequence[Info], going: Going, *, given_up: bool) -> Iterator[str]:
+def _unknown_facts_texts(in_bounds: Sequence[Info], going: LostMessages, *, given_up: bool) -> Iterator[str]:
     """What nobody knows of these consumers. One without acknowledgements has processed what it has received."""
     if given_up:
         yield "the server does not tell which messages a consumer gave up at max_deliver"
@@ -252,7 +264,7 @@ def unread_consumers(stream: str, view: View) -> dict[str, str]:
     return reasons
 
 
-def going_unread(stream: str, state: Info, view: View) -> Finding | None:
+def unread_consumers_refusal(stream: str, state: Info, view: View) -> Finding | None:
     """A refusal to delete a stream whose consumers could not be read: they may belong to others."""
     unread = unread_consumers(stream, view) if state.get("consumer_count", 1) else {}
     if not unread:
@@ -272,7 +284,7 @@ def _takes_all(info: Info) -> bool:
     return filters_of(info["config"]) == EVERYTHING
 
 
-def _wanted_part(info: Info, going: Going, by: Mapping[str, int] | None) -> Going:
+def _wanted_part(info: Info, going: LostMessages, by: Mapping[str, int] | None) -> LostMessages:
     """What is deleted of everything that a consumer wants."""
     mine = filters_of(info["config"])
     if by is None or _takes_all(info):
@@ -281,13 +293,13 @@ def _wanted_part(info: Info, going: Going, by: Mapping[str, int] | None) -> Goin
     return replace(going, messages=Amount(min(number, going.messages.least), min(number, going.messages.most)))
 
 
-def behind(stream: str, info: Info, view: View) -> Amount:
+def unprocessed_messages(stream: str, info: Info, view: View) -> Amount:
     """Messages a consumer still wants: not delivered yet, or delivered and not acknowledged."""
     return total((undelivered_messages(stream, info, view), exactly(int(info.get("num_ack_pending", 0)))))
 
 
 def claimed_messages(stream: str, info: Info, view: View) -> Amount:
-    """Messages that an interest stream keeps for a consumer: what is `behind`, without messages in flight that are not stored any
+    """Messages that an interest stream keeps for a consumer: what it has not processed, without messages in flight that are not stored any
     more or that its filter has left out since they were delivered."""
     return total((undelivered_messages(stream, info, view), _claimed_in_flight(stream, info, view)))
 
@@ -333,39 +345,41 @@ def undelivered_messages(stream: str, info: Info, view: View) -> Amount:
         return exactly(number)
     state = view.snapshot.state_of(stream)
     span = int(state.get("last_seq", 0)) - _sequence(info, "delivered")
-    answers = [view.facts.get(question) for question in later(stream, info)] if span > 0 else []
+    answers = (
+        [view.facts.get(question) for question in uncounted_questions_of_consumer(stream, info)] if span > 0 else []
+    )
     counted = [answer["messages"] for answer in answers if isinstance(answer, Mapping) and "messages" in answer]
     least = sum(counted)
     is_counted = len(counted) == len(answers) and number <= least
     return Amount(max(number, least), max(number, least if is_counted else min(span, int(state.get("messages", 0)))))
 
 
-def later_questions(stream: str, view: View) -> Iterator[MessagesFrom]:
+def uncounted_questions(stream: str, view: View) -> Iterator[MessagesFrom]:
     """How many messages come after the last one of each consumer whose server may not have counted them."""
     for info in view.snapshot.consumers.get(stream, {}).values():
-        yield from later(stream, info)
+        yield from uncounted_questions_of_consumer(stream, info)
 
 
 def _began_with_last(info: Info) -> bool:
     return bool(info["config"].get("deliver_policy") == "last_per_subject")
 
 
-def later(stream: str, info: Info) -> list[MessagesFrom]:
+def uncounted_questions_of_consumer(stream: str, info: Info) -> list[MessagesFrom]:
     """How many messages come after its last one, if its server may not have counted them."""
     start = _sequence(info, "delivered") + 1
     wanted = filters_of(info["config"]) if _began_with_last(info) else ()
     return [MessagesFrom(stream=stream, start=start, filter=subject) for subject in wanted]
 
 
-def unprocessed_messages(stream: str, info: Info, messages: int, going: Going, view: View) -> Amount:
+def unprocessed_deleted_messages(stream: str, info: Info, messages: int, going: LostMessages, view: View) -> Amount:
     """How many of the deleted messages this consumer still wants. `messages`: how many stored ones it matches at most.
 
     The consumer may have been read later than its stream, after more messages had arrived. The number never exceeds the
     deleted messages.
     """
-    wanted = behind(stream, info, view)
+    wanted = unprocessed_messages(stream, info, view)
     least, most = max(0, wanted.least - (messages - going.messages.least)), min(wanted.most, going.messages.most)
-    given_up = gave_up(stream, info, view)
+    given_up = given_up_messages(stream, info, view)
     if going.before is not None:
         remain = Amount(messages - going.messages.most, messages - going.messages.least)
         early, late = (
@@ -382,7 +396,7 @@ def unprocessed_messages(stream: str, info: Info, messages: int, going: Going, v
     return Amount(min(least, most), min(most + given_up, going.messages.most))
 
 
-def gave_up(stream: str, info: Info, view: View) -> int:
+def given_up_messages(stream: str, info: Info, view: View) -> int:
     """How many stored messages a consumer gave up at `max_deliver` and nobody else wants, at most: a work queue or an interest
     stream keeps them, although the consumer is not given them any more."""
     limited = info["config"].get("max_deliver", -1) > 0
@@ -392,11 +406,13 @@ def gave_up(stream: str, info: Info, view: View) -> int:
     everybody = [
         info for where in (view.snapshot.consumers, view.snapshot.copiers) for info in where.get(stream, {}).values()
     ]
-    wanted = together((filters_of(info["config"]), claimed_messages(stream, info, view).least) for info in everybody)
+    wanted = least_wanted_together(
+        (filters_of(info["config"]), claimed_messages(stream, info, view).least) for info in everybody
+    )
     return max(0, min(int(state.get("messages", 0)) - wanted, _sequence(info, "delivered")))
 
 
-def together(wanted: Iterable[tuple[Sequence[str], int]]) -> int:
+def least_wanted_together(wanted: Iterable[tuple[Sequence[str], int]]) -> int:
     """How many messages consumers with these filters want together, at least: of those that take the same messages, only
     one is counted."""
     counted: list[str] = []

@@ -17,7 +17,13 @@ from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import listed_few, some
 from reconciler.kinds.losses import dependants
 from reconciler.kinds.losses.unprocessed import consumers_afterwards, unread_consumers
-from reconciler.kinds.stream_config.origins import copies_afterwards, copies_now, fed_elsewhere, given_subjects
+from reconciler.kinds.stream_config.origins import (
+    copied_entries,
+    copies_afterwards,
+    copies_now,
+    fed_elsewhere,
+    given_subjects,
+)
 from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
 from reconciler.kinds.subjects.subject_part import SubjectPart, transformed_subjects
 from reconciler.kinds.subjects.subjects import common_subject, common_subjects, is_covered, widest_subjects
@@ -115,7 +121,7 @@ def _compare_configs(
     if transforms[0] == transforms[1] and transforms[0]:
         taken = [[*transformed_subjects(subjects, transforms[0])] for subjects in taken]
         messages, transforms = "publishes that subject_transform puts {}", [None, None]
-    elif not after.get("subjects") and _copied_entries(after):
+    elif not after.get("subjects") and copied_entries(after):
         messages, are = "copied messages {}", "are"
     if transforms == [None, None]:  # what somebody wants before and afterwards is stored all the time
         left = set(wanted_after)
@@ -181,13 +187,9 @@ def _transform_of(config: Config) -> Mapping[str, Json] | None:
     return transform if transform and transform.get("dest") else None
 
 
-def _copied_entries(config: Config) -> list[Config]:
-    return [entry for entry in (config.get("mirror"), *(config.get("sources") or ())) if entry]
-
-
 def _taken_subjects(stream: str, config: Config, *, is_whole: bool) -> list[str]:
     """What is published to it, and what it copies unless a transform hides under which subjects."""
-    copied = _copied_entries(config)
+    copied = copied_entries(config)
     own = list(config.get("subjects") or (() if copied else (stream,)))
     return [*own, *(subject for entry in copied for subject in given_subjects(entry))] if is_whole else own
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from reconciler.changes.change import Action, Change
-from reconciler.changes.stages import BETTER, NEEDED, Opening, Tie
+from reconciler.changes.stages import BETTER, NEEDED, FirstStage, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import config_of, copies, live_streams
 from reconciler.kinds.elastic_group import refilling
@@ -23,7 +23,7 @@ from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.losses.added_sources import deletes_copied
 from reconciler.kinds.order.subject_handovers import parked_subjects
 from reconciler.kinds.stream_config.new_copies import new_reads
-from reconciler.kinds.stream_config.stream_settle import window_then
+from reconciler.kinds.stream_config.stream_settle import duplicate_window_after
 from reconciler.kinds.subjects.filters import filters_of
 from reconciler.kinds.subjects.subjects import common_subjects
 from reconciler.model.resource import Config
@@ -34,12 +34,12 @@ Origins = Mapping[str, set[str]]
 
 def ties(view: View) -> Iterator[Tie]:
     """Copies that move, copies of a stream that deletes what is copied, and queues that are filled again."""
-    yield from _moving_copies(view)
-    yield from _after_their_consumers(view)
-    yield from _before_cuts(view)
+    yield from _ties_of_moving_copies(view)
+    yield from _ties_of_consumers_and_copies(view)
+    yield from _ties_of_new_queues(view)
 
 
-def _moving_copies(view: View) -> Iterator[Tie]:
+def _ties_of_moving_copies(view: View) -> Iterator[Tie]:
     """(stream that stops copying, every stream that copies from there) if anything on the way gets a new copy."""
     writing = {
         view.stream_of(change.address) or "": change
@@ -88,7 +88,7 @@ def _given_field(giver: Change) -> str:
     return "sources" if _live_config(giver).get("sources") else ""
 
 
-def _drop_sources(change: Change, view: View) -> Opening | None:
+def _kept_sources_first(change: Change, view: View) -> FirstStage | None:
     """The sources that stay; if there are none and no subjects either, a subject that nobody publishes to."""
     config, wanted = _live_config(change), _origins_after(change, view)
     held = config.get("sources") or []
@@ -98,14 +98,14 @@ def _drop_sources(change: Change, view: View) -> Opening | None:
     if not (kept or config.get("subjects") or subjects):
         return None
     fields = {"sources": kept or None, **({"subjects": subjects} if subjects else {})}
-    return Opening(
-        fields={**fields, **window_then(config, fields, view.target)},
+    return FirstStage(
+        fields={**fields, **duplicate_window_after(config, fields, view.target)},
         cost=(int(bool(subjects)), 0),
         effect=f"stop copying {', '.join(lost)} on stream {view.stream_of(change.address)}, so that another stream can copy it",
     )
 
 
-def _after_their_consumers(view: View) -> Iterator[Tie]:
+def _ties_of_consumers_and_copies(view: View) -> Iterator[Tie]:
     """(consumer, copy) where both want the same messages of such a stream."""
     weak = NEEDED if view.target.version < V2_14 else BETTER
     for change in view.changes.values():
@@ -122,11 +122,11 @@ def _after_their_consumers(view: View) -> Iterator[Tie]:
                     yield Tie(consumer.address, change.address, weak=weak)
 
 
-def _before_cuts(view: View) -> Iterator[Tie]:
+def _ties_of_new_queues(view: View) -> Iterator[Tie]:
     """A group with a new queue comes before the change that deletes messages of its source."""
     for change in view.changes.values():
         if above := refilling.cut_afterwards(change, view):
             yield Tie(change.address, above)
 
 
-OPENS = {"sources": _drop_sources}
+FIRST_STAGES = {"sources": _kept_sources_first}

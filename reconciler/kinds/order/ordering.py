@@ -1,6 +1,6 @@
 """What a server accepts only in a certain order, or only in two steps: one table of ties, and of ways to give first.
 
-Each kind of tie has a module of its own with `ties`, which tells which changes give what others take, and `OPENS`,
+Each kind of tie has a module of its own with `ties`, which tells which changes give what others take, and `FIRST_STAGES`,
 which tells how a change gives one of its fields before it takes anything.
 """
 
@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from reconciler.changes.change import Change
-from reconciler.changes.stages import Opening, Tie
+from reconciler.changes.stages import FirstStage, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.across import filter_handovers, replicas
 from reconciler.kinds.order import copy_order, reader_handovers, retention, storage_space, subject_handovers
 from reconciler.model.resource import Json
 
 HANDOVERS = (subject_handovers, copy_order, filter_handovers, reader_handovers, retention, storage_space, replicas)
-OPENS = {field: open_ for module in HANDOVERS for field, open_ in module.OPENS.items()}
+FIRST_STAGES = {field: first_stage_of for module in HANDOVERS for field, first_stage_of in module.FIRST_STAGES.items()}
 
 
 def ties(view: View) -> Iterator[Tie]:
@@ -25,16 +25,16 @@ def ties(view: View) -> Iterator[Tie]:
         yield from module.ties(view)
 
 
-def opening(change: Change, gives: frozenset[str], view: View) -> Opening | None:
+def first_stage(change: Change, gives: frozenset[str], view: View) -> FirstStage | None:
     """Everything that this change gives, done first; None if some of it cannot be given without taking."""
-    parts = [OPENS[field](change, view) for field in sorted(gives) if field in OPENS]
+    parts = [FIRST_STAGES[field](change, view) for field in sorted(gives) if field in FIRST_STAGES]
     possible = [part for part in parts if part is not None]
     if len(possible) < len(gives):
         return None
     fields = {name: value for part in possible for name, value in part.fields.items() if value != change.was(name)}
     if not fields or not _leaves_second_stage(change, fields):
         return None
-    return Opening(
+    return FirstStage(
         fields=fields,
         cost=tuple(map(sum, zip(*(part.cost for part in possible), strict=True))),
         effect="; ".join(part.effect for part in possible),

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 
 from reconciler.changes.change import Action, Change
-from reconciler.changes.stages import BETTER, EXISTENCE, INTEREST, NEEDED, Opening, Tie
+from reconciler.changes.stages import BETTER, EXISTENCE, INTEREST, NEEDED, FirstStage, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.consumer.handovers import handovers
 from reconciler.kinds.consumer_position.retention import is_interest
@@ -49,12 +49,12 @@ def ties(view: View) -> Iterator[Tie]:
     for stream, consumers in view.by_parent("consumer").items():
         above = view.changes.get(Address.of("stream", stream))
         if above and above.action in (Action.CREATE, Action.UPDATE):
-            yield from _under_stream(above, consumers, givers.get(above.address, ()), view)
+            yield from _ties_of_readers(above, consumers, givers.get(above.address, ()), view)
     for change in view.changes.values():
-        yield from _under_new_copies(change, givers, view)
+        yield from _ties_of_new_copies(change, givers, view)
 
 
-def _under_new_copies(change: Change, givers: Mapping[Address, Iterable[Address]], view: View) -> Iterator[Tie]:
+def _ties_of_new_copies(change: Change, givers: Mapping[Address, Iterable[Address]], view: View) -> Iterator[Tie]:
     """An interest stream takes no subjects before its new copies listen; until then, those that give them keep them, and so do
     consumers and copies that read them now."""
     for address in replaced_readers(change, view):
@@ -69,33 +69,37 @@ def _under_new_copies(change: Change, givers: Mapping[Address, Iterable[Address]
         yield from (Tie(change.address, giver, gives=INTEREST, weak=BETTER) for giver in others)
 
 
-def _under_stream(above: Change, consumers: Sequence[Change], givers: Iterable[Address], view: View) -> Iterator[Tie]:
+def _ties_of_readers(
+    above: Change, consumers: Sequence[Change], givers: Iterable[Address], view: View
+) -> Iterator[Tie]:
     """The stream passes subjects on before its consumers give them up, and takes none before their readers exist; until
     then, those that give them to it keep them."""
     lost, taken = passed_on_subjects(above.address.name, view), subjects_after(above, view) - subjects_before(above)
     drops = is_interest(consumers[0], view)
     for change in consumers:
         if above.action is Action.CREATE and change.action is Action.CREATE:
-            if drops or (givers and _starts_with_new(change)):
+            if drops or (givers and _start_depends_on_creation(change)):
                 yield Tie(above.address, above.address, gives=EXISTENCE)
                 yield Tie(change.address, above.address, gives=INTEREST, weak=BETTER)
                 yield from (Tie(change.address, giver, gives=INTEREST, weak=BETTER) for giver in givers)
         elif (
-            change.action.writes and _any_collides(gained_subjects(change), taken) and (drops or _misses(change, view))
+            change.action.writes
+            and _any_collides(gained_subjects(change), taken)
+            and (drops or _misses_messages(change, view))
         ):
             yield Tie(change.address, above.address, gives=INTEREST)
         elif drops and change.action.writes and _any_collides(partly_lost_subjects(change), lost):
             yield Tie(above.address, change.address, gives="subjects")
 
 
-def _misses(change: Change, view: View) -> bool:
+def _misses_messages(change: Change, view: View) -> bool:
     """Does it never get what is stored before the change is made? A consumer of a work queue that takes more starts over."""
     if change.action is Action.CREATE:
-        return _starts_with_new(change)
+        return _start_depends_on_creation(change)
     return not is_work_queue(change.address.stream, view)
 
 
-def _starts_with_new(change: Change) -> bool:
+def _start_depends_on_creation(change: Change) -> bool:
     """Where it starts depends on when it is created."""
     return change.becomes("deliver_policy") in ("new", "last", "last_per_subject")
 
@@ -104,15 +108,15 @@ def _any_collides(filters: Iterable[str], subjects: Collection[str]) -> bool:
     return any(collide(subject, other) for subject in filters for other in subjects)
 
 
-def _without_subjects(change: Change, view: View) -> Opening | None:
+def _parking_subject_first(change: Change, view: View) -> FirstStage | None:
     """Created on a subject that nobody publishes to."""
     if change.address.kind != "stream" or not subjects_after(change, view):
         return None
     stays = parked_subjects(change.address, view)
-    return Opening(fields={"subjects": stays}, cost=(0, 0)) if stays else None
+    return FirstStage(fields={"subjects": stays}, cost=(0, 0)) if stays else None
 
 
-def _widen_filters(change: Change, view: View) -> Opening | None:
+def _wide_filters_first(change: Change, view: View) -> FirstStage | None:
     both = widest_subjects(
         [*wanted_subjects(change), *held_subjects(change)]
     )  # no server accepts one that lies inside another
@@ -120,7 +124,7 @@ def _widen_filters(change: Change, view: View) -> Opening | None:
         return None
     stream, name = change.address.names
     effect = f"let consumer {name} of {stream} take over subjects before it gives up any"
-    return Opening(fields=filter_fields(both), cost=(0, 1), effect=effect)
+    return FirstStage(fields=filter_fields(both), cost=(0, 1), effect=effect)
 
 
-OPENS = {GIVES: _widen_filters, EXISTENCE: _without_subjects}
+FIRST_STAGES = {GIVES: _wide_filters_first, EXISTENCE: _parking_subject_first}

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reconciler.changes.change import Change
-from reconciler.changes.stages import Opening, Tie
+from reconciler.changes.stages import FirstStage, Tie, final_value_first
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_position.retention import switches
 
@@ -26,14 +26,11 @@ def ties(view: View) -> Iterator[Tie]:
                 yield Tie(*(ends if above.becomes("retention") == "interest" else reversed(ends)))
 
 
-def _set_consumer_limits(change: Change, _view: View) -> Opening:
+def _consumer_limits_first(change: Change, _view: View) -> FirstStage:
     """The stream's first step: limits that new consumers inherit."""
     name = change.address.name
-    return Opening(
-        fields={"consumer_limits": change.becomes("consumer_limits")},
-        cost=(0, 1),
-        effect=f"set the limits of stream {name} for its consumers, before it drops what no consumer wants",
-    )
+    effect = f"set the limits of stream {name} for its consumers, before it drops what no consumer wants"
+    return final_value_first(change, "consumer_limits", effect)
 
 
-OPENS = {GIVES: _set_consumer_limits}
+FIRST_STAGES = {GIVES: _consumer_limits_first}

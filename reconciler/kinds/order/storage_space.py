@@ -17,11 +17,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from reconciler.changes.change import Action, Change
-from reconciler.changes.stages import BETTER, NEEDED, Opening, Tie
+from reconciler.changes.stages import BETTER, NEEDED, FirstStage, Tie, final_value_first
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.reservations import StreamReservation, has_tiers
 from reconciler.kinds.afterwards.streams import afterwards, live_streams
-from reconciler.kinds.consumer_checks.limits import limit_afterwards, limit_before
+from reconciler.kinds.consumer_checks.limits import max_consumers_afterwards, max_consumers_before
 from reconciler.kinds.consumer_config.consumer_config import placeholder_name
 from reconciler.kinds.consumer_position.retention import is_interest
 from reconciler.kinds.fields.peers import account_limits
@@ -44,8 +44,8 @@ class More(NamedTuple):
 
 def ties(view: View) -> Iterator[Tie]:
     """What has to make room first, on streams and in the account."""
-    yield from _on_streams(view)
-    yield from _in_account(view)
+    yield from _ties_on_streams(view)
+    yield from _ties_in_account(view)
 
 
 class Write(NamedTuple):
@@ -56,7 +56,7 @@ class Write(NamedTuple):
     will: StreamReservation | None
 
 
-def _in_account(view: View) -> Iterator[Tie]:
+def _ties_in_account(view: View) -> Iterator[Tie]:
     """Changes that free storage or a stream's place come before changes that need some, unless there is room for all at
     once."""
     live, after = live_streams(view), afterwards(view).streams
@@ -66,15 +66,15 @@ def _in_account(view: View) -> Iterator[Tie]:
         if change.action.writes
     ]
     if not has_tiers(view.target):
-        yield from _in_tier(0, writes, view)
+        yield from _ties_in_tier(0, writes, view)
         return
     for tier in sorted({held.replicas for write in writes for held in write[1:] if held}):
-        yield from _in_tier(tier, writes, view)
+        yield from _ties_in_tier(tier, writes, view)
     for storage in STORAGE:  # the server has limits of its own, which know no tiers
-        yield from _freeing_first([_added_storage(write, storage) for write in writes], weak=BETTER)
+        yield from _ties_freeing_first([_added_storage(write, storage) for write in writes], weak=BETTER)
 
 
-def _in_tier(tier: int, writes: Sequence[Write], view: View) -> Iterator[Tie]:
+def _ties_in_tier(tier: int, writes: Sequence[Write], view: View) -> Iterator[Tie]:
     """Order these changes by what they free and need in this tier; 0 is an account that has none."""
     limits = account_limits(view.target, tier) or {}
     usage = view.target.usage["tiers"].get(f"R{tier}", {}) if tier else view.target.usage
@@ -85,12 +85,12 @@ def _in_tier(tier: int, writes: Sequence[Write], view: View) -> Iterator[Tie]:
     for storage, (limit, reserved) in STORAGE.items():
         needs = [_added_storage(write, storage, counts_replicas=not tier) for write in inside]
         if _is_tight(needs, limits.get(limit), usage.get(reserved)):
-            yield from _freeing_first(needs)
+            yield from _ties_freeing_first(needs)
     places = [_added_place(here, everywhere) for here, everywhere in zip(inside, writes, strict=True)]
     taken = sum(StreamReservation.of(config).tier(view.target) == tier for config in live_streams(view).values())
     most = limits.get("max_streams") or -1
     if most > 0 and _is_tight(places, most, taken):
-        yield from _freeing_first(places)
+        yield from _ties_freeing_first(places)
 
 
 def _added_place(inside: Write, everywhere: Write) -> More:
@@ -120,22 +120,19 @@ def _is_tight(needs: Iterable[More], most: int | None, taken: int | None) -> boo
     return (taken or 0) + sum(need.amount for need in needs if need.amount > 0) > most
 
 
-def _freeing_first(needs: Sequence[More], weak: int = NEEDED) -> Iterator[Tie]:
+def _ties_freeing_first(needs: Sequence[More], weak: int = NEEDED) -> Iterator[Tie]:
     needing = [need.address for need in needs if need.amount > 0]
     for need in needs:
         if need.amount < 0:
             yield from (Tie(need.address, address, gives=need.gives, weak=weak) for address in needing)
 
 
-def _shrink(change: Change, _view: View) -> Opening:
-    return Opening(
-        fields={"max_bytes": change.becomes("max_bytes")},
-        cost=(0, 1),
-        effect=f"free reserved storage of {change.address.name}, so that another stream can reserve it",
-    )
+def _max_bytes_first(change: Change, _view: View) -> FirstStage:
+    effect = f"free reserved storage of {change.address.name}, so that another stream can reserve it"
+    return final_value_first(change, "max_bytes", effect)
 
 
-def _on_streams(view: View) -> Iterator[Tie]:
+def _ties_on_streams(view: View) -> Iterator[Tie]:
     """The order of a stream and its consumers under its limits, and of consumers that are deleted and created."""
     for stream, changes in view.by_parent("consumer").items():
         if not (consumers := [change for change in changes if change.action.writes]):
@@ -143,13 +140,13 @@ def _on_streams(view: View) -> Iterator[Tie]:
         above = view.changes.get(Address.of("stream", stream))
         if above is not None and above.action is Action.UPDATE:
             for change in consumers:
-                yield from _under_limits(above, change)
+                yield from _ties_of_consumer_limits(above, change)
                 if above.touches("max_consumers"):
-                    yield from _beside_number_of_places(above, change, view)
-        yield from _taking_places(stream, consumers, view)
+                    yield from _ties_of_max_consumers(above, change, view)
+        yield from _ties_of_places(stream, consumers, view)
 
 
-def _under_limits(above: Change, change: Change) -> Iterator[Tie]:
+def _ties_of_consumer_limits(above: Change, change: Change) -> Iterator[Tie]:
     for field in CAPS:
         was, becomes = (
             _consumer_limit(above.was("consumer_limits"), field),
@@ -173,15 +170,15 @@ def _consumer_limit(limits: Json, field: str) -> int:
     return int((limits or {}).get(field) or 0)
 
 
-def _beside_number_of_places(above: Change, change: Change, view: View) -> Iterator[Tie]:
+def _ties_of_max_consumers(above: Change, change: Change, view: View) -> Iterator[Tie]:
     """A new consumer comes when its stream has all places that it will have. A consumer is recreated while it has most."""
-    if change.action is Action.REPLACE and limit_before(change, view) > limit_afterwards(change, view):
+    if change.action is Action.REPLACE and max_consumers_before(change, view) > max_consumers_afterwards(change, view):
         yield Tie(change.address, above.address)
     elif change.action in (Action.CREATE, Action.REPLACE):
         yield Tie(above.address, change.address, gives="max_consumers")
 
 
-def _taking_places(stream: str, consumers: Sequence[Change], view: View) -> Iterator[Tie]:
+def _ties_of_places(stream: str, consumers: Sequence[Change], view: View) -> Iterator[Tie]:
     """If there is no room for all at once, consumers are deleted first, then others are recreated one after the other, and then
     new ones come."""
     going, recreated, coming = (
@@ -191,7 +188,7 @@ def _taking_places(stream: str, consumers: Sequence[Change], view: View) -> Iter
     keeps_places = is_interest(consumers[0], view)
     there = view.snapshot.consumers.get(stream, {})
     placeholders = len(recreated) if keeps_places else 0
-    if limit_afterwards(consumers[0], view) >= len(there) + len(coming) + placeholders:
+    if max_consumers_afterwards(consumers[0], view) >= len(there) + len(coming) + placeholders:
         if keeps_places:
             yield from (Tie(first, then, weak=BETTER) for first in coming for then in going)
         return
@@ -202,7 +199,7 @@ def _taking_places(stream: str, consumers: Sequence[Change], view: View) -> Iter
         yield from (Tie(first, then) for first in row[-1:] for then in coming)
 
 
-def _loosen_limits(change: Change, _view: View) -> Opening:
+def _loose_consumer_limits_first(change: Change, _view: View) -> FirstStage:
     """Each limit as the looser one of both; none if one of them has none."""
     was, becomes = change.was("consumer_limits"), change.becomes("consumer_limits")
     looser = {
@@ -210,36 +207,33 @@ def _loosen_limits(change: Change, _view: View) -> Opening:
         for f in CAPS
         if _consumer_limit(was, f) and _consumer_limit(becomes, f)
     }
-    return Opening(
+    return FirstStage(
         fields={"consumer_limits": looser or None},
         cost=(0, 1),
         effect=f"raise the limits that stream {change.address.name} sets for its consumers, before others are lowered",
     )
 
 
-def _lower(field: str, change: Change, view: View) -> Opening | None:
+def _low_value_first(field: str, change: Change, view: View) -> FirstStage | None:
     above = view.changes.get(Address.of("stream", change.address.stream))
     cap = _consumer_limit(above.becomes("consumer_limits"), field) if above else 0
     least = [value for value in (change.was(field), change.becomes(field), cap) if value and value > 0]
-    return Opening(
+    return FirstStage(
         fields={field: min(least)},
         cost=(0, 1),
         effect=f"lower {field} of consumer {change.address.name}, before its stream allows less",
     )
 
 
-def _raise(change: Change, _view: View) -> Opening:
-    return Opening(
-        fields={"max_consumers": change.becomes("max_consumers")},
-        cost=(0, 1),
-        effect=f"allow more consumers on stream {change.address.name}",
-    )
+def _max_consumers_first(change: Change, _view: View) -> FirstStage:
+    effect = f"allow more consumers on stream {change.address.name}"
+    return final_value_first(change, "max_consumers", effect)
 
 
-OPENS = {
-    "max_bytes": _shrink,
-    "consumer_limits": _loosen_limits,
-    "max_consumers": _raise,
-    "max_ack_pending": lambda change, view: _lower("max_ack_pending", change, view),
-    "inactive_threshold": lambda change, view: _lower("inactive_threshold", change, view),
+FIRST_STAGES = {
+    "max_bytes": _max_bytes_first,
+    "consumer_limits": _loose_consumer_limits_first,
+    "max_consumers": _max_consumers_first,
+    "max_ack_pending": lambda change, view: _low_value_first("max_ack_pending", change, view),
+    "inactive_threshold": lambda change, view: _low_value_first("inactive_threshold", change, view),
 }

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from reconciler.changes.change import Action, Change, Consequence
-from reconciler.changes.stages import Opening, Tie
+from reconciler.changes.stages import FirstStage, Tie
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import afterwards, config_of
 from reconciler.kinds.fields.words import few
@@ -44,7 +44,7 @@ def subjects_after(change: Change, view: View) -> set[str]:
     return set() if change.action is Action.DELETE else set(config_of(change, view).get("subjects") or ())
 
 
-def _drop_subjects(change: Change, view: View) -> Opening | None:
+def _kept_subjects_first(change: Change, view: View) -> FirstStage | None:
     """Only the subjects that stay its own throughout; if there are none, a subject that nobody publishes to."""
     held, wanted = subjects_before(change), subjects_after(change, view)
     kept = sorted(common_subjects(held, wanted))
@@ -52,7 +52,7 @@ def _drop_subjects(change: Change, view: View) -> Opening | None:
     if stays is None:
         return None
     lost = sorted(subject for subject in held if subject not in kept and not is_parking_subject(subject))
-    return Opening(
+    return FirstStage(
         fields={"subjects": stays},
         cost=(int(not kept), len(lost)),
         effect=f"give up {few(lost, 3)} on stream {change.address.name}, so that another stream can take it over",
@@ -88,4 +88,4 @@ def _all_subjects(view: View) -> SubjectIndex:
     return index
 
 
-OPENS = {"subjects": _drop_subjects}
+FIRST_STAGES = {"subjects": _kept_subjects_first}

@@ -20,38 +20,38 @@ def recipe(renaming: Renaming) -> list[str]:
     """The steps for the live configuration: a mirror, a queue, or any other stream, with or without sources. Schedules
     are never copied: messages that are stored beside them stay in the old stream, as in a queue."""
     if renaming.live.get("mirror"):
-        return _steps_for_mirror(renaming)
+        return _mirror_instructions(renaming)
     stays = renaming.live.get("retention") in ("workqueue", "interest") or renaming.live.get("allow_msg_schedules")
-    return _steps_for_queue(renaming) if stays or _can_never_be_copied(renaming) else _steps_for_stream(renaming)
+    return _queue_instructions(renaming) if stays or _can_never_be_copied(renaming) else _stream_instructions(renaming)
 
 
-def _steps_for_stream(renaming: Renaming) -> list[str]:
+def _stream_instructions(renaming: Renaming) -> list[str]:
     """A source writes and numbers messages again, so an old position means nothing in the copy. Clients therefore
     finish on the old stream, and consumers of the new one start after everything that was copied. So do copies."""
     old, new = renaming.old.name, renaming.new.name
     later = [name for name in DONE_ONCE if renaming.live.get(name) and name not in renaming.left_out]
     given = listed([*(["subjects"] if renaming.live.get("subjects") else []), *later])
     return [
-        *_steps_that_allow_copying(renaming),
+        *_instructions_that_allow_copying(renaming),
         f"Declare {new} with `sources: [{{name: {quoted(old)}}}]` and without {listed(['subjects', *later])}; apply, and wait "
         f"until `nats stream info {new}` shows no lag.{_caveats_of_copied_messages(renaming)}",
-        f"{_step_that_ends_intake(renaming)} Wait until {new} shows no lag, and note its last sequence: N.",
+        f"{_instruction_that_ends_intake(renaming)} Wait until {new} shows no lag, and note its last sequence: N.",
         f"Give {new} {f'the {given} and ' if given else ''}{_clause_about_own_sources(renaming)}; declare its "
         f"consumers{_except_push_consumers_text(renaming)} with `deliver_policy: by_start_sequence` and `opt_start_seq:` "
         f"N + 1{_clause_about_sourcing_both(renaming)}; apply.{_sentence_about_publishers(renaming, is_copied=True)}",
-        *_steps_that_end_sourcing(renaming),
-        *_step_for_its_mirrors(renaming, f", with consumers that start at N + 1 as those of {new} do. {_EMPTIED}"),
-        *_step_for_groups(
+        *_instructions_that_end_sourcing(renaming),
+        *_own_mirrors_instruction(renaming, f", with consumers that start at N + 1 as those of {new} do. {_EMPTIED}"),
+        *_groups_instruction(
             renaming,
             f"It starts at the first message of {new}, so its members process again what they processed in {old}",
         ),
-        _step_that_empties_the_old(renaming),
-        *_step_for_push_consumers(renaming),
-        *_step_that_removes_starts(renaming, also=renaming.sourcing),
+        _instruction_that_empties_the_old(renaming),
+        *_push_consumers_instruction(renaming),
+        *_instruction_that_removes_starts(renaming, also=renaming.sourcing),
     ]
 
 
-def _steps_that_allow_copying(renaming: Renaming) -> Iterator[str]:
+def _instructions_that_allow_copying(renaming: Renaming) -> Iterator[str]:
     """The server feeds a copy through a consumer of its own, to which the limits of the origin apply."""
     old, parts, limits = renaming.old.name, list[str](), limits_that_forbid_copying(renaming.live, renaming.version)
     if PENDING in limits:
@@ -74,7 +74,7 @@ def _can_never_be_copied(renaming: Renaming) -> bool:
     )
 
 
-def _backup_step(renaming: Renaming) -> Iterator[str]:
+def _backup_instruction(renaming: Renaming) -> Iterator[str]:
     if renaming.live.get("retention", "limits") == "limits" and _can_never_be_copied(renaming):
         yield (
             f"Back up what {renaming.old.name} stores, if it is still of use when it has been processed: it is not copied. With "
@@ -82,19 +82,19 @@ def _backup_step(renaming: Renaming) -> Iterator[str]:
         )
 
 
-def _steps_for_queue(renaming: Renaming) -> list[str]:
+def _queue_instructions(renaming: Renaming) -> list[str]:
     """Clients process the stored messages in the old queue. All readers of the new one are declared with it: an interest
     stream drops what nobody wants, and apply lets it take subjects when its readers listen."""
     old, new = renaming.old.name, renaming.new.name
     return [
-        *_backup_step(renaming),
-        _step_that_ends_intake(renaming),
+        *_backup_instruction(renaming),
+        _instruction_that_ends_intake(renaming),
         f"Declare {new} with {_clause_about_intake(renaming)}and with consumers like those of {old}"
         f"{_clause_about_other_readers(renaming)}, and apply.{_sentence_about_publishers(renaming, is_copied=False)}",
-        *_step_for_schedules(renaming),
-        *_steps_that_end_other_readers(renaming),
-        f"{_step_that_empties_the_old(renaming)}{_caveat_about_double_pushes(renaming)}",
-        *_step_that_removes_starts(renaming),
+        *_schedules_instruction(renaming),
+        *_instructions_that_end_other_readers(renaming),
+        f"{_instruction_that_empties_the_old(renaming)}{_caveat_about_double_pushes(renaming)}",
+        *_instruction_that_removes_starts(renaming),
     ]
 
 
@@ -110,10 +110,10 @@ def _clause_about_other_readers(renaming: Renaming) -> str:
     return "".join(f"; {part}" for part in parts)
 
 
-def _steps_that_end_other_readers(renaming: Renaming) -> Iterator[str]:
+def _instructions_that_end_other_readers(renaming: Renaming) -> Iterator[str]:
     """The readers of the old queue end, each when it has everything."""
     old, new = renaming.old.name, renaming.new.name
-    yield from _steps_that_end_sourcing(renaming)
+    yield from _instructions_that_end_sourcing(renaming)
     if renaming.mirrors:
         yield f"{_EMPTIED}. Messages that {old} no longer holds stay in the old mirror only."
     if renaming.groups:
@@ -127,7 +127,7 @@ def _clause_about_sourcing_both(renaming: Renaming) -> str:
     return f"; let {listed([*renaming.sourcing])} source {renaming.new.name}, with `opt_start_seq:` N + 1, as well as {renaming.old.name}"
 
 
-def _steps_that_end_sourcing(renaming: Renaming) -> Iterator[str]:
+def _instructions_that_end_sourcing(renaming: Renaming) -> Iterator[str]:
     if renaming.sourcing:
         yield (
             f"Wait until `nats stream info` shows no lag of {renaming.old.name} for {listed([*renaming.sourcing])}, then remove "
@@ -146,7 +146,7 @@ def _caveats_of_copied_messages(renaming: Renaming) -> str:
     return sentences
 
 
-def _steps_for_mirror(renaming: Renaming) -> list[str]:
+def _mirror_instructions(renaming: Renaming) -> list[str]:
     """Mirrors of one origin hold the same messages under the same numbers, and so do mirrors of these."""
     old, new = renaming.old.name, renaming.new.name
     return [
@@ -157,21 +157,21 @@ def _steps_for_mirror(renaming: Renaming) -> list[str]:
         f"Stop the clients of each consumer of {old}, declare a consumer like it on {new} {_clause_about_position(old)}"
         f"{_clause_about_push_consumers(renaming)}, apply, and start the clients on {new}. "
         "Messages that were acknowledged out of order are redelivered.",
-        *_step_for_sourcing_streams(
+        *_sourcing_streams_instruction(
             renaming,
             f"Note the last sequence S of {old}, wait",
             " with `opt_start_seq:` S + 1, and apply. Messages that were copied after S arrive twice",
         ),
-        *_step_for_its_mirrors(renaming, f". Its clients and consumers move like those of {old}"),
-        *_step_for_groups(
+        *_own_mirrors_instruction(renaming, f". Its clients and consumers move like those of {old}"),
+        *_groups_instruction(
             renaming,
             f"It starts at the first message of {new}, so its members process again what they processed in {old}",
         ),
-        *_step_that_removes_starts(renaming, also=renaming.sourcing),
+        *_instruction_that_removes_starts(renaming, also=renaming.sourcing),
     ]
 
 
-def _step_that_ends_intake(renaming: Renaming) -> str:
+def _instruction_that_ends_intake(renaming: Renaming) -> str:
     """The step that ends the old stream's intake. A stream without subjects has its own name as its subject."""
     old, subjects = renaming.old.name, renaming.live.get("subjects") or ()
     before = after = ""
@@ -223,7 +223,7 @@ def _clause_about_intake(renaming: Renaming) -> str:
     return f"{subjects}{sources}".removesuffix(", ") + (", " if sources else " ")
 
 
-def _step_for_schedules(renaming: Renaming) -> Iterator[str]:
+def _schedules_instruction(renaming: Renaming) -> Iterator[str]:
     if renaming.live.get("allow_msg_schedules"):
         yield (
             f"Publish each schedule that waits in {renaming.old.name} once more, so that {renaming.new.name} stores it, and delete "
@@ -238,7 +238,7 @@ def _clause_about_own_sources(renaming: Renaming) -> str:
     return "remove its `sources`"
 
 
-def _step_that_removes_starts(renaming: Renaming, *, also: Collection[str] = ()) -> Iterator[str]:
+def _instruction_that_removes_starts(renaming: Renaming, *, also: Collection[str] = ()) -> Iterator[str]:
     """A start that stays in the file counts again when the server looks for it."""
     streams = [*([renaming.new.name] if renaming.live.get("sources") else []), *also]
     if not streams:
@@ -260,7 +260,7 @@ def _clause_about_position(stream: str) -> str:
     )
 
 
-def _step_that_empties_the_old(renaming: Renaming) -> str:
+def _instruction_that_empties_the_old(renaming: Renaming) -> str:
     old = renaming.old.name
     return (
         f"Let the clients of {old} process what is left in it, until `nats consumer report {old}` shows nothing "
@@ -276,7 +276,7 @@ def _except_push_consumers_text(renaming: Renaming) -> str:
     return f", except {_push_consumers_text(renaming)}," if renaming.pushed else ""
 
 
-def _step_for_push_consumers(renaming: Renaming) -> Iterator[str]:
+def _push_consumers_instruction(renaming: Renaming) -> Iterator[str]:
     """Two consumers that push to one subject mix the messages of both streams."""
     if renaming.pushed:
         yield (
@@ -299,7 +299,7 @@ def _caveat_about_double_pushes(renaming: Renaming) -> str:
     return f" Meanwhile {who} {verb} from both, so clients get newer messages among older ones."
 
 
-def _step_for_sourcing_streams(renaming: Renaming, first: str, closing: str) -> Iterator[str]:
+def _sourcing_streams_instruction(renaming: Renaming, first: str, closing: str) -> Iterator[str]:
     if renaming.sourcing:
         who, them = listed([*renaming.sourcing]), "it" if len(renaming.sourcing) == 1 else "them"
         yield (
@@ -311,7 +311,7 @@ def _step_for_sourcing_streams(renaming: Renaming, first: str, closing: str) -> 
 _EMPTIED = "Let its clients process what is left in the old mirror, then let them use the new one"
 
 
-def _step_for_its_mirrors(renaming: Renaming, closing: str) -> Iterator[str]:
+def _own_mirrors_instruction(renaming: Renaming, closing: str) -> Iterator[str]:
     if renaming.mirrors:
         yield (
             f"No server redirects a mirror: declare a new mirror of {renaming.new.name} in place of {listed([*renaming.mirrors])}"
@@ -319,6 +319,6 @@ def _step_for_its_mirrors(renaming: Renaming, closing: str) -> Iterator[str]:
         )
 
 
-def _step_for_groups(renaming: Renaming, closing: str) -> Iterator[str]:
+def _groups_instruction(renaming: Renaming, closing: str) -> Iterator[str]:
     if renaming.groups:
         yield f"Declare group {listed([*renaming.groups])} on {renaming.new.name} too, and apply. {closing}."

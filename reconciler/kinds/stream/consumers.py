@@ -66,7 +66,7 @@ def consumers_above_limits(change: Change, view: View) -> Iterator[Finding]:
             least = in_words(of_copiers, unit)
             yield objection(
                 path,
-                f"{_stream_names(copies)} cop{'ies' if len(copies) == 1 else 'y'} this stream through a consumer of the server's "
+                f"{_few_of('stream', copies)} cop{'ies' if len(copies) == 1 else 'y'} this stream through a consumer of the server's "
                 f"own, which has {field} {least}: the server refuses a lower limit",
                 f"write {field}: {least} or more into consumer_limits",
                 affects=streams(copies, view),
@@ -74,7 +74,7 @@ def consumers_above_limits(change: Change, view: View) -> Iterator[Finding]:
         elif above:
             yield objection(
                 path,
-                f"{_consumer_names(above)} {'has' if len(above) == 1 else 'have'} a {field} above "
+                f"{_few_of('consumer', above)} {'has' if len(above) == 1 else 'have'} a {field} above "
                 + (in_words(limit, unit) if limit else f"0, which is how this server reads a removed {field}"),
                 f"lower their {field} as well, in the same file" if limit else "keep a limit that none of them exceeds",
                 affects=consumers(change.address.name, above, view),
@@ -96,8 +96,8 @@ def _feeds_copies_durably(change: Change, version: Version) -> bool:
 COPIERS_HAVE = {"max_ack_pending": _max_ack_pending_of_copiers, "inactive_threshold": _inactive_threshold_of_copiers}
 
 
-def _stream_names(names: list[str]) -> str:
-    return f"stream{'' if len(names) == 1 else 's'} {few(sorted(names))}"
+def _few_of(noun: str, names: list[str]) -> str:
+    return f"{noun}{'' if len(names) == 1 else 's'} {few(sorted(names))}"
 
 
 def _future_value(field: str, raw: Config, theirs: Change | None, limit: int) -> int:
@@ -106,10 +106,6 @@ def _future_value(field: str, raw: Config, theirs: Change | None, limit: int) ->
     if theirs and (wanted := theirs.becomes(field)) is not None:
         return int(wanted)
     return limit if theirs and limit else int(raw.get(field) or 0)
-
-
-def _consumer_names(names: list[str]) -> str:
-    return f"consumer{'' if len(names) == 1 else 's'} {few(sorted(names))}"
 
 
 @rule("ST555", "deliver-subject-taken-in", on=(Action.UPDATE,), needs=("live", "neighbours"), reaction=Reaction.DOOMS)
@@ -159,13 +155,11 @@ def limits_given_at_restart(change: Change, view: View) -> Iterator[Finding]:
         ]
         if field == "inactive_threshold" and silent:
             names = [name for name, _ in silent]
-            yield replace(
-                _expiry_needs_consent(field, limit, names), affects=consumers(change.address.name, names, view)
-            )
+            yield replace(_expiry_finding(field, limit, names), affects=consumers(change.address.name, names, view))
         elif lost := [name for name, raw in silent if raw.get("deliver_subject") and raw.get("ack_policy") == "none"]:
             yield objection(
                 f"consumer_limits.{field}",
-                f"the server would lose {_consumer_names(lost)} at its next restart: it then gives them {field} "
+                f"the server would lose {_few_of('consumer', lost)} at its next restart: it then gives them {field} "
                 f"{in_words(limit, unit)}, which a push consumer without acknowledgements cannot have",
                 f"write {field}: -1 into each of them, in the same file, or leave the limit out",
                 affects=consumers(change.address.name, lost, view),
@@ -176,12 +170,12 @@ def _leaves_field_out(change: Change, field: str) -> bool:
     return change.desired is not None and change.desired.leaves_to_server(field)
 
 
-def _expiry_needs_consent(field: str, limit: int, names: list[str]) -> Finding:
+def _expiry_finding(field: str, limit: int, names: list[str]) -> Finding:
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,
         path=f"consumer_limits.{field}",
         to=limit,
-        message=f"{_consumer_names(names)} {'has' if len(names) == 1 else 'have'} no {field}: from its next restart on, the server "
+        message=f"{_few_of('consumer', names)} {'has' if len(names) == 1 else 'have'} no {field}: from its next restart on, the server "
         f"deletes {'it' if len(names) == 1 else 'each of them'} after {in_words(limit, UNITS[field])} without use",
         fix=f"write {field} into {'it' if len(names) == 1 else 'each of them'}, in the same file, or consent here: "
         f"{consent_to('ST556', limit, UNITS[field])}",

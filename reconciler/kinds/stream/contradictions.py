@@ -153,7 +153,7 @@ def contradictory_fields(sent: Sent) -> Iterator[Finding]:
             yield _finding_about_clash(sent, clash)
     yield from _check_mirror_direct(sent)
     yield from _check_sealing(sent)
-    yield from _overridden_by_sealing(sent)
+    yield from _overridden_by_sealing_findings(sent)
 
 
 def _finding_about_clash(sent: Sent, clash: Clash) -> Finding:
@@ -212,7 +212,7 @@ def _check_sealing(sent: Sent) -> Iterator[Finding]:
         )
 
 
-def _overridden_by_sealing(sent: Sent) -> Iterator[Finding]:
+def _overridden_by_sealing_findings(sent: Sent) -> Iterator[Finding]:
     if "sealed" not in sent.config or not sent.touches("sealed"):
         return
     stated = sent.stated()

@@ -17,9 +17,9 @@ from reconciler.kinds.losses.ordered_readers import ordered_readers_text
 from reconciler.kinds.losses.schedules_and_counters import deletion_text
 from reconciler.kinds.losses.uncaptured import takeover_text
 from reconciler.kinds.losses.unprocessed import (
-    Going,
-    going_unread,
+    LostMessages,
     unread_by_consumers,
+    unread_consumers_refusal,
 )
 from reconciler.model.resource import Address
 from reconciler.model.written import quoted
@@ -47,9 +47,11 @@ def stream_deletion(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: `forget:` the stream, which leaves it as it is, or empty it first.
     """
-    consumers = list(_lost_consumers(change, view))
+    consumers = list(_lost_consumer_findings(change, view))
     yield from consumers[:-1]
-    yield from _merge_findings([*consumers[-1:], *_lost_messages(change, view), *_lost_subjects(change, view)])
+    yield from _merge_findings(
+        [*consumers[-1:], *_lost_message_findings(change, view), *_lost_subject_findings(change, view)]
+    )
 
 
 def _merge_findings(parts: Sequence[Finding]) -> Iterator[Finding]:
@@ -59,12 +61,12 @@ def _merge_findings(parts: Sequence[Finding]) -> Iterator[Finding]:
     yield from (replace(first, message=words, quantities=quantities) for first in parts[:1])
 
 
-def _lost_consumers(change: Change, view: View) -> Iterator[Finding]:
+def _lost_consumer_findings(change: Change, view: View) -> Iterator[Finding]:
     name = change.address.name
     losing = list(_names_of_lost_consumers(name, view))
     foreign = [reader for reader in losing if view.owner_of("consumer", name, reader)]
     protected = [reader for reader in losing if reader not in foreign and view.protects("consumer", name, reader)]
-    if unread := going_unread(name, over_limit.state_of(change), view):
+    if unread := unread_consumers_refusal(name, over_limit.state_of(change), view):
         yield unread
     if foreign:
         yield Finding(
@@ -114,10 +116,10 @@ def _groups_by_consumer(stream: str, view: View) -> dict[str, Change]:
     }
 
 
-def _lost_messages(change: Change, view: View) -> Iterator[Finding]:
+def _lost_message_findings(change: Change, view: View) -> Iterator[Finding]:
     state, name = over_limit.state_of(change), change.address.name
     if messages := state.get("messages", 0):
-        everything = Going(messages=exactly(messages), before=exactly(state.get("last_seq", messages) + 1))
+        everything = LostMessages(messages=exactly(messages), before=exactly(state.get("last_seq", messages) + 1))
         late = unread_by_consumers(name, state, everything, view)
         yield Finding(
             outcome=Outcome.WARNS,
@@ -127,7 +129,7 @@ def _lost_messages(change: Change, view: View) -> Iterator[Finding]:
         )
 
 
-def _lost_subjects(change: Change, view: View) -> Iterator[Finding]:
+def _lost_subject_findings(change: Change, view: View) -> Iterator[Finding]:
     if words := takeover_text(change, view):
         yield Finding(outcome=Outcome.WARNS, message=words)
 

@@ -113,9 +113,9 @@ def interest_consequences(change: Change, view: View) -> Iterator[Consequence]:
     if change.action not in (Action.CREATE, Action.UPDATE):
         return
     name, turns = change.address.name, change.action is Action.UPDATE and change.touches("retention")
-    found = compare_wanted(name, view)
-    if parts := [*found.new, *(found.lost if turns and is_unused(change) else ())]:
-        yield _note(found.text(parts, name), "XX245")
+    unwanted = compare_wanted(name, view)
+    if parts := [*unwanted.new, *(unwanted.lost if turns and is_unused(change) else ())]:
+        yield _note(unwanted.text(parts, name), "XX245")
     if turns and change.was("retention") == "interest":
         text = "from then on the stream keeps what consumers have acknowledged, and what none wants, until a limit deletes it"
         yield _note(text, "ST302")

@@ -105,8 +105,8 @@ def _afterwards_texts(change: Change, view: View) -> Iterator[str]:
     """What becomes of new messages. If nobody reads the stream at all, that is said before."""
     stream = change.address.name
     is_read = consumers_afterwards(stream, view) or copies_afterwards(stream, view)
-    if is_read and (found := compare_wanted(stream, view)).lost:
-        yield found.text(found.lost, stream)
+    if is_read and (unwanted := compare_wanted(stream, view)).lost:
+        yield unwanted.text(unwanted.lost, stream)
     if text := kept_until_restart_text(change, view):
         yield text
 
@@ -126,10 +126,10 @@ def kept_until_restart_text(change: Change, view: View) -> str:
 
 def _deleted_messages(change: Change, view: View, messages: int) -> tuple[Amount, str]:
     """How many messages are deleted, and why. The plan's own consumers are created and deleted before."""
-    stored, takers = some(messages, "stored message"), _takers_by_name(change, messages, view)
-    if not takers and (copies := copies_taking_in(change.address.name, view)):
+    stored, consumers = some(messages, "stored message"), _progress_by_consumer(change, messages, view)
+    if not consumers and (copies := copies_taking_in(change.address.name, view)):
         return exactly(0), _sentence_about_copies(change.address.name, stored, copies, view)
-    if not takers:
+    if not consumers:
         if view.target.version >= EMPTIES:
             return exactly(
                 messages
@@ -137,26 +137,26 @@ def _deleted_messages(change: Change, view: View, messages: int) -> tuple[Amount
         return exactly(0), (
             f"this stream has no consumers: {stored} {verb(messages, 'stay')} for now, but new messages are not stored"
         )
-    furthest = max(sorted(takers), key=lambda name: (takers[name].wants.most, takers[name].wants.least))
-    wanted = Amount(*(min(messages, number) for number in takers[furthest].wants[:2]))
-    kept = min(messages, max(taker.wants.least for taker in takers.values()))
+    furthest = max(sorted(consumers), key=lambda name: (consumers[name].wants.most, consumers[name].wants.least))
+    wanted = Amount(*(min(messages, number) for number in consumers[furthest].wants[:2]))
+    kept = min(messages, max(consumer.wants.least for consumer in consumers.values()))
     wants = "still wants" if furthest in view.snapshot.consumers.get(change.address.name, {}) else "will want"
     is_copied = view.target.version >= DELETES_COPIED and bool(copies_afterwards(change.address.name, view))
-    given = messages if is_copied else sum(taker.done for taker in takers.values())
+    given = messages if is_copied else sum(consumer.done for consumer in consumers.values())
     going = Amount(0, min(messages - kept, given))
-    others = sum(taker.wants.most > 0 for taker in takers.values()) - 1
+    others = sum(consumer.wants.most > 0 for consumer in consumers.values()) - 1
     more = f", and {some(others, 'other consumer')} no more than that" if others > 0 else ""
     still = f"{furthest} {wants} {amount(wanted)}{more}" if wanted.most else ""
     if not going.most:
         return going, f"apply deletes none of {stored}: {still or 'no consumer has acknowledged any'}"
     words = f"apply deletes {amount(going)} of {stored}, those that no consumer wants any more"
-    return going, words + (f"; {still}" if still else "") + _clause_about_passed(change.address.name, takers, view)
+    return going, words + (f"; {still}" if still else "") + _clause_about_passed(change.address.name, consumers, view)
 
 
-def _clause_about_passed(stream: str, takers: Collection[str], view: View) -> str:
+def _clause_about_passed(stream: str, consumers: Collection[str], view: View) -> str:
     """Messages in flight that go, because the server counts them as acknowledged."""
     infos = view.snapshot.consumers.get(stream, {})
-    passed = {name: number for name in sorted(takers) if (number := passed_in_flight(infos.get(name, {})))}
+    passed = {name: number for name in sorted(consumers) if (number := passed_in_flight(infos.get(name, {})))}
     return "".join(
         f"; {name} has {some(number, 'message')} in flight that the server counts as acknowledged, as after a purge of messages in "
         "flight: they go too"
@@ -177,7 +177,7 @@ def _sentence_about_copies(stream: str, stored: str, copies: list[str], view: Vi
     )
 
 
-class _Taker(NamedTuple):
+class _Progress(NamedTuple):
     """A consumer that exists when retention changes."""
 
     wants: Amount
@@ -187,36 +187,36 @@ class _Taker(NamedTuple):
     matches."""
 
 
-def _takers_by_name(above: Change, messages: int, view: View) -> dict[str, _Taker]:
+def _progress_by_consumer(above: Change, messages: int, view: View) -> dict[str, _Progress]:
     """All consumers that exist when retention changes. Nobody knows yet what a new filter matches."""
-    stream, unknown = above.address.name, _Taker(exactly(0), messages)
-    takers = {
-        name: _taker_of_consumer(above, info, messages, view)
+    stream, unknown = above.address.name, _Progress(exactly(0), messages)
+    consumers = {
+        name: _progress_of_consumer(above, info, messages, view)
         for name, info in view.snapshot.consumers.get(stream, {}).items()
     }
-    takers |= dict.fromkeys(unread_consumers(stream, view), unknown)
+    consumers |= dict.fromkeys(unread_consumers(stream, view), unknown)
     copying = len(view.snapshot.copiers.get(stream, {}))
-    if over_limit.state_of(above).get("consumer_count", 0) > len(takers) + copying:
-        takers[SOME] = unknown
+    if over_limit.state_of(above).get("consumer_count", 0) > len(consumers) + copying:
+        consumers[SOME] = unknown
     for change in view.children(stream, "consumer"):
         name = change.address.name
         if change.action is Action.DELETE:
-            takers.pop(name, None)
+            consumers.pop(name, None)
         elif change.action is Action.CREATE:
-            takers[name] = _Taker(
+            consumers[name] = _Progress(
                 exactly(messages if _wants_all(change) else 0), _stored_up_to(_last_skipped(change), above)
             )
         elif change.touches("filter_subject", "filter_subjects"):
-            takers[name] = _Taker(
+            consumers[name] = _Progress(
                 exactly(0), _stored_up_to(_last_delivered(view.snapshot.consumers.get(stream, {}).get(name, {})), above)
             )
-    return takers
+    return consumers
 
 
-def _taker_of_consumer(above: Change, info: Mapping[str, Json], messages: int, view: View) -> _Taker:
+def _progress_of_consumer(above: Change, info: Mapping[str, Json], messages: int, view: View) -> _Progress:
     wants = claimed_messages(above.address.name, info, view)
     got = matched_messages(above.address.name, info, messages, view) - wants.least
-    return _Taker(wants, max(0, min(got, _stored_up_to(_last_delivered(info), above))))
+    return _Progress(wants, max(0, min(got, _stored_up_to(_last_delivered(info), above))))
 
 
 def _stored_up_to(sequence: int | None, above: Change) -> int:

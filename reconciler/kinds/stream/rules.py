@@ -10,18 +10,18 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.effects.effect_rules import Effects
-from reconciler.kinds.effects.one_way import one_way_change, to_copy
+from reconciler.kinds.effects.one_way import one_way_rule, to_copy
 from reconciler.kinds.effects.stream_effects import FAMILIES
 from reconciler.kinds.fields import peers
-from reconciler.kinds.fields.versions import reserved_metadata, too_young
+from reconciler.kinds.fields.versions import reserved_metadata_rule, too_young_rule
 from reconciler.kinds.fields.words import side_in_words
 from reconciler.kinds.losses import lowered_limits, made_again, pushed_out, sources_changed, uncaptured
-from reconciler.kinds.losses.fewer_copies import replicas_lowered
-from reconciler.kinds.losses.lowered_limits import limit_lowered
-from reconciler.kinds.losses.pushed_out import copies_push_out
-from reconciler.kinds.losses.sources_changed import copied_again, left_behind
+from reconciler.kinds.losses.fewer_copies import replicas_lowered_rule
+from reconciler.kinds.losses.lowered_limits import limit_lowered_rule
+from reconciler.kinds.losses.pushed_out import copies_push_out_rule
+from reconciler.kinds.losses.sources_changed import copied_again_rule, left_behind_rule
 from reconciler.kinds.losses.uncaptured import subject_removed
-from reconciler.kinds.losses.unprocessed import later_questions, taking_questions
+from reconciler.kinds.losses.unprocessed import taking_questions, uncounted_questions
 from reconciler.kinds.stream.consumers import RULES as CONSUMERS
 from reconciler.kinds.stream.contradictions import CHECKS as FIELDS_TOGETHER
 from reconciler.kinds.stream.contradictions import RULES as SUBJECTS
@@ -29,9 +29,9 @@ from reconciler.kinds.stream.deletion import stream_deletion
 from reconciler.kinds.stream.retention import interest_retention, turns_to_interest
 from reconciler.kinds.stream_config.config_checks import CHECKS as RANGES
 from reconciler.kinds.stream_config.config_checks import objection, rules_of_family
-from reconciler.kinds.stream_config.fixed_fields import fixed_field_words, seal_at_creation, updatability_rules
+from reconciler.kinds.stream_config.fixed_fields import fixed_field_words, seal_at_creation_rule, updatability_rules
 from reconciler.kinds.stream_config.mirrors_and_sources import CHECKS as COPIES
-from reconciler.kinds.stream_config.restarts import doomed_live
+from reconciler.kinds.stream_config.restarts import doomed_live_rule
 from reconciler.kinds.stream_config.rewriting import CHECKS as REWRITING
 from reconciler.kinds.stream_config.stream_config import FIELDS, StreamConfig
 from reconciler.model.resource import Config, OtherOwner, Resource, owner_in
@@ -50,20 +50,20 @@ def questions(change: Change, view: View) -> Iterator[Question]:
     if turns_to_interest(change):
         yield from taking_questions(change.address.name, view)
     if change.action is Action.DELETE:
-        yield from later_questions(change.address.name, view)
+        yield from uncounted_questions(change.address.name, view)
     yield from uncaptured.questions(change)
 
 
 LOSSES = (
-    limit_lowered("ST"),
+    limit_lowered_rule("ST"),
     interest_retention,
     subject_removed,
-    copied_again("ST"),
-    left_behind("ST"),
-    copies_push_out("ST"),
-    replicas_lowered("ST"),
+    copied_again_rule("ST"),
+    left_behind_rule("ST"),
+    copies_push_out_rule("ST"),
+    replicas_lowered_rule("ST"),
     stream_deletion,
-    made_again.made_again("ST"),
+    made_again.made_again_rule("ST"),
 )
 
 
@@ -170,16 +170,16 @@ CHECKS = (*RANGES, *COPIES, *REWRITING, *FIELDS_TOGETHER)
 RULES = (
     *updatability_rules(FIELDS, FIXED, of="stream"),
     first_sequence_change,
-    seal_at_creation("ST"),
+    seal_at_creation_rule("ST"),
     external_mismatch,
-    one_way_change("ST", _sent_and_live),
+    one_way_rule("ST", _sent_and_live),
     *LOSSES,
     *SUBJECTS,
     *CONSUMERS,
     *EFFECTS.rules(),
-    too_young("ST", StreamConfig),
+    too_young_rule("ST", StreamConfig),
     external_with_configuration,
-    reserved_metadata("ST"),
+    reserved_metadata_rule("ST"),
     *rules_of_family("ST", CHECKS, _sent_and_live),
-    doomed_live("ST", CHECKS),
+    doomed_live_rule("ST", CHECKS),
 )

@@ -13,7 +13,7 @@ from reconciler.kinds.stream_config import stream_config
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.subjects.filters import FILTERS
 from reconciler.model.resource import Config, Json
-from reconciler.model.wire.snapshot import is_moving, mirror_hears
+from reconciler.model.wire.snapshot import is_moving, mirror_hears_origin
 from reconciler.model.wire.steps import Call, Step
 
 Rename = Callable[[str], str]
@@ -92,7 +92,7 @@ def wait_for_mirror(change: Change, name: str) -> Step | None:
     if (
         not change.was("mirror")
         or change.becomes("mirror")
-        or not mirror_hears(change.live.state if change.live else {})
+        or not mirror_hears_origin(change.live.state if change.live else {})
     ):
         return None
     return Step(

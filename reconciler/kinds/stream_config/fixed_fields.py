@@ -147,7 +147,7 @@ def fixed_field_words(family: str, *, another: str, stays: Callable[[str], str])
     }
 
 
-def seal_at_creation(family: str) -> Rule:
+def seal_at_creation_rule(family: str) -> Rule:
     """The rule ST108, under the code of a family."""
 
     def judge(change: Change, _view: View) -> Found:

@@ -176,7 +176,7 @@ def _check_duplicates(sent: Sent) -> Iterator[Finding]:
                 "remove one of them, or give them different filters",
             )
         elif "consumer" in source and sent.version >= V2_14:
-            other = copying.setdefault(_consumer_identity(source), index)
+            other = copying.setdefault((*origin_of(source), source["consumer"].get("name")), index)
             if other != index:
                 yield objection(
                     f"sources[{index}].consumer",
@@ -209,10 +209,6 @@ def origin_of(source: Json) -> tuple[Json, Json]:
     """The origin's name, and the API prefix that leads to it; None as prefix: it lies in this account."""
     external = source.get("external")
     return source.get("name"), external.get("api", "") if external else None
-
-
-def _consumer_identity(source: Json) -> object:
-    return (*origin_of(source), source["consumer"].get("name"))
 
 
 @config_check(110, "source-start-change")

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import SubjectsRead, View
+from reconciler.kinds.stream_config.origins import copied_entries
 from reconciler.kinds.subjects.subjects import collide, is_subset
 from reconciler.model.resource import Address
 from reconciler.model.wire.steps import Call, Step
@@ -63,10 +64,8 @@ def _successors_by_giver(view: View) -> Mapping[Address, set[Successor]]:
 
 def _starts_at_first_message(change: Change, stream: str) -> bool:
     config = change.desired.config if change.desired else {}
-    copying = [
-        entry for entry in (config.get("mirror"), *(config.get("sources") or ())) if entry and entry["name"] == stream
-    ]
-    return not any(copier.get("opt_start_seq") or copier.get("opt_start_time") for copier in copying)
+    copying = [entry for entry in copied_entries(config) if entry["name"] == stream]
+    return not any(entry.get("opt_start_seq") or entry.get("opt_start_time") for entry in copying)
 
 
 def _new_reads_of_interest_streams(change: Change, view: View) -> list[SubjectsRead]:

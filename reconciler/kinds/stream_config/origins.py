@@ -21,11 +21,15 @@ from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.model.wire.version import Version
 
 
+def copied_entries(config: Config) -> list[Config]:
+    """The mirror and all sources, as they stand in a stream's configuration."""
+    return [entry for entry in (config.get("mirror"), *(config.get("sources") or ())) if entry]
+
+
 def origin_names(copy: Config) -> list[str]:
     """Origins of mirrors and sources in the same account. They may be created later, but then copying starts later too,
     and the copy lacks what it takes over from them."""
-    origins = [copy.get("mirror"), *(copy.get("sources") or ())]
-    return [origin["name"] for origin in origins if origin and "external" not in origin]
+    return [origin["name"] for origin in copied_entries(copy) if "external" not in origin]
 
 
 def origin_of_mirror(body: Config, context: Context) -> Config | None:
@@ -56,12 +60,8 @@ def given_subjects(copied: Config) -> list[str]:
 
 def reads_by_copying(_address: Address, config: Config) -> Iterator[SubjectsRead]:
     """Reads by which a stream, or a bucket, copies from streams of this account."""
-    origins = [config.get("mirror"), *(config.get("sources") or ())]
-    yield from (
-        SubjectsRead(origin["name"], tuple(taken_subjects(origin)))
-        for origin in origins
-        if origin and "external" not in origin
-    )
+    origins = (entry for entry in copied_entries(config) if "external" not in entry)
+    yield from (SubjectsRead(origin["name"], tuple(taken_subjects(origin))) for origin in origins)
 
 
 FED_FOR = 10_000_000_000
@@ -113,7 +113,7 @@ def copies_afterwards(origin: str, view: View) -> Copiers:
     return {name: subjects for name, subjects in copiers(origin, view).items() if name not in deleted_streams(view)}
 
 
-def streams_reached_by(origin: str, subject: str, view: View) -> dict[str, list[str]]:
+def streams_storing(origin: str, subject: str, view: View) -> dict[str, list[str]]:
     """Streams that get messages of a subject then, each with what it gets of them: the origin itself, and what copies it
     directly or through others. Behind a stream that renames subjects, a copy counts as taking all."""
     by_stream, todo = {origin: [subject]}, [(origin, [subject])]
@@ -225,8 +225,7 @@ def _copies_by_consumer(view: View) -> dict[tuple[str, str], list[str]]:
 def _copied_origins(configs: Iterable[tuple[str, Config]]) -> Iterator[tuple[str, Config]]:
     """Origins in this very account: the name of each copy, and its configuration of the origin."""
     for name, config in configs:
-        origins = (config.get("mirror"), *(config.get("sources") or ()))
-        yield from ((name, origin) for origin in origins if origin and "external" not in origin)
+        yield from ((name, origin) for origin in copied_entries(config) if "external" not in origin)
 
 
 def _stream_configs(view: View) -> Iterator[tuple[str, Config]]:

@@ -27,7 +27,7 @@ FOR_LIFE = frozenset({"sealed", "allow_msg_counter"})
 COPY = "create a second stream that sources this one, and read from that once it has everything"
 
 
-def doomed_live(family: str, checks: Sequence[ConfigCheck], own: OwnName = lambda name: name) -> Rule:
+def doomed_live_rule(family: str, checks: Sequence[ConfigCheck], own: OwnName = lambda name: name) -> Rule:
     """Make rule 320 of a family of kinds: the checks that servers make at every start, applied to what is live."""
     refusing = [check for check in checks if check.err_codes]
 
@@ -194,8 +194,8 @@ def _some_names(addresses: Sequence[str]) -> str:
 
 def _is_single_copy(target: Target, *configs: Config) -> bool:
     """A consumer that does not say how many copies it has follows its stream."""
-    said = next((config["num_replicas"] for config in configs if config.get("num_replicas")), 1)
-    return not target.is_clustered or said == 1
+    replicas = next((config["num_replicas"] for config in configs if config.get("num_replicas")), 1)
+    return not target.is_clustered or replicas == 1
 
 
 def news_sentences(before: Version, after: Version) -> list[str]:

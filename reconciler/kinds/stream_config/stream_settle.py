@@ -33,10 +33,6 @@ def _canonical_source(value: Json) -> Json:
     return source
 
 
-def _canonical_republish(value: Json) -> Json:
-    return {"src": ">", **mapping(value)}
-
-
 _canon = Canon(
     defaults={name: about.default for name, about in known_fields(StreamConfig).items() if about.default is not None},
     clean={
@@ -49,7 +45,7 @@ _canon = Canon(
         "mirror": _canonical_source,
         "sources": lambda sources: [_canonical_source(source) for source in sources],
         "subject_transform": mapping,
-        "republish": _canonical_republish,
+        "republish": lambda value: {"src": ">", **mapping(value)},
     },
 )
 
@@ -171,7 +167,7 @@ def _apply_sealing(config: dict[str, Json]) -> None:
             del config[name]
 
 
-def window_then(config: Config, fields: Config, target: Target) -> dict[str, Json]:
+def duplicate_window_after(config: Config, fields: Config, target: Target) -> dict[str, Json]:
     """The duplicate window that a server fills in as soon as a stream copies nothing, if it is another than now. `config` is
     as the server echoes it; `fields` are its new values, None for absence."""
     window = settle(patched_config(config, fields), target, name=str(config["name"])).config.get("duplicate_window")

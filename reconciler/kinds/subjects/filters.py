@@ -17,12 +17,12 @@ from reconciler.model.resource import Config, Json
 ACK_WAIT = 30 * SECOND
 
 
-def longest(change: Change) -> int:
+def longest_in_flight(change: Change) -> int:
     """Return how long a message can be in flight before it is redelivered."""
     return int(max(change.was("backoff") or [change.was("ack_wait") or ACK_WAIT]))
 
 
-def waiting_text(change: Change) -> str:
+def wait_for_acks_text(change: Change) -> str:
     """Return what comes after "apply" while messages are in flight."""
     unacknowledged = in_flight(change)
     return (
@@ -31,7 +31,7 @@ def waiting_text(change: Change) -> str:
     )
 
 
-def waiting_for_part_text(change: Change) -> str:
+def wait_for_some_acks_text(change: Change) -> str:
     """Return the same where only some of them matter."""
     return (
         f"waits until clients have acknowledged what is in flight of that (up to {some(in_flight(change), 'message')}), "
@@ -40,14 +40,14 @@ def waiting_for_part_text(change: Change) -> str:
 
 
 def _longest_wait_text(change: Change) -> str:
-    return f"at most its ack_wait of {in_words(longest(change), 'duration')}"
+    return f"at most its ack_wait of {in_words(longest_in_flight(change), 'duration')}"
 
 
-def finishing_text(change: Change) -> str:
+def starting_over_text(change: Change) -> str:
     """Return what apply does with a consumer that delivers nothing meanwhile, as the end of a sentence."""
     if not in_flight(change):
         return "apply gives it what is still stored, from the first message on"
-    return f"apply {waiting_text(change)}; then it starts over with what is still stored"
+    return f"apply {wait_for_acks_text(change)}; then it starts over with what is still stored"
 
 
 def in_flight(change: Change) -> int:
@@ -62,8 +62,8 @@ FILTERS = ("filter_subject", "filter_subjects")
 
 def named_filters(config: Config) -> tuple[str, ...]:
     """The filters that a consumer names; none: it takes everything."""
-    one = config.get("filter_subject")
-    return (one,) if one else tuple(config.get("filter_subjects") or ())
+    subject = config.get("filter_subject")
+    return (subject,) if subject else tuple(config.get("filter_subjects") or ())
 
 
 def filters_of(config: Config) -> tuple[str, ...]:
@@ -101,7 +101,7 @@ def is_parked(change: Change) -> bool:
     return change.live is not None and any(map(is_parking_subject, filters_of(change.live.config)))
 
 
-def parks(change: Change) -> bool:
+def is_parked_afterwards(change: Change) -> bool:
     """The change leaves the consumer on a parking subject, where it delivers nothing."""
     return any(map(is_parking_subject, wanted_subjects(change)))
 

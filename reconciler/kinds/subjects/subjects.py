@@ -124,8 +124,8 @@ ALLOWED = ("$JS.EVENT.>", "$SYS.ACCOUNT.>")
 
 def reserved_by_server(subject: str) -> str | None:
     """The server's own subjects that it captures."""
-    taken = next((one for one in RESERVED if subject[:1] in "$*>" and collide(subject, one)), None)
-    return None if taken and any(is_subset(subject, one) for one in ALLOWED) else taken
+    taken = next((reserved for reserved in RESERVED if subject[:1] in "$*>" and collide(subject, reserved)), None)
+    return None if taken and any(is_subset(subject, reserved) for reserved in ALLOWED) else taken
 
 
 def storable(config: Config) -> dict[int, str]:

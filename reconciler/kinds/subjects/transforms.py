@@ -71,8 +71,8 @@ def published_as(subject: str, transform: Mapping[str, Json]) -> str | None:
     values = {number: value for token, value in zip(dest, given, strict=False) if (number := _wildcard_number(token))}
     *tokens, last = (transform.get("src") or ">").split(".")
     numbers = iter(range(1, len(tokens) + 2))
-    found = [values.get(next(numbers), one) if one == "*" else one for one in (*tokens, last)]
-    return ".".join([*found[:-1], *given[len(dest) - 1 :]] if last == ">" else found)
+    published = [values.get(next(numbers), token) if token == "*" else token for token in (*tokens, last)]
+    return ".".join([*published[:-1], *given[len(dest) - 1 :]] if last == ">" else published)
 
 
 def _wildcard_number(token: str) -> int | None:

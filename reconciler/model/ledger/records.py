@@ -161,11 +161,11 @@ _SHAPES: Mapping[str, Fits] = {
 def decode_owned(entry: Entry) -> Owned | str:
     """A record, or why it cannot be used."""
     try:
-        said = read_entry(entry.value, _SHAPES)
+        values = read_entry(entry.value, _SHAPES)
     except Unusable as why:
         return str(why)
-    left, earlier = tuple(said.pop("left", ())), tuple(said.pop("earlier", ()))
-    return Owned(left=left, earlier=earlier, **said, revision=entry.revision, written=entry.stored)
+    left, earlier = tuple(values.pop("left", ())), tuple(values.pop("earlier", ()))
+    return Owned(left=left, earlier=earlier, **values, revision=entry.revision, written=entry.stored)
 
 
 _PLAIN_KEY = re.compile(r"[a-z]+(\.[A-Za-z0-9_-]+){2,}")

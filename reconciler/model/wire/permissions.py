@@ -45,8 +45,8 @@ class Granted:
     def permits(self, subject: str) -> bool:
         """May one publish to it? A deny beats every allow. Of a wildcard, one that takes away a part leaves the
         rest."""
-        allowed = not self.allow or any(covers(one, subject) for one in self.allow)
-        return allowed and not any(covers(one, subject) for one in self.deny)
+        allowed = not self.allow or any(covers(pattern, subject) for pattern in self.allow)
+        return allowed and not any(covers(pattern, subject) for pattern in self.deny)
 
 
 def parse_permissions(data: Mapping[str, Json]) -> Granted | None:
@@ -74,10 +74,10 @@ _IN_DOMAIN = re.compile(r"\$JS\.[^.]+\.API\.", re.IGNORECASE)
 def subject_in_its_domain(subject: str) -> str:
     """Return what is judged: a server of the domain itself maps `$JS.hub.API.INFO` to `$JS.API.INFO` first, and judges
     only that."""
-    found = _IN_DOMAIN.match(subject)
-    if found is None:
+    match = _IN_DOMAIN.match(subject)
+    if match is None:
         return subject
-    rest = subject[found.end() :]
+    rest = subject[match.end() :]
     return rest if rest.upper().startswith("$KV.") else f"$JS.API.{rest}"
 
 

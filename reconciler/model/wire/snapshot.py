@@ -168,7 +168,7 @@ def is_moving(info: Mapping[str, Json], replicas: int) -> bool:
     return "desired" in cluster or len(cluster.get("replicas") or ()) != replicas - 1
 
 
-def stands_still(info: Mapping[str, Json], replicas: int) -> bool:
+def is_stable(info: Mapping[str, Json], replicas: int) -> bool:
     """Does it show all replicas there and current, and nothing being changed?"""
     cluster = info.get("cluster") or {}
     current = all(peer.get("current") for peer in cluster.get("replicas") or ())
@@ -195,12 +195,12 @@ def lagging_servers(info: Mapping[str, Json], within: float = HEARD) -> list[str
     return [peer["name"] for peer in replicas if not peer.get("current") or peer.get("active", 0) >= within]
 
 
-def mirror_hears(info: Mapping[str, Json]) -> bool:
+def mirror_hears_origin(info: Mapping[str, Json]) -> bool:
     """Does a mirror hear from its origin?"""
-    return hears(info.get("mirror") or {})
+    return hears_origin(info.get("mirror") or {})
 
 
-def hears(origin: Mapping[str, Json]) -> bool:
+def hears_origin(origin: Mapping[str, Json]) -> bool:
     """Does a mirror or a source hear from its origin, by what a server tells of it?"""
     return not origin.get("error") and 0 <= origin.get("active", -1) < HEARD
 

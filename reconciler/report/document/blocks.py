@@ -14,7 +14,7 @@ from reconciler.report.document.judgements import (
     many_consequence_lines,
     many_verdict_lines,
     verdict_lines,
-    worst_first,
+    verdicts_to_show,
 )
 from reconciler.report.words.paper import Paper, Role
 from reconciler.report.words.values import (
@@ -116,7 +116,7 @@ def _lines_of_one(entry: ChangeEntry, paper: Paper) -> list[str]:
         *_untouched_lines(entry, paper),
         *field_lines(change.fields, paper),
     ]
-    for verdict in worst_first(change.verdicts):
+    for verdict in verdicts_to_show(change.verdicts):
         lines += verdict_lines(verdict, change, paper)
     for consequence in change.consequences:
         lines += consequence_lines(consequence, paper)
@@ -173,7 +173,7 @@ def removal_reason(change: PlannedChange) -> str:
 
 def _place_of(change: PlannedChange) -> str:
     """The place of the worst verdict, otherwise that of the resource."""
-    spans = [verdict.span for verdict in worst_first(change.verdicts) if verdict.span]
+    spans = [verdict.span for verdict in verdicts_to_show(change.verdicts) if verdict.span]
     span = spans[0] if spans else change.span
     return visible(str(span)) if span else ""
 

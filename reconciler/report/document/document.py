@@ -16,7 +16,7 @@ from reconciler.changes.view import AboutKind
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.topology import Topology
-from reconciler.report.document.judgements import standing_word, worst_first
+from reconciler.report.document.judgements import status_word, verdicts_to_show
 from reconciler.report.document.pieces import ReportPart
 from reconciler.report.words.commands import CommandLines
 from reconciler.report.words.paper import Paper
@@ -202,11 +202,11 @@ def _verdict_findings(change: PlannedChange, document: Document) -> Iterator[Rep
             severity=Severity.ERROR, code=code, name=name, message=message, address=change.address,
             place=document.place(change.span), standing="unknown",
         )  # fmt: skip
-    for verdict in worst_first(change.verdicts):
+    for verdict in verdicts_to_show(change.verdicts):
         yield ReportedFinding(
             severity=_severity(verdict), code=verdict.code, name=verdict.name, message=verdict.message,
             address=verdict.address, path=verdict.path, place=document.place(verdict.span or change.span),
-            fix=verdict.fix or "", consented=verdict.consented, standing=standing_word(verdict), rank=-verdict.outcome.rank,
+            fix=verdict.fix or "", consented=verdict.consented, standing=status_word(verdict), rank=-verdict.outcome.rank,
         )  # fmt: skip
 
 

@@ -84,12 +84,12 @@ def _children_by_parent(changes: Sequence[PlannedChange]) -> dict[str, tuple[Pla
         if len(names) < 2 or change.action not in (Action.CREATE, Action.DELETE):
             continue
         parent = streams.get(f"stream/{names[0]}")
-        if parent and parent.action is change.action and _goes_along(change, parent):
+        if parent and parent.action is change.action and _is_included_in_parent(change, parent):
             by_parent.setdefault(parent.address, []).append(change)
     return {address: tuple(bare) for address, bare in by_parent.items()}
 
 
-def _goes_along(child: PlannedChange, parent: PlannedChange) -> bool:
+def _is_included_in_parent(child: PlannedChange, parent: PlannedChange) -> bool:
     if not is_bare(child) or (child.reason and child.reason != parent.reason):
         return False
     return child.blocked_by == parent.address if child.is_blocked else not parent.is_blocked

@@ -61,7 +61,7 @@ def _effects_in_order(entry: ChangeEntry) -> Sequence[Callable[[PlannedChange], 
         *(_nth_consequence(number) for number in range(len(entry.first.consequences))),
         *(
             _nth_verdict(number)
-            for number, verdict in enumerate(worst_first(entry.first.verdicts))
+            for number, verdict in enumerate(verdicts_to_show(entry.first.verdicts))
             if shows_quantities(verdict)
         ),
     ]
@@ -82,7 +82,7 @@ def _nth_consequence(number: int) -> Callable[[PlannedChange], Said]:
 
 def _nth_verdict(number: int) -> Callable[[PlannedChange], Said]:
     def effect(change: PlannedChange) -> Said:
-        verdict = worst_first(change.verdicts)[number]
+        verdict = verdicts_to_show(change.verdicts)[number]
         return change.address, verdict.message, verdict
 
     return effect
@@ -102,7 +102,7 @@ _ALLOW, _BELOW = re.compile(r"\s+allow: \["), "\n  allow: ["
 """Text to copy stands on a line of its own."""
 
 
-def worst_first(verdicts: Iterable[Verdict]) -> list[Verdict]:
+def verdicts_to_show(verdicts: Iterable[Verdict]) -> list[Verdict]:
     """Return every verdict worth showing."""
     shown = (verdict for verdict in verdicts if verdict.outcome is not Outcome.ALLOWED)
     return sorted(shown, key=lambda verdict: (not verdict.blocks, -verdict.outcome.rank))
@@ -134,7 +134,7 @@ def _headed_lines(verdict: Verdict, message: str, paper: Paper, indent: int) -> 
     return [first, *rest]
 
 
-def standing_word(verdict: Verdict) -> str:
+def status_word(verdict: Verdict) -> str:
     """Say what a verdict means for the change: `refused`, `needs consent`, `consented` …"""
     if is_policy(verdict.code):
         return "waived" if verdict.consented is not None else _OF_POLICIES[verdict.outcome]
@@ -145,8 +145,8 @@ def verdict_head(verdict: Verdict) -> str:
     """Return `ST101 storage-change, refused.`, or `consented` and the reason that somebody gave."""
     if verdict.consented is not None:
         reason = visible(verdict.consented).rstrip(".")
-        return f"{verdict.code} {verdict.name}, {standing_word(verdict)} ({reason})."
-    return f"{verdict.code} {verdict.name}, {standing_word(verdict)}."
+        return f"{verdict.code} {verdict.name}, {status_word(verdict)} ({reason})."
+    return f"{verdict.code} {verdict.name}, {status_word(verdict)}."
 
 
 def way_out_lines(fix: str) -> list[str]:
@@ -262,8 +262,8 @@ def consequence_lines(consequence: Consequence, paper: Paper, indent: int = 4) -
 def many_verdict_lines(changes: Sequence[PlannedChange], paper: Paper, indent: int = 4) -> list[str]:
     """Return the verdicts of equal changes: once where the words are the same, otherwise a few by name and the sum."""
     lines: list[str] = []
-    for number in range(len(worst_first(changes[0].verdicts))):
-        same = [worst_first(change.verdicts)[number] for change in changes]
+    for number in range(len(verdicts_to_show(changes[0].verdicts))):
+        same = [verdicts_to_show(change.verdicts)[number] for change in changes]
         verdict = same[0]
         if len({other.fix for other in same}) > 1:
             verdict = replace(verdict, fix=f"{verdict.fix} (likewise for the others)")

@@ -23,7 +23,7 @@ def column_chart(chart: ColumnChart) -> Markup:
     stacks = []
     for number, label in enumerate(chart.labels):
         x = LEFT + step * number + (step - wide) / 2
-        stacks.append(_stack(chart, number, x, wide, scale))
+        stacks.append(_stacked_column(chart, number, x, wide, scale))
         if number % every == 0:
             stacks.append(_text(label, x + wide / 2, TOP + HIGH + 18, "tick", "middle"))
     return together(
@@ -32,7 +32,7 @@ def column_chart(chart: ColumnChart) -> Markup:
     )
 
 
-def _stack(chart: ColumnChart, number: int, x: float, wide: float, scale: Scale) -> Markup:
+def _stacked_column(chart: ColumnChart, number: int, x: float, wide: float, scale: Scale) -> Markup:
     total, y = chart.totals[number], float(TOP + HIGH)
     parts = []
     for series in chart.series:

@@ -23,9 +23,9 @@ from reconciler.report.document.judgements import (
     lacks_consent,
     parts_of_way_out,
     sentence,
-    standing_word,
+    status_word,
     total_sentence,
-    worst_first,
+    verdicts_to_show,
 )
 from reconciler.report.document.partitions import SAME, columns_of, partition_lines
 from reconciler.report.document.probe import (
@@ -59,7 +59,9 @@ _OPEN = (Section.REFUSED, Section.CONSENT)
 def change(entry: ChangeEntry, anchor: str, word: str, document: Document) -> Markup:
     """Render a change, folded unless it stops the plan."""
     first = entry.first
-    place = document.place(next((verdict.span for verdict in worst_first(first.verdicts) if verdict.span), first.span))
+    place = document.place(
+        next((verdict.span for verdict in verdicts_to_show(first.verdicts) if verdict.span), first.span)
+    )
     summary = element(
         "summary",
         element("span", mark(entry), class_="mark", aria_hidden="true"),
@@ -68,7 +70,7 @@ def change(entry: ChangeEntry, anchor: str, word: str, document: Document) -> Ma
         element("span", first_paths(first.fields) or removal_reason(first).strip(), class_="about"),
         *(
             element("span", code, class_="code")
-            for code in dict.fromkeys(verdict.code for verdict in worst_first(first.verdicts))
+            for code in dict.fromkeys(verdict.code for verdict in verdicts_to_show(first.verdicts))
         ),
         element("span", str(place), class_="place") if place else None,
     )
@@ -83,8 +85,8 @@ def _details(entry: ChangeEntry) -> Iterator[Markup]:
     first = entry.first
     if first.fields:
         yield _diff_table(first.fields)
-    for number, verdict in enumerate(worst_first(first.verdicts)):
-        yield _verdict_block(verdict, [worst_first(equal.verdicts)[number] for equal in entry.changes], first)
+    for number, verdict in enumerate(verdicts_to_show(first.verdicts)):
+        yield _verdict_block(verdict, [verdicts_to_show(equal.verdicts)[number] for equal in entry.changes], first)
     for number, consequence in enumerate(first.consequences):
         yield from _consequence_blocks(
             consequence, [(equal.address, equal.consequences[number]) for equal in entry.changes]
@@ -138,7 +140,7 @@ def _verdict_block(verdict: Verdict, same: Sequence[Verdict], change: PlannedCha
             for other in same[:_NAMES]
         )
         paragraphs = [element("p", total_sentence(same)), element("ul", *each)]
-    word = standing_word(verdict)
+    word = status_word(verdict)
     title = element("b", page_link(verdict.code), f" {verdict.name}")
     head = element("p", title, " ", element("span", word, class_="word"))
     style = "blocks" if verdict.refuses else "consented" if verdict.consented is not None else "warns"

@@ -9,7 +9,7 @@ from reconciler.model.diagnostic import Severity
 from reconciler.report.document.document import Document, ReportedFinding, findings_apart
 from reconciler.report.document.entries import ChangeEntry, Section
 from reconciler.report.document.headline import heading, moment_note, split_command, totals_line, what_next
-from reconciler.report.document.judgements import effects, entry_name, standing_word, worst_first
+from reconciler.report.document.judgements import effects, entry_name, status_word, verdicts_to_show
 from reconciler.report.document.picture import picture
 from reconciler.report.html.drawing import topology_drawing
 from reconciler.report.html.markup import Markup, element, escaped, page_link, prose, together
@@ -112,10 +112,10 @@ def _stops_section(all_entries: Sequence[ChangeEntry], anchors: Mapping[str, str
     items = [
         element(
             "li", element("a", element("code", entry_name(entry)), href=f"#{anchors[entry.first.address]}"), " ",
-            element("b", page_link(verdict.code), f" {verdict.name}"), f", {standing_word(verdict)}",
+            element("b", page_link(verdict.code), f" {verdict.name}"), f", {status_word(verdict)}",
         )
         for entry in all_entries
-        for verdict in worst_first(entry.first.verdicts)
+        for verdict in verdicts_to_show(entry.first.verdicts)
         if verdict.blocks
     ]  # fmt: skip
     items += [

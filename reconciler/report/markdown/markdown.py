@@ -17,7 +17,7 @@ from reconciler.report.document.blocks import first_paths, mark, removal_reason,
 from reconciler.report.document.document import Document, ReportedFinding, findings_apart
 from reconciler.report.document.entries import ChangeEntry, Section, entries
 from reconciler.report.document.headline import heading, moment_note, split_command, totals_line, what_next
-from reconciler.report.document.judgements import entry_name, sentence, worst_first
+from reconciler.report.document.judgements import entry_name, sentence, verdicts_to_show
 from reconciler.report.markdown.gfm import code, escaped_html, fenced, folded, page_link, prose
 from reconciler.report.markdown.parts import (
     children_text,
@@ -97,12 +97,12 @@ def _head(document: Document) -> list[str]:
 
 
 def _foot(document: Document) -> str:
-    done = fenced(_last_lines(document.outcome)) if document.outcome else []
+    done = fenced(_last_outcome_lines(document.outcome)) if document.outcome else []
     commands = [*moment_note(document.plan), *(_command_as_code(line) for line in what_next(document).splitlines())]
     return "\n".join([*folded("What was done", done, is_open=True), "", "\\\n".join(commands)]).strip()
 
 
-def _last_lines(outcome: str) -> list[str]:
+def _last_outcome_lines(outcome: str) -> list[str]:
     lines = [visible(line) for line in outcome.strip().splitlines()]
     sizes = list(accumulate(_bytes_of(line) for line in reversed(lines)))
     return lines[len(lines) - sum(size < _OUTCOME for size in sizes) :]
@@ -216,7 +216,7 @@ def _change_blocks(section: Section, changes: Sequence[ChangeEntry], document: D
 def _has_no_details(entry: ChangeEntry) -> bool:
     """Is there nothing to unfold? Its effects are listed above."""
     drawn = any(consequence.detail for consequence in entry.first.consequences)
-    return not (drawn or worst_first(entry.first.verdicts) or entry.first.fields) and len(entry.changes) == 1
+    return not (drawn or verdicts_to_show(entry.first.verdicts) or entry.first.fields) and len(entry.changes) == 1
 
 
 def _change_line(entry: ChangeEntry, document: Document) -> str:

@@ -23,7 +23,7 @@ from reconciler.report.document.judgements import (
     shows_quantities,
     total_sentence,
     verdict_head,
-    worst_first,
+    verdicts_to_show,
 )
 from reconciler.report.document.partitions import partition_lines
 from reconciler.report.document.probe import (
@@ -71,8 +71,8 @@ def _diff_lines(fields: Sequence[FieldChange]) -> list[str]:
 def verdict_paragraphs(entry: ChangeEntry, *, is_told: bool = False) -> Iterator[str]:
     """Render each verdict once; where many changes differ in words, the first few and the sum. `is_told`: effects and warnings
     stand elsewhere in full."""
-    for number, verdict in enumerate(worst_first(entry.first.verdicts)):
-        same = [worst_first(change.verdicts)[number] for change in entry.changes]
+    for number, verdict in enumerate(verdicts_to_show(entry.first.verdicts)):
+        same = [verdicts_to_show(change.verdicts)[number] for change in entry.changes]
         message = "" if is_told and (shows_quantities(verdict) or _is_worth_knowing(verdict)) else _messages_of(same)
         yield from ("", f"**{_verdict_heading(verdict)}** {message}".rstrip())
         yield from _way_out_lines(verdict, entry)
@@ -121,7 +121,7 @@ def effect_items(entry: ChangeEntry) -> Iterator[str]:
 
 def warning_items(entry: ChangeEntry) -> Iterator[str]:
     """Render verdicts that neither stop the change nor count anything, an item for each."""
-    for verdict in worst_first(entry.first.verdicts):
+    for verdict in verdicts_to_show(entry.first.verdicts):
         if _is_worth_knowing(verdict):
             name = code(entry.first.address) if len(entry.changes) == 1 else prose(count_and_kind(entry))
             message = prose(sentence(verdict.message, verdict.path))

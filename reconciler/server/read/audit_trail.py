@@ -24,11 +24,13 @@ MOST = 50_000
 
 def capturing_stream(snapshot: Snapshot) -> str | None:
     """Return the stream with the longest memory among those that capture the events."""
-    capturing = [name for name, info in snapshot.streams.items() if captures(info["config"].get("subjects") or ())]
+    capturing = [
+        name for name, info in snapshot.streams.items() if captures_audit_events(info["config"].get("subjects") or ())
+    ]
     return min(capturing, key=lambda name: (_complete_since(snapshot.streams[name]) or _NEVER, name), default=None)
 
 
-def captures(subjects: Iterable[str]) -> bool:
+def captures_audit_events(subjects: Iterable[str]) -> bool:
     """Does a stream with these subjects store the audit events of the JetStream API?"""
     return any(_matches(subject.split("."), SUBJECT.split(".")) for subject in subjects)
 

@@ -45,16 +45,16 @@ class Ear:
         if msg.subject == SUBJECT:
             self._take_audit_event(msg.data)
         elif (on := _object_of(msg.data)) is not None:
-            self._stir(on)
+            self._record_change(on)
 
     def _take_audit_event(self, data: bytes) -> None:
         """Reads and refusals change nothing, and our own requests are reads."""
         if client_of(data) == self.ours:
             return
-        if (change := event_of(data)) is not None and self._stir(change.on) and len(self.changes) < MOST:
+        if (change := event_of(data)) is not None and self._record_change(change.on) and len(self.changes) < MOST:
             self.changes.append(change)
 
-    def _stir(self, on: Raw) -> bool:
+    def _record_change(self, on: Raw) -> bool:
         if on.type == "consumer" and on not in self.consumers:
             return False
         self.heard += 1

@@ -33,7 +33,7 @@ async def write_until_known(
     with Pauses(js.patience) as pauses:
         while True:
             answer = await send()
-            if not is_unknown(answer) or ((state := await look()) is None and not await pauses.rest()):
+            if not is_unknown(answer) or ((state := await look()) is None and not await pauses.wait()):
                 return answer
             if state is not None:
                 return state
@@ -62,7 +62,7 @@ async def put(
             present = await entry(js, bucket, key)
             if isinstance(present, Entry) and (present.value, present.deleted) == (value, bool(headers)):
                 return Stored(present.revision)
-            if isinstance(answer, Conflict) or not await pauses.rest():
+            if isinstance(answer, Conflict) or not await pauses.wait():
                 return answer
             pauses.tell(_wait_text(answer))
 

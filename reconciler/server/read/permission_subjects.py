@@ -117,31 +117,31 @@ class Api:
             if (subject := self.subject(template, **names)) is not None:
                 yield Need(subject=subject, why=why)
 
-    def looking(self) -> Iterator[Need]:
+    def needs_to_look(self) -> Iterator[Need]:
         """Return the permissions to read the account, as every plan begins."""
         yield Need(subject=WHO, why="who we are")
         yield from self.needs("what the account holds", LOOK)
         for bucket in RESERVED:
             yield from self.needs("what reconciler and groups remember", RECORDS, bucket=bucket)
 
-    def measuring(self, streams: Iterable[str]) -> Iterator[Need]:
+    def needs_to_measure(self, streams: Iterable[str]) -> Iterator[Need]:
         """Return the permissions to count what a change of these streams would lose."""
         for stream in streams:
             yield from self.needs(MEASURED, MEASURE, stream=stream)
 
-    def asking(self, questions: Iterable[Question]) -> Iterator[Need]:
+    def needs_to_ask(self, questions: Iterable[Question]) -> Iterator[Need]:
         """Return the permissions to ask these questions, on whose answers verdicts depend."""
         for question in questions:
             stream, source = getattr(question, "stream", ""), getattr(question, "source", "")
             why = "which servers replicas and placement find" if isinstance(question, Peers) else MEASURED
             yield from self.needs(why, QUESTIONS[type(question)], stream=stream, source=source)
 
-    def attributing(self, streams: Iterable[str]) -> Iterator[Need]:
+    def needs_to_attribute(self, streams: Iterable[str]) -> Iterator[Need]:
         """Return the permissions to name the authors of changes, from these streams of audit events."""
         for stream in streams:
             yield from self.needs("who did it, from the audit trail", TRAIL, stream=stream)
 
-    def remembering(self, *keys: str, made: bool = False) -> Iterator[Need]:
+    def needs_to_remember(self, *keys: str, made: bool = False) -> Iterator[Need]:
         """Return the permissions to keep records: `keys` of the bucket that are written (none: any). `made` says that
         the bucket exists."""
         for key in keys or (">",):
@@ -150,7 +150,7 @@ class Api:
         if not made:
             yield from self.needs(MEMORY, (CREATE,), bucket=BUCKET)
 
-    def carrying_out(self, steps: Iterable[Step]) -> Iterator[Need]:
+    def needs_to_carry_out(self, steps: Iterable[Step]) -> Iterator[Need]:
         """Return the permissions for the requests of these steps, and to read the consumers of members that a gate
         waits for."""
         for step in steps:
@@ -158,19 +158,19 @@ class Api:
             named = step.body.get("names") or step.body.get("partitions") or ()  # the members a gate waits for
             yield from (need for name in named for need in self.needs(CHANGES, (MEMBER,), stream=step.on[0], on=name))
 
-    def verifying(self, steps: Iterable[Step]) -> Iterator[Need]:
+    def needs_to_verify(self, steps: Iterable[Step]) -> Iterator[Need]:
         """Return the permissions to look, after an apply, at the streams and consumers that these steps change."""
         for step in steps:
             if step.call in LOOKED_AT_AFTERWARDS:
                 yield from self.needs("whether everything exists afterwards", AFTERWARDS[len(step.on)], **_names(step))
 
-    def backing_up(self, streams: Iterable[str]) -> Iterator[Need]:
+    def needs_to_back_up(self, streams: Iterable[str]) -> Iterator[Need]:
         """Return the permissions for `apply --backup`."""
         for stream in streams:
             yield from self.needs("backups", (BACKUP,), stream=stream)
             yield Need(subject=CHUNK.format(stream=stream), why="backups")
 
-    def hearing(self) -> Iterator[Need]:
+    def needs_to_watch(self) -> Iterator[Need]:
         """Return the permissions for `drift watch`: to hear of changes, and of writes to buckets as they pass."""
         yield Need(subject=ADVISORIES, why="what changes, for `drift watch`")
         for bucket, keys in HEARD.items():

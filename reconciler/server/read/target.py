@@ -70,7 +70,7 @@ _HIDDEN = "[REDACTED]"
 
 async def leader_versions(js: JetStream, streams: Mapping[str, Mapping[str, Json]]) -> list[Version]:
     """Return versions of the servers that lead streams: STREAM.INFO has them (`_nats.ver`), STREAM.LIST does not."""
-    one_each = {_leader_name(item): name for name, item in streams.items()}
+    one_each = {str((item.get("cluster") or {}).get("leader")): name for name, item in streams.items()}
     names = list(one_each.values())[:LEADERS_ASKED]
     answers = await asyncio.gather(*(js.read(f"STREAM.INFO.{name}") for name in names))
     versions = []
@@ -79,10 +79,6 @@ async def leader_versions(js: JetStream, streams: Mapping[str, Mapping[str, Json
             if isinstance(answer, Mapping):
                 versions.append(Version.parse(answer["config"]["metadata"]["_nats.ver"]))
     return versions
-
-
-def _leader_name(stream: Mapping[str, Json]) -> str:
-    return str((stream.get("cluster") or {}).get("leader"))
 
 
 def target(

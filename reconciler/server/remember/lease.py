@@ -33,7 +33,7 @@ from reconciler.model.ledger.records import BUCKET
 from reconciler.model.waits import waiting
 from reconciler.server.read.read_kv import entry, names
 from reconciler.server.remember.capacity import STORES_NOTHING, VANISHES, way_out_advice
-from reconciler.server.wire.answers import NO_STREAM, Conflict, Put, Refusal, Stored, passes
+from reconciler.server.wire.answers import NO_STREAM, Conflict, Put, Refusal, Stored, is_passing
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import ForNow, NoAnswer, Silence
 
@@ -353,7 +353,7 @@ def _why_not_to_retry(answer: Put | Refusal | NoAnswer) -> str | None:
     bucket, because it has not heard of it yet; leases are only taken where there is one."""
     if isinstance(answer, Refusal) and answer.err_code == NO_STREAM:
         return None
-    return str(answer) if isinstance(answer, Refusal | NoAnswer) and not passes(answer) else None
+    return str(answer) if isinstance(answer, Refusal | NoAnswer) and not is_passing(answer) else None
 
 
 def _still_held(topology: str, state: LeaseState | Put, terms: LeaseTerms, *, outlasts: bool) -> CannotContinue:

@@ -25,7 +25,7 @@ from reconciler.server.wire.answers import (
     Refusal,
     Stored,
     advice_for,
-    passes,
+    is_passing,
 )
 from reconciler.server.wire.api import JetStream, Pauses
 from reconciler.server.wire.pipeline import NoAnswer, Silence
@@ -100,7 +100,7 @@ async def _write_id(js: JetStream) -> Diagnostic | None:
     """Write the id; the first writer decides it. In a cluster the new bucket may need a moment until it listens."""
     with Pauses(js.patience, f"for bucket {BUCKET}, which was just made, to take its first entry") as pauses:
         while isinstance(answer := await _put_id(js), Refusal | NoAnswer):
-            if not (passes(answer) and await pauses.rest()):
+            if not (is_passing(answer) and await pauses.wait()):
                 return _not_writable(
                     answer,
                     "the bucket's id could not be written",
@@ -126,7 +126,7 @@ def _bucket_config(reserved: int, replicas: int) -> dict[str, Json]:
 def _not_writable(answer: Refusal | NoAnswer, attempt: str, fix: str, severity: Severity) -> Diagnostic:
     """A user without permission or room continues without the bucket. Where the bucket may be there in a moment,
     somebody else may be at work, and only the bucket keeps two applies apart."""
-    if passes(answer):
+    if is_passing(answer):
         message = f"Bucket {BUCKET}, which keeps two applies apart, cannot be used yet: {attempt} ({answer}). Nothing else was changed."
         fix = f"Apply again when the server answers: nats stream info {STREAM}"
         raise CannotContinue.because("LE105", "ledger-unreadable", message, fix=fix)

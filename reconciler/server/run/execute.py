@@ -26,9 +26,9 @@ from reconciler.changes.events import (
     InDoubt,
     NotNeeded,
     NotStarted,
-    Settled,
     Skipped,
     Started,
+    StepOutcome,
     Waiting,
 )
 from reconciler.model.resource import Json
@@ -56,7 +56,7 @@ async def execute(
     stop: asyncio.Event | None = None,
     may_write: MayWrite = lambda: None,
     grace: float = GRACE,
-    known: Iterable[Settled] = (),
+    known: Iterable[StepOutcome] = (),
     last_look: LastLook = lambda _step, _info, _server: None,
     streams: Iterable[Mapping[str, Json]] = (),
 ) -> AsyncGenerator[Event, None]:
@@ -102,7 +102,7 @@ class _RunState:
     ) -> None:
         self._run, self._window, self._tell, self._may_write, self._stop = run, window, tell, may_write, stop
         self._steps = {step.id: step for step in steps}
-        self._settled: dict[str, Settled] = {}
+        self._settled: dict[str, StepOutcome] = {}
         self._under_way: dict[str, asyncio.Task[None]] = {}
         self._stopped: str | None = None
         self._over = asyncio.Event()
@@ -138,7 +138,7 @@ class _RunState:
             raise self._mistake  # our own error must not pass for an outcome
         return await self._account()
 
-    def settle(self, outcomes: Iterable[Settled]) -> None:
+    def settle(self, outcomes: Iterable[StepOutcome]) -> None:
         for outcome in outcomes:
             self._settle(outcome)
 
@@ -177,7 +177,7 @@ class _RunState:
             self._mistake, self._stopped = task.exception(), "an internal error"
         self._start_ready()
 
-    def _settle(self, outcome: Settled) -> None:
+    def _settle(self, outcome: StepOutcome) -> None:
         self._settled[outcome.step.id] = outcome
         self._tell(outcome)
         for following in self._following.get(outcome.step.id, ()):
@@ -239,7 +239,7 @@ class _RunState:
             stopped=self._stopped,
         )
 
-    def _outcome_of_unfinished(self, step: Step) -> Settled:
+    def _outcome_of_unfinished(self, step: Step) -> StepOutcome:
         """Steps without an outcome: interrupted under way, never begun, or waiting for each other."""
         if step.id in self._interrupted:
             return InDoubt(step=step, reason=problems.interrupted(step))
@@ -264,7 +264,7 @@ async def deviations_at_end(js: JetStream, done: Iterable[Done]) -> list[Failed]
     with Pauses(patience, f"until every server shows what was done ({len(last):_} objects)") as pauses:
         while True:
             failed = await _unlike_done(js, last, verb)
-            if not failed or not await pauses.rest():
+            if not failed or not await pauses.wait():
                 return failed
 
 

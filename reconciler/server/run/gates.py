@@ -11,12 +11,12 @@ from reconciler.model.resource import Json
 from reconciler.model.waits import waiting
 from reconciler.model.wire.snapshot import (
     Entry,
-    hears,
+    hears_origin,
     is_heard,
+    is_stable,
     lagging_servers,
-    mirror_hears,
+    mirror_hears_origin,
     partitions_of,
-    stands_still,
 )
 from reconciler.model.wire.steps import Step
 from reconciler.server.read.read_kv import entry
@@ -118,7 +118,7 @@ async def _wait_until_current(
         answer = await run.js.read(info_endpoint(step))
         if is_missing(answer):
             return problems.gone(step)
-        if isinstance(answer, Mapping) and stands_still(answer, step.body["replicas"]) and is_heard(answer):
+        if isinstance(answer, Mapping) and is_stable(answer, step.body["replicas"]) and is_heard(answer):
             looks = looks + 1 if is_there(answer) else 0
             return Succeeded(answer) if looks == 2 else LOOK_AGAIN
         looks = 0
@@ -241,7 +241,7 @@ def _why_not_listening(answer: Answer, origin: str) -> str:
     errors = [source["error"].get("description", "") for source in copied if source.get("error")]
     if errors:
         return f"{origin}: {errors[0]}"
-    return "" if copied and all(hears(source) for source in copied) else f"{origin} is not heard yet"
+    return "" if copied and all(hears_origin(source) for source in copied) else f"{origin} is not heard yet"
 
 
 async def _not_copied(run: RunContext, step: Step, mirror: Mapping[str, Json], had: int) -> tuple[str, int]:
@@ -272,7 +272,7 @@ def _why_mirror_is_behind(answer: Answer) -> str:
     copied = answer.get("mirror") or {}
     if error := (copied.get("error") or {}).get("description"):
         return str(error)
-    if not mirror_hears(answer):
+    if not mirror_hears_origin(answer):
         return "its origin is silent"
     return f"{copied['lag']:_} messages behind" if copied.get("lag") else ""
 

@@ -161,7 +161,7 @@ def not_everywhere(step: Step, how: str) -> Unsuccessful:
 def passes_over(step: Step, message: int, begins: int) -> Unsuccessful:
     """AP112: the new consumer started after `begins`, past a stored `message` that it has to deliver."""
     stream, name = step.on
-    said = (
+    text = (
         f"Consumer {stream}/{name} started after message {begins}, but {stream} still holds message {message}, "
         "which it must deliver: the server that leads it has lost part of its copy. Nothing was deleted that keeps "
         "these messages."
@@ -170,7 +170,7 @@ def passes_over(step: Step, message: int, begins: int) -> Unsuccessful:
         f"Delete it (`nats consumer rm {stream} {name}`), then apply again: the apply recreates it where it "
         "has to start."
     )
-    return Unsuccessful(_diagnostic(step, "AP112", "starts-too-late", said, fix), nothing_done=True)
+    return Unsuccessful(_diagnostic(step, "AP112", "starts-too-late", text, fix), nothing_done=True)
 
 
 def still_behind(step: Step, how: str) -> Unsuccessful:

@@ -45,7 +45,7 @@ async def put_entry(run: RunContext, step: Step) -> Result:
     """Write the entry, unless somebody else wrote its key after the plan was made."""
     bucket, key = step.on
     value, expected = (step.value or "").encode(), run.written.get(step.on, step.revision)
-    answer = await _when_listening(lambda: settled.put(run.js, bucket, key, value, expected_revision=expected))
+    answer = await _retry_until_listening(lambda: settled.put(run.js, bucket, key, value, expected_revision=expected))
     return await _result_of(run, step, answer)
 
 
@@ -53,11 +53,11 @@ async def remove_entry(run: RunContext, step: Step) -> Result:
     """Delete the entry, unless somebody else wrote its key after the plan was made."""
     bucket, key = step.on
     expected = run.written.get(step.on, step.revision)
-    answer = await _when_listening(lambda: settled.delete(run.js, bucket, key, expected_revision=expected))
+    answer = await _retry_until_listening(lambda: settled.delete(run.js, bucket, key, expected_revision=expected))
     return await _result_of(run, step, answer)
 
 
-async def _when_listening(put: Callable[[], Awaitable[Put]]) -> Put:
+async def _retry_until_listening(put: Callable[[], Awaitable[Put]]) -> Put:
     """Retry while a new bucket in a cluster does not listen yet; without a listener nothing was done."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + SETTLING

@@ -38,7 +38,7 @@ class Refusal:
     description: str
 
     @property
-    def is_for_want_of_a_server(self) -> bool:
+    def is_peer_offline(self) -> bool:
         """Is a server offline that the replicas need? Then the request may succeed once it is back."""
         return self.err_code == NO_PEERS and "offline" in self.description
 
@@ -73,12 +73,12 @@ Answer = Mapping[str, Json] | Refusal | NoAnswer
 Put = Stored | Conflict | Refusal | NoAnswer
 
 
-def lasts(why: str | None) -> bool:
+def is_lasting(why: str | None) -> bool:
     """Is a write forbidden, and not only for now?"""
     return why is not None and not isinstance(why, ForNow)
 
 
-def passes(answer: Refusal | NoAnswer) -> bool:
+def is_passing(answer: Refusal | NoAnswer) -> bool:
     """May the answer be different in a moment? A missing permission or a permanent refusal stays."""
     return answer.err_code in TRANSIENT if isinstance(answer, Refusal) else answer.why is not Silence.DENIED
 

@@ -29,9 +29,18 @@ from reconciler.server.wire.answers import (
     Refusal,
     Stored,
     answer_of,
-    lasts,
+    is_lasting,
 )
-from reconciler.server.wire.pipeline import NoAnswer, Pipeline, Reply, Silence, Unless, Window, always, first
+from reconciler.server.wire.pipeline import (
+    NoAnswer,
+    Pipeline,
+    Reply,
+    Silence,
+    Unless,
+    Window,
+    allow_always,
+    end_at_first_reply,
+)
 from reconciler.server.wire.shared_connection import Line
 
 PERSISTENCE = 4
@@ -61,7 +70,7 @@ def _wait_text(request: str, answer: object) -> str:
 
 
 class Pauses:
-    """Rests between attempts, longer and longer and never quite the same, until patience is over. Inside a `with`
+    """Waits between attempts, longer and longer and never quite the same, until patience is over. Inside a `with`
     block, watchers learn what for, as `waits.Wait` has it."""
 
     def __init__(self, patience: float, what: str = "") -> None:
@@ -79,8 +88,8 @@ class Pauses:
         """It is something else by now."""
         self._wait.what = what
 
-    async def rest(self) -> bool:
-        """Pause, and return whether there is time for another attempt."""
+    async def wait(self) -> bool:
+        """Wait before the next attempt, and return whether there is time for it."""
         if asyncio.get_running_loop().time() + self._pause > self._deadline:
             return False
         await asyncio.sleep(self._pause * random.uniform(0.5, 1.5))
@@ -101,7 +110,7 @@ class JetStream:
         self.domain = domain
         self.timeout = timeout
         self._hurried: Callable[[], bool] = lambda: True
-        self._forbidden: Unless = always
+        self._forbidden: Unless = allow_always
         self.reached: dict[str, int] = {}
         """By bucket, the highest revision that one of our writes got. A later one is higher, unless the bucket came
         back older than it was. Shared by everything that works for the same run."""
@@ -186,7 +195,7 @@ class JetStream:
         *,
         level: int = 0,
         within: float | None = None,
-        unless: Unless = always,
+        unless: Unless = allow_always,
     ) -> Answer:
         """Send one request, once. `level`: refuse unless the server has this API level."""
         payload = b"" if body is None else compact_json(body)
@@ -199,7 +208,7 @@ class JetStream:
             within=wait,
             headers=headers,
             unless=unless,
-            ends=_is_of_a_creation if ".CREATE." in endpoint else first,
+            ends=_is_of_a_creation if ".CREATE." in endpoint else end_at_first_reply,
         )
         answer = replies if isinstance(replies, NoAnswer) else answer_of(replies[-1])
         return NO_LEADER if ".INFO." in endpoint and _is_of_a_copy(answer) else answer
@@ -236,14 +245,14 @@ class JetStream:
     def _was_not_done(self, answer: object) -> bool:
         """Was it certainly not done, by the server's own word or because nobody received it, and may it still be?"""
         if isinstance(answer, NoAnswer):
-            return self._persists and answer.why in PASSING and not lasts(self._forbidden())
-        return isinstance(answer, Refusal) and (answer.err_code in NOTHING_DONE or answer.is_for_want_of_a_server)
+            return self._persists and answer.why in PASSING and not is_lasting(self._forbidden())
+        return isinstance(answer, Refusal) and (answer.err_code in NOTHING_DONE or answer.is_peer_offline)
 
     async def _patiently(self, endpoint: str, ask: Callable[[], Awaitable[T]], again: Callable[[T], bool]) -> T:
         answer = await ask()
         if again(answer):
             with Pauses(self.patience, _wait_text(endpoint, answer)) as pauses:
-                while await pauses.rest():
+                while await pauses.wait():
                     answer = await ask()
                     if not again(answer):
                         break
@@ -302,10 +311,10 @@ class JetStream:
             return answer
         stored = self._put_result(bucket, answer)
         if isinstance(stored, Stored):
-            self._reaches(bucket, stored.revision, reached)
+            self._note_revision(bucket, stored.revision, reached)
         return stored
 
-    def _reaches(self, bucket: str, revision: int, before: int) -> None:
+    def _note_revision(self, bucket: str, revision: int, before: int) -> None:
         """Note the revision of a write. `before`: the revision when this write was sent."""
         if revision <= before:
             self.went_back.add(bucket)

@@ -92,12 +92,12 @@ Unless = Callable[[], str | None]
 """Returns why a request must not be sent, asked at the last moment; None: it may."""
 
 
-def first(_reply: Reply) -> bool:
+def end_at_first_reply(_reply: Reply) -> bool:
     """End with the first reply."""
     return True
 
 
-def always() -> str | None:
+def allow_always() -> str | None:
     """Allow every write."""
     return None
 
@@ -227,10 +227,12 @@ class Pipeline:
         *,
         within: float,
         headers: dict[str, str] | None = None,
-        unless: Unless = always,
+        unless: Unless = allow_always,
     ) -> Reply | NoAnswer:
         """Return the first reply, or why none came; `within` is in seconds."""
-        replies = await self.stream(subject, payload, within=within, headers=headers, ends=first, unless=unless)
+        replies = await self.stream(
+            subject, payload, within=within, headers=headers, ends=end_at_first_reply, unless=unless
+        )
         return replies if isinstance(replies, NoAnswer) else replies[0]
 
     async def stream(
@@ -241,7 +243,7 @@ class Pipeline:
         within: float,
         ends: Callable[[Reply], bool],
         headers: dict[str, str] | None = None,
-        unless: Unless = always,
+        unless: Unless = allow_always,
     ) -> list[Reply] | NoAnswer:
         """Yield replies until one `ends` it; `within` counts from the latest reply."""
         if self._inbox_denied:
@@ -250,9 +252,11 @@ class Pipeline:
             if (offline := await self._ensure_connected()) is not None:
                 return offline
             token, waiting = self._expect(subject, within, ends)
-            wait = waits.begin(f"for {self._server_name} to answer {subject}", within if ends is first else None)
+            wait = waits.begin(
+                f"for {self._server_name} to answer {subject}", within if ends is end_at_first_reply else None
+            )
             try:
-                if unless is always:
+                if unless is allow_always:
                     await self._publish(token, waiting, payload, headers)
                 else:
                     self._send_soon(_Due(token, waiting, payload, headers, unless))

@@ -117,7 +117,7 @@ class Client:
         """Publish a fast batch of one message, which its reply subject makes it."""
         async with self._inbox(f"{self.nc.new_inbox()}.probe.10.ok.1.2.$FI") as (inbox, arrived):
             await self.nc.publish(subject, payload, reply=inbox, headers=dict(headers) if headers else None)
-            message = await _next(arrived, self._patience)
+            message = await _next_message(arrived, self._patience)
         if message is None:
             return NO_ANSWER
         return NO_LISTENER if "Status" in (message.headers or {}) else _publish_result(message)
@@ -128,7 +128,7 @@ class Client:
         sequences: list[str] = []
         async with self._inbox() as (inbox, arrived):
             await self.nc.publish(f"$JS.API.DIRECT.GET.{subject}", payload, reply=inbox)
-            while (message := await _next(arrived, self._patience)) is not None:
+            while (message := await _next_message(arrived, self._patience)) is not None:
                 headers = message.headers or {}
                 if "Nats-Sequence" in headers:
                     sequences.append(headers["Nats-Sequence"])
@@ -151,7 +151,10 @@ class Client:
             await self.nc.publish(f"$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}", payload, reply=inbox)
             ends = request.get("no_wait") or expires <= SHORT  # a server answers at its end, if not with a message
             wait = min(expires, SHORT) + (self._at_once if ends else self._quiet)
-            while len(delivery.messages) < request["batch"] and (message := await _next(arrived, wait)) is not None:
+            while (
+                len(delivery.messages) < request["batch"]
+                and (message := await _next_message(arrived, wait)) is not None
+            ):
                 if "Status" in (message.headers or {}):
                     delivery.status = _status_text(message)
                     break
@@ -200,7 +203,10 @@ class Client:
         delivery, quiet = Delivery(), min(self._quiet, LONGEST_QUIET)
         given_up = asyncio.get_running_loop().time() + self._patience
         async with self._inbox(subject, queue) as (_, arrived):
-            while asyncio.get_running_loop().time() < given_up and (message := await _next(arrived, quiet)) is not None:
+            while (
+                asyncio.get_running_loop().time() < given_up
+                and (message := await _next_message(arrived, quiet)) is not None
+            ):
                 if "Status" not in (message.headers or {}):
                     delivery.messages.append(message)
                 elif message.reply:
@@ -213,7 +219,7 @@ class Client:
         messages: list[Msg] = []
         async with self._inbox(subject) as (_, arrived):
             yield messages
-            while (message := await _next(arrived, self._quiet)) is not None:
+            while (message := await _next_message(arrived, self._quiet)) is not None:
                 messages.append(message)
 
     async def answer(self, message: Msg, kind: bytes) -> str:
@@ -245,7 +251,7 @@ class Client:
             await subscription.unsubscribe()
 
 
-async def _next(arrived: asyncio.Queue[Msg], within: float) -> Msg | None:
+async def _next_message(arrived: asyncio.Queue[Msg], within: float) -> Msg | None:
     try:
         async with asyncio.timeout(within):
             return await arrived.get()
