@@ -954,6 +954,20 @@ RULES = (
         seen_by=(says("ST312"),),
     ),
     Act(
+        name="one server that answers for its cluster counts as all of it",
+        file="reconciler/kinds/fields/peers.py",
+        before="for server in servers) == 1",
+        after="for server in servers) == 0",
+        seen_by=(says("XX227"),),
+    ),
+    Act(
+        name="a placement tag in capitals fits no server",
+        file="reconciler/kinds/fields/peers.py",
+        before="plain = tag.strip().lower()",
+        after="plain = tag",
+        seen_by=(says("XX227"),),
+    ),
+    Act(
         name="nobody asks whether there are servers with the tags of a placement",
         file="reconciler/kinds/fields/peers.py",
         before="if wanted > USUAL or (cluster, tags) != ANYWHERE:",

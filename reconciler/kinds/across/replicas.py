@@ -56,32 +56,44 @@ def too_few_servers(change: Change, view: View) -> Found:
 
     Each replica needs a server of its own, in one cluster, with all these tags; the server refuses it otherwise (10005).
     For more than three replicas, and where `placement` names a cluster or tags, reconciler asks the servers which they
-    are. If it may not ask, nobody knows.
+    are. If it may not ask, nobody knows. Nor does anybody where one server alone answers: after a reload of its
+    configuration a server passes on no more than the first answer, until it restarts.
 
     Instead: fewer replicas, more servers, or another placement.
     """
     for question in peers.questions(change, view) if view.is_stream(change.address) else ():
-        wanted, answer = question.least, view.facts.get(question)
+        answer = view.facts.get(question)
         if answer is None or isinstance(answer, Unanswered):
-            why = f" ({answer.reason})" if answer else ""
-            return Finding(
-                outcome=Outcome.WARNS,
-                path="num_replicas",
-                message=f"{some(wanted, 'replica')} {verb(wanted, 'need')} {some(wanted, 'server')}{_tags_text(question)}, and how many "
-                f"there are could not be determined{why}; with fewer, the server refuses {'it' if wanted == 1 else 'them'}",
-                fix=f"let this user publish to {ALL_SERVERS}, or see `nats server list` as an administrator",
-                reaction=Reaction.DOES,
-            )
-        if (servers := peers.servers_in_best_cluster(answer["servers"], question)) < wanted:
-            cluster, _tags = question.placement
-            where = f"cluster {cluster or view.target.cluster}{_tags_text(question)}"
-            return refusal(
-                "num_replicas" if servers else "placement",
-                f"{some(wanted, 'replica')} {verb(wanted, 'need')} {some(wanted, 'server')}, and {where} has {servers} that answer",
-                f"write num_replicas: {1 if servers < 3 else 3} or less" if servers else "write another placement",
-                quantities={"servers": servers},
-            )
+            return _undetermined(question, f" ({answer.reason})" if answer else "")
+        servers = peers.servers_in_best_cluster(answer["servers"], question, view.target.version)
+        if servers < question.least:
+            if peers.is_cut_short(answer["servers"]):
+                return _undetermined(question, " (one server alone answered, as after a reload of its configuration)")
+            return _too_few(question, servers, view)
     return None
+
+
+def _undetermined(question: Peers, why: str) -> Finding:
+    wanted = question.least
+    return Finding(
+        outcome=Outcome.WARNS,
+        path="num_replicas",
+        message=f"{some(wanted, 'replica')} {verb(wanted, 'need')} {some(wanted, 'server')}{_tags_text(question)}, and how many "
+        f"there are could not be determined{why}; with fewer, the server refuses {'it' if wanted == 1 else 'them'}",
+        fix=f"let this user publish to {ALL_SERVERS}, or see `nats server list` as an administrator",
+        reaction=Reaction.DOES,
+    )
+
+
+def _too_few(question: Peers, servers: int, view: View) -> Finding:
+    wanted, (cluster, _tags) = question.least, question.placement
+    where = f"cluster {cluster or view.target.cluster}{_tags_text(question)}"
+    return refusal(
+        "num_replicas" if servers else "placement",
+        f"{some(wanted, 'replica')} {verb(wanted, 'need')} {some(wanted, 'server')}, and {where} has {servers} that answer",
+        f"write num_replicas: {1 if servers < 3 else 3} or less" if servers else "write another placement",
+        quantities={"servers": servers},
+    )
 
 
 def _tags_text(question: Peers) -> str:
