@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import itertools
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -16,7 +18,7 @@ from nats.errors import Error
 from nats.js.errors import Error as RefusedByJetStream
 
 from reconciler.journeys.plan.plan import plan
-from reconciler.kinds.effects.listeners import CONSUMERS, MOVES, PULLS, RISES
+from reconciler.kinds.effects.listeners import CONSUMERS, MOVES, PULLS, RISES, UNSTORED
 from reconciler.kinds.fields.words import few
 from reconciler.server.wire.api import JetStream
 from tests.agreement.harm import carried_out, change, pull
@@ -143,6 +145,14 @@ def test_a_move_silences_the_consumers_that_there_are(tmp_path: Path, consumers:
     assert told(tmp_path, PLACED % ("b", consumers), PLACED % ("a", consumers)) == [said]
 
 
+def test_before_2_12_a_duplicate_with_sequence_0_is_said_to_be_lost(tmp_path: Path) -> None:
+    moved, live = (PLACED % (tag, ONE_CONSUMER) for tag in "ba")
+    assert told(tmp_path / "1", moved, live, server="2.11") == [MOVES + UNSTORED + CONSUMERS]
+    for number, (text, _address) in enumerate(RISE.values()):
+        assert told(tmp_path / f"2{number}", text % 3, text % 1, server="2.11") == [RISES + UNSTORED]
+        assert told(tmp_path / f"3{number}", text % 3, text % 1, server="2.12") == [RISES]
+
+
 def test_a_move_counts_the_pulls_that_wait_on_whichever_server(tmp_path: Path) -> None:
     moved, live = (
         PLACED % (tag, ", consumers: {a: {ack_policy: explicit}, b: {ack_policy: explicit}}") for tag in "ba"
@@ -219,3 +229,42 @@ def test_publishes_while_the_leader_changes_get_no_answer_and_some_are_lost(
 
     seen, stored = talk(clustered_account, work)
     assert seen[True] <= stored < seen.total()
+
+
+PUBLISHERS = 10
+
+
+@pytest.mark.parametrize("before, after", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("clustered_account", MINORS, indirect=True)
+def test_what_is_sent_once_more_with_its_id_is_stored_unless_the_answer_says_sequence_0(
+    clustered_account: Account, before: dict[str, object], after: dict[str, object]
+) -> None:
+    async def work(js: JetStream) -> tuple[int, int, int]:
+        """How many messages were answered, how many of them with sequence 0, and how many are stored."""
+        nc, sequences = js.pipeline.nc, list[int]()
+        is_over = asyncio.Event()
+
+        async def publish(name: str) -> None:
+            for number in itertools.count():
+                while True:
+                    with contextlib.suppress(Error, RefusedByJetStream, TimeoutError):
+                        headers = {"Nats-Msg-Id": f"{name}-{number}"}
+                        sequences.append((await nc.jetstream().publish("s", b"", timeout=0.5, headers=headers)).seq)
+                        break
+                if is_over.is_set():
+                    return
+
+        await make_stream(js, "S", subjects=["s"], **before)
+        async with asyncio.TaskGroup() as publishers:
+            for number in range(PUBLISHERS):
+                publishers.create_task(publish(str(number)))
+            for config in (after, before):
+                await change(js, "S", **config)
+                await asyncio.sleep(3)
+            is_over.set()
+        state = done(await js.request("STREAM.INFO.S", within=10))["state"]
+        return len(sequences), sequences.count(0), int(state["messages"])
+
+    answered, unstored, stored = talk(clustered_account, work)
+    assert stored == answered - unstored
+    assert not unstored or clustered_account.server.minor == "2.11"

@@ -2907,6 +2907,13 @@ QUANTITIES = (
         seen_by=("tests/kinds/test_new_leader.py::test_more_servers_than_one_elect_a_leader",),
     ),
     Act(
+        name="nobody is told that 2.11 may call a message a duplicate and not store it",
+        file="reconciler/kinds/effects/listeners.py",
+        before="UNSTORED if moved.view.target.version < V2_12",
+        after="UNSTORED if not moved.view.target.version",
+        seen_by=("tests/kinds/test_new_leader.py::test_before_2_12_a_duplicate_with_sequence_0_is_said_to_be_lost",),
+    ),
+    Act(
         name="what is recorded of a consumer that somebody deleted is forgotten with its old name",
         file="reconciler/engine/pairing/moves.py",
         before="change = replace(change, former=owned, made_anew=recreation)",

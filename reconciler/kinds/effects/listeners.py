@@ -70,6 +70,10 @@ def _subjects_not_held(subjects: Iterable[str], held: Iterable[str]) -> list[str
 PUBLISHES = (
     "a publish at that moment may get no answer, stored or not, so publishers have to retry with the same Nats-Msg-Id"
 )
+# On 2.11, the leader that goes may keep the id of a message that it has passed on and never stored. Whoever sends it once more gets
+# the answer of a duplicate, with sequence 0, as long as the window for duplicates lasts. Measured with 30 publishers: after 10
+# moves 60 of 191,912 messages were lost like this, after 4 of 9 rises in smaller runs 4 messages, and none on 2.12, 2.14 and 2.15.
+UNSTORED = "; an answer that calls it a duplicate with sequence 0 means that it is not stored, and needs another id"
 RISES = f"its new servers elect a leader: {PUBLISHES}"
 MOVES = f"if other servers have to lead it then: {PUBLISHES}"
 CONSUMERS = (
@@ -85,13 +89,14 @@ def leader_changes(moved: MovedField) -> Iterable[Finding]:
     """Notes about publishers and consumers while the leader of a clustered stream changes."""
     if not moved.view.target.is_clustered:
         return
+    unstored = UNSTORED if moved.view.target.version < V2_12 else ""
     if moved.field == "placement":
         consumers = moved.view.snapshot.consumers.get(stream_of(moved.change)) or {}
-        yield _note_on_pulls(MOVES + CONSUMERS if consumers else MOVES, consumers)
+        yield _note_on_pulls(MOVES + unstored + (CONSUMERS if consumers else ""), consumers)
     elif moved.change.touches("placement") and moved.change.becomes("placement"):
         return
     elif int(moved.change.was(moved.path) or 1) == 1:
-        yield note(RISES)
+        yield note(RISES + unstored)
     elif int(moved.change.becomes(moved.path) or 1) == 1 and (moving := consumers_that_move(moved.change, moved.view)):
         names = f"consumer {few([*moving])} moves" if len(moving) == 1 else f"consumers {few([*moving])} move"
         yield _note_on_pulls(f"{names} to the one server that keeps it: {PULLS}", moving)
