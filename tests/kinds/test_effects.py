@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -347,6 +348,25 @@ def test_a_source_that_is_taken_off_is_copied_no_more(tmp_path: Path) -> None:
     assert change.verdicts == ()
     assert [one.message for one in change.consequences] == [
         "from then on the stream does not copy new messages of O (ST305)"
+    ]
+
+
+def test_of_two_streams_of_one_name_elsewhere_the_one_that_is_taken_off_is_named(tmp_path: Path) -> None:
+    a, b = ({"name": "O", "external": {"api": f"$JS.{domain}.API"}} for domain in "ab")
+    live, desired = (f"streams: {{S: {{subjects: [s], sources: {json.dumps(kept)}}}}}" for kept in ([a, b], [a]))
+    (change,) = scene(tmp_path, desired, live).plan().changes
+    assert [one.message for one in change.consequences] == [
+        "from then on the stream does not copy new messages of O behind $JS.b.API (ST305)"
+    ]
+
+
+@pytest.mark.parametrize("start, since", [("", ""), (", opt_start_seq: 7", " from 7 on")], ids=["all", "later"])
+def test_a_source_elsewhere_that_is_added_copies_what_nobody_counts(tmp_path: Path, start: str, since: str) -> None:
+    live = "streams: {S: {subjects: [s]}}"
+    desired = f"streams: {{S: {{subjects: [s], sources: [{{name: O, external: {{api: $JS.b.API}}{start}}}]}}}}"
+    (change,) = scene(tmp_path, desired, live).plan().changes
+    assert [one.message for one in change.consequences if one.code == "ST304"] == [
+        f"the server at once copies what O behind $JS.b.API stores{since}, which this plan does not see (ST304)"
     ]
 
 

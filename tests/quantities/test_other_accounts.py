@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.journeys.plan.plan import plan
+from reconciler.model.run_options import RunOptions
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from tests.groups.making import until
@@ -18,6 +20,7 @@ from tests.support.accounts import User, connect
 from tests.support.binaries import MINORS
 from tests.support.jetstream import done, make_stream
 from tests.support.servers import NatsServer
+from tests.support.topologies import read
 
 ACCOUNTS = """
 accounts {
@@ -43,8 +46,8 @@ def test_a_source_in_another_account_is_seen_by_nobody_who_owns_the_stream(minor
         await until(others, lambda info: info["state"]["messages"] == 3, "STREAM.INFO.COPY")
         seen = await observe(js)
         assert (seen.state_of("ORDERS")["consumer_count"], seen.consumers, seen.copiers) == (0, {}, {})
-        plan = await planned(js, tmp_path, "streams: {ORDERS: {subjects: [orders.new]}}")
-        assert "COPY" not in str(plan)
+        said = await planned(js, tmp_path, "streams: {ORDERS: {subjects: [orders.new]}}")
+        assert "COPY" not in str(said)
         for client in (js, others):
             await client.close()
         for connection in (ours, theirs):
@@ -86,6 +89,34 @@ def test_a_mirror_in_another_domain_is_in_no_plan_and_continues_with_what_it_has
         assert stored == {"s.old": 3, "s.new": 1}
 
     with leaf_and_hub(leaf, hub) as (near, top):
+        asyncio.run(at_both_ends(top, near, work))
+
+
+ALL_OF = "sources: [{name: %s, external: {api: $JS.leaf.API}}]"
+
+
+@pytest.mark.parametrize("minor", [MINORS[0], MINORS[-1]])
+def test_a_source_that_moves_to_another_stream_of_another_domain_copies_all_of_it(tmp_path: Path, minor: str) -> None:
+    async def said(js: JetStream, text: str) -> list[str]:
+        (change,) = (await plan(read(tmp_path, text), js, RunOptions())).plan.changes
+        return [note.message for note in change.consequences]
+
+    async def work(js: JetStream, far: JetStream) -> None:
+        for name, number in (("OLD", 2), ("NEW", 3)):
+            await make_stream(far, name, subjects=[name])
+            await publish(far, *[name] * number)
+        before, after = (f"streams: {{S: {{{ALL_OF % name}}}}}" for name in ("OLD", "NEW"))
+        assert await said(js, before) == ["It copies from OLD behind $JS.leaf.API, which this plan does not see"]
+        await applied(js, tmp_path, before)
+        await until(js, lambda info: info["state"]["messages"] == 2, "STREAM.INFO.S")
+        assert await said(js, after) == [
+            "the server at once copies what NEW behind $JS.leaf.API stores, which this plan does not see (ST304)",
+            "from then on the stream does not copy new messages of OLD behind $JS.leaf.API (ST305)",
+        ]
+        await applied(js, tmp_path, after)
+        await until(js, lambda info: info["state"]["messages"] == 5, "STREAM.INFO.S")
+
+    with leaf_and_hub(minor, minor) as (near, top):
         asyncio.run(at_both_ends(top, near, work))
 
 

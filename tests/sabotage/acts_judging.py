@@ -2431,10 +2431,26 @@ QUANTITIES = (
         seen_by=("tests/quantities/test_starting.py",),
     ),
     Act(
+        name="nobody is told that a source from another domain is copied as a whole",
+        file="reconciler/kinds/effects/listeners.py",
+        before='source.get("external") and is_new',
+        after='not source.get("external") and is_new',
+        seen_by=("tests/kinds/test_effects.py::test_a_source_elsewhere_that_is_added_copies_what_nobody_counts",),
+    ),
+    Act(
+        name="of two origins of one name in two domains, nobody is told which one is copied no more",
+        file="reconciler/kinds/stream_config/mirrors_and_sources.py",
+        before='return f"{name} behind {prefix}" if prefix else str(name)',
+        after="return str(name)",
+        seen_by=(
+            "tests/kinds/test_effects.py::test_of_two_streams_of_one_name_elsewhere_the_one_that_is_taken_off_is_named",
+        ),
+    ),
+    Act(
         name="a new copy does not say what it copies",
         file="reconciler/kinds/losses/made_again.py",
-        before="    if not is_made_again(change) and is_filled_at_once(change, view, own):",
-        after="    if is_made_again(change) and is_filled_at_once(change, view, own):",
+        before="    if is_filled_at_once(change, view, own) or any",
+        after="    if any",
         seen_by=("tests/quantities/test_starting.py",),
     ),
     Act(

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from reconciler.changes.amount import Amount, exactly
+from reconciler.changes.change import Action
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.kinds.effects.effect_rules import MovedField, foretold, note, notes_of
 from reconciler.kinds.effects.publishers import limit_after, stored_value
@@ -22,7 +23,7 @@ from reconciler.kinds.losses.over_limit import state_of, stream_of
 from reconciler.kinds.losses.uncaptured import readers_with_subjects
 from reconciler.kinds.losses.unprocessed import NAMED, Info
 from reconciler.kinds.stream_config import origins
-from reconciler.kinds.stream_config.mirrors_and_sources import SOURCE_HEADER
+from reconciler.kinds.stream_config.mirrors_and_sources import SOURCE_HEADER, origin_label, origin_of, source_identity
 from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.subjects.filters import filters_of
 from reconciler.kinds.subjects.subject_moves import is_parking_subject
@@ -335,6 +336,23 @@ def copied_at_once(moved: MovedField) -> Iterable[Finding]:
                 f"{source.start.at}, comes after them",
                 copied=number,
             )
+    yield from _copied_from_elsewhere(moved)
+
+
+def _copied_from_elsewhere(moved: MovedField) -> Iterator[Finding]:
+    """Sources from another account or domain, unless a rule says that they copy once more what an earlier one has copied."""
+    if moved.change.action is not Action.UPDATE:
+        return
+    version, before = moved.view.target.version, moved.change.was(moved.path) or ()
+    known = {source_identity(source, version) for source in before}
+    for source in moved.change.becomes(moved.path) or ():
+        is_new = source_identity(source, version) not in known
+        if source.get("external") and is_new and origin_of(source) not in map(origin_of, before):
+            start = next((source[key] for key in ("opt_start_seq", "opt_start_time") if source.get(key)), None)
+            since = f" from {start} on" if start else ""
+            yield note(
+                f"the server at once copies what {origin_label(source)} stores{since}, which this plan does not see"
+            )
 
 
 def _may_not_fit(moved: MovedField, source: NewSource) -> bool:
@@ -402,7 +420,7 @@ def _consumer_names(names: Sequence[str], live: Mapping[str, Mapping[str, Json]]
 def copies_to_come(moved: MovedField) -> Iterable[Finding]:
     """A removed source copies nothing more, even if nothing of it was left to copy."""
     before, after = (
-        {source["name"]: None for source in value(moved.path) or ()}
+        {origin_label(source): None for source in value(moved.path) or ()}
         for value in (moved.change.was, moved.change.becomes)
     )
     if gone := [name for name in before if name not in after]:

@@ -21,6 +21,7 @@ from reconciler.kinds.fields.words import consent_to, few, listed, some
 from reconciler.kinds.losses import dependants
 from reconciler.kinds.losses.added_sources import last_copy_question
 from reconciler.kinds.losses.over_limit import OwnName, as_named
+from reconciler.kinds.stream_config.mirrors_and_sources import origin_label
 from reconciler.kinds.stream_config.origins import copies_now, given_subjects, origin_names
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.questions import CopiedUpTo
@@ -392,14 +393,20 @@ def _refilling_streams(change: Change, view: View, own: OwnName) -> Iterator[str
 
 
 def _origins_text(change: Change, view: View, own: OwnName) -> str:
-    mirror, sources = change.becomes(own("mirror")), change.becomes(own("sources")) or ()
-    origins = [_origin_text(entry, view) for entry in ([mirror] if mirror else sources)]
+    origins = [_origin_text(entry, view) for entry in _copied(change, own)]
     return few(origins, NAMED) if len(origins) > NAMED else listed(origins)
+
+
+def _copied(change: Change, own: OwnName) -> list[Json]:
+    """What it will copy."""
+    return [entry for entry in (change.becomes(own("mirror")), *(change.becomes(own("sources")) or ())) if entry]
 
 
 def filled_at_once(change: Change, view: View, own: OwnName = as_named) -> Iterator[Consequence]:
     """What a new stream copies when it is created, where no rule speaks of one that was there before."""
-    if not is_made_again(change) and is_filled_at_once(change, view, own):
+    if change.action is not Action.CREATE or is_made_again(change):
+        return
+    if is_filled_at_once(change, view, own) or any("external" in entry for entry in _copied(change, own)):
         yield Consequence(message=f"It copies from {_origins_text(change, view, own)}")
 
 
@@ -407,15 +414,16 @@ def is_filled_at_once(change: Change, view: View, own: OwnName = as_named) -> bo
     """Does a new stream copy messages that are stored already?"""
     if change.action is not Action.CREATE:
         return False
-    copied = [change.becomes(own("mirror")), *(change.becomes(own("sources")) or ())]
-    return any(_stored_messages(entry["name"], view) for entry in copied if entry and "external" not in entry)
+    return any(_stored_messages(entry["name"], view) for entry in _copied(change, own) if "external" not in entry)
 
 
 def _origin_text(copied: Json, view: View) -> str:
     is_live = "external" not in copied and copied["name"] in view.snapshot.streams
     stored = f", which holds {some(_stored_messages(copied['name'], view), 'message')}" if is_live else ""
+    if "external" in copied:
+        stored = ", which this plan does not see"
     start = next((copied[key] for key in ("opt_start_seq", "opt_start_time") if copied.get(key)), None)
-    return f"{copied['name']}{stored}{_copied_part_text(copied)}{f', from {start} on' if start else ''}"
+    return f"{origin_label(copied)}{stored}{_copied_part_text(copied)}{f', from {start} on' if start else ''}"
 
 
 def _copied_part_text(copied: Json) -> str:

@@ -211,6 +211,12 @@ def origin_of(source: Json) -> tuple[Json, Json]:
     return source.get("name"), external.get("api", "") if external else None
 
 
+def origin_label(source: Json) -> str:
+    """The origin as texts name it: in another account or domain there may be a stream of the same name."""
+    name, prefix = origin_of(source)
+    return f"{name} behind {prefix}" if prefix else str(name)
+
+
 @config_check(110, "source-start-change")
 def source_start_change(sent: Sent) -> Iterator[Finding]:
     """The start of an existing source changes.
