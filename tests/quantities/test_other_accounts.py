@@ -120,6 +120,24 @@ def test_a_source_that_moves_to_another_stream_of_another_domain_copies_all_of_i
         asyncio.run(at_both_ends(top, near, work))
 
 
+@pytest.mark.parametrize("minor", [MINORS[0], MINORS[-1]])
+def test_a_copy_that_asks_at_the_prefix_of_its_own_domain_stays_empty_as_its_plan_says(
+    tmp_path: Path, minor: str
+) -> None:
+    text = "streams: {O: {}, FED: {mirror: {name: O}}, M: {mirror: {name: O, external: {api: $JS.hub.API}}}}"
+
+    async def work(js: JetStream, _far: JetStream) -> None:
+        assert (await planned(js, tmp_path, text))["XX228"].message.startswith("the server copies nothing of O: ")
+        await applied(js, tmp_path, text)
+        await publish(js, "O")
+        await until(js, lambda info: info["state"]["messages"] == 1, "STREAM.INFO.FED")
+        await asyncio.sleep(5)  # a copy that is fed begins within two
+        assert done(await js.request("STREAM.INFO.M"))["state"]["messages"] == 0
+
+    with leaf_and_hub(minor, minor) as (near, top):
+        asyncio.run(at_both_ends(top, near, work))
+
+
 @pytest.mark.parametrize("retention", ["workqueue", "interest"])
 @pytest.mark.parametrize("minor", ["2.14", "2.15"])
 def test_newer_servers_say_which_stream_of_another_domain_copies_a_queue(

@@ -45,6 +45,7 @@ SETTINGS = (
     "live",
     "server",
     "cluster",
+    "domain",
     "owner",
     "owner_source",
     "owners_named",

@@ -2431,6 +2431,13 @@ QUANTITIES = (
         seen_by=("tests/quantities/test_starting.py",),
     ),
     Act(
+        name="a copy that asks at the prefix of its own domain is not said to stay empty",
+        file="reconciler/kinds/copies/stopped_copies.py",
+        before='.get("api") == own_prefix',
+        after='.get("api") is own_prefix',
+        seen_by=(says("XX228"),),
+    ),
+    Act(
         name="nobody is told that a source from another domain is copied as a whole",
         file="reconciler/kinds/effects/listeners.py",
         before='source.get("external") and is_new',

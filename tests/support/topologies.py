@@ -219,6 +219,7 @@ def scene(
     *,
     server: str = "2.12",
     cluster: str | None = None,
+    domain: str | None = None,
     owner: str | None = NAME,
     owner_source: str | None = None,
     records: Mapping[str, Mapping[str, Any]] | None = None,
@@ -230,7 +231,7 @@ def scene(
     """`live` owned by `owner` (None: by nobody) beside `desired`, on a server of this version; `records` stand over the
     ledger's."""
     there = read(folder / "live", live, owner or NAME) if live else None
-    at = target(server, cluster=cluster, limits=limits or {}, usage=usage or {})
+    at = target(server, cluster=cluster, domain=domain, limits=limits or {}, usage=usage or {})
     snapshot = overlaid(account(there, at), raw or {})
     ledger = ledger_of(there, snapshot) if owner else {}
     if owner_source:

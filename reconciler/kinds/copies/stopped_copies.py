@@ -37,8 +37,11 @@ def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
     Before 2.15 that consumer also counts for the origin's `max_consumers`: if all places are taken, the server copies nothing
     (10026). A consumer that takes the last place beside a copy at work stops it at the next restart.
 
+    Nor is a copy fed that asks at the prefix of the domain it lies in itself. Only clients and leaf nodes reach a domain by
+    that prefix, and not its own servers.
+
     Instead: write `max_ack_pending` into each consumer in place of `consumer_limits`, and an `inactive_threshold` of
-    10s or more; or leave a place for each copy in `max_consumers`.
+    10s or more; or leave a place for each copy in `max_consumers`. Leave `external` out for a stream of the same domain.
     """
     if (
         change.address.kind == "consumer"
@@ -53,6 +56,7 @@ def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
         )
     if not is_new(change, *AS_THE_COPY_SAYS):
         return
+    yield from _own_domain(change, view)
     streams = afterwards(view).streams
     for copy in copies(view.stream_of(change.address) or "", config_of(change, view)):
         for field, value in limits_that_forbid_copying(streams.get(copy.origin, {}), view.target.version).items():
@@ -69,6 +73,22 @@ def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
                 path="" if change.address.kind == "elastic_group" else copy.path,
                 message=f"the server copies nothing of {copy.origin}: {no_place} (10026)",
                 fix=f"write a higher max_consumers on {copy.origin}",
+            )
+
+
+def _own_domain(change: Change, view: View) -> Iterator[Finding]:
+    """Copies that ask at the prefix of their own domain, where only clients and leaf nodes are answered."""
+    config, own_prefix = config_of(change, view), f"$JS.{view.target.domain}.API"
+    entries = {"mirror": config.get("mirror") or {}}
+    entries |= {f"sources[{index}]": source for index, source in enumerate(config.get("sources") or ())}
+    for path, entry in entries.items():
+        if view.target.domain and (entry.get("external") or {}).get("api") == own_prefix:
+            yield Finding(
+                outcome=Outcome.WARNS,
+                path=f"{path}.external.api",
+                message=f"the server copies nothing of {entry['name']}: this stream lies in domain {view.target.domain} itself, "
+                f"whose servers do not answer each other at {own_prefix}",
+                fix="leave external out, if the origin lies in the same account",
             )
 
 
