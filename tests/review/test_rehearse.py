@@ -104,6 +104,25 @@ def test_a_consumer_that_goes_on_from_a_sequence_is_not_called_ahead_of_streams_
     assert found.plan.diagnostics == ()
 
 
+@pytest.mark.parametrize("given", ["in the file", "for this run"])
+def test_consent_to_a_loss_is_not_called_needless_where_nothing_is_stored(
+    account: Account, tmp_path: Path, given: str
+) -> None:
+    async def hold(js: JetStream) -> Snapshot:
+        await make_stream(js, "S", subjects=["s"])
+        for _ in range(3):
+            await js.pipeline.nc.request("s", b"", timeout=20)
+        return await observe(js)
+
+    live = talk(account, hold)
+    allow = ", allow: [{code: ST301, to: 1, reason: r}]" if given == "in the file" else ""
+    wanted = read(tmp_path, f"streams: {{S: {{subjects: [s], max_msgs: 1{allow}}}}}")
+    options = RunOptions(allow=() if allow else (("ST301", "stream/S"),))
+    found = rehearse(wanted, live, options, program, None)
+    assert [one.code for one in found.plan.diagnostics] == []
+    assert found.is_fine
+
+
 def test_limits_of_the_account_hold_on_the_stage(account: Account, tmp_path: Path) -> None:
     live = filled(account, tmp_path, "streams: {ONE: {subjects: [one]}}")
     few = replace(live, target=replace(live.target, limits={**live.target.limits, "max_streams": 4}))

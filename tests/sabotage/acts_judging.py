@@ -6,6 +6,15 @@ from tests.sabotage.act import Act, says
 
 RULES = (
     Act(
+        name="a rehearsal says that consent to a loss is not needed, for it has no messages to lose",
+        file="reconciler/journeys/rehearse/rehearse.py",
+        before='"LE109", "XX302", "XX304"',
+        after='"LE109"',
+        seen_by=(
+            "tests/review/test_rehearse.py::test_consent_to_a_loss_is_not_called_needless_where_nothing_is_stored",
+        ),
+    ),
+    Act(
         name="a position that has passed messages in flight is taken for one",
         file="reconciler/engine/bindings.py",
         before="    if passed_in_flight(info):\n        return None\n",
