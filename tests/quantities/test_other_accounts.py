@@ -9,9 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.changes.events import Finished
+from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import plan
 from reconciler.model.run_options import RunOptions
 from reconciler.server.read.observe import observe
+from reconciler.server.wire.answers import TAKEN_ELSEWHERE
 from reconciler.server.wire.api import JetStream
 from tests.groups.making import until
 from tests.quantities.losing import applied, planned, publish
@@ -117,6 +120,26 @@ def test_a_source_that_moves_to_another_stream_of_another_domain_copies_all_of_i
         await until(js, lambda info: info["state"]["messages"] == 5, "STREAM.INFO.S")
 
     with leaf_and_hub(minor, minor) as (near, top):
+        asyncio.run(at_both_ends(top, near, work))
+
+
+@pytest.mark.parametrize(("taken", "wanted"), [(None, "s.a"), ("s.a", "s.a"), (None, None)])
+def test_a_consumer_that_a_copy_of_a_queue_elsewhere_keeps_out_is_told_of_such_copies(
+    tmp_path: Path, taken: str | None, wanted: str | None
+) -> None:
+    async def work(js: JetStream, far: JetStream) -> None:
+        await make_stream(js, "Q", subjects=["s.*"], retention="workqueue")
+        source = {"name": "Q", "external": HUB, **({"filter_subject": taken} if taken else {})}
+        await make_stream(far, "COPY", subjects=[], sources=[source])
+        await publish(js, "s.a")
+        await until(far, lambda info: info["state"]["messages"] == 1, "STREAM.INFO.COPY")
+        filtered = f", filter_subject: {wanted}" if wanted else ""
+        text = f"streams: {{Q: {{subjects: [s.*], retention: workqueue, consumers: {{c: {{ack_policy: explicit{filtered}}}}}}}}}"
+        events = [event async for event in apply(await plan(read(tmp_path, text), js), js)]
+        assert isinstance(finished := events[-1], Finished)
+        assert [one.reason.fix for one in finished.failed] == [TAKEN_ELSEWHERE]
+
+    with leaf_and_hub("2.12", "2.12") as (near, top):
         asyncio.run(at_both_ends(top, near, work))
 
 

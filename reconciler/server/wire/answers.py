@@ -107,6 +107,10 @@ FULL_DISK = (
 )
 NOTHING_LEFT = 10047
 """The account or the server has no file storage left to reserve."""
+TAKEN_ELSEWHERE = (
+    "A mirror or source in another account or domain may take these messages. Before 2.14 a server does not list the "
+    "consumer that feeds it; `nats stream report`, run there, shows it. If there is none, please report it."
+)
 FIXES = {
     10005: (
         "The cluster has no servers for so many replicas, or none that match the placement; lower "
@@ -119,6 +123,8 @@ FIXES = {
     NOTHING_LEFT: "The account or server has no storage left to reserve; lower max_bytes or raise the limit.",
     10028: "The account or server has no memory left to reserve; lower max_bytes or raise the limit.",
     10058: "Somebody created a stream of this name with another configuration. " + PLAN_AGAIN,
+    10099: TAKEN_ELSEWHERE,
+    10100: TAKEN_ELSEWHERE,
     10148: "Somebody created a consumer of this name with another configuration. " + PLAN_AGAIN,
     10185: "The server's API level is too low for this configuration. " + PLAN_AGAIN,
 }
