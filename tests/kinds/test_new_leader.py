@@ -18,7 +18,7 @@ from nats.errors import Error
 from nats.js.errors import Error as RefusedByJetStream
 
 from reconciler.journeys.plan.plan import plan
-from reconciler.kinds.effects.listeners import CONSUMERS, MOVES, PULLS, RISES, UNSTORED
+from reconciler.kinds.effects.listeners import BEHIND, CONSUMERS, MOVES, PULLS, RISES, UNSTORED
 from reconciler.kinds.fields.words import few
 from reconciler.server.wire.api import JetStream
 from tests.agreement.harm import carried_out, change, pull
@@ -151,6 +151,20 @@ def test_before_2_12_a_duplicate_with_sequence_0_is_said_to_be_lost(tmp_path: Pa
     for number, (text, _address) in enumerate(RISE.values()):
         assert told(tmp_path / f"2{number}", text % 3, text % 1, server="2.11") == [RISES + UNSTORED]
         assert told(tmp_path / f"3{number}", text % 3, text % 1, server="2.12") == [RISES]
+
+
+@pytest.mark.parametrize("kind", RISE)
+def test_where_something_is_stored_apply_is_said_not_to_wait_for_its_new_servers(tmp_path: Path, kind: str) -> None:
+    text, _address = RISE[kind]
+    name = {"stream": "S", "bucket": "KV_S", "store": "OBJ_S"}[kind]
+    raw = {"streams": {name: {"state": {"messages": 3}}}}
+    assert told(tmp_path / "rise", text % 3, text % 1, raw=raw) == [RISES, BEHIND]
+    assert told(tmp_path / "fall", text % 1, text % 3, raw=raw) == []
+
+
+def test_nor_for_the_servers_that_it_moves_to(tmp_path: Path) -> None:
+    raw = {"streams": {"S": {"state": {"messages": 3}}}}
+    assert told(tmp_path, PLACED % ("b", ""), PLACED % ("a", ""), raw=raw) == [MOVES, BEHIND]
 
 
 def test_a_move_counts_the_pulls_that_wait_on_whichever_server(tmp_path: Path) -> None:

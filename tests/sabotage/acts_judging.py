@@ -2939,6 +2939,13 @@ QUANTITIES = (
         seen_by=("tests/kinds/test_new_leader.py::test_more_servers_than_one_elect_a_leader",),
     ),
     Act(
+        name="nobody is told that apply does not wait for servers to hold what is stored",
+        file="reconciler/kinds/effects/listeners.py",
+        before='    if state_of(moved.change).get("messages"):\n        yield note(BEHIND)',
+        after="    if not state_of(moved.change):\n        yield note(BEHIND)",
+        seen_by=("tests/kinds/test_new_leader.py::test_nor_for_the_servers_that_it_moves_to",),
+    ),
+    Act(
         name="nobody is told that 2.11 may call a message a duplicate and not store it",
         file="reconciler/kinds/effects/listeners.py",
         before="UNSTORED if moved.view.target.version < V2_12",
