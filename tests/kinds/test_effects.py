@@ -147,7 +147,7 @@ CONSUMER = {"ack_policy": "explicit", "ack_wait": "10s", "max_deliver": 3, "max_
 HARMLESS: dict[str, list[dict[str, Any]]] = {
     "stream": [
         {"description": "x"}, {"metadata": {"a": "b"}}, {"labels": {"a": "b"}}, {"max_msgs": 200}, {"max_bytes": 200_000},
-        {"max_age": "2h"}, {"max_age": 0}, {"num_replicas": 1},
+        {"max_age": "2h"}, {"max_age": 0},
         {"compression": "s2"}, {"allow_direct": True}, {"allow_rollup_hdrs": True}, {"duplicate_window": "10m"},
         {"republish": {"dest": "again.{0}.>"}}, {"max_msgs": -1}, {"max_bytes": -1},
     ],
@@ -158,12 +158,12 @@ HARMLESS: dict[str, list[dict[str, Any]]] = {
     ],
     "kv_bucket": [
         {"description": "x"}, {"metadata": {"a": "b"}}, {"labels": {"a": "b"}}, {"history": 9}, {"ttl": "2h"}, {"ttl": 0},
-        {"max_bytes": 200_000}, {"max_bytes": -1}, {"max_value_size": 2000}, {"max_value_size": -1}, {"num_replicas": 1},
+        {"max_bytes": 200_000}, {"max_bytes": -1}, {"max_value_size": 2000}, {"max_value_size": -1},
         {"compression": "s2"}, {"republish": {"dest": "again.{0}.>"}}, {"protect": True},
     ],
     "object_store": [
         {"description": "x"}, {"metadata": {"a": "b"}}, {"labels": {"a": "b"}}, {"ttl": "2h"}, {"ttl": 0},
-        {"max_bytes": 200_000}, {"max_bytes": -1}, {"num_replicas": 1}, {"compression": "s2"},
+        {"max_bytes": 200_000}, {"max_bytes": -1}, {"compression": "s2"},
         {"protect": True},
     ],
     "static_group": [{"labels": {"a": "b"}}, {"protect": True}],

@@ -2946,6 +2946,13 @@ QUANTITIES = (
         seen_by=("tests/kinds/test_new_leader.py::test_nor_for_the_servers_that_it_moves_to",),
     ),
     Act(
+        name="nobody is told that a publish may get no answer while a stream is left to one server",
+        file="reconciler/kinds/effects/listeners.py",
+        before="    yield note(FALLS + _unstored_text(moved))\n",
+        after="",
+        seen_by=("tests/kinds/test_new_leader.py::test_fewer_servers_than_two_may_leave_a_publish_without_an_answer",),
+    ),
+    Act(
         name="nobody is told that 2.11 may call a message a duplicate and not store it",
         file="reconciler/kinds/effects/listeners.py",
         before="UNSTORED if moved.view.target.version < V2_12",
