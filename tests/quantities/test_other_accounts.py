@@ -13,6 +13,7 @@ from reconciler.changes.events import Finished
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import plan
 from reconciler.model.run_options import RunOptions
+from reconciler.model.wire.snapshot import hears
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.answers import TAKEN_ELSEWHERE
 from reconciler.server.wire.api import JetStream
@@ -141,6 +142,30 @@ def test_a_consumer_that_a_copy_of_a_queue_elsewhere_keeps_out_is_told_of_such_c
 
     with leaf_and_hub("2.12", "2.12") as (near, top):
         asyncio.run(at_both_ends(top, near, work))
+
+
+@pytest.mark.parametrize("minor", [MINORS[0], MINORS[-1]])
+def test_a_source_that_is_removed_while_its_domain_is_away_is_said_to_leave_an_unknown_rest(
+    tmp_path: Path, minor: str
+) -> None:
+    sourced, gone = f"streams: {{S: {{subjects: [s], {ALL_OF % 'FAR'}}}}}", "streams: {S: {subjects: [s]}}"
+
+    async def while_there(js: JetStream, far: JetStream) -> None:
+        await make_stream(far, "FAR", subjects=["far"])
+        await publish(far, *["far"] * 2)
+        await applied(js, tmp_path, sourced)
+        await until(js, lambda info: info["state"]["messages"] == 2, "STREAM.INFO.S")
+        await until(js, lambda info: info["sources"][0]["active"] >= 0, "STREAM.INFO.S")
+        assert "ST305" not in await planned(js, tmp_path, gone)
+
+    async def while_away(js: JetStream, _js: JetStream) -> None:
+        await until(js, lambda info: not hears(info["sources"][0]), "STREAM.INFO.S")
+        assert "hears nothing from it" in (await planned(js, tmp_path, gone))["ST305"].message
+
+    with leaf_and_hub(minor, minor) as (near, top):
+        asyncio.run(at_both_ends(top, near, while_there))
+        near.stop()
+        asyncio.run(at_both_ends(top, top, while_away))
 
 
 @pytest.mark.parametrize("minor", [MINORS[0], MINORS[-1]])

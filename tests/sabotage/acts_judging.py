@@ -2440,6 +2440,13 @@ QUANTITIES = (
         seen_by=("tests/quantities/test_starting.py",),
     ),
     Act(
+        name="nobody is told that a source is removed whose domain is not heard",
+        file="reconciler/kinds/losses/sources_changed.py",
+        before='"external" in reported and not hears(reported)',
+        after='"external" in reported and not reported',
+        seen_by=(says("ST305"),),
+    ),
+    Act(
         name="a copy that asks at the prefix of its own domain is not said to stay empty",
         file="reconciler/kinds/copies/stopped_copies.py",
         before='.get("api") == own_prefix',

@@ -20,10 +20,11 @@ from reconciler.kinds.losses import added_sources, dependants
 from reconciler.kinds.losses.added_sources import LastCopy, NewSource, new_sources, sources_of_new_streams
 from reconciler.kinds.losses.made_again import purge_advice
 from reconciler.kinds.losses.over_limit import OwnName, as_named, state_of, stream_of
-from reconciler.kinds.stream_config.mirrors_and_sources import origin_of, source_identity
+from reconciler.kinds.stream_config.mirrors_and_sources import origin_label, origin_of, source_identity
 from reconciler.kinds.stream_config.origins import given_subjects, taken_subjects
 from reconciler.kinds.subjects.subjects import collide, common_subjects
 from reconciler.model.resource import Address, Json
+from reconciler.model.wire.snapshot import hears
 
 NOTHING = exactly(0)
 STARTS = ("opt_start_seq", "opt_start_time", "consumer")
@@ -172,8 +173,8 @@ def left_behind_rule(family: str, own: OwnName = as_named) -> Rule:
     def judge(change: Change, view: View) -> Found:
         """A source is removed before everything is copied, or is added and leaves messages out.
 
-        The stream never gets the rest of a removed source. A server does not count exactly how much that is. The rest stays with
-        the origin, as long as the origin keeps it.
+        The stream never gets the rest of a removed source. A server does not count exactly how much that is, and nothing of it
+        while the link to another account or domain is down. The rest stays with the origin, as long as the origin keeps it.
 
         A source that is added with a start time before the newest message of this stream starts no earlier than that message. So
         does any source that is added to a stream which no longer stores its first messages, unless it starts at a sequence. The
@@ -375,14 +376,23 @@ def _lagging_source_findings(change: Change, stream: str, view: View) -> Iterato
     info = view.snapshot.streams.get(stream, {})
     staying = [origin_of(source) for source in change.becomes("sources") or ()]
     for reported in info.get("sources") or ():
-        if reported.get("lag") and origin_of(reported) not in staying:
+        if origin_of(reported) in staying:
+            continue
+        left, fix = None, f"remove it when `nats stream info {stream}` shows no lag"
+        if reported.get("lag"):
             left = _still_to_come(reported, view)
-            behind = amount(left, "message") if left else f"at least {some(reported['lag'], 'message')}"
-            yield Finding(
-                outcome=Outcome.WARNS,
-                path="sources",
-                quantities={"left": left} if left else {},
-                affects=_affected_readers(reported, change, view),
-                message=f"source {reported['name']} is removed while {stream} is {behind} behind: {stream} never gets the rest",
-                fix=f"remove it when `nats stream info {stream}` shows no lag",
-            )
+            number = amount(left, "message") if left else f"at least {some(reported['lag'], 'message')}"
+            behind = f"{stream} is {number} behind"
+        elif "external" in reported and not hears(reported):
+            behind = f"{stream} hears nothing from it, so how far it is behind is not known"
+            fix = f"remove it when `nats stream info {stream}` shows that it was seen lately, and no lag"
+        else:
+            continue
+        yield Finding(
+            outcome=Outcome.WARNS,
+            path="sources",
+            quantities={"left": left} if left else {},
+            affects=_affected_readers(reported, change, view),
+            message=f"source {origin_label(reported)} is removed while {behind}: {stream} never gets the rest",
+            fix=fix,
+        )
