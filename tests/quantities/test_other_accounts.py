@@ -13,7 +13,7 @@ from reconciler.changes.events import Finished
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import plan
 from reconciler.model.run_options import RunOptions
-from reconciler.model.wire.snapshot import hears
+from reconciler.model.wire.snapshot import hears_origin
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.answers import TAKEN_ELSEWHERE
 from reconciler.server.wire.api import JetStream
@@ -159,7 +159,7 @@ def test_a_source_that_is_removed_while_its_domain_is_away_is_said_to_leave_an_u
         assert "ST305" not in await planned(js, tmp_path, gone)
 
     async def while_away(js: JetStream, _js: JetStream) -> None:
-        await until(js, lambda info: not hears(info["sources"][0]), "STREAM.INFO.S")
+        await until(js, lambda info: not hears_origin(info["sources"][0]), "STREAM.INFO.S")
         assert "hears nothing from it" in (await planned(js, tmp_path, gone))["ST305"].message
 
     with leaf_and_hub(minor, minor) as (near, top):

@@ -2442,7 +2442,7 @@ QUANTITIES = (
     Act(
         name="nobody is told that a source is removed whose domain is not heard",
         file="reconciler/kinds/losses/sources_changed.py",
-        before='"external" in reported and not hears(reported)',
+        before='"external" in reported and not hears_origin(reported)',
         after='"external" in reported and not reported',
         seen_by=(says("ST305"),),
     ),

@@ -24,7 +24,7 @@ from reconciler.kinds.stream_config.mirrors_and_sources import origin_label, ori
 from reconciler.kinds.stream_config.origins import given_subjects, taken_subjects
 from reconciler.kinds.subjects.subjects import collide, common_subjects
 from reconciler.model.resource import Address, Json
-from reconciler.model.wire.snapshot import hears
+from reconciler.model.wire.snapshot import hears_origin
 
 NOTHING = exactly(0)
 STARTS = ("opt_start_seq", "opt_start_time", "consumer")
@@ -383,7 +383,7 @@ def _lagging_source_findings(change: Change, stream: str, view: View) -> Iterato
             left = _still_to_come(reported, view)
             number = amount(left, "message") if left else f"at least {some(reported['lag'], 'message')}"
             behind = f"{stream} is {number} behind"
-        elif "external" in reported and not hears(reported):
+        elif "external" in reported and not hears_origin(reported):
             behind = f"{stream} hears nothing from it, so how far it is behind is not known"
             fix = f"remove it when `nats stream info {stream}` shows that it was seen lately, and no lag"
         else:
