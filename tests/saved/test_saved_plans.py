@@ -150,7 +150,7 @@ def test_a_file_nested_deeper_than_any_plan_is_none(someone: Someone) -> None:
     for text in ("[" * 100_000, f'{{"format": 1, "saved": {"[" * 900}{"]" * 900}, "fingerprint": "x"}}'):
         someone.shell.write(text, "deep.json")
         ran = someone("apply", "deep.json", "--yes")
-        assert (ran.code, "this is not JSON: recursion limit" in ran.err) == (1, True), ran
+        assert (ran.code, "deep.json: this is not JSON: recursion limit" in ran.err) == (1, True), ran
 
 
 def test_a_plan_printed_for_reading_is_not_applied(someone: Someone) -> None:

@@ -83,7 +83,11 @@ def read_plan(path: Path) -> Saved:
         why = error.strerror if isinstance(error, OSError) else "it is not text"
         fix = "name a file that `reconciler plan --out plan.json` wrote"
         raise CannotContinue.because("XX901", "not-a-plan", f"Cannot read {path}: {why}.", fix=fix) from None
-    return saved_from_json(text, REGISTRY)
+    try:
+        return saved_from_json(text, REGISTRY)
+    except CannotContinue as problem:
+        named = (replace(reason, message=f"{path}: {reason.message}") for reason in problem.diagnostics)
+        raise CannotContinue(*named) from None
 
 
 async def review(saved: Saved, js: JetStream) -> SavedReview:
