@@ -76,7 +76,7 @@ def _diagnostics_of_policy(placed: PlacedPolicy) -> Iterator[Diagnostic]:
         message = (
             f"policy {policy.code} has no case {lacking[0]}; write one"
             if policy.cases
-            else (f"policy {policy.code} has no cases; write one that it forbids, and one that it lets pass")
+            else f"policy {policy.code} has no cases; write one that it forbids, and one that it lets pass"
         )
         yield Diagnostic(
             severity=Severity.WARNING, code="XX529", name="policy-case", message=message, span=placed.where("code")

@@ -276,7 +276,7 @@ def test_what_is_sent_once_more_with_its_id_is_stored_unless_the_answer_says_seq
                     return
 
         await make_stream(js, "S", subjects=["s"], **before)
-        async with asyncio.TaskGroup() as publishers:
+        async with asyncio.timeout(120), asyncio.TaskGroup() as publishers:
             for number in range(PUBLISHERS):
                 publishers.create_task(publish(str(number)))
             for config in (after, before):

@@ -14,6 +14,7 @@ from reconciler.kinds.copies.copy_rules import AS_THE_COPY_SAYS, WRITTEN, is_new
 from reconciler.kinds.fields.known import V2_12, V2_14, V2_15
 from reconciler.kinds.fields.words import in_words, listed, some, written_size
 from reconciler.kinds.losses import dependants
+from reconciler.kinds.stream_config.config_checks import sources_of
 from reconciler.kinds.stream_config.mirrors_and_sources import SOURCE_HEADER
 from reconciler.kinds.stream_config.origins import FED_FOR, IDLE, PENDING, can_remove_limit, limits_that_forbid_copying
 from reconciler.model.resource import Address, Config
@@ -78,10 +79,8 @@ def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
 
 def _own_domain(change: Change, view: View) -> Iterator[Finding]:
     """Copies that ask at the prefix of their own domain, where only clients and leaf nodes are answered."""
-    config, own_prefix = config_of(change, view), f"$JS.{view.target.domain}.API"
-    entries = {"mirror": config.get("mirror") or {}}
-    entries |= {f"sources[{index}]": source for index, source in enumerate(config.get("sources") or ())}
-    for path, entry in entries.items():
+    own_prefix = f"$JS.{view.target.domain}.API"
+    for path, entry in sources_of(config_of(change, view)):
         if view.target.domain and (entry.get("external") or {}).get("api") == own_prefix:
             yield Finding(
                 outcome=Outcome.WARNS,

@@ -73,7 +73,7 @@ class Document:
     about: str = ""
     """A quiet line below the title: the run, and how long it took."""
     parts: tuple[ReportPart, ...] = ()
-    """What there is to see beside a plan: tables, figures, charts."""
+    """What a report without a plan shows: tables, sentences, figures, charts."""
     outcome: str = ""
     """What was done, in words, once the plan has been carried out."""
     probe: Probe | None = None
