@@ -23,10 +23,10 @@ class Format:
     module: str
     """The module in `reconciler.report`: `render_all` renders several documents, and `render` one where that is another text."""
     made_safe: Callable[[str], str] = str
-    """Cleans every text, including texts that a report renders itself."""
+    """Cleans every text."""
 
     def __call__(self, document: Document) -> str:
-        render = document.own.get(self.name) or getattr(self._module, "render", None)
+        render = getattr(self._module, "render", None)
         return self.made_safe(render(document) if render else self._module.render_all([document]))
 
     def render_several(self, documents: Sequence[Document]) -> str:

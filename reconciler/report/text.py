@@ -18,6 +18,7 @@ from reconciler.report.document.headline import (
     heading,
     headline,
     moment_note,
+    split_command,
     sums_line,
     totals_line,
     what_next,
@@ -34,11 +35,8 @@ QUESTION = 3
 
 def render(document: Document) -> str:
     """Render a plan, the parts of another report, or findings in files."""
-    if document.parts:
-        return inert(_report_of_parts(document))
     if document.plan is None:
-        named = ": ".join(filter(None, (document.name, document.summary)) if document.summary else ())
-        return diagnostics.report(document.diagnostics, document.paper) + inert(lines_visible(named))
+        return inert(_report_of_parts(document) if document.parts else _report_of_findings(document))
     diagnostics_text = diagnostics.report(document.diagnostics, document.paper)
     done = "".join(f"{visible(line)}\n" for line in document.outcome.splitlines())
     return inert(
@@ -48,16 +46,31 @@ def render(document: Document) -> str:
     )
 
 
+def _report_of_findings(document: Document) -> str:
+    """Show the findings, and below them one line of sums."""
+    about = heading(document) if document.topology else ""
+    named = ": ".join(filter(None, (about, document.summary)) if document.summary else ())
+    below = [*lines_visible(named).splitlines(), *_next_lines(document)]
+    return diagnostics.report(document.diagnostics, document.paper) + "".join(f"{line}\n" for line in below)
+
+
 def _report_of_parts(document: Document) -> str:
     from reconciler.report.document.piece_lines import part_lines  # noqa: PLC0415 - plans have none
 
-    paper, then = document.paper, what_next(document)
+    paper = document.paper
     shown = [
         paper.heading_lines(heading(document), visible(document.about)),
+        diagnostics.lines(document.diagnostics, paper),
         *(part_lines(part, paper) for part in document.parts),
-        [*paper.wrapped(totals_line(document)), *([then] if then else [])],
+        [*paper.wrapped(totals_line(document)), *_next_lines(document)],
     ]
     return "\n\n".join("\n".join(lines) for lines in shown if lines) + "\n"
+
+
+def _next_lines(document: Document) -> list[str]:
+    """Wrap what is not to be typed."""
+    said = what_next(document).splitlines()
+    return [line for text in said for line in ([text] if split_command(text)[1] else document.paper.wrapped(text))]
 
 
 def _probe_report(document: Document) -> str:
@@ -69,8 +82,8 @@ def _probe_report(document: Document) -> str:
 
 
 def render_all(documents: Sequence[Document]) -> str:
-    """Join all reports with an empty line between them; a report with its own form keeps it."""
-    texts = [document.render_as("text", render) for document in documents]
+    """Join all reports with an empty line between them."""
+    texts = [*map(render, documents)]
     paper = documents[-1].paper if documents else Paper()
     is_long = len(texts) > 1 and paper.height and paper.rows(texts) >= paper.height
     return "\n".join([*texts, *(_reminders_of_previous_reports(documents[:-1]) if is_long else ())])

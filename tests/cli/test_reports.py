@@ -16,7 +16,7 @@ from reconciler.cli.shared.reporting import outcome_document, reports
 from reconciler.journeys.plan.files import load
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.wire.steps import Call, Step
-from reconciler.report.codec.outcome_json import outcome_json
+from reconciler.report.codec.outcome_json import outcome_report
 from reconciler.report.document.document import Document
 from reconciler.report.formats import FORMATS
 from reconciler.report.outcome import outcome_text
@@ -181,7 +181,7 @@ def test_a_step_that_failed_fails_its_resource_in_every_report() -> None:
     finished = Finished(failed=(Failed(step=step, reason=reason, nothing_done=True),))
     before = Document(command="apply", topology="orders", plan=everything())
     after = outcome_document(
-        before, finished, outcome_text(finished), outcome_json(finished, topology="t", exit_code=1)
+        before, finished, outcome_text(finished), outcome_report(finished, topology="t", exit_code=1)
     )
     failed = [one.get("name") for one in ElementTree.fromstring(FORMATS["junit"](after)).iterfind(".//failure/..")]
     assert "stream/NEW" in failed

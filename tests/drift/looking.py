@@ -9,8 +9,11 @@ from typing import Any
 
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item
 from reconciler.journeys.drift.look import find_drift
+from reconciler.journeys.drift.report import drift_document
 from reconciler.model.ledger.records import Owned
 from reconciler.model.resource import Address
+from reconciler.report.formats import FORMATS
+from reconciler.report.words.paper import Paper
 from tests.support.topologies import Scene, scene
 
 APPLIED = """
@@ -52,3 +55,11 @@ def item(found: Drift, address: str = "stream/S") -> Item:
 
 def field(found: Drift, path: str, address: str = "stream/S") -> FieldDrift:
     return next(one for one in item(found, address).fields if one.path == path)
+
+
+def drift_text(drift: Drift, paper: Paper | None = None, **more: Any) -> str:
+    return FORMATS["text"](drift_document(drift, paper=paper, **more))
+
+
+def drift_json(drift: Drift) -> str:
+    return FORMATS["json"](drift_document(drift))

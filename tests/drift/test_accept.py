@@ -14,14 +14,18 @@ from reconciler.changes.change import Action, FieldClass
 from reconciler.journeys.drift.accept import Accepted, accept
 from reconciler.journeys.drift.drift import Standing
 from reconciler.journeys.drift.look import look
-from reconciler.journeys.drift.text import accepted_json, accepted_text, drift_text
+from reconciler.journeys.drift.report import drift_document
 from reconciler.journeys.drift.way_back import restorable
 from reconciler.model.run_options import RunOptions
+from reconciler.report.document.document import Document
+from reconciler.report.document.pieces import Grid
+from reconciler.report.formats import FORMATS
 from reconciler.report.words.paper import Paper
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.answers import Stored
 from reconciler.server.wire.api import JetStream
 from tests.drift.account import Owner, asking, updating
+from tests.drift.looking import drift_text
 from tests.drift.test_watch import fewer
 from tests.support.accounts import Account
 from tests.support.jetstream import done, talk
@@ -104,8 +108,7 @@ def test_the_live_value_wins_where_the_file_changed_too_and_other_pending_change
     made, text = accepted(owner, now=now)
     assert text == now.replace("max_age: 9d", "max_age: 3d")
     assert [one.standing for one in made.left.drift.items] == [Standing.PENDING]
-    told = accepted_text(made.written, made.left.drift, Paper(), arguments="")
-    assert told.splitlines()[0].endswith("stream/S  max_age  9d → 3d")
+    assert lines(made) == ["stream/S  max_age  9d → 3d"]
 
 
 def test_a_field_that_is_back_at_its_default_leaves_the_file(owner: Owner) -> None:
@@ -123,7 +126,7 @@ def test_what_lies_inside_a_field_is_written_in_its_unit(owner: Owner) -> None:
     owner.meddle(("alice", updating("S", consumer_limits=limits)))
     made, written = accepted(owner, text)
     assert "consumer_limits: {inactive_threshold: 1h, max_ack_pending: 5000}" in written
-    assert "inactive_threshold  2h → 1h" in accepted_text(made.written, made.left.drift, Paper(), arguments="")
+    assert "inactive_threshold  2h → 1h" in lines(made)[0]
 
 
 @on_every_version
@@ -264,8 +267,15 @@ object_stores:
 
 def lines(made: Accepted) -> list[str]:
     """What it says it wrote, without the places."""
-    said = accepted_text(made.written, made.left.drift, Paper(), arguments="").split("\n\n")[0].splitlines()
-    return [line.split("  ", 1)[1] for line in said if made.written]
+    (written,) = next(
+        (part.pieces for part in _report(made).parts if "written into" in part.title), (Grid(head=(), rows=()),)
+    )
+    assert isinstance(written, Grid)
+    return ["  ".join(cell.text for cell in row[:3]) for row in written.rows]
+
+
+def _report(made: Accepted) -> Document:
+    return drift_document(made.left.drift, written=made.written)
 
 
 def test_metadata_keys_of_others_are_not_written(owner: Owner) -> None:
@@ -387,7 +397,7 @@ def test_json_says_what_was_written_and_what_is_left(owner: Owner) -> None:
     owner.apply(TEXT)
     owner.meddle(("alice", updating("S", max_age=3 * DAY)))
     made, _ = accepted(owner)
-    said = json.loads(accepted_json(made.written, made.left.drift))
+    said = json.loads(FORMATS["json"](_report(made)))
     assert [(one["address"], one["field"]["path"], one["span"]["line"]) for one in said["accepted"]] == [
         ("stream/S", "max_age", 7)
     ]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.journeys.drift.text import item_sentence
+from reconciler.journeys.drift.words import item_sentence
 from reconciler.server.wire.answers import Stored
 from reconciler.server.wire.api import JetStream
 from tests.drift.account import Owner, asking, author, authors, item, updating

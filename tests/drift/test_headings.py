@@ -8,8 +8,7 @@ import pytest
 
 from reconciler.changes.change import FieldClass
 from reconciler.journeys.drift.drift import Standing
-from reconciler.journeys.drift.text import drift_text
-from tests.drift.looking import APPLIED, field, item, look, seen, with_record
+from tests.drift.looking import APPLIED, drift_text, field, item, look, seen, with_record
 from tests.support.topologies import scene
 
 DAY = 86_400_000_000_000

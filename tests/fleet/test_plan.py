@@ -21,12 +21,13 @@ from reconciler.cli.run import run
 from reconciler.fleet import plan as fleet_plan
 from reconciler.fleet.accounts.fleet_file import load_fleet
 from reconciler.fleet.plan import plans
-from reconciler.fleet.report.json import fleet_plan_schema, plans_json
+from reconciler.fleet.report.json import fleet_plan_document, fleet_plan_schema
 from reconciler.fleet.report.plans import TargetPlan, plans_report
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.run_options import RunOptions
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.version import Version
+from reconciler.report.codec.json import json_of
 from reconciler.report.document.document import Document
 from reconciler.report.document.pieces import Grid, Prose
 from reconciler.report.formats import FORMATS
@@ -182,7 +183,9 @@ def test_equal_changes_are_told_once_and_the_json_is_as_published(
     assert text.count("stream/ORDERS") == 1
     assert "+ stream/ORDERS  created  on eu, us" in text
     assert "2 create · 1 target without a plan\n" in text
-    problems = Draft202012Validator(json.loads(fleet_plan_schema())).iter_errors(json.loads(plans_json("test", made)))
+    problems = Draft202012Validator(json.loads(fleet_plan_schema())).iter_errors(
+        json.loads(json_of(fleet_plan_document("test", made)))
+    )
     assert [one.message for one in problems] == []
 
 

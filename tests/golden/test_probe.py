@@ -10,7 +10,7 @@ import pytest
 from reconciler.changes.effect import Side
 from reconciler.changes.events import Finished
 from reconciler.changes.rehearsal import Experience, Foresight, Missing, Probe, Rehearsal, Unshown
-from reconciler.journeys.rehearse.json import rehearsal_json
+from reconciler.journeys.rehearse.json import rehearsal_report
 from reconciler.journeys.rehearse.text import rehearsal_findings, rehearsal_text
 from reconciler.kinds import REGISTRY
 from reconciler.report.document.document import Document
@@ -76,7 +76,7 @@ def document(folder: Path, probe: Probe = PROBE) -> Document:
         command="rehearse", topology=found.plan.topology, plan=found.plan, declared=from_files(Path("desired.yaml")),
         title=f"{found.plan.topology} on throw-away servers", goes_on=True, outcome=rehearsal_text(found), probe=probe,
         diagnostics=tuple(rehearsal_findings(found)), explain=lambda code: f"What {code} means.\n\nInstead: what its page says.",
-        own={"json": lambda _: rehearsal_json(found, 1)},
+        data=rehearsal_report(found, 1),
     )  # fmt: skip
 
 

@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan
 from reconciler.journeys.apply.exclusive import other_topologies
-from reconciler.journeys.drift.codec import drift_json
 from reconciler.journeys.drift.look import look
-from reconciler.journeys.drift.text import drift_text
 from reconciler.journeys.history.json import difference_json, history_json, run_json
 from reconciler.journeys.history.text import difference_text, history_text, run_text
 from reconciler.kinds import REGISTRY
@@ -35,6 +33,7 @@ from reconciler.report.codec.json import plan_json
 from reconciler.report.words.paper import Paper
 from reconciler.testbed import imagined
 from tests.convergence.running import TODAY, apply_offline, plan_offline
+from tests.drift.looking import drift_json, drift_text
 from tests.support.contracts import followed
 from tests.support.reports import plan_text
 from tests.support.topologies import read

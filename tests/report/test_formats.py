@@ -12,6 +12,7 @@ from reconciler.cli.shared.reporting import ReportFormat
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.report.codec.json import json_line, json_text
 from reconciler.report.document.document import Document
+from reconciler.report.document.pieces import DifferenceRow, Differences, Fold, Folds, Names, Prose, ReportPart
 from reconciler.report.formats import FORMATS
 from reconciler.report.words.visible import inert
 from tests.report.hostile import HUGE, TRICKS, hostile
@@ -50,10 +51,18 @@ def test_a_report_without_a_plan_obeys_nobody_either(name: str, trick: str) -> N
         assert [line for line in text.splitlines() if line.lstrip().startswith("::")] == []
 
 
-@pytest.mark.parametrize("name", ["text", "markdown"])
-def test_what_a_report_says_in_a_form_of_its_own_is_obeyed_no_more(name: str) -> None:
-    own = Document(own={name: lambda _: "  ::error file=a,line=1::pwned\nand ##[add-mask]x\n"})
-    assert FORMATS[name](own) == "  \\::error file=a,line=1::pwned\nand ##\\[add-mask]x\n"
+@every_format
+@every_trick
+def test_the_parts_of_a_report_obey_nobody_either(name: str, trick: str) -> None:
+    differences = Differences(rows=(DifferenceRow(path=trick, before=trick, after=trick, words=trick),))
+    fold = Fold(
+        mark="~", word="changed", name=trick, place=trick, pieces=(differences, Names(word="namely", names=(trick,)))
+    )
+    found = Document(title=trick, parts=(ReportPart(title=trick, pieces=(Folds(folds=(fold,)), differences)),))
+    text = FORMATS[name](found)
+    assert [c for c in text if unicodedata.category(c) in ("Cc", "Cf", "Cs") and c != "\n"] == []
+    assert [line for line in text.splitlines() if line.lstrip().startswith("::")] == []
+    assert "##[" not in text
 
 
 @every_format
@@ -120,9 +129,23 @@ def test_a_description_of_100_kilobytes_is_cut(name: str) -> None:
     assert len(FORMATS[name](hostile("x"))) < len(HUGE)
 
 
-def test_a_report_may_have_a_format_in_a_form_of_its_own() -> None:
-    own = Document(own={"text": lambda document: f"{document.topology}, in other words\n"}, topology="orders")
-    assert FORMATS["text"](own) == "orders, in other words\n"
+def test_viewers_of_findings_get_those_that_parts_tell_and_readers_of_parts_get_them_once() -> None:
+    told = Diagnostic(
+        severity=Severity.ERROR, code="DR201", name="drift", message="somebody changed it", address="stream/S"
+    )
+    fold = Fold(
+        mark="~",
+        word="changed",
+        name="stream/S",
+        addresses=("stream/S",),
+        pieces=(Prose(lines=("as a part says it",)),),
+    )
+    found = Document(shown_in_parts=(told,), parts=(ReportPart(title="", pieces=(Folds(folds=(fold,)),)),))
+    for name in ("github", "sarif", "junit"):
+        assert "omebody changed it" in FORMATS[name](found)
+    for name in ("text", "markdown", "html"):
+        text = FORMATS[name](found)
+        assert ("as a part says it" in text, "omebody changed it" in text) == (True, False)
 
 
 @pytest.mark.parametrize("name", [name for name in FORMATS if name != "github"])

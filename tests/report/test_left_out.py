@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import pytest
 
-from reconciler.journeys.drift.text import drift_text
 from reconciler.journeys.drift.way_back import narrowed_view
 from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Address, Terms
@@ -19,7 +18,7 @@ from reconciler.report.document.document import Document
 from reconciler.report.formats import FORMATS
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import show_live, show_wanted
-from tests.drift.looking import seen
+from tests.drift.looking import drift_text, seen
 from tests.support.plans import plan_from_json
 from tests.support.topologies import Scene, scene
 

@@ -16,7 +16,7 @@ from nats.aio.msg import Msg
 from reconciler.changes.effect import Side
 from reconciler.changes.rehearsal import Experience, Foresight, Probe, Rehearsal
 from reconciler.journeys.rehearse import probe as probing
-from reconciler.journeys.rehearse.json import rehearsal_json, rehearsal_schema
+from reconciler.journeys.rehearse.json import rehearsal_report, rehearsal_schema
 from reconciler.journeys.rehearse.probe import LATE, Played, probe
 from reconciler.journeys.rehearse.probe_scenes import ELSEWHERE, GOES, MANY, MEMBERS, NEW
 from reconciler.journeys.rehearse.rehearse import rehearse
@@ -25,6 +25,7 @@ from reconciler.kinds import predicted_effects
 from reconciler.model.resource import Json
 from reconciler.model.run_options import RunOptions
 from reconciler.model.wire.snapshot import Snapshot
+from reconciler.report.codec.json import json_of
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from reconciler.testbed.probes.scene import Scene
@@ -222,7 +223,7 @@ def test_replicated_streams_are_played_in_a_cluster(account: Account, tmp_path: 
 def test_tools_are_told_as_the_schema_says(account: Account, tmp_path: Path) -> None:
     live = filled(account, tmp_path, HELD)
     _, rehearsal = played(live, tmp_path, changed(("dispatch: {", "dispatch: {headers_only: true, ")))
-    said = json.loads(rehearsal_json(rehearsal, 0))
+    said = json.loads(json_of(rehearsal_report(rehearsal, 0)))
     jsonschema.validate(said, json.loads(rehearsal_schema()))
     assert said["probe"]["foretold"] is True
     assert said["probe"]["felt"][0]["address"] == "consumer/ORDERS/dispatch"

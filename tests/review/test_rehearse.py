@@ -14,12 +14,13 @@ from reconciler.changes.rehearsal import Rehearsal
 from reconciler.journeys.apply.apply import apply
 from reconciler.journeys.plan.plan import plan
 from reconciler.journeys.rehearse import rehearse as rehearsing
-from reconciler.journeys.rehearse.json import rehearsal_json, rehearsal_schema
+from reconciler.journeys.rehearse.json import rehearsal_report, rehearsal_schema
 from reconciler.journeys.rehearse.rehearse import rehearse
 from reconciler.journeys.rehearse.text import rehearsal_findings, rehearsal_text
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Scope, Snapshot
+from reconciler.report.codec.json import json_of
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 from tests.cli.running import Shell
@@ -225,7 +226,7 @@ def test_as_a_command_with_a_stream_of_another_topology(tmp_path: Path) -> None:
 def test_tools_are_told_as_the_schema_says(account: Account, tmp_path: Path, then: str | None) -> None:
     live = filled(account, tmp_path, "streams: {ONE: {subjects: [one]}}")
     found = rehearsed(read(tmp_path / "wanted", "streams: {ONE: {subjects: [one], max_age: 1h}}"), live, then)
-    said = json.loads(rehearsal_json(found, 0))
+    said = json.loads(json_of(rehearsal_report(found, 0)))
     jsonschema.validate(said, json.loads(rehearsal_schema()))
     assert "restarted" in said if then else "restarted" not in said
 

@@ -28,7 +28,8 @@ from reconciler.journeys.saved.saving import SavedReview
 from reconciler.journeys.stages.stage_checks import check_as_shown
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
-from reconciler.report.codec.outcome_json import outcome_json
+from reconciler.report.codec.json import json_of
+from reconciler.report.codec.outcome_json import OutcomeReport, outcome_report
 from reconciler.report.document.document import Document, name_in_environment
 from reconciler.report.document.headline import topology_and_account
 from reconciler.report.formats import FORMATS
@@ -112,14 +113,14 @@ class Manner:
 
     def _report_no_step(self, finished: Finished, plan: Plan, code: int, as_wanted: tuple[str, ...] = ()) -> int:
         if self.format is common.PlainFormat.JSON:
-            self.report_to_tools(self.outcome_json(finished, plan, code, as_wanted))
+            self.report_to_tools(json_of(self.outcome(finished, plan, code, as_wanted)))
         elif self.agreed is not None:
             say(f"{self.label(plan)}: {'nothing to do' if code == exits.FINE else 'left out'}.\n")
         return code
 
-    def outcome_json(self, finished: Finished, plan: Plan, code: int, as_wanted: tuple[str, ...] = ()) -> str:
+    def outcome(self, finished: Finished, plan: Plan, code: int, as_wanted: tuple[str, ...] = ()) -> OutcomeReport:
         """Return the outcome for tools."""
-        return outcome_json(
+        return outcome_report(
             finished, topology=plan.topology, environment=plan.environment, member=self.member, exit_code=code,
             as_wanted=as_wanted,
         )  # fmt: skip
@@ -205,15 +206,15 @@ class Agreed:
             outcome_text, finished, arguments=self.arguments, backup=manner.next_backup_folder, seconds=seconds,
             left=len(plan.blocked) + plan.hidden, later=isinstance(self.what, SavedReview), commands=commands,
         )  # fmt: skip
-        data = manner.outcome_json(finished, plan, code, self.as_wanted)
+        outcome = manner.outcome(finished, plan, code, self.as_wanted)
         with contextlib.suppress(NobodyReads):  # the exit code says it all the same, and so do the reports
             if manner.format is common.PlainFormat.JSON:
-                manner.report_to_tools(data)
+                manner.report_to_tools(json_of(outcome))
             elif manner.agreed is None:
                 say("\n" + text_of(manner.paper))
             else:
                 say(_under_name(manner.label(plan), text_of(manner.paper)))
-        manner.reports.write(outcome_document(self.shown, finished, text_of(), data))
+        manner.reports.write(outcome_document(self.shown, finished, text_of(), outcome))
 
 
 def _under_name(name: str, text: str) -> str:

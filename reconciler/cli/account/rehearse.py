@@ -20,7 +20,7 @@ from reconciler.cli.shared.screen import paper
 from reconciler.cli.shared.status_line import LINE
 from reconciler.documents.find.git_tree import GitTree
 from reconciler.journeys.plan.files import load, topology_of
-from reconciler.journeys.rehearse.json import rehearsal_json
+from reconciler.journeys.rehearse.json import rehearsal_report
 from reconciler.journeys.rehearse.rehearse import rehearse as rehearse_
 from reconciler.journeys.rehearse.text import rehearsal_findings, rehearsal_text, setting_text
 from reconciler.journeys.review.revisions import before
@@ -99,7 +99,7 @@ def rehearse(
         paper=paper(verbose=verbose, no_color=no_color),
     )  # fmt: skip
     planned = replace(planned, probe=rehearsal.probe)
-    text, data = rehearsal_text(rehearsal), rehearsal_json(rehearsal, code)
+    text, data = rehearsal_text(rehearsal), rehearsal_report(rehearsal, code)
     reports.publish(format_, outcome_document(planned, rehearsal.finished, text, data, rehearsal_findings(rehearsal)))
     return code
 

@@ -11,7 +11,8 @@ from reconciler.cli.shared.common import ChosenPlainFormat, PlainFormat, takes
 from reconciler.cli.shared.connecting import Connection, connection, result_of
 from reconciler.cli.shared.screen import paper, say, tell
 from reconciler.journeys.drift.accept import accept
-from reconciler.journeys.drift.text import accepted_json, accepted_text
+from reconciler.journeys.drift.report import drift_document
+from reconciler.report.formats import FORMATS
 from reconciler.report.words.diagnostics import report
 
 app = common.new_app()
@@ -39,10 +40,9 @@ def accept_(
     accepted = accept(looked, paths, options)
     left = accepted.left.drift
     if format_ is PlainFormat.JSON:
-        say(accepted_json(accepted.written, replace(left, diagnostics=(*left.diagnostics, *accepted.refused))))
-    else:
-        sheet = paper(verbose=verbose, no_color=no_color)
-        say(accepted_text(accepted.written, left, sheet, arguments=selection.arguments(paths, connection)))
+        left = replace(left, diagnostics=(*left.diagnostics, *accepted.refused))
+    sheet, arguments = paper(verbose=verbose, no_color=no_color), selection.arguments(paths, connection)
+    say(FORMATS[format_](drift_document(left, written=accepted.written, paper=sheet, arguments=arguments)))
     if accepted.refused:
         tell(report(accepted.refused, paper()))
     return exits.FAILED if accepted.refused else left.exit_code

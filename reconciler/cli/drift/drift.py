@@ -27,15 +27,13 @@ from reconciler.cli.shared.each_topology import (
     summary_line,
     units,
 )
-from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
+from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, informed, reports
 from reconciler.cli.shared.screen import doing, paper
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.drift.attribute import attribute_drift
-from reconciler.journeys.drift.codec import drift_json
-from reconciler.journeys.drift.findings import drift_findings
 from reconciler.journeys.drift.look import Looked, look
 from reconciler.journeys.drift.metrics import Gauges, metrics_text
-from reconciler.journeys.drift.text import drift_sums_line, drift_text, is_shared, place_text
+from reconciler.journeys.drift.report import drift_document
 from reconciler.journeys.files_and_account import both
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.document.document import Document
@@ -122,16 +120,9 @@ def _metrics_of_failure(metrics: Path | None) -> Iterator[None]:
 
 
 def _drift_document(looked: Looked, sheet: Paper, arguments: str, seconds: float) -> Document:
-    drift = looked.drift
-    formats = {
-        "text": lambda d: drift_text(drift, d.paper, arguments=arguments, seconds=seconds),
-        "json": lambda _: drift_json(drift),
-    }
-    return document(
-        command="drift", topology=drift.topology, declared=looked.topology,
-        diagnostics=drift_findings(drift, is_shared=is_shared(arguments)),
-        title=place_text(drift), summary=drift_sums_line(drift), arguments=arguments, seconds=seconds, paper=sheet, own=formats,
-    )  # fmt: skip
+    return informed(
+        drift_document(looked.drift, declared=looked.topology, paper=sheet, arguments=arguments, seconds=seconds)
+    )
 
 
 async def look_for_drift(paths: Sequence[Path], options: ConnectOptions, selection: Selection) -> tuple[Looked, float]:

@@ -20,11 +20,13 @@ from reconciler.cli.shared.reporting import Reports
 from reconciler.cli.shared.screen import paper, say
 from reconciler.cli.shared.status_line import LINE
 from reconciler.journeys.drift.look import Looked, look
+from reconciler.journeys.drift.report import drift_document, restored_sentence
 from reconciler.journeys.drift.restore import restore
-from reconciler.journeys.drift.text import drift_text, restored_sentence
 from reconciler.journeys.drift.way_back import restorable
 from reconciler.journeys.files_and_account import both
-from reconciler.report.codec.outcome_json import outcome_json
+from reconciler.report.codec.json import json_of
+from reconciler.report.codec.outcome_json import outcome_report
+from reconciler.report.formats import FORMATS
 from reconciler.report.words.commands import CommandLines, restore_commands
 from reconciler.server.connect.options import ConnectOptions
 
@@ -88,6 +90,6 @@ async def _restore_drift(
 def _report_nothing_restored(looked: Looked, manner: Manner, arguments: str) -> None:
     drift = looked.drift
     if manner.format is PlainFormat.JSON:
-        say(outcome_json(Finished(), topology=drift.topology, exit_code=drift.exit_code))
+        say(json_of(outcome_report(Finished(), topology=drift.topology, exit_code=drift.exit_code)))
     else:
-        say(drift_text(drift, manner.paper, arguments=arguments, goes_on=True))
+        say(FORMATS["text"](drift_document(drift, paper=manner.paper, arguments=arguments, goes_on=True)))

@@ -16,9 +16,9 @@ from reconciler.cli.fleet.options import FleetFormat, FleetSelection, Format, Pr
 from reconciler.cli.fleet.running import check_formats
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
-from reconciler.cli.shared.reporting import ReportFormat, Reports, reports
+from reconciler.cli.shared.reporting import ReportFormat, Reports, informed, reports
 from reconciler.cli.shared.screen import paper
-from reconciler.fleet.report.json import plans_json
+from reconciler.fleet.report.json import fleet_plan_document
 from reconciler.fleet.report.plans import TargetPlan, plans_report
 from reconciler.report.words.values import counted
 
@@ -72,7 +72,7 @@ def plan(
     following = tuple(_next_command_lines(fleet_selection.arguments(), fleet, target_plans, repeated))
     report = plans_report(name, target_plans, seconds, following)
     reports.publish(
-        ReportFormat(format_), replace(report, own={"json": lambda _: plans_json(name, target_plans)}, paper=sheet)
+        ReportFormat(format_), informed(replace(report, data=fleet_plan_document(name, target_plans), paper=sheet))
     )
     return exits.of_plans((planned.plan for planned in target_plans), pending=exit_code)
 

@@ -17,10 +17,10 @@ from reconciler.cli.fleet.options import (
 )
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
-from reconciler.cli.shared.reporting import ReportFormat, Reports, reports
+from reconciler.cli.shared.reporting import ReportFormat, Reports, informed, reports
 from reconciler.cli.shared.screen import paper
 from reconciler.fleet.report.findings import FleetFindings
-from reconciler.fleet.report.json import render as as_json
+from reconciler.fleet.report.json import findings_data
 from reconciler.fleet.report.report import report_of
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Severity
@@ -55,7 +55,7 @@ class SparkCommand:
             fleet_run.say.clear()
         commands = next_steps(findings, self.fleet_selection, self.spark_options)
         findings = replace(findings, following=(*findings.following, *commands))
-        document = replace(report_of(findings), own={"json": lambda _: as_json(findings)}, paper=self.paper)
+        document = informed(replace(report_of(findings), data=findings_data(findings), paper=self.paper))
         self.reports.publish(ReportFormat(self.format), document)
         return findings_exit_code(findings)
 

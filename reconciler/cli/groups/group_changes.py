@@ -23,8 +23,7 @@ from reconciler.journeys.groups.migrate import describe_migration, migrate, migr
 from reconciler.journeys.groups.text import members_preview_text, migrations_text
 from reconciler.journeys.plan.files import read_topology
 from reconciler.kinds.groups.membership import Wish
-from reconciler.report.codec.json import json_text
-from reconciler.report.codec.shape import data_of
+from reconciler.report.codec.json import json_of
 from reconciler.report.words.values import counted
 from reconciler.server.connect.connection import session
 from reconciler.server.connect.options import ConnectOptions
@@ -130,7 +129,7 @@ def _print_preview(members: Preview, format_: PlainFormat, *, offline: bool) -> 
             address=members.address, membership=members.membership, partitions_moved=members.moved,
             partitions_moved_with_mappings=members.least, offline=offline, change=members.change,
         )  # fmt: skip
-        say(json_text(data_of(preview)))
+        say(json_of(preview))
     else:
         say(
             members_preview_text(
@@ -165,7 +164,7 @@ async def _migrate(
     records = await migrations(js, wanted, while_running=while_running)
     descriptions = [describe_migration(migration) for migration in records]
     say(
-        json_text(data_of(GroupsMigrated(records=tuple(descriptions))))
+        json_of(GroupsMigrated(records=tuple(descriptions)))
         if format_ is PlainFormat.JSON
         else migrations_text(descriptions, paper())
     )

@@ -19,7 +19,7 @@ from reconciler.journeys.groups import json as documents
 from reconciler.kinds.groups import data, doctor
 from reconciler.kinds.groups.places import Pattern
 from reconciler.model.diagnostic import Diagnostic
-from reconciler.report.codec.json import json_text
+from reconciler.report.codec.json import json_of, json_text
 from reconciler.report.codec.shape import data_of
 from reconciler.report.words.diagnostics import report
 from reconciler.report.words.paper import Paper
@@ -168,7 +168,7 @@ def doctor_(
     read, findings = connection.ask(lambda js: groups.examine_groups(js, wanted or ()))
     if format_ is PlainFormat.JSON:
         examined = documents.GroupsExamined(examined=len(read.groups), diagnostics=tuple(findings))
-        say(json_text(data_of(examined)))
+        say(json_of(examined))
     else:
         lines = report(findings, paper()) if findings else "nothing found\n"
         say(f"{lines}{counted(len(read.groups), 'group')} examined\n")

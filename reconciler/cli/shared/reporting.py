@@ -177,26 +177,27 @@ def parse_report(text: str) -> tuple[str, Path]:
 
 def document(**parts: Any) -> Document:
     """Return a document that knows the repository of its files, and the meaning of codes."""
-    from reconciler.documents.find.git import path_from_root  # noqa: PLC0415 - text needs none of it
-    from reconciler.kinds import REGISTRY  # noqa: PLC0415
-    from reconciler.report.document.document import Document  # noqa: PLC0415
+    from reconciler.report.document.document import Document  # noqa: PLC0415 - text needs none of it
 
-    defaults: dict[str, Any] = {
-        "from_root": path_from_root,
-        "explain": _explanation_text,
-        "version": __version__,
-        "kinds": REGISTRY.by_name,
-    }
-    return Document(**defaults | parts)
+    return informed(Document(**parts))
+
+
+def informed(document: Document) -> Document:
+    """Return the document with the repository of its files, and the meaning of codes."""
+    from reconciler.documents.find.git import path_from_root  # noqa: PLC0415 - as above
+    from reconciler.kinds import REGISTRY  # noqa: PLC0415
+
+    kinds = REGISTRY.by_name
+    return replace(document, from_root=path_from_root, explain=_explanation_text, version=__version__, kinds=kinds)
 
 
 def outcome_document(
-    planned: Document, finished: Finished, text: str, data: str, more: Iterable[Diagnostic] = ()
+    planned: Document, finished: Finished, text: str, data: object, more: Iterable[Diagnostic] = ()
 ) -> Document:
     """Return the report of a plan with its outcome: the `text` for people, the `data` for tools."""
     reasons = (replace(step.reason, address=step.step.address) for step in finished.went_wrong)
     diagnostics = (*planned.diagnostics, *more, *finished.left_alone, *reasons, *finished.warnings)
-    return replace(planned, diagnostics=diagnostics, outcome=text, own={"json": lambda _: data})
+    return replace(planned, diagnostics=diagnostics, outcome=text, data=data)
 
 
 @cache

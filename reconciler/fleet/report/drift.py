@@ -14,6 +14,8 @@ from reconciler.changes.change import FieldClass
 from reconciler.fleet.report.run_rows import Count, Field, StrayedObject
 from reconciler.fleet.tables.rows import UNCOMPARED, UNREACHABLE, UNREMEMBERED
 from reconciler.journeys.drift.drift import Standing
+from reconciler.journeys.drift.report import MARKS as MARKS_OF_OBJECTS
+from reconciler.journeys.drift.report import STYLES as STYLES_OF_OBJECTS
 from reconciler.report.document.pieces import (
     Cell,
     ColumnChart,
@@ -29,14 +31,8 @@ from reconciler.report.document.pieces import (
 )
 from reconciler.report.words.values import counted, show_side
 
-MARKS = {
-    UNREACHABLE: "?", UNCOMPARED: "?", Standing.UNKNOWN: "?", Standing.FOREIGN: "!", Standing.MISSING: "-", Standing.RECREATED: "±",
-    Standing.CHANGED: "~", Standing.PENDING: "·", Standing.ORPHANED: "*",
-}  # fmt: skip
-STYLES = {
-    UNREACHABLE: "unknown", UNCOMPARED: "unknown", Standing.UNKNOWN: "unknown", Standing.FOREIGN: "refused", Standing.MISSING: "delete",
-    Standing.RECREATED: "replace", Standing.CHANGED: "update", Standing.PENDING: "waits", Standing.ORPHANED: "orphan",
-}  # fmt: skip
+MARKS = {UNREACHABLE: "?", UNCOMPARED: "?", **MARKS_OF_OBJECTS}
+STYLES = {UNREACHABLE: "unknown", UNCOMPARED: "unknown", **STYLES_OF_OBJECTS}
 _ORDER = [*STYLES]
 _UNTOLD = (Standing.UNKNOWN, UNREMEMBERED)
 MOST = 300

@@ -30,7 +30,6 @@ from reconciler.fleet.tables.rows import (
 )
 from reconciler.model.dataclass import dataclass
 from reconciler.model.shape import ALWAYS, Count, Like, format_of
-from reconciler.report.codec.json import json_text
 from reconciler.report.codec.schema import published_schema
 from reconciler.report.codec.shape import data_of
 
@@ -39,15 +38,9 @@ _AS_JSON = {"history": ("live", "desired", "applied"), "outliers": ("value", "us
 TABLES = ("trend", "history", "repairs", "outliers", "capacity", "skew", "falls", "moves", "pins", "acks", "actors")
 
 
-def plans_json(fleet: str, plans: Sequence[TargetPlan]) -> str:
-    """Return the text that `fleet plan --format json` prints: for each target its plan, or the problems that prevented
-    one."""
-    return json_text(data_of(FleetPlanDocument(command="plan", fleet=fleet, targets=tuple(plans))))
-
-
-def render(findings: FleetFindings) -> str:
-    """Return the text that `fleet COMMAND --format json` prints."""
-    return json_text(findings_data(findings))
+def fleet_plan_document(fleet: str, plans: Sequence[TargetPlan]) -> FleetPlanDocument:
+    """Return what `fleet plan --format json` prints: for each target its plan, or the problems that prevented one."""
+    return FleetPlanDocument(command="plan", fleet=fleet, targets=tuple(plans))
 
 
 def findings_data(findings: FleetFindings) -> dict[str, Any]:

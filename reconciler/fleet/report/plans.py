@@ -186,7 +186,7 @@ def _fold(section: Section, targets: Targets) -> Fold:
     summary = " ".join(filter(None, (what, on_targets_text([*targets]))))
     return Fold(
         mark=MARKS.get(section, "·"), word=WORDS[section], style=section.name.lower(), name=change.address, about=summary,
-        place=str(change.span) if change.span else "", pieces=tuple(_details(change, [*targets], differing)),
+        place=change.span or "", pieces=tuple(_details(change, [*targets], differing)),
         codes=tuple(dict.fromkeys(verdict.code for verdict in verdicts_to_show(change.verdicts))),
     )  # fmt: skip
 

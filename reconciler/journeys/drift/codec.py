@@ -7,9 +7,7 @@ from typing import Annotated
 from reconciler.journeys.drift.drift import Drift, Written
 from reconciler.model.dataclass import dataclass
 from reconciler.model.shape import INLINE
-from reconciler.report.codec.json import json_text
 from reconciler.report.codec.schema import published_schema
-from reconciler.report.codec.shape import data_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,11 +17,6 @@ class DriftDocument:
     drift: Annotated[Drift, INLINE]
     accepted: tuple[Written, ...] | None = None
     """What `drift accept` wrote into the files."""
-
-
-def drift_json(drift: Drift, accepted: tuple[Written, ...] | None = None) -> str:
-    """Return the report that `drift --format json` prints; `accepted` is what was written before."""
-    return json_text(data_of(DriftDocument(drift=drift, accepted=accepted)))
 
 
 def drift_schema() -> str:

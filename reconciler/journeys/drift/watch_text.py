@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from typing import Annotated, NamedTuple
 
 from reconciler.journeys.drift.drift import COUNTED, FORMAT, Drift, FieldDrift, Item
-from reconciler.journeys.drift.text import drift_sums_line, field_sentence, in_sync_sentence, item_sentence, place_text
+from reconciler.journeys.drift.report import drift_sums_line, in_sync_sentence, place_text
+from reconciler.journeys.drift.words import field_sentence, item_sentence
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.shape import ALWAYS, INLINE, AddressText, Like, counts_by, format_of

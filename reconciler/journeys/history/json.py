@@ -10,9 +10,8 @@ from reconciler.memory.journal import Run, RunOutcome
 from reconciler.memory.run_changes import ChangesBetween, Differs, changed_by
 from reconciler.model.dataclass import dataclass
 from reconciler.model.shape import ALWAYS, INLINE, Count, Like, format_of
-from reconciler.report.codec.json import json_text
+from reconciler.report.codec.json import json_of
 from reconciler.report.codec.schema import published_schema_of_any
-from reconciler.report.codec.shape import data_of
 
 FORMAT = 1
 Moment = Annotated[str, Like(format="date-time")]
@@ -144,7 +143,7 @@ DOCUMENTS: dict[str, type[HistoryHead]] = {"runs": HistoryOfRuns, "run": History
 
 def history_json(runs: Sequence[Run]) -> str:
     """Return the runs that `history --format json` prints, in the order given."""
-    return json_text(data_of(HistoryOfRuns(runs=tuple(map(_summary, runs)))))
+    return json_of(HistoryOfRuns(runs=tuple(map(_summary, runs))))
 
 
 def run_json(run: Run) -> str:
@@ -152,12 +151,12 @@ def run_json(run: Run) -> str:
     owners = {"failed": RecordedFailure, "in_doubt": RecordedFailure, "warnings": RecordedFinding}
     findings = {name: tuple(owner(**one) for one in run.steps.get(name, ())) for name, owner in owners.items()}
     became = RunResults(**{**run.steps, **findings})
-    return json_text(data_of(HistoryOfOneRun(summary=_summary(run), became=became, changed=changed_by(run))))
+    return json_of(HistoryOfOneRun(summary=_summary(run), became=became, changed=changed_by(run)))
 
 
 def difference_json(difference: ChangesBetween) -> str:
     """Return what `history diff --format json` prints: each field with the value it had and the value it has."""
-    return json_text(data_of(HistoryDifference(difference=difference)))
+    return json_of(HistoryDifference(difference=difference))
 
 
 def _summary(run: Run) -> RunSummary:

@@ -8,9 +8,8 @@ from typing import Annotated
 from reconciler.model.dataclass import dataclass
 from reconciler.model.shape import ALWAYS, format_of
 from reconciler.model.wire.permissions import Need, Needs, Purpose
-from reconciler.report.codec.json import json_text
+from reconciler.report.codec.json import json_of
 from reconciler.report.codec.schema import published_schema
-from reconciler.report.codec.shape import data_of
 
 FORMAT = 1
 
@@ -56,7 +55,7 @@ def permissions_json(needs: Needs, names: Sequence[str], purpose: Purpose) -> st
     report = PermissionsReport(
         topology=one, topologies=several, purpose=purpose, publish=publish, subscribe=subscribe, why=why
     )
-    return json_text(data_of(report))
+    return json_of(report)
 
 
 def permissions_schema() -> str:

@@ -8,10 +8,8 @@ from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.rehearsal import Missing, Probe, Rehearsal, Restarted
 from reconciler.model.dataclass import dataclass
 from reconciler.model.shape import ALWAYS, AddressText, Count, VersionText, format_of
-from reconciler.report.codec.json import json_text
 from reconciler.report.codec.outcome_json import OutcomeReport, outcome_report
 from reconciler.report.codec.schema import published_schema
-from reconciler.report.codec.shape import data_of
 
 FORMAT = 1
 
@@ -46,16 +44,15 @@ class RehearsalReport:
     """What clients felt (`--probe`)."""
 
 
-def rehearsal_json(rehearsal: Rehearsal, exit_code: int) -> str:
+def rehearsal_report(rehearsal: Rehearsal, exit_code: int) -> RehearsalReport:
     """Return a rehearsal for tools, with the plan; `exit_code` goes into the outcome."""
-    report = RehearsalReport(
+    return RehearsalReport(
         version=rehearsal.version, nodes=rehearsal.size, fine=rehearsal.is_fine, plan=rehearsal.plan,
         outcome=outcome_report(rehearsal.finished, topology=rehearsal.plan.topology, exit_code=exit_code),
         left=rehearsal.left, missing=rehearsal.missing, refused=tuple(rehearsal.refused_addresses),
         lacking=tuple(rehearsal.unrehearsed_addresses),
         restarted=rehearsal.restarted, probe=rehearsal.probe,
     )  # fmt: skip
-    return json_text(data_of(report))
 
 
 def rehearsal_schema() -> str:

@@ -28,10 +28,9 @@ from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.resource import Config
 from reconciler.model.run_options import Origin, RunOptions
 from reconciler.model.shape import INLINE, Count, Like
-from reconciler.report.codec.json import json_text
+from reconciler.report.codec.json import json_of, json_text
 from reconciler.report.codec.reading import Damaged, read_as
 from reconciler.report.codec.schema import published_schema
-from reconciler.report.codec.shape import data_of
 
 Data = Mapping[str, Any]
 
@@ -145,9 +144,7 @@ def plan_schema() -> str:
 def saved_json(saved: Saved) -> str:
     """Return the text of a plan file."""
     plan = replace(saved.plan, target=replace(saved.plan.target, user=None))
-    document = json.loads(
-        json_text(data_of(PlanDocument(plan=plan, saved=_saved_part(saved))))
-    )  # what a reader will see
+    document = json.loads(json_of(PlanDocument(plan=plan, saved=_saved_part(saved))))  # what a reader will see
     return json_text({**document, FINGERPRINT: fingerprint(document)})
 
 

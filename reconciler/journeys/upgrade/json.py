@@ -7,9 +7,8 @@ from typing import Annotated
 from reconciler.journeys.upgrade.check import Checked
 from reconciler.model.dataclass import dataclass
 from reconciler.model.shape import ALWAYS, INLINE, format_of
-from reconciler.report.codec.json import json_text
+from reconciler.report.codec.json import json_of
 from reconciler.report.codec.schema import published_schema
-from reconciler.report.codec.shape import data_of
 
 FORMAT = 1
 
@@ -25,7 +24,7 @@ class UpgradeReport:
 
 def upgrade_json(checked: Checked) -> str:
     """Return the findings in their order, and how many there are of each fate."""
-    return json_text(data_of(UpgradeReport(checked=checked)))
+    return json_of(UpgradeReport(checked=checked))
 
 
 def upgrade_schema() -> str:

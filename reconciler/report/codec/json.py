@@ -47,26 +47,26 @@ class FindingsReport:
 
 
 def render(document: Document) -> str:
-    """Render a plan by its contract, or findings in files, or the reason why a command could not work
-    (`findings.schema.json`)."""
+    """Render the data of a report or its plan by its contract, or findings in files, or the reason why a command could not
+    work (`findings.schema.json`)."""
+    if document.data is not None:
+        return json_text(document.data) if isinstance(document.data, dict) else json_of(document.data)
     if document.plan is not None:
         return plan_json(document.plan)
     diagnostics = tuple(document.diagnostics)
-    return json_text(
-        data_of(
-            FindingsReport(
-                command=document.command,
-                topology=document.topology,
-                environment=document.environment,
-                diagnostics=diagnostics,
-            )
+    return json_of(
+        FindingsReport(
+            command=document.command,
+            topology=document.topology,
+            environment=document.environment,
+            diagnostics=diagnostics,
         )
     )
 
 
 def render_all(documents: Sequence[Document]) -> str:
     """Join reports, each by its own contract, in a list."""
-    return json_list([document.render_as("json", render) for document in documents])
+    return json_list([*map(render, documents)])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +83,7 @@ class SeveralReports:
 
 def json_list(texts: Sequence[str]) -> str:
     """Join the reports of one command about several topologies (`reports.schema.json`)."""
-    return json_text(data_of(SeveralReports(reports=tuple(map(json.loads, texts)))))
+    return json_of(SeveralReports(reports=tuple(map(json.loads, texts))))
 
 
 def plan_json(plan: Plan) -> str:
@@ -95,6 +95,11 @@ def plan_data(plan: Plan) -> dict[str, Any]:
     """Return the plan in the shape of `plan.schema.json`, with changes sorted by address and steps in the plan's
     order."""
     return data_of(replace(plan, changes=tuple(sorted(plan.changes, key=lambda change: change.address))))
+
+
+def json_of(value: Any) -> str:
+    """Return a value whose type is a published contract as text."""
+    return json_text(data_of(value))
 
 
 def json_text(data: Data) -> str:

@@ -4,15 +4,13 @@ three values."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated
 
 from reconciler.changes.events import Done, Failed, Finished, InDoubt, NotStarted, Skipped
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.shape import ALWAYS, AddressText, Count, Name, format_of
-from reconciler.report.codec.json import json_text
 from reconciler.report.codec.schema import published_schema
-from reconciler.report.codec.shape import data_of
 
 FORMAT = 1
 
@@ -49,11 +47,6 @@ class OutcomeReport:
     """Why the run ended early. A missing key: it ran to its end."""
 
 
-def outcome_json(finished: Finished, **details: Any) -> str:
-    """Return the outcome by `apply.schema.json`; `said` is what `outcome_report` takes."""
-    return json_text(data_of(outcome_report(finished, **details)))
-
-
 def outcome_report(
     finished: Finished,
     *,
@@ -63,7 +56,7 @@ def outcome_report(
     member: str = "",
     as_wanted: Iterable[str] = (),
 ) -> OutcomeReport:
-    """Return the outcome as a report. `as_wanted` are addresses for which a saved plan had nothing left to do."""
+    """Return the outcome by `apply.schema.json`. `as_wanted` are addresses for which a saved plan had nothing left to do."""
     return OutcomeReport(
         topology=topology, environment=environment, member=member, exit_code=exit_code, as_wanted=tuple(as_wanted),
         done=finished.done, failed=finished.failed,

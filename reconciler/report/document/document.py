@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan, PlannedChange
@@ -17,7 +17,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.topology import Topology
 from reconciler.report.document.judgements import status_word, verdicts_to_show
-from reconciler.report.document.pieces import ReportPart
+from reconciler.report.document.pieces import ReportPart, with_places
 from reconciler.report.words.commands import CommandLines
 from reconciler.report.words.paper import Paper
 
@@ -63,6 +63,8 @@ class Document:
     """None: only files were read, or they were too wrong for more."""
     diagnostics: tuple[Diagnostic, ...] = ()
     """Findings beside those of the plan."""
+    shown_in_parts: tuple[Diagnostic, ...] = ()
+    """Findings that the parts tell, for formats that show findings at their lines."""
     checks: tuple[ReportedCase, ...] = ()
     """What was judged beside resources, for formats that list what passed."""
     declared: Topology | None = None
@@ -103,8 +105,8 @@ class Document:
     """Returns the page of a code."""
     version: str = "0.0.0"
     """The version of this tool."""
-    own: Mapping[str, Callable[[Document], str]] = field(default_factory=dict)
-    """Formats for which this report has its own rendering."""
+    data: Any = None
+    """What tools get: a value whose type is a published contract; None: the plan, or the findings."""
 
     @property
     def environment(self) -> str:
@@ -123,13 +125,17 @@ class Document:
         """The plan's changes; empty where only files were checked."""
         return self.plan.changes if self.plan else ()
 
-    def render_as(self, format_: str, render: Callable[[Document], str]) -> str:
-        """Render the report in its own form, where it has one."""
-        return self.own.get(format_, render)(self)
+    @property
+    def parts_from_root(self) -> tuple[ReportPart, ...]:
+        """Return the parts with places as viewers look for them."""
+        return tuple(with_places(part, self._from_root) for part in self.parts)
+
+    def _from_root(self, span: SourceSpan) -> SourceSpan:
+        return replace(span, file=self.from_root(span.file))
 
     def place(self, span: SourceSpan | None) -> SourceSpan | None:
         """Return the place as viewers look for it: from the root of the repository."""
-        return replace(span, file=self.from_root(span.file)) if span else None
+        return self._from_root(span) if span else None
 
     def somewhere(self) -> SourceSpan:
         """Return a place for a finding that has none of its own: the beginning of a file of the topology."""
@@ -161,17 +167,23 @@ class ReportedFinding:
 def findings(document: Document) -> list[ReportedFinding]:
     """Return all findings, worst first, then in reading order. A consented finding is a note."""
     every = [
-        *_diagnostic_findings(document),
+        *_diagnostic_findings(document, document.shown_in_parts),
+        *_diagnostic_findings(document, _diagnostics_apart(document)),
         *(finding for change in document.changes for finding in _verdict_findings(change, document)),
     ]
     return sorted(dict.fromkeys(every), key=_rank)
 
 
 def findings_apart(document: Document) -> list[ReportedFinding]:
-    """Return the findings that no change shows itself: diagnostics, and verdicts on what does not change."""
-    diagnosed = set(_diagnostic_findings(document))
+    """Return the findings that neither a change nor a part shows: diagnostics, and verdicts on what does not change."""
+    diagnosed = set(_diagnostic_findings(document, _diagnostics_apart(document)))
     own = {change.address for change in document.changes}
-    return [finding for finding in findings(document) if finding in diagnosed or finding.address not in own]
+    every = findings(replace(document, shown_in_parts=()))
+    return [finding for finding in every if finding in diagnosed or finding.address not in own]
+
+
+def _diagnostics_apart(document: Document) -> tuple[Diagnostic, ...]:
+    return (*document.diagnostics, *(document.plan.diagnostics if document.plan else ()))
 
 
 def _rank(finding: ReportedFinding) -> tuple[object, ...]:
@@ -179,8 +191,8 @@ def _rank(finding: ReportedFinding) -> tuple[object, ...]:
     return [*Severity].index(finding.severity), finding.rank, place, finding.address, finding.code, finding.message
 
 
-def _diagnostic_findings(document: Document) -> Iterator[ReportedFinding]:
-    for diagnostic in (*document.diagnostics, *(document.plan.diagnostics if document.plan else ())):
+def _diagnostic_findings(document: Document, diagnostics: Sequence[Diagnostic]) -> Iterator[ReportedFinding]:
+    for diagnostic in diagnostics:
         yield ReportedFinding(
             severity=diagnostic.severity,
             code=diagnostic.code,

@@ -89,7 +89,8 @@ def picture(document: Document) -> Picture:
 
 def _sections_of_errors(document: Document) -> dict[str, Section]:
     """Without a plan, mark the objects with findings."""
-    errors = (diagnostic.address for diagnostic in document.diagnostics if diagnostic.is_error and diagnostic.address)
+    every = (*document.diagnostics, *document.shown_in_parts)
+    errors = (diagnostic.address for diagnostic in every if diagnostic.is_error and diagnostic.address)
     return dict.fromkeys((address for address in errors if "/" in address), Section.UPDATE)
 
 

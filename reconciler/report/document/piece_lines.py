@@ -8,6 +8,7 @@ from typing import Any
 
 from reconciler.report.document import pieces
 from reconciler.report.words.paper import Paper, Role, table
+from reconciler.report.words.values import name_lines
 from reconciler.report.words.visible import columns, padded, visible
 
 _ROLES: Mapping[pieces.Tone, Role] = {
@@ -31,17 +32,18 @@ def part_lines(part: pieces.ReportPart, paper: Paper) -> list[str]:
     return lines
 
 
-def piece_lines(shown: Sequence[pieces.Piece], paper: Paper, indent: int) -> list[str]:
-    """Join blocks with an empty line between them."""
+def piece_lines(shown: Sequence[pieces.Piece], paper: Paper, indent: int, *, gap: Sequence[str] = ("",)) -> list[str]:
+    """Join blocks with `gap` between them."""
     narrow = replace(paper, width=max(40, paper.width - indent))
     lines: list[str] = []
     for piece in shown:
         of_piece = [f"{' ' * indent}{line}" if line else "" for line in _SHOWN[type(piece)](piece, narrow)]
-        lines += [""] * bool(lines and of_piece) + of_piece
+        lines += [*(gap if lines and of_piece else ()), *of_piece]
     return lines
 
 
 def _without_backticks(text: str) -> str:
+    """Return the text for a terminal, which has no letters of its own for code."""
     return text.replace("`", "")
 
 
@@ -49,6 +51,31 @@ def _prose(piece: pieces.Prose, paper: Paper) -> list[str]:
     sign = "! " if piece.is_list else ""
     lines = [line for text in piece.lines for line in paper.wrapped(sign + _without_backticks(text))]
     return [paper.paint(line, _ROLES[piece.tone]) for line in lines] if piece.tone else lines
+
+
+_WIDEST = 40
+"""Columns for names and values that stand below one another; longer ones push the rest of their line aside."""
+
+
+def _differences(piece: pieces.Differences, paper: Paper) -> list[str]:
+    names = [visible(row.path) for row in piece.rows]
+    values = [f"{visible(row.before)} → {visible(row.after)}" for row in piece.rows]
+    name_width, value_width = (min(max(map(columns, texts), default=0), _WIDEST) for texts in (names, values))
+    lines: list[str] = []
+    for name, value, row in zip(names, values, piece.rows, strict=True):
+        head = f"{padded(name, name_width)}  "
+        left, words = head + padded(value, value_width), visible(row.words)
+        is_short = columns(left) + columns(words) + 2 <= paper.width
+        lines += [f"{left}  {words}".rstrip()] if is_short else [left.rstrip(), *paper.wrapped(words, columns(head))]
+    return lines
+
+
+def _ways_out(_piece: pieces.WaysOut, _paper: Paper) -> list[str]:
+    return []
+
+
+def _names(piece: pieces.Names, paper: Paper) -> list[str]:
+    return name_lines(piece.word, piece.names, paper, 0)
 
 
 def _tiles(piece: pieces.Tiles, _paper: Paper) -> list[str]:
@@ -131,20 +158,20 @@ def _bar_chart(piece: pieces.BarChart, paper: Paper) -> list[str]:
 
 
 def _folds(piece: pieces.Folds, paper: Paper) -> list[str]:
-    lines = [line for fold in piece.folds for line in _fold(fold, paper)]
-    return [*lines, f"and {piece.left_out:_} more"] if piece.left_out else lines
+    lines = [line for fold in piece.folds for line in ("", *_fold(fold, paper))][1:]
+    return [*lines, "", f"and {piece.left_out:_} more"] if piece.left_out else lines
 
 
 def _fold(fold: pieces.Fold, paper: Paper) -> Iterator[str]:
     suffix = f"  {fold.about}" if fold.about else ""
     left = visible(f"{fold.mark} {fold.name}  {fold.word}{suffix}{''.join(f' {code}' for code in fold.codes)}")
-    line = paper.with_right(left, visible(fold.place))
+    line = paper.with_right(left, visible(str(fold.place)))
     yield paper.paint(left, _STYLES.get(fold.style, "quiet")) + paper.paint(line[len(left) :], "quiet")
-    yield from piece_lines(fold.pieces, paper, 4)
-    yield ""
+    yield from piece_lines(fold.pieces, paper, 4, gap=())
 
 
 _SHOWN: Mapping[type[Any], Callable[[Any, Paper], list[str]]] = {
-    pieces.Prose: _prose, pieces.Tiles: _tiles, pieces.Grid: _grid,
+    pieces.Prose: _prose, pieces.Tiles: _tiles, pieces.Grid: _grid, pieces.Differences: _differences, pieces.Names: _names,
+    pieces.WaysOut: _ways_out,
     pieces.HeatMap: _heat_map, pieces.ColumnChart: _column_chart, pieces.BarChart: _bar_chart, pieces.Folds: _folds,
 }  # fmt: skip

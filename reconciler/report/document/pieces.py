@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Literal
 
 from reconciler.model.dataclass import dataclass
+from reconciler.model.diagnostic import SourceSpan
 
 Tone = Literal["", "bad", "warn", "good", "info", "odd", "quiet"]
 """How much something matters; a word always says the same."""
@@ -30,6 +33,41 @@ class Grid:
     right: frozenset[int] = frozenset()
     """The columns of numbers."""
     left_out: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DifferenceRow:
+    """A field with two values."""
+
+    path: str
+    before: str
+    after: str
+    words: str = ""
+    """How it came about."""
+    tone: Tone = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Differences:
+    """Fields whose values differ, one a line."""
+
+    rows: tuple[DifferenceRow, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """Names after a word; where there are many, the first ones and a count."""
+
+    word: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaysOut:
+    """What to do about one entry. Text for a terminal says it once for all entries, in its last lines."""
+
+    lines: tuple[str, ...]
+    """Without a full stop."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,8 +156,10 @@ class Fold:
     mark: str
     word: str
     name: str
+    addresses: tuple[str, ...] = ()
+    """The objects it is about, for links to it."""
     about: str = ""
-    place: str = ""
+    place: SourceSpan | str = ""
     codes: tuple[str, ...] = ()
     style: str = ""
     """One of the page's own styles for changes: `delete`, `update`, `unknown` …"""
@@ -133,7 +173,7 @@ class Folds:
     left_out: int = 0
 
 
-Piece = Grid | Prose | Tiles | ColumnChart | HeatMap | BarChart | Folds
+Piece = Grid | Differences | Names | WaysOut | Prose | Tiles | ColumnChart | HeatMap | BarChart | Folds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,3 +189,23 @@ class ReportPart:
 def cells(*texts: str | Cell) -> tuple[Cell, ...]:
     """Return the cells of one row; a plain text becomes a cell without a tone."""
     return tuple(text if isinstance(text, Cell) else Cell(text=text) for text in texts)
+
+
+def folds_of(parts: Sequence[ReportPart]) -> Iterator[Fold]:
+    """Yield every fold that no other one holds."""
+    for part in parts:
+        for piece in part.pieces:
+            if isinstance(piece, Folds):
+                yield from piece.folds
+
+
+def with_places(part: ReportPart, place: Callable[[SourceSpan], SourceSpan]) -> ReportPart:
+    """Return the part with the place of each fold as its viewers look for it."""
+
+    def placed(piece: Piece) -> Piece:
+        return replace(piece, folds=tuple(map(placed_fold, piece.folds))) if isinstance(piece, Folds) else piece
+
+    def placed_fold(fold: Fold) -> Fold:
+        return replace(fold, place=place(fold.place)) if isinstance(fold.place, SourceSpan) else fold
+
+    return replace(part, pieces=tuple(map(placed, part.pieces)))

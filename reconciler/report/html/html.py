@@ -20,6 +20,7 @@ from reconciler.report.document.entries import ChangeEntry, Section, entries
 from reconciler.report.document.headline import totals_line
 from reconciler.report.html.controls import Chip, controls
 from reconciler.report.html.markup import Markup, element, together
+from reconciler.report.html.pieces import fold_chips
 from reconciler.report.html.sections import WORDS, Shown, report
 
 
@@ -29,8 +30,9 @@ def render_all(documents: Sequence[Document]) -> str:
         Shown(document=document, entries=entries(document.changes), prefix=f"r{number}-" if number else "")
         for number, document in enumerate(documents)
     ]
-    every = [entry for item in shown for entry in item.entries]
-    filter_ = controls(_chips(every)) if every else None
+    chips = [chip for item in shown for chip in fold_chips(item.document.parts)]
+    chips += _chips([entry for item in shown for entry in item.entries])
+    filter_ = controls(chips) if chips else None
     above, inside = (None, filter_) if len(shown) == 1 else (element("div", filter_, class_="above"), None)
     title = "; ".join(f"{document.command} {document.name}: {totals_line(document)}" for document in documents)
     inside_page = together(_skip_link(documents[0]), above, *(report(item, inside) for item in shown))

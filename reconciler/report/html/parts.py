@@ -28,6 +28,7 @@ from reconciler.report.document.judgements import (
     verdicts_to_show,
 )
 from reconciler.report.document.partitions import SAME, columns_of, partition_lines
+from reconciler.report.document.pieces import Names
 from reconciler.report.document.probe import (
     HEAD,
     TITLE,
@@ -41,6 +42,7 @@ from reconciler.report.document.probe import (
     unshown_and_unplayed,
 )
 from reconciler.report.html.markup import Markup, element, escaped, page_link, prose, together
+from reconciler.report.html.pieces import names_paragraph
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import children_by_kind, name_without_kind, show_live, show_wanted
 
@@ -97,17 +99,12 @@ def _details(entry: ChangeEntry) -> Iterator[Markup]:
     if removal_reason(first):
         yield element("p", removal_reason(first).strip())
     if len(entry.changes) > 1:
-        yield _names_paragraph("namely", [*map(name_without_kind, entry.changes)])
-    yield from (_names_paragraph(word, names) for word, names in children_by_kind(entry.children, len(entry.changes)))
+        yield names_paragraph(Names(word="namely", names=tuple(map(name_without_kind, entry.changes))))
+    children = children_by_kind(entry.children, len(entry.changes))
+    yield from (names_paragraph(Names(word=word, names=tuple(names))) for word, names in children)
     if entry.section is Section.CREATE and is_bare(first):
         those = "this name" if len(entry.changes) == 1 else "one of these names"
         yield element("p", f"New, as the file declares it. No live object has {those}.", class_="quiet")
-
-
-def _names_paragraph(word: str, names: Sequence[str]) -> Markup:
-    shown = [element("code", name) for name in names[:_NAMES]]
-    more = f" and {len(names) - _NAMES:_} more" if len(names) > _NAMES else None
-    return element("p", f"{word} ", *(together(name_code, " ") for name_code in shown), more, class_="names")
 
 
 def _diff_table(fields: Sequence[FieldChange]) -> Markup:

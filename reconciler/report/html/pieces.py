@@ -8,22 +8,47 @@ from typing import Any
 
 from reconciler.report.document import pieces
 from reconciler.report.html.charts import bar_chart, caption, column_chart, share_bar, trend_line
-from reconciler.report.html.controls import Chip, controls
+from reconciler.report.html.controls import Chip
 from reconciler.report.html.markup import Markup, element, page_link, prose, together
 
 _SHADES = 5
+_NAMES = 500
 
 
-def part_sections(parts: Sequence[pieces.ReportPart], prefix: str) -> Iterator[Markup]:
-    """Render each part as a section with an id of its own, which begins with `prefix`."""
+def part_sections(parts: Sequence[pieces.ReportPart], prefix: str, controls: Markup | None) -> Iterator[Markup]:
+    """Render each part as a section with an id of its own, which begins with `prefix`. The controls stand above the first
+    folds."""
+    fold_anchors, above = _fold_anchors(parts, prefix), controls
     for number, part in enumerate(parts):
+        shown: list[Markup] = []
+        for piece in part.pieces:
+            if isinstance(piece, pieces.Folds):
+                shown, above = [*shown, *([above] if above else []), _folds(piece, fold_anchors)], None
+            else:
+                shown.append(_piece(piece))
         yield element(
             "section",
             element("h2", part.title) if part.title else None,
             element("p", prose(part.lead), class_="lead") if part.lead else None,
-            *map(_piece, part.pieces),
+            *shown,
             id=_anchor(prefix, number),
         )
+
+
+def _fold_anchors(parts: Sequence[pieces.ReportPart], prefix: str) -> Iterator[str]:
+    return (f"{prefix}c{number}" for number, _ in enumerate(pieces.folds_of(parts)))
+
+
+def anchors_of_folds(parts: Sequence[pieces.ReportPart], prefix: str) -> dict[str, str]:
+    """Map the address of each object to the fold about it."""
+    numbered = zip(pieces.folds_of(parts), _fold_anchors(parts, prefix), strict=True)
+    return {address: anchor for fold, anchor in numbered for address in fold.addresses}
+
+
+def fold_chips(parts: Sequence[pieces.ReportPart]) -> list[Chip]:
+    """Return a button for each sort of fold."""
+    counts = Counter((fold.mark, fold.word) for fold in pieces.folds_of(parts))
+    return [Chip(key=word, mark=mark, word=word, count=count) for (mark, word), count in counts.items()]
 
 
 def contents(parts: Sequence[pieces.ReportPart], prefix: str) -> Markup | None:
@@ -113,12 +138,36 @@ def _bar_chart(piece: pieces.BarChart) -> Markup:
     return element("figure", words, bar_chart(piece), class_="half")
 
 
-def _folds(piece: pieces.Folds) -> Markup:
-    counts = Counter((fold.mark, fold.word) for fold in piece.folds)
-    chips = [Chip(key=word, mark=mark, word=word, count=count) for (mark, word), count in counts.items()]
-    listed = [_fold(fold, f"c{number}") for number, fold in enumerate(piece.folds)]
+def _differences(piece: pieces.Differences) -> Markup:
+    rows = (
+        element(
+            "tr",
+            element("th", element("code", row.path), scope="row"),
+            element("td", element("del", row.before), " → ", element("ins", row.after)),
+            element("td", prose(row.words), class_=f"tone-{row.tone}" if row.tone else None),
+        )
+        for row in piece.rows
+    )
+    head = element("tr", *(element("th", word, scope="col") for word in ("field", "difference", "how it came about")))
+    table = element("table", element("thead", head), element("tbody", *rows), class_="grid")
+    return element("div", table, class_="wide", tabindex=0, role="region", aria_label="Fields that differ")
+
+
+def _ways_out(piece: pieces.WaysOut) -> Markup:
+    return together(*(element("p", "Instead: ", prose(line), ".") for line in piece.lines))
+
+
+def names_paragraph(piece: pieces.Names) -> Markup:
+    """Render names after their word, as many as a page can hold."""
+    shown = (element("code", name) for name in piece.names[:_NAMES])
+    more = f" and {len(piece.names) - _NAMES:_} more" if len(piece.names) > _NAMES else None
+    return element("p", f"{piece.word} ", *(together(name_code, " ") for name_code in shown), more, class_="names")
+
+
+def _folds(piece: pieces.Folds, anchors: Iterator[str]) -> Markup:
+    listed = [_fold(fold, next(anchors)) for fold in piece.folds]
     more = element("p", f"{piece.left_out:_} more are not shown.", class_="quiet") if piece.left_out else None
-    return together(controls(chips), element("div", *listed, class_="changes"), more)
+    return together(element("div", *listed, class_="changes"), more)
 
 
 def _fold(fold: pieces.Fold, anchor: str) -> Markup:
@@ -129,7 +178,7 @@ def _fold(fold: pieces.Fold, anchor: str) -> Markup:
         element("code", fold.name, class_="address"),
         element("span", fold.about, class_="about") if fold.about else None,
         *(element("span", page_link(code), class_="code") for code in fold.codes),
-        element("span", fold.place, class_="place") if fold.place else None,
+        element("span", str(fold.place), class_="place") if fold.place else None,
     )
     return element(
         "details", summary, element("div", *map(_piece, fold.pieces), class_="body"),
@@ -138,6 +187,7 @@ def _fold(fold: pieces.Fold, anchor: str) -> Markup:
 
 
 _RENDERERS: Mapping[type[Any], Callable[[Any], Markup]] = {
-    pieces.Prose: _prose, pieces.Tiles: _tiles, pieces.Grid: _grid,
-    pieces.HeatMap: _heat_map, pieces.ColumnChart: _column_chart, pieces.BarChart: _bar_chart, pieces.Folds: _folds,
+    pieces.Prose: _prose, pieces.Tiles: _tiles, pieces.Grid: _grid, pieces.Differences: _differences, pieces.Names: names_paragraph,
+    pieces.WaysOut: _ways_out,
+    pieces.HeatMap: _heat_map, pieces.ColumnChart: _column_chart, pieces.BarChart: _bar_chart,
 }  # fmt: skip

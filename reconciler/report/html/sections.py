@@ -14,7 +14,7 @@ from reconciler.report.document.picture import picture
 from reconciler.report.html.drawing import topology_drawing
 from reconciler.report.html.markup import Markup, element, escaped, page_link, prose, together
 from reconciler.report.html.parts import change, clients_section, finding_item
-from reconciler.report.html.pieces import contents, part_sections
+from reconciler.report.html.pieces import anchors_of_folds, contents, part_sections
 from reconciler.report.words.visible import inert
 
 WORDS: Mapping[Section, str] = {
@@ -34,10 +34,10 @@ class Shown:
 
     @property
     def anchors(self) -> dict[str, str]:
-        """Map each address to the place on the page that describes it: its change, or a finding about it."""
+        """Map each address to the place on the page that describes it: its change, a fold, or a finding about it."""
         by_address = {
             finding.address: f"{self.prefix}f{number}" for number, finding in reversed([*enumerate(self.beside)])
-        }
+        } | anchors_of_folds(self.document.parts, self.prefix)
         for number, entry in enumerate(self.entries):
             by_address |= {change.address: f"{self.prefix}c{number}" for change in (*entry.changes, *entry.children)}
         return by_address
@@ -49,13 +49,13 @@ class Shown:
 
 
 def report(shown: Shown, controls: Markup | None) -> Markup:
-    """Render a report, with the filter of its changes where they are the only ones on the page."""
+    """Render a report, with the filter of its changes or folds where they are the only ones on the page."""
     document, anchors = shown.document, shown.anchors
     main = element(
         "main",
         _findings_section(shown, "Errors", Severity.ERROR),
         _stops_section(shown.entries, anchors),
-        *part_sections(document.parts, shown.prefix),
+        *part_sections(document.parts_from_root, shown.prefix, controls),
         _outcome_section(document),
         clients_section(document.probe) if document.probe else None,
         _effects_section(shown.entries, anchors),

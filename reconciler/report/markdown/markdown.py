@@ -148,7 +148,7 @@ def _bytes_of(text: str) -> int:
 
 
 def _sections(document: Document) -> Iterator[Section_]:
-    for part in document.parts:
+    for part in document.parts_from_root:
         yield f"#### {prose(part.title)}" if part.title else "", [WholeBlock(*block) for block in part_blocks(part)]
     changes = entries(document.changes)
     apart_findings = findings_apart(document)

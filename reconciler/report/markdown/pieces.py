@@ -7,10 +7,12 @@ from typing import Any
 
 from reconciler.report.document import pieces
 from reconciler.report.document.piece_lines import piece_lines, sparkline
-from reconciler.report.markdown.gfm import code, fenced, folded, prose
+from reconciler.report.markdown.gfm import code, fenced, folded, page_link, prose
 from reconciler.report.words.paper import Paper
 
 _NARROW = Paper(width=100)
+_NAMES = 20
+"""How many names are shown."""
 
 
 def part_blocks(part: pieces.ReportPart) -> Iterator[tuple[str, int]]:
@@ -49,6 +51,20 @@ def _grid(piece: pieces.Grid) -> list[str]:
     return [*rows, *(["", f"and {piece.left_out:_} more"] if piece.left_out else [])]
 
 
+def _differences(piece: pieces.Differences) -> list[str]:
+    rows = [[code(row.path), f"{code(row.before)} → {code(row.after)}", prose(row.words)] for row in piece.rows]
+    return [*map(_row, (("field", "difference", "how it came about"), ("---",) * 3, *rows))]
+
+
+def _ways_out(piece: pieces.WaysOut) -> list[str]:
+    return [f"Instead: {prose(line)}." for line in piece.lines]
+
+
+def _names(piece: pieces.Names) -> list[str]:
+    more = f" and {len(piece.names) - _NAMES:_} more" if len(piece.names) > _NAMES else ""
+    return [f"{prose(piece.word)} {', '.join(map(code, piece.names[:_NAMES]))}{more}"]
+
+
 def _row(texts: Iterator[str] | Sequence[str]) -> str:
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in texts)} |"
 
@@ -68,11 +84,16 @@ def _folds(piece: pieces.Folds) -> list[str]:
 
 
 def _fold(fold: pieces.Fold) -> list[str]:
-    title = " ".join(filter(None, (fold.mark, fold.name, fold.word, fold.about, *fold.codes)))
-    return folded(title, _pieces(fold.pieces), is_open=fold.is_open) or [f"- {prose(title)}"]
+    title = " ".join(filter(None, (fold.mark, fold.name, fold.word, fold.about)))
+    foot = " ".join([*map(page_link, fold.codes), *([code(str(fold.place))] if fold.place else [])])
+    inside = _pieces(fold.pieces)
+    if not inside:
+        return [f"- {prose(title)} {foot}".rstrip()]
+    return folded(title, [*inside, *([foot] if foot else [])], is_open=fold.is_open)
 
 
 _SHOWN: Mapping[type[Any], Callable[[Any], list[str]]] = {
-    pieces.Prose: _prose, pieces.Tiles: _tiles, pieces.Grid: _grid,
+    pieces.Prose: _prose, pieces.Tiles: _tiles, pieces.Grid: _grid, pieces.Differences: _differences, pieces.Names: _names,
+    pieces.WaysOut: _ways_out,
     pieces.HeatMap: _fenced_chart, pieces.ColumnChart: _fenced_chart, pieces.BarChart: _fenced_chart, pieces.Folds: _folds,
 }  # fmt: skip
