@@ -353,8 +353,8 @@ def test_a_reader_of_a_stream_that_its_owner_deleted_is_not_put_back(someone: So
     assert "drift restore" not in looked_at.out
     told = someone("drift", file, "--format", "markdown").out
     assert "- consumer/X/reads missing</summary>\n\nit was applied, but no longer exists" in told, told
-    assert "Instead: nothing puts it back (ST109); to give it up, write it into `removed`." in told
-    assert "someone else manages it, and it does not exist\n\nInstead: ask its owner to recreate it" in told
+    assert "What to do: nothing puts it back (ST109); to give it up, write it into `removed`." in told
+    assert "someone else manages it, and it does not exist\n\nWhat to do: ask its owner to recreate it" in told
     assert (refused.code, "ST109 external-mismatch, refused" in refused.out) == (4, True), refused
     owner.meddle(("alice", asking("CONSUMER.DELETE.S.reads")))
     both, partial = someone("drift", file), someone("drift", "restore", file, "--partial", "--yes")

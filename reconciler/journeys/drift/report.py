@@ -45,6 +45,8 @@ STYLES: Mapping[str, str] = {
 }  # fmt: skip
 ALIKE = 3
 """From this many on, objects with equal drift become one entry."""
+FEW = 5
+"""No more entries than these are shown open."""
 
 
 def drift_document(
@@ -135,10 +137,11 @@ def _person(by: Attribution | None) -> object:
 
 
 def _items_folded(items: Sequence[Item], *, is_shared: bool) -> Folds:
-    return Folds(folds=tuple(_fold(equal, is_shared=is_shared) for equal in _equal_items(items)))
+    groups = _equal_items(items)
+    return Folds(folds=tuple(_fold(equal, is_shared=is_shared, is_open=len(groups) <= FEW) for equal in groups))
 
 
-def _fold(items: Sequence[Item], *, is_shared: bool) -> Fold:
+def _fold(items: Sequence[Item], *, is_shared: bool, is_open: bool) -> Fold:
     first, count = items[0], len(items)
     findings = [*findings_of_item(first, is_shared=is_shared)]
     pieces: list[Piece] = []
@@ -156,7 +159,7 @@ def _fold(items: Sequence[Item], *, is_shared: bool) -> Fold:
     return Fold(
         mark=MARKS[first.standing], word=first.standing.value, style=STYLES[first.standing],
         name=many if count > 1 else first.address, addresses=tuple(item.address for item in items),
-        place=first.span or "", codes=tuple(dict.fromkeys(finding.code for finding in findings)), pieces=tuple(pieces),
+        place=first.span or "", codes=tuple(dict.fromkeys(finding.code for finding in findings)), pieces=tuple(pieces), is_open=is_open,
     )  # fmt: skip
 
 

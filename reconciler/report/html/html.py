@@ -30,7 +30,7 @@ def render_all(documents: Sequence[Document]) -> str:
         Shown(document=document, entries=entries(document.changes), prefix=f"r{number}-" if number else "")
         for number, document in enumerate(documents)
     ]
-    chips = [chip for item in shown for chip in fold_chips(item.document.parts)]
+    chips = fold_chips([part for document in documents for part in document.parts])
     chips += _chips([entry for item in shown for entry in item.entries])
     filter_ = controls(chips) if chips else None
     above, inside = (None, filter_) if len(shown) == 1 else (element("div", filter_, class_="above"), None)

@@ -154,7 +154,7 @@ def _differences(piece: pieces.Differences) -> Markup:
 
 
 def _ways_out(piece: pieces.WaysOut) -> Markup:
-    return together(*(element("p", "Instead: ", prose(line), ".") for line in piece.lines))
+    return together(*(element("p", "What to do: ", prose(line), ".") for line in piece.lines))
 
 
 def names_paragraph(piece: pieces.Names) -> Markup:

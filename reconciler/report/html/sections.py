@@ -85,7 +85,7 @@ def _header(shown: Shown) -> Markup:
 
 def _next_step_line(line: str) -> Markup:
     words, command = split_command(line)
-    return together(words, element("code", command) if command else None)
+    return together(prose(words), element("code", command) if command else None)
 
 
 def _findings_section(shown: Shown, title: str, *severities: Severity) -> Markup | None:

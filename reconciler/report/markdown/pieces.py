@@ -57,7 +57,7 @@ def _differences(piece: pieces.Differences) -> list[str]:
 
 
 def _ways_out(piece: pieces.WaysOut) -> list[str]:
-    return [f"Instead: {prose(line)}." for line in piece.lines]
+    return [f"What to do: {prose(line)}." for line in piece.lines]
 
 
 def _names(piece: pieces.Names) -> list[str]:
