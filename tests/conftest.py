@@ -8,6 +8,7 @@ def test_on_each_server(account): …
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,6 +23,9 @@ from tests.support.binaries import BETWEEN, NEWEST
 
 settings.load_profile("ci")  # Hypothesis draws the same each time, and a busy machine may take as long as it does
 POOL = pytest.StashKey[Pool]()
+
+# Spark's Java ends before compiling well has paid: a command that starts its own takes 15 s of processor time, not 25.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=160m")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

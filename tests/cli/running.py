@@ -39,7 +39,7 @@ class Ran:
 
 def environment(home: Path, **more: str) -> dict[str, str]:
     """No contexts, no NATS_ variables, no colours of this terminal; and who comes after a killed apply waits less."""
-    kept = {name: os.environ[name] for name in ("PATH", "NATS_SERVER_BIN") if name in os.environ}
+    kept = {name: os.environ[name] for name in ("PATH", "NATS_SERVER_BIN", "SPARK_SUBMIT_OPTS") if name in os.environ}
     return {**kept, "HOME": str(home), "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "error",
             "RECONCILER_LEASE_TTL": "8", **more}  # fmt: skip
 
