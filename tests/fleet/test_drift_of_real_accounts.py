@@ -20,9 +20,11 @@ from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Json
 from reconciler.server.wire.answers import Stored
 from reconciler.server.wire.api import JetStream
+from tests.agreement.harm import pull
 from tests.cli.running import Shell
+from tests.quantities.losing import publish
 from tests.support.accounts import Account
-from tests.support.jetstream import done, talk
+from tests.support.jetstream import done, make_consumer, talk
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
@@ -41,6 +43,7 @@ streams:
       billing: {ack_wait: 30s, max_deliver: 5, filter_subject: orders.a}
       audit: {ack_policy: none, description: all of it}
       former: {max_deliver: 3}
+      restarted: {ack_policy: explicit, description: it was deleted and recreated}
   CACHE: {subjects: [cache.>], storage: memory, discard: new, max_msgs: 10}
   GONE: {subjects: [gone.>]}
   LEFT: {subjects: [left.>]}
@@ -107,8 +110,19 @@ Said = tuple[str, str, str, str | None, tuple[str, ...], str | None]
 """Address, standing, path, class, codes, and why nobody minds."""
 
 
+async def process(js: JetStream) -> None:
+    """Clients process two messages."""
+    await publish(js, *["orders.b"] * 5)
+    for _ in range(2):
+        message = await pull(js.pipeline.nc, "ORDERS", "restarted")
+        assert message is not None
+        await js.pipeline.nc.request(message.reply, b"", timeout=5)
+
+
 async def meddle(js: JetStream) -> None:
     """By hand, behind everybody's back."""
+    done(await js.request("CONSUMER.DELETE.ORDERS.restarted"))
+    await make_consumer(js, "ORDERS", "restarted", deliver_policy="new", description="it was deleted and recreated")
     await _update(js, "ORDERS", max_age=86_400_000_000_000, metadata={"my.team": "other", "more": "1"})
     await _update(js, "KV_CONFIG", max_msgs_per_subject=3, max_age=0)
     await _update(js, "OBJ_FILES", max_age=0)
@@ -168,8 +182,10 @@ def test_the_fleet_says_what_the_command_says(
     own."""
     shell = Shell(tmp_path)
     login = ("--server", account.url, "--user", account.user, "--password", account.password)
-    for text in (OTHERS, TOPOLOGY):
+    for text in (OTHERS, TOPOLOGY.replace("it was deleted", "it is to be deleted")):
         assert shell("apply", shell.write(text), "--yes", *login).code == 0
+    talk(account, process)
+    assert shell("apply", shell.write(TOPOLOGY), "--yes", *login).code == 0
     talk(account, meddle)
     topology = shell.write(LATER)
     said = shell("drift", topology, "--format", "json", *login)
@@ -202,7 +218,10 @@ def test_the_fleet_says_what_the_command_says(
     assert {row["standing"] for row in ours} == {*map(str, Standing)} - {"unknown"}
     assert {row["kind"] for row in ours} == {*REGISTRY.by_name}
     assert {row["address"] for row in ours if row["ignored"]} == IGNORED
-    codes = {"ST101", "ST312", "CO330", "SG101", "EG101", "EG312", "EG320", "XX101"}
+    codes = {"ST101", "ST312", "CO101", "CO312", "CO330", "SG101", "EG101", "EG312", "EG320", "XX101"}
     assert {code for row in ours for code in row["codes"]} == codes
+    lost = {told["code"]: told["message"] for row in ours if "restarted" in row["address"] for told in row["verdicts"]}
+    assert "gone with its position (before sequence 3 " in lost["CO312"]
+    assert "recreate it at sequence 3, where the deleted one stood when it was recorded" in lost["CO101"]
     unread = {row["target"]: row["standing"] for row in found if row["error"]}
     assert unread == {"down": "unreachable", "wrong": "unreachable", "fileless": "uncompared"}

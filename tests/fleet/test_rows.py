@@ -18,7 +18,10 @@ ACCOUNT = Snapshot(
         "KV_reconciler": {"config": {"name": "KV_reconciler"}, "state": {"messages": 1}},
     },
     consumers={"ORDERS": {"billing": {"name": "billing", "num_pending": 3, "num_ack_pending": 2}}},
-    entries={"reconciler": {"owned.stream/ORDERS": Entry(b"\xff{}", 4)}, "static-consumer-groups": {}},
+    entries={
+        "reconciler": {"owned.stream/ORDERS": Entry(b"\xff{}", 4, stored="2026-06-01T00:00:00Z")},
+        "static-consumer-groups": {},
+    },
     unknown={"consumer/ORDERS/mute": "nobody answered"},
     may=Granted(allow=("$JS.API.>",)),
 )
@@ -31,7 +34,10 @@ def complete(row: dict[str, Any]) -> dict[str, Any]:
 def test_nothing_is_lost_whatever_the_order() -> None:
     rows = [complete(row) for row in rows_of(ACCOUNT)]
     random.Random(7).shuffle(rows)
-    assert snapshot_of(rows) == ACCOUNT
+    back = snapshot_of(rows)
+    assert isinstance(back, Snapshot)
+    assert back == ACCOUNT
+    assert back.entries["reconciler"]["owned.stream/ORDERS"].stored == "2026-06-01T00:00:00Z"
 
 
 def test_a_row_carries_the_figures_beside_the_answer() -> None:

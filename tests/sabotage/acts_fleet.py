@@ -34,6 +34,13 @@ ACTS = (
         seen_by=("tests/fleet/test_plan.py",),
     ),
     Act(
+        name="the fleet forgets when a record was written, and with it the position that a recreated consumer lost",
+        file="reconciler/fleet/drift/drift.py",
+        before='"stored": file, **_rare',
+        after="**_rare",
+        seen_by=("tests/fleet/test_drift_of_real_accounts.py",),
+    ),
+    Act(
         name="a Spark partition is dropped: a task's targets",
         file="reconciler/fleet/accounts/reading.py",
         before="for number in range(tasks))",

@@ -64,6 +64,7 @@ def _entry_row(bucket: str, key: str, entry: Entry) -> Row:
         "value": entry.value,
         "revision": entry.revision,
         "deleted": entry.deleted,
+        "stored": entry.stored,
     }
 
 
@@ -98,7 +99,8 @@ class _Gathered:
         elif kind == "entries":
             self.entries.setdefault(scope, {})
         elif kind == "entry":
-            entry = Entry(bytes(row["value"] or b""), int(row["revision"]), bool(row["deleted"]))
+            stored = row.get("stored") or ""  # null in tables of earlier versions
+            entry = Entry(bytes(row["value"] or b""), int(row["revision"]), bool(row["deleted"]), stored)
             self.entries.setdefault(first, {})[rest] = entry
         elif kind == "unknown":
             self.unknown[scope] = row["error"]

@@ -265,8 +265,8 @@ EACH = ("run", "target")
 HOME = "home"
 """A number for each target of a run: quick to sort by; targets that share one are distinguished by their names."""
 COLUMNS = (HOME, *EACH, "row", "topology", "key", "body", "number", "file", "more")
-"""`row` is null in declared rows. `number` is a line, or a revision, which is below zero for a deleted entry. `more` is
-JSON."""
+"""`row` is null in declared rows. `number` is a line, or a revision, which is below zero for a deleted entry. `file` is
+that of a declared row, or when an entry was stored. `more` is JSON."""
 SELDOM = ("error", "at", "day", "labels", "repository", "diagnostics")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """As rows of SNAPSHOTS and of DESIRED, with all that comparing needs of them."""
@@ -279,7 +279,7 @@ def merged_rows(snapshots: DataFrame, desired: DataFrame) -> DataFrame:
         *EACH, "row", _text_column(None, "topology"), f.col("scope").alias("key"),
         f.coalesce("value", f.col("json").cast("binary")).alias("body"),
         f.when(f.col("deleted"), -f.col("revision")).otherwise(f.col("revision")).alias("number"),
-        _text_column(None, "file"),
+        f.col("stored").alias("file"),
         _rare_columns(is_account | f.col("error").isNotNull(), "error", f.unix_micros("at").alias("at")),
     )  # fmt: skip
     is_header = f.col("address").isNull()
@@ -313,7 +313,7 @@ def rows_by_target(table: pa.Table) -> Iterable[tuple[list[dict[str, Any]], list
         else:
             live.append(
                 {"row": row, "scope": key, "json": body, "value": body, "revision": abs(number),
-                 "deleted": number < 0, **_rare_values(more)}
+                 "deleted": number < 0, "stored": file, **_rare_values(more)}
             )  # fmt: skip
     return by_target.values()
 

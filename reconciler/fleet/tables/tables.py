@@ -80,6 +80,7 @@ CONFIGS = _table(
     value=BinaryType(),  # of an entry
     revision=COUNT,
     deleted=YES,
+    stored=TEXT,  # when the server stored an entry, by its own clock
     messages=COUNT,
     bytes=COUNT,
     consumers=COUNT,
