@@ -2868,6 +2868,13 @@ QUANTITIES = (
         seen_by=(says("XX212"),),
     ),
     Act(
+        name="an upgrade of a single server is said to keep what only its memory holds",
+        file="reconciler/journeys/upgrade/check.py",
+        before="    lost = [*refused, *_forgotten(snapshot)]",
+        after="    lost = [*refused]",
+        seen_by=("tests/upgrades/test_upgrade_check.py::test_what_is_said_of_a_store_happens_to_it[2.14-2.14]",),
+    ),
+    Act(
         name="whoever upgrades is not told that restarts delete from copied interest streams",
         file="reconciler/journeys/upgrade/check.py",
         before="        *_emptied_streams(snapshot, after),\n",

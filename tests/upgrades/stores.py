@@ -74,6 +74,9 @@ class Place:
 def filled(server: NatsServer, store: Store) -> Snapshot:
     async def work(js: JetStream) -> Snapshot:
         await make_stream(js, "PLAIN", subjects=["plain.>"])
+        await make_stream(js, "FORGOTTEN", subjects=["forgotten"], storage="memory")
+        await make_consumer(js, "FORGOTTEN", "follows")
+        await make_consumer(js, "PLAIN", "forgotten", mem_storage=True)
         for name, bodies in store.streams.items():
             first, *updates = ({"subjects": [f"{name.lower()}.>"], **body} for body in bodies)
             await make_stream(js, name, **first)

@@ -207,16 +207,16 @@ def test_what_only_one_server_of_a_cluster_keeps_in_memory_is_named_before_and_a
         return {one.address or "": one.fix or "" for one in told if one.code == "LE109"}
 
     with cluster(before) as servers:
-        news = talk(Node(servers), fill).news
-        (named,) = [text for text in news if "in its memory" in text]
-        (waits,) = [text for text in news if "wait until" in text]
+        found = talk(Node(servers), fill)
+        (waits,) = [text for text in found.news if "wait until" in text]
         for node in servers.nodes:
             node.restart(after)
             servers.wait_until_ready()
             talk(Node(servers), caught_up)
         empty = talk(Node(servers), left)
         told = talk(Node(servers), count_on)
-    assert named.endswith(": kv_bucket/sess, stream/MEM, consumer/R3/m.")
+    assert addresses(found, Fate.EMPTIED) == {"kv_bucket/sess", "stream/MEM", "consumer/R3/m"}
+    assert not addresses(found, Fate.LOST)
     assert waits.endswith(" call every replica current: consumer/R3/f, stream/SAFE.")
     assert empty == {"stream/MEM", "stream/KV_sess", "consumer/MEM/c", "consumer/R3/m"}
     sourced = ["stream/SUM"] if after == "2.15" else []

@@ -36,9 +36,10 @@ from reconciler.kinds.stream_config.restarts import (
     COPY,
     FOR_LIFE,
     OF_ROOM,
-    in_memory_sentences,
+    kept_in_memory,
     news_sentences,
     rewrites,
+    wait_for_copies_sentence,
     why_capped,
 )
 from reconciler.kinds.stream_config.stream_config import StreamConfig
@@ -64,7 +65,7 @@ _SHORT = As(Annotated[str, Like(pattern=r"^\d+\.\d+(\.\d+)?$")], attrgetter("sho
 _COUNTED = {
     Fate.LOST.value: "Findings about what is gone when the server has started.",
     Fate.OFFLINE.value: "Findings about what is kept on disk, but not served.",
-    Fate.EMPTIED.value: "Findings about what loses messages when servers restart.",
+    Fate.EMPTIED.value: "Findings about what loses messages, or a position, when servers restart.",
     Fate.REFUSED.value: "Findings about what cannot be changed there before it is repaired; of files, what is refused there.",
     Fate.CAPPED.value: "Findings about what cannot grow there.",
     Fate.REWRITTEN.value: "Findings about what is silently rewritten there.",
@@ -106,7 +107,8 @@ def check_snapshot(snapshot: Snapshot, after: Version, registry: Registry = REGI
     before, live = snapshot.target.version, _live(snapshot, after)
     there = refused_configurations(live, _view(snapshot, after), registry, OF_ROOM)
     here = list(refused_configurations(_live(snapshot, before), _view(snapshot, before), registry, OF_ROOM))
-    lost = [*_without_unknown_streams(marked_findings(there, here)), *_offline(live, after)]
+    refused = [*_without_unknown_streams(marked_findings(there, here)), *_offline(live, after)]
+    lost = [*refused, *_forgotten(snapshot)]
     gone = {upgrade_finding.address for upgrade_finding in lost if upgrade_finding.fate in GONE}
     rewritten = [
         upgrade_finding for upgrade_finding in _rewritten_fields(snapshot, after) if upgrade_finding.address not in gone
@@ -118,6 +120,7 @@ def check_snapshot(snapshot: Snapshot, after: Version, registry: Registry = REGI
         *rewritten,
     ]
     named = _names(snapshot, registry)
+    copied = [named.get(str(kept.address), str(kept.address)) for kept in kept_in_memory(snapshot) if kept.has_copies]
     return Checked(
         before=before,
         after=after,
@@ -129,8 +132,8 @@ def check_snapshot(snapshot: Snapshot, after: Version, registry: Registry = REGI
         ),
         news=(
             *news_sentences(before, after),
-            *in_memory_sentences(snapshot, named),
-            *_cluster_sentences(snapshot, lost),
+            *([wait_for_copies_sentence(copied)] if copied else []),
+            *_cluster_sentences(snapshot, refused),
         ),
         unknown=snapshot.unknown,
         read={"streams": len(snapshot.streams), "consumers": sum(map(len, snapshot.consumers.values()))},
@@ -192,6 +195,39 @@ def _with_quantities(finding: UpgradeFinding, live: Mapping[Address, Resource]) 
     quantities = {name: held[name] for name in ("messages", "bytes", "consumer_count", "pending") if held.get(name)}
     fix = COPY if finding.fate is Fate.LOST and finding.path in FOR_LIFE else finding.fix
     return replace(finding, quantities=quantities, fix=fix)
+
+
+def _forgotten(snapshot: Snapshot) -> Iterator[UpgradeFinding]:
+    """What only the memory of one server keeps. A server without a cluster forgets that it was there; others create it again,
+    empty."""
+    fate = Fate.EMPTIED if snapshot.target.is_clustered else Fate.LOST
+    for kept in kept_in_memory(snapshot):
+        if not kept.has_copies:
+            message, fix = _OF_MEMORY[fate, kept.address.kind]
+            yield UpgradeFinding(
+                fate=fate, address=str(kept.address), path=kept.path, message=message, fix=fix, already=True
+            )
+
+
+_OF_MEMORY = {
+    (Fate.LOST, "stream"): (
+        "only the memory of this one server keeps it: what it holds, its consumers, and that it was there",
+        "apply after each restart, which recreates it empty; or before, let publishers and consumers move to a second stream "
+        "on disk that sources this one",
+    ),
+    (Fate.LOST, "consumer"): (
+        "only the memory of this one server keeps it: its position, and that it was there",
+        "before a restart, stop its clients and note its ack floor; the plan after it asks where the new one is to start (CO312)",
+    ),
+    (Fate.EMPTIED, "stream"): (
+        "only the memory of one server keeps what it holds, and the positions of its consumers",
+        "before that server restarts, write num_replicas: 3, and wait until every replica is current",
+    ),
+    (Fate.EMPTIED, "consumer"): (
+        "only the memory of one server keeps its position, and it starts over after a restart",
+        "before that server restarts, write num_replicas: 3, and wait until every replica is current",
+    ),
+}
 
 
 def _emptied_streams(snapshot: Snapshot, after: Version) -> Iterator[UpgradeFinding]:

@@ -31,7 +31,7 @@ class Fate(StrEnum):
     OFFLINE = "offline"
     """Kept on disk, but not served by that version."""
     EMPTIED = "emptied"
-    """Kept, but a restart deletes messages that its consumers have yet to process."""
+    """Kept, but a restart deletes messages that its consumers have yet to process, or all that only memory keeps."""
     REFUSED = "refused"
     """Kept, but no update is accepted before this is repaired; for a file, refused there."""
     CAPPED = "capped"

@@ -16,7 +16,7 @@ from reconciler.report.words.visible import inert, visible
 TITLES = {
     Fate.LOST: "gone when nats-server {version} starts",
     Fate.OFFLINE: "kept on disk, but not served by nats-server {version}",
-    Fate.EMPTIED: "loses messages when servers restart for nats-server {version}, or later",
+    Fate.EMPTIED: "loses messages, or a position, when servers restart for nats-server {version}, or later",
     Fate.REFUSED: "cannot be changed there before this is repaired",
     Fate.CAPPED: "cannot grow there",
     Fate.REWRITTEN: "silently rewritten there",
@@ -45,7 +45,7 @@ def upgrade_text(
     if news:
         lines += ["Also worth knowing:"]
         lines += [line for item in news for line in _item_lines(item, paper)] + [""]
-    lines += paper.wrapped(_sum_line(findings, after))
+    lines += paper.wrapped(_sum_line(findings, after, of_files=of_files))
     for scope, why in unknown.items():
         lines += paper.wrapped(f"{scope} could not be read, so it was not judged: {why}")
     return inert("\n".join(lines) + "\n")
@@ -101,14 +101,13 @@ def _item_lines(text: str, paper: Paper) -> list[str]:
     return [f"  * {first[4:]}", *rest]
 
 
-def _sum_line(findings: Sequence[UpgradeFinding], after: Version) -> str:
+def _sum_line(findings: Sequence[UpgradeFinding], after: Version, *, of_files: bool) -> str:
     numbers = {fate: len({finding.address for finding in findings if finding.fate is fate}) for fate in Fate}
     by_fate = " · ".join(f"{number:_} {fate}" for fate, number in numbers.items() if number)
-    return (
-        f"{by_fate} on nats-server {after.short}"
-        if by_fate
-        else f"Nothing is lost, refused or rewritten on nats-server {after.short}."
-    )
+    if by_fate:
+        return f"{by_fate} on nats-server {after.short}"
+    nothing = "Nothing in these files is refused" if of_files else "Nothing is lost, refused or rewritten"
+    return f"{nothing} on nats-server {after.short}."
 
 
 def head_line(before: Version, after: Version, read: Mapping[str, int], place: str) -> str:

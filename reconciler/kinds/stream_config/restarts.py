@@ -18,7 +18,7 @@ from reconciler.kinds.fields.words import size, some
 from reconciler.kinds.stream_config.config_checks import ConfigCheck, OwnName, Sent
 from reconciler.kinds.stream_config.stream_config import canonical
 from reconciler.kinds.stream_config.stream_settle import DUPLICATE_WINDOW, LIMITS
-from reconciler.model.resource import Config, Json
+from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.snapshot import Snapshot, Target
 from reconciler.model.wire.version import Version, unsupported_version_sentence
 
@@ -154,37 +154,38 @@ NEWS = (
 )  # fmt: skip
 
 
-def in_memory_sentences(snapshot: Snapshot, named: Mapping[str, str]) -> Iterator[str]:
-    """Sentences about what only memory keeps, in any version: with one copy it is lost at a restart, with several where two
-    servers restart too soon one after the other. `named`: what people call a stream."""
-    single, copied = list[str](), list[str]()
-    for address, configs in _kept_in_memory(snapshot, named):
-        (single if _is_single_copy(snapshot.target, *configs) else copied).append(address)
-    if single:
-        yield f"Only one server keeps these, in its memory, and each restart of it loses what they hold: {_some_names(single)}."
-    if copied:
-        yield (
-            "A server that restarts has nothing of what is in memory until the others have sent it. Before the next one "
-            f"restarts, wait until `nats stream info` and `nats consumer info` call every replica current: {_some_names(copied)}."
-        )
+class InMemory(NamedTuple):
+    """A stream that only memory keeps, or a consumer that need not go with its stream."""
+
+    address: Address
+    path: str
+    """The field that says so; empty for a consumer whose stream says it."""
+    has_copies: bool
+    """Other servers keep it too."""
 
 
-def _kept_in_memory(snapshot: Snapshot, named: Mapping[str, str]) -> Iterator[tuple[str, tuple[Config, ...]]]:
-    """Streams, and the consumers that need not go with theirs, each with the configurations that say how many copies it has."""
-    streams = {name: info["config"] for name, info in snapshot.streams.items()}
-    for name, config in streams.items():
-        is_in_memory, is_single = config.get("storage") == "memory", _is_single_copy(snapshot.target, config)
+def kept_in_memory(snapshot: Snapshot) -> Iterator[InMemory]:
+    """What a restart takes: with one copy at once, with several where two servers restart too soon one after the other."""
+    for name, info in snapshot.streams.items():
+        stream = info["config"]
+        is_in_memory, is_single = stream.get("storage") == "memory", _is_single_copy(snapshot.target, stream)
         if is_in_memory:
-            yield named.get(f"stream/{name}", f"stream/{name}"), (config,)
-        for consumer, info in snapshot.consumers.get(name, {}).items():
-            configs = (info["config"], config)
-            goes_along = is_in_memory and (is_single or not _is_single_copy(snapshot.target, *configs))
-            if (
-                (info["config"].get("mem_storage") or is_in_memory)
-                and info["config"].get("durable_name")
-                and not goes_along
-            ):
-                yield f"consumer/{name}/{consumer}", configs
+            yield InMemory(Address.of("stream", name), "storage", not is_single)
+        for consumer, its in snapshot.consumers.get(name, {}).items():
+            config = its["config"]
+            is_alone = _is_single_copy(snapshot.target, config, stream)
+            goes_along = is_in_memory and (is_single or not is_alone)
+            if (config.get("mem_storage") or is_in_memory) and config.get("durable_name") and not goes_along:
+                path = "mem_storage" if config.get("mem_storage") else ""
+                yield InMemory(Address("consumer", (name, consumer)), path, not is_alone)
+
+
+def wait_for_copies_sentence(addresses: Sequence[str]) -> str:
+    """What to wait for between the restarts of two servers that keep these in memory."""
+    return (
+        "A server that restarts has nothing of what is in memory until the others have sent it. Before the next one "
+        f"restarts, wait until `nats stream info` and `nats consumer info` call every replica current: {_some_names(addresses)}."
+    )
 
 
 def _some_names(addresses: Sequence[str]) -> str:
