@@ -22,6 +22,7 @@ from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire.permissions import Needs, Purpose, covers
+from reconciler.model.wire.steps import Call
 from reconciler.server.read.permission_subjects import Api
 from reconciler.server.wire.api import JetStream
 from tests.kinds.test_across_harms import until
@@ -110,6 +111,23 @@ def test_a_queue_that_an_earlier_apply_made_anew_is_settled_without_any_consent(
         talk(User(server, "admin"), made_anew)
         settled = talk(User(server, "ci"), lambda js: applied(js, wanted))
         assert ([one.step.id for one in settled.done], denied(server)) == (["settle stream/JOBS-g"], set()), settled
+
+
+def test_whoever_applies_may_resume_what_somebody_paused_by_hand(tmp_path: Path) -> None:
+    wanted = read(tmp_path, "streams: {S: {subjects: [s], consumers: {c: {ack_policy: explicit}}}}")
+    left = read(tmp_path / "left", "streams: {S: {subjects: [s], consumers: {c: {unmanaged: [pause_until]}}}}")
+
+    async def paused(js: JetStream) -> None:
+        done(await js.write("CONSUMER.PAUSE.S.c", {"pause_until": "2099-01-01T00:00:00Z"}))
+
+    with NatsServer(config=users({"ci": permissions(wanted, Purpose.APPLY, Api())})) as server:
+        assert talk(User(server, "ci"), lambda js: applied(js, wanted)).is_success
+        talk(User(server, "admin"), paused)
+        resumed = talk(User(server, "ci"), lambda js: applied(js, wanted))
+        assert ([step.step.call for step in resumed.done], denied(server)) == ([Call.CONSUMER_PAUSE], set()), resumed
+    assert "$JS.API.CONSUMER.PAUSE.S.c" not in {
+        need.subject for need in permissions(left, Purpose.APPLY, Api()).publish
+    }
 
 
 _SHAPE = re.compile(r"\$JS\.API\.(?:INFO|DIRECT\.GET|STREAM\.MSG\.GET|[A-Z]+\.[A-Z]+)|\$KV\.[^.]+|\$SYS.*")

@@ -122,6 +122,16 @@ ACTS = (
         seen_by=("tests/permissions/test_every_step_is_foreseen.py",),
     ),
     Act(
+        name="printed permissions do not let apply resume what somebody paused by hand",
+        file="reconciler/journeys/permissions/permissions.py",
+        before="    if is_resumed or may.replaced",
+        after="    if may.replaced",
+        seen_by=(
+            "tests/permissions/test_printed_permissions.py::"
+            "test_whoever_applies_may_resume_what_somebody_paused_by_hand",
+        ),
+    ),
+    Act(
         name="a placement that is left as found is thought to be none by printed permissions",
         file="reconciler/journeys/permissions/permissions.py",
         before='if is_found else config.get("placement")',

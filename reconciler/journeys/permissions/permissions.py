@@ -228,7 +228,9 @@ def _stream(may: _May, raw: Raw) -> Iterator[Step]:
 def _consumer(may: _May, raw: Raw) -> Iterator[Step]:
     yield _step(Call.CONSUMER_CREATE, raw.on)
     yield _step(Call.CONSUMER_UPDATE, raw.on)
-    if may.says("pause_until") or may.replaced or may.queued:
+    # apply resumes what somebody paused by hand
+    is_resumed = may.address.kind == "consumer" and "pause_until" not in may.says("unmanaged")
+    if is_resumed or may.replaced or may.queued:
         yield _step(Call.CONSUMER_PAUSE, raw.on)
     if may.queued:
         yield _step(Call.CONSUMER_RESET, raw.on)
