@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from reconciler.changes.events import Finished
 from reconciler.changes.rehearsal import Rehearsal
 from reconciler.journeys.apply.apply import apply
-from reconciler.journeys.plan.plan import plan
+from reconciler.journeys.plan.plan import Planned, plan
 from reconciler.journeys.rehearse import rehearse as rehearsing
 from reconciler.journeys.rehearse.json import rehearsal_report, rehearsal_schema
 from reconciler.journeys.rehearse.rehearse import rehearse
@@ -23,7 +24,9 @@ from reconciler.model.wire.snapshot import Scope, Snapshot
 from reconciler.report.codec.json import json_of
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
+from tests.agreement.harm import pull
 from tests.cli.running import Shell
+from tests.groups.making import until
 from tests.support.accounts import Account
 from tests.support.binaries import VERSIONS, binary
 from tests.support.jetstream import done, make_consumer, make_stream, talk
@@ -122,6 +125,40 @@ def test_consent_to_a_loss_is_not_called_needless_where_nothing_is_stored(
     found = rehearse(wanted, live, options, program, None)
     assert [one.code for one in found.plan.diagnostics] == []
     assert found.is_fine
+
+
+@on_every_version
+def test_what_passes_in_the_account_is_not_stopped_for_want_of_messages_and_clients(
+    account: Account, tmp_path: Path
+) -> None:
+    """One consumer has delivered something there, so its start is only recorded; a client waits on the other."""
+    held = """streams:
+  S:
+    subjects: [s, u]
+    consumers:
+      gone_on: {deliver_policy: last, ack_policy: none}
+      used: {ack_policy: explicit, filter_subject: u}
+"""
+    text = held.replace("deliver_policy: last, ", "").replace("explicit", "explicit, inactive_threshold: 1h")
+    wanted = read(tmp_path / "wanted", text)
+
+    async def plan_with_clients(js: JetStream) -> Planned:
+        await js.pipeline.nc.request("s", b"", timeout=20)
+        assert await pull(js.pipeline.nc, "S", "gone_on")
+        waiting = asyncio.create_task(pull(js.pipeline.nc, "S", "used", within=30))
+        await until(js, lambda info: info["num_waiting"] == 1, "CONSUMER.INFO.S.used")
+        made = await plan(wanted, js)
+        waiting.cancel()
+        return made
+
+    filled(account, tmp_path, held)
+    there = talk(account, plan_with_clients)
+    alone = rehearsed(wanted, there.snapshot)
+    found = rehearse(wanted, there.snapshot, RunOptions(), program, None, there=there.plan)
+    assert alone.refused_addresses == ["consumer/S/gone_on", "consumer/S/used"]
+    assert (found.refused_addresses, found.is_fine, found.plan.exit_code) == ([], True, 0)
+    assert found.plan.changes == there.plan.changes
+    assert [step.step.on for step in found.finished.done] == [("S", "used")]
 
 
 def test_limits_of_the_account_hold_on_the_stage(account: Account, tmp_path: Path) -> None:

@@ -6,6 +6,16 @@ from tests.sabotage.act import Act, says
 
 RULES = (
     Act(
+        name="a rehearsal stops what passes in the account, for want of clients",
+        file="reconciler/journeys/rehearse/rehearse.py",
+        before="    if passing := _stopped_only_here(shown, there):",
+        after="    if passing := _stopped_only_here(shown, None):",
+        seen_by=(
+            "tests/review/test_rehearse.py::"
+            "test_what_passes_in_the_account_is_not_stopped_for_want_of_messages_and_clients",
+        ),
+    ),
+    Act(
         name="a rehearsal says that consent to a loss is not needed, for it has no messages to lose",
         file="reconciler/journeys/rehearse/rehearse.py",
         before='"LE109", "XX302", "XX304"',

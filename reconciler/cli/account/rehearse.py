@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from reconciler.changes.plan import Plan
 from reconciler.changes.rehearsal import Rehearsal
 from reconciler.cli.account.planning import Selection, selection, with_file_warnings
 from reconciler.cli.shared import common, exits
@@ -20,6 +21,7 @@ from reconciler.cli.shared.screen import paper
 from reconciler.cli.shared.status_line import LINE
 from reconciler.documents.find.git_tree import GitTree
 from reconciler.journeys.plan.files import load, topology_of
+from reconciler.journeys.plan.plan import plan
 from reconciler.journeys.rehearse.json import rehearsal_report
 from reconciler.journeys.rehearse.rehearse import rehearse as rehearse_
 from reconciler.journeys.rehearse.text import rehearsal_findings, rehearsal_text, setting_text
@@ -29,7 +31,6 @@ from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.version import Version
-from reconciler.server.read.observe import observe
 from reconciler.testbed import programs
 
 app = common.new_app()
@@ -75,16 +76,18 @@ def rehearse(
     topology = topology_of(loaded)
     version, next_version = common.parse_version(on), common.parse_version(server_version)
     with about_topology(topology.name):
+        options = selection.options(earlier)
+        there: Plan | None = None
         if base:
             tree = selection.values.tree(GitTree.at(base, paths[0]), are_all_needed=False)
             live = before(topology, paths, tree, version or programs.installed_version(os.environ))
         else:
             own_connection = connection.in_environment(selection.values, paths)
-            live = _with_version(own_connection.ask(observe), version)
-        options = selection.options(earlier)
+            asked = own_connection.ask(lambda js: plan(topology, js, options))
+            live, there = _with_version(asked.snapshot, version), asked.plan
         try:
             rehearsal = rehearse_(
-                topology, live, options, _program, str(next_version) if next_version else None, LINE.show
+                topology, live, options, _program, str(next_version) if next_version else None, LINE.show, there
             )
             if probe:
                 LINE.show("letting clients do the same before and after …")

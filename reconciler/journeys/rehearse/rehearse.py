@@ -43,17 +43,18 @@ PATIENCE = 20.0
 
 def rehearse(
     topology: Topology, live: Snapshot, options: RunOptions, program: Program, then: str | None,
-    tell: Tell = lambda _: None,
+    tell: Tell = lambda _: None, there: Plan | None = None,
 ) -> Rehearsal:  # fmt: skip
     """Rehearse on the account's own version. `then` names a version that starts on the same stores afterwards, and
-    `tell` hears what is being done."""
+    `tell` hears what is being done. `there` is the plan against the account, where one was asked: what passes there is
+    not stopped here for want of messages and clients."""
     version = str(live.target.version)
     cast = cast_for(topology, live)
     binary = program(version)
     tell(f"starting {counted(cast.size, 'throw-away nats-server')} {version} …")
     with stage(cast, binary) as built:
-        carried_out, finished, missing, after = _run_on(
-            built, lambda js: _carry_plan_out(js, topology, live, options, tell)
+        carried_out, options, finished, missing, after = _run_on(
+            built, lambda js: _carry_plan_out(js, topology, live, options, tell, there)
         )
         tell("planning again, which should find nothing …")
         left = _still_to_change(_run_on(built, lambda js: _plan_again(js, topology, options)).plan, carried_out)
@@ -120,14 +121,52 @@ def _run_on(built: Stage, work: Callable[[JetStream], Awaitable[T]]) -> T:
 
 
 async def _carry_plan_out(
-    js: JetStream, topology: Topology, live: Snapshot, options: RunOptions, tell: Tell
-) -> tuple[Plan, Finished, list[Missing], Snapshot]:
+    js: JetStream, topology: Topology, live: Snapshot, options: RunOptions, tell: Tell, there: Plan | None
+) -> tuple[Plan, RunOptions, Finished, list[Missing], Snapshot]:
     tell(f"recreating what the account holds ({counted(len(live.streams), 'stream')}), without its messages …")
     missing = await recreate(js, live)
-    to_apply = await plan_from_snapshot(topology, await read_stage(js), js, options)
+    snapshot = await read_stage(js)
+    to_apply = await plan_from_snapshot(topology, snapshot, js, options)
+    shown = to_apply.plan
+    if passing := _stopped_only_here(shown, there):
+        options = _letting_pass(options, shown, passing)
+        to_apply = await plan_from_snapshot(topology, snapshot, js, options)
+        shown = _as_there(to_apply.plan, shown, passing)
     tell(f"carrying the plan out there ({counted(len(to_apply.plan.steps), 'step')}) …")
     events = [event async for event in apply(to_apply, js) if isinstance(event, Finished)]
-    return to_apply.plan, events[0], missing, await read_stage(js)
+    return shown, options, events[0], missing, await read_stage(js)
+
+
+def _stopped_only_here(plan: Plan, there: Plan | None) -> dict[str, PlannedChange]:
+    """Changes as they pass in the account. Here they are stopped, because no client is there and nothing was delivered."""
+    passing = {change.address: change for change in there.changes if not change.is_blocked} if there else {}
+    return {change.address: passing[change.address] for change in plan.blocked if change.address in passing}
+
+
+def _letting_pass(options: RunOptions, plan: Plan, passing: Mapping[str, PlannedChange]) -> RunOptions:
+    """Consent here to what passes there, and leave out what changes nothing there."""
+    return replace(
+        options,
+        exclude=(*options.exclude, *(address for address, change in passing.items() if not change.action.writes)),
+        allow=(
+            *options.allow,
+            *(
+                (verdict.code, change.address)
+                for change in plan.blocked
+                if change.address in passing
+                for verdict in change.verdicts
+                if verdict.blocks
+            ),
+        ),
+    )
+
+
+def _as_there(plan: Plan, at_first: Plan, passing: Mapping[str, PlannedChange]) -> Plan:
+    """The plan, with what passes there as it is judged there."""
+    stopped = {change.address for change in plan.blocked}
+    theirs = {address: change for address, change in passing.items() if address not in stopped}
+    changes = {change.address: change for change in plan.changes} | theirs
+    return replace(plan, changes=tuple(changes[address] for address in sorted(changes)), hidden=at_first.hidden)
 
 
 async def read_stage(js: JetStream) -> Snapshot:
