@@ -6,6 +6,13 @@ from tests.sabotage.act import Act, says
 
 RULES = (
     Act(
+        name="whoever renames a consumer of a work queue is told to declare a second one, which the server refuses",
+        file="reconciler/kinds/consumer/renaming.py",
+        before="        if is_queue(change, view)\n",
+        after="        if not view\n",
+        seen_by=(says("CO330"),),
+    ),
+    Act(
         name="a rehearsal stops what passes in the account, for want of clients",
         file="reconciler/journeys/rehearse/rehearse.py",
         before="    if passing := _stopped_only_here(shown, there):",

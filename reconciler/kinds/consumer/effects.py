@@ -21,7 +21,7 @@ from reconciler.kinds.consumer.redelivery import (
     pending_messages,
 )
 from reconciler.kinds.consumer.spelling import is_same_filter
-from reconciler.kinds.consumer_checks.neighbours import stream_of
+from reconciler.kinds.consumer_checks.neighbours import is_work_queue, stream_of
 from reconciler.kinds.consumer_checks.priority import ack_waits
 from reconciler.kinds.consumer_checks.pull_push import pushes
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
@@ -44,7 +44,8 @@ def payloads_withheld(moved: MovedField) -> Iterable[Finding]:
     Redelivered messages come without it too, even if they were first delivered with it. A client that does not expect
     this processes and acknowledges empty messages.
 
-    Instead: declare a second consumer with headers only.
+    Instead: declare a second consumer with headers only. On a work queue, which takes none beside it, let clients expect that
+    first.
     """
     if not ever_had_client(moved) and not pending_messages(moved).most:
         yield note("from then on clients get messages without their payload")
@@ -57,7 +58,9 @@ def payloads_withheld(moved: MovedField) -> Iterable[Finding]:
         outcome=Outcome.WARNS,
         path=moved.path,
         message=f"from then on clients get messages without their payload{counts}",
-        fix="declare a second consumer with headers_only",
+        fix="let its clients expect that first"
+        if is_work_queue(stream_of(moved.change, moved.view))
+        else "declare a second consumer with headers_only",
     )
 
 

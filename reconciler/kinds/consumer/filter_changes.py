@@ -264,9 +264,19 @@ def filter_change(change: Change, view: View) -> Found:
         | ({"redelivered": Amount(0, again)} if again else {}),
         fix="let this one process what is pending first, if its clients are to get it"
         if successors and not (missed is None or missed.most or passed_over)
-        else "declare a second consumer with the new filter, or let this one process what is pending first"
+        else _without_loss_text(retention)
         + (f", or consent here: {consent_to('CO301', change.becomes(path))}" if loses else ""),
     )
+
+
+def _without_loss_text(retention: str) -> str:
+    """A work queue takes no second consumer with a filter that overlaps with that of this one."""
+    other = (
+        "another consumer for what this one gives up"
+        if retention == "workqueue"
+        else "a second consumer with the new filter"
+    )
+    return f"declare {other}, or let this one process what is pending first"
 
 
 def _deleted_besides(stream: str, view: View) -> int:

@@ -11,6 +11,7 @@ from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_position import recreation_offer
+from reconciler.kinds.consumer_position.retention import is_queue
 
 
 def recipe(renaming: Renaming) -> list[str]:
@@ -41,12 +42,18 @@ def consumer_rename(change: Change, view: View) -> Found:
     Clients of the old name must use the new one from then on. The `reason` in the entry is the consent. With
     `ack_policy: none` no server knows the position, so the consumer cannot be moved.
 
-    Instead: keep the name; or declare the new consumer beside the old one, move the clients, and remove the old one.
+    Instead: keep the name; or declare the new consumer beside the old one, move the clients, and remove the old one. A work
+    queue takes none beside it: there, declare the new one and remove the old one in the same apply.
     """
     if change.origin is None or change.live is None:
         return None
     old, new = change.origin.name, change.address.name
-    alternative = f"without the entry in `moved`, declare {new} beside {old}, move the clients, and then remove {old}"
+    alternative = (
+        f"without the entry in `moved`, declare {new} and write {old} under `removed`, for a work queue takes none beside it: "
+        f"{new} gets what is left"
+        if is_queue(change, view)
+        else f"without the entry in `moved`, declare {new} beside {old}, move the clients, and then remove {old}"
+    )
     finding = recreation_offer.offer_or_refusal(
         change,
         view,

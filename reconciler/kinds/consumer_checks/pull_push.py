@@ -14,7 +14,7 @@ from reconciler.changes.kind import declared_config
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
-from reconciler.kinds.consumer_checks.neighbours import max_ack_pending, stream_of
+from reconciler.kinds.consumer_checks.neighbours import is_work_queue, max_ack_pending, stream_of
 from reconciler.kinds.consumer_checks.objections import Check, codes, objections
 from reconciler.kinds.fields.actions import STANDING, is_new
 from reconciler.kinds.fields.known import V2_14
@@ -172,12 +172,12 @@ def doomed_live(change: Change, view: View) -> Found:
 
 
 @rule("CO112", "bound-deliver-subject", on=(Action.UPDATE,), needs=("live",), err_code=10013)
-def bound_deliver_subject(change: Change, _view: View) -> Found:
+def bound_deliver_subject(change: Change, view: View) -> Found:
     """The deliver subject of a push consumer changes while somebody is subscribed to the old one.
 
     The server refuses it as long as there is a subscriber.
 
-    Instead: stop the clients first, or declare a second consumer and move them.
+    Instead: stop the clients first, or declare a second consumer and move them. A work queue takes none beside it.
     """
     if not (change.touches("deliver_subject") and change.was("deliver_subject") and change.becomes("deliver_subject")):
         return None
@@ -187,7 +187,9 @@ def bound_deliver_subject(change: Change, _view: View) -> Found:
         outcome=Outcome.REFUSED,
         path="deliver_subject",
         message=f"the subject cannot change while a client is subscribed to `{change.was('deliver_subject')}`",
-        fix="stop the clients first, or declare a second consumer and move them",
+        fix="stop the clients first: a work queue takes no second consumer beside it"
+        if is_work_queue(stream_of(change, view))
+        else "stop the clients first, or declare a second consumer and move them",
     )
 
 
