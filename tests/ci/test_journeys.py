@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -171,8 +172,9 @@ async def _change(js: JetStream, **fields: object) -> None:
 
 
 def test_gitlab_runs_what_it_says(repository: Repository, runner: Runner, server: tuple[NatsServer, Place]) -> None:
-    """Each job's own script, with the variables GitLab would give it."""
-    jobs = loaded(ROOT / "examples" / "ci" / "gitlab" / ".gitlab-ci.yml")
+    """Each job's own script, with the variables GitLab would give it: no protected one in a merge request."""
+    file = ROOT / "examples" / "ci" / "gitlab" / ".gitlab-ci.yml"
+    jobs, protected = loaded(file), re.findall(r"(NATS_\w+) protected", file.read_text(encoding="utf-8"))
     (runner.temp / "creds").write_text(runner.known["secrets.NATS_CREDENTIALS"])
     runner.script(runner.temp / "bin" / "reconciler", f'exec "{runner.temp}/reconciler-venv/bin/reconciler" "$@"')
     creds = str(runner.temp / "creds")
@@ -181,8 +183,11 @@ def test_gitlab_runs_what_it_says(repository: Repository, runner: Runner, server
         "NATS_CREDS_READ": creds, "NATS_CREDS_WRITE": creds,
     }  # fmt: skip
     repository.commit({"streams/orders.yaml": TOPOLOGY.replace("7d", "3d")})
+    in_merge_request = {name: value for name, value in environ.items() if name not in protected}
+    assert protected == ["NATS_CREDS_WRITE"]
     for job in ("review", "plan", "apply", "drift"):
-        code, _ = runner.run("\n".join(jobs[job]["script"]), environ)
+        given = in_merge_request if "merge_request_event" in str(jobs[job]["rules"]) else environ
+        code, _ = runner.run("\n".join(jobs[job]["script"]), given)
         assert code == 0, (job, runner.said)
     assert "max_age" in (repository.folder / "review.md").read_text()
     assert json.loads((repository.folder / "plan.json").read_text())["summary"]["create"] == 1
