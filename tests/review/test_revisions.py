@@ -398,11 +398,11 @@ def test_as_a_command(repository: Repository) -> None:
 
 
 def test_a_file_of_a_fork_is_one_word_of_the_command_to_copy(repository: Repository) -> None:
-    file = "streams/a;touch PWNED #\n.yaml"
+    file = "streams;touch PWNED #\n/a.yaml"
     repository.commit({file: ORDERS})
     repository.write({file: topology("ORDERS: {subjects: [orders.>], max_age: 1h}")})
     ran = Shell(repository.folder)("review", "--base", "main", COLUMNS="300")
-    assert "With the account: reconciler plan 'streams/a;touch PWNED #\\n.yaml'\n" in ran.out
+    assert "With the account: reconciler plan 'streams;touch PWNED #\\n'\n" in ran.out
 
 
 def test_yaml_of_others_is_nobodys_business(repository: Repository) -> None:
@@ -621,13 +621,18 @@ def test_a_value_is_used_where_either_revision_of_any_topology_mentions_it(repos
 
 
 @pytest.mark.parametrize(
-    ("others", "named"), [({}, "streams"), ({"streams/b.yaml": "b"}, "streams/a.yaml streams/more.yaml")]
+    ("others", "given", "named"),
+    [
+        ({}, "streams", "streams"),
+        ({"streams/b.yaml": "b"}, "streams", "streams/a.yaml streams/more.yaml"),
+        ({"others/b.yaml": "b"}, ".", "streams"),
+    ],
 )
 def test_the_next_command_names_the_folder_where_it_holds_this_topology_alone(
-    repository: Repository, others: dict[str, str], named: str
+    repository: Repository, others: dict[str, str], given: str, named: str
 ) -> None:
     more = {file: topology(f"{name}: {{}}", name) for file, name in others.items()}
     repository.commit({"streams/a.yaml": ORDERS, "streams/more.yaml": topology("MORE: {}"), **more})
     repository.write({"streams/a.yaml": topology("ORDERS: {subjects: [orders.>], max_age: 1h}")})
-    ran = Shell(repository.folder)("review", "--base", "main", "streams", COLUMNS="300")
+    ran = Shell(repository.folder)("review", "--base", "main", given, COLUMNS="300")
     assert f"With the account: reconciler plan {named}\n" in ran.out, ran.out

@@ -3,6 +3,7 @@ credentials."""
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -19,6 +20,7 @@ from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, document, reports
 from reconciler.cli.shared.screen import doing, paper, tell
 from reconciler.cli.shared.value_option import Values, values
+from reconciler.documents.find.discover import short_paths
 from reconciler.journeys.review.review import Review
 from reconciler.journeys.review.revisions import Reviewed, review_files
 from reconciler.kinds import REGISTRY
@@ -102,7 +104,7 @@ def _review_documents(
     diagnostics = reviewed.diagnostics
     is_alone = len(reviewed.reviews) + reviewed.unchanged == 1 and [*paths] != [Path()]
     for review in reviewed.reviews:
-        files = [*map(Path, review.head.files)] if review.head and not is_alone else paths
+        files = _own_paths(review.head) if review.head and not is_alone else paths
         yield document(
             command="review", topology=review.name, plan=review.plan, declared=review.head, diagnostics=diagnostics, paper=sheet,
             title=f"{_topology_phrase(review)} {since} ({_versions_phrase(review)})",
@@ -117,6 +119,11 @@ def _review_documents(
             command="review", title="nothing to review", diagnostics=diagnostics, summary=unchanged, paper=sheet,
             named=tuple(map(str, paths)),
         )  # fmt: skip
+
+
+def _own_paths(topology: Topology) -> Sequence[Path]:
+    files = [*map(Path, topology.files)]
+    return short_paths(Path(os.path.commonpath([file.parent for file in files])), files)
 
 
 def _topology_phrase(review: Review) -> str:

@@ -225,11 +225,14 @@ def _files_by_home(discovered: Discovered, registry: Registry, tree: Tree) -> It
 
 
 def _load_topology(home: Home, files: Sequence[Path], registry: Registry, tree: Tree) -> Loaded:
-    """Name a topology by its folder where the folder holds nothing else."""
-    inside, problems = tree.find([home.folder])
-    short = (home.folder,) if not problems and set(inside) == set(files) else tuple(files)
     loaded = load(files, registry, tree)
-    return replace(loaded, name=loaded.name or home.name, paths=short)
+    return replace(loaded, name=loaded.name or home.name, paths=short_paths(home.folder, files, tree))
+
+
+def short_paths(folder: Path, files: Sequence[Path], tree: Tree = DISK) -> tuple[Path, ...]:
+    """Return the folder where it holds these files and nothing else, else the files."""
+    inside, problems = tree.find([folder])
+    return (folder,) if not problems and set(inside) == set(files) else tuple(files)
 
 
 def _lost_files(discovered: Discovered, paths: Sequence[Path], tree: Tree) -> Iterator[Diagnostic]:
