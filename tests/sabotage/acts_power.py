@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.sabotage.act import Act
+from tests.sabotage.act import Act, says
 
 OLDER = "tests/power/test_older_bucket.py::"
 
@@ -77,6 +77,13 @@ ACTS = (
         before="        if FAR > at > now:",
         after="        if at > FAR > now:",
         seen_by=("tests/kinds/test_went_back.py",),
+    ),
+    Act(
+        name="no plan says why a stream in memory is gone after a restart",
+        file="reconciler/kinds/losses/made_again.py",
+        before='applied in ("memory", True) and',
+        after='applied in ("disk",) and',
+        seen_by=(says("ST312"), says("CO312")),
     ),
     Act(
         name="a consumer in memory that starts over is not named",

@@ -25,7 +25,7 @@ from reconciler.kinds.consumer_position.start_position import (
 from reconciler.kinds.fields.words import amount, consent_to, some, verb
 from reconciler.kinds.losses import shrinking
 from reconciler.kinds.losses.lagging import is_kept
-from reconciler.kinds.losses.made_again import is_filled_at_once, is_made_again, when_recorded_text
+from reconciler.kinds.losses.made_again import forgotten_clause, is_filled_at_once, is_made_again, when_recorded_text
 from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
 from reconciler.model.resource import Address, Json
 
@@ -92,7 +92,7 @@ def _gone_finding(change: Change, view: View) -> Finding | None:
         return None
     policy, stood = deliver_policy(change.desired.config), recorded_position.verified_next(change, view)
     recorded = when_recorded_text(change, "" if stood is None else f"before sequence {stood}")
-    beginning = f"it is gone with its position{recorded}: recreated, "
+    beginning = f"it is gone with its position{recorded}{forgotten_clause(change, 'mem_storage', view)}: recreated, "
     if policy in START_FIELDS:
         return _named_start_finding(change, beginning, start, stood, view)
     if retention_of(change.address.stream, view) == "workqueue":

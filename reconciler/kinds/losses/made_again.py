@@ -256,6 +256,13 @@ def when_recorded_text(change: Change, held: str) -> str:
     return f" ({held} {when})" if held else f" (last recorded on {day})" if day else ""
 
 
+def forgotten_clause(change: Change, path: str, view: View) -> str:
+    """Why it may be gone although nobody deleted it; empty if its record names no memory."""
+    applied = change.record.applied.get(path) if change.record else None
+    is_forgotten = applied in ("memory", True) and not view.target.is_clustered
+    return ", as is what a single server keeps in memory when it restarts" if is_forgotten else ""
+
+
 def made_again_rule(family: str, own: OwnName = as_named, stream: OwnName = as_named) -> Rule:
     """Make rule 312 of a family of kinds. `own` gives the kind's name for a stream's field, `stream` the stream behind one of its
     kind."""
@@ -284,6 +291,8 @@ def made_again_rule(family: str, own: OwnName = as_named, stream: OwnName = as_n
         A stream that is created under the name of one that nobody recorded is judged as well if a live stream copied that one. On
         servers before 2.15, streams that have a source of that name are named too where nobody can tell whether they copied.
 
+        A single server forgets at each restart what it keeps in memory, with its configuration. No backup holds that.
+
         Instead: restore a backup before applying, if you have one (`nats stream restore`). If other streams copy from it and nothing
         fills it again, let it continue their numbers: a stream by `first_seq`, and what has no such key by
         `nats stream purge --seq` while it is empty.
@@ -299,12 +308,12 @@ def made_again_rule(family: str, own: OwnName = as_named, stream: OwnName = as_n
         if not is_again and not copies.words:
             return None
         texts = [
-            f"it is gone with everything in it{held}: recreated, it is empty",
+            f"it is gone with everything in it{held}{forgotten_clause(change, own('storage'), view)}: recreated, it is empty",
             *_refilling_streams(change, view, own),
         ]
         texts = [*texts, *_restarting_consumers_text(change, view)] if is_again else []
         needs_consent = bool(copies.words) and (is_again or bool(copies.skipped))
-        ways = _advice(change, copies, own, stream(change.address.name), is_again=is_again)
+        ways = _advice(change, copies, own, stream(change.address.name), view, is_again=is_again)
         return Finding(
             outcome=Outcome.NEEDS_CONSENT if needs_consent else Outcome.WARNS,
             quantities=_quantities_of_gone(messages, copies),
@@ -332,7 +341,7 @@ def _quantities_of_gone(messages: int, copies: Behind) -> dict[str, int]:
     return {**({"messages": messages} if messages else {}), **copies.quantities}
 
 
-def _advice(change: Change, copies: Behind, own: OwnName, stream: str, *, is_again: bool) -> list[str]:
+def _advice(change: Change, copies: Behind, own: OwnName, stream: str, view: View, *, is_again: bool) -> list[str]:
     """What to do about it, in the order of what helps most."""
     mirror, ways, is_stream = change.becomes(own("mirror")), list[str](), change.address.kind == "stream"
     if copies.first and not (is_stream and copies.first == change.becomes("first_seq")):
@@ -348,7 +357,9 @@ def _advice(change: Change, copies: Behind, own: OwnName, stream: str, *, is_aga
         )
     if mirror and copies.copied:
         ways.append(_ONCE)
-    if is_again:
+    if is_again and forgotten_clause(change, own("storage"), view):
+        ways.append("write storage: file, if it is to outlast a restart")
+    elif is_again:
         ways.append(_restore_advice(mirror))
     elif copies.mirrors:
         ways.append("remove or promote the mirrors first")
