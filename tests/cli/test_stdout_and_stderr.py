@@ -66,6 +66,8 @@ def test_a_next_command_of_a_fleet_can_be_copied_as_it_is() -> None:
 
 def test_a_next_command_of_a_fleet_finds_the_same_tables_by_the_same_spark() -> None:
     options = SparkOptions(master="local[2]", store="table:lake.shops; rm x", run=None)
-    *_, page = next_steps(fleets.drift_only(), FleetSelection(file=Path("fleet.yaml")), options)
+    _, events, page = next_steps(fleets.drift_only(), FleetSelection(file=Path("fleet.yaml")), options)
     line = "fleet.yaml --store 'table:lake.shops; rm x' --master 'local[2]' --report html=fleet.html"
     assert page == f"All stored runs on one page: reconciler fleet report {line}"
+    who = "Who did it, where streams capture $JS.EVENT.ADVISORY.API: reconciler fleet events "
+    assert events == who + line.removesuffix(" --report html=fleet.html")

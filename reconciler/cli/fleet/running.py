@@ -84,19 +84,13 @@ def next_steps(findings: FleetFindings, fleet_selection: FleetSelection, spark_o
     """Yield the commands to run next, each with its reason."""
     if findings.drifted_by_target:
         yield f"To see what an apply would do about it: reconciler fleet plan {fleet_selection.arguments()}"
+    options = shlex.join(spark_options.arguments())
+    if findings.drifted_by_target and findings.command == "drift":
+        events = f"reconciler fleet events {fleet_selection.arguments()} {options}".rstrip()
+        yield f"Who did it, where streams capture $JS.EVENT.ADVISORY.API: {events}"
     if findings.command in ("drift", "snapshot"):
-        line = shlex.join(
-            [
-                "reconciler",
-                "fleet",
-                "report",
-                str(fleet_selection.file),
-                *spark_options.arguments(),
-                "--report",
-                "html=fleet.html",
-            ]
-        )
-        yield f"All stored runs on one page: {line}"
+        report = " ".join(filter(None, (shlex.join([str(fleet_selection.file)]), options, "--report html=fleet.html")))
+        yield f"All stored runs on one page: reconciler fleet report {report}"
 
 
 def findings_exit_code(findings: FleetFindings) -> int:
