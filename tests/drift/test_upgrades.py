@@ -70,6 +70,31 @@ def test_nothing_drifts_when_the_server_is_upgraded(server: NatsServer, after: s
     assert (found.exit_code, found.in_sync) == (0, len(topology.resources))
 
 
+IN_MEMORY = """
+streams:
+  LAST: {subjects: [last.>], storage: memory, consumers: {c: {ack_policy: explicit}}}
+  KEPT: {subjects: [kept.>], consumers: {c: {ack_policy: explicit}, f: {ack_policy: explicit, mem_storage: true}}}
+kv_buckets: {CACHE: {storage: memory}}
+"""
+
+
+@pytest.mark.parametrize("server", ["2.11", "2.15"], indirect=True)
+def test_what_a_single_server_kept_in_memory_is_missing_because_it_restarted(
+    server: NatsServer, tmp_path: Path
+) -> None:
+    owner = Owner(Account(server=server, user="a0", password="a0"), tmp_path)
+    topology = owner.apply(IN_MEMORY)
+    server.kill()
+    server.restart()
+    found = owner.drift(topology)
+    assert {item.address for item in found.items} == {
+        "stream/LAST", "consumer/LAST/c", "consumer/KEPT/f", "kv_bucket/CACHE",
+    }  # fmt: skip
+    assert {item.reason for item in found.items} == {
+        "it was applied in memory, which a single server forgets at each restart, and no longer exists"
+    }
+
+
 def old_form(value: bytes, *, of: str) -> bytes:
     """A record as an earlier version of this tool wrote it."""
     record = json.loads(value)

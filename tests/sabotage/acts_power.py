@@ -81,9 +81,9 @@ ACTS = (
     Act(
         name="no plan says why a stream in memory is gone after a restart",
         file="reconciler/kinds/losses/made_again.py",
-        before='applied in ("memory", True) and',
-        after='applied in ("disk",) and',
-        seen_by=(says("ST312"), says("CO312")),
+        before='if applied.get("storage") == "memory" or',
+        after='if applied.get("storage") == "disk" or',
+        seen_by=(says("ST312"), "tests/drift/test_upgrades.py"),
     ),
     Act(
         name="a consumer in memory that starts over is not named",

@@ -25,6 +25,7 @@ from reconciler.journeys.drift.drift import AT_REST, Coverage, Drift, FieldDrift
 from reconciler.journeys.drift.way_back import missing_streams
 from reconciler.journeys.plan.plan import complete_options
 from reconciler.kinds import REGISTRY
+from reconciler.kinds.losses.made_again import is_forgotten
 from reconciler.memory import remembered
 from reconciler.model.dataclass import dataclass
 from reconciler.model.ledger.records import Owned
@@ -175,6 +176,8 @@ class _Look:
         )
         if change.record:
             gone = f"it was applied{'' if change.owned else ' under its old name'}, but no longer exists"
+            if is_forgotten(change, self.view):
+                gone = "it was applied in memory, which a single server forgets at each restart, and no longer exists"
         return _item_of(change, Standing.MISSING, reason=gone)
 
     def _is_of_a_declared_bucket(self, stream: str) -> bool:

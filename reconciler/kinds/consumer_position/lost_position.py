@@ -92,7 +92,7 @@ def _gone_finding(change: Change, view: View) -> Finding | None:
         return None
     policy, stood = deliver_policy(change.desired.config), recorded_position.verified_next(change, view)
     recorded = when_recorded_text(change, "" if stood is None else f"before sequence {stood}")
-    beginning = f"it is gone with its position{recorded}{forgotten_clause(change, 'mem_storage', view)}: recreated, "
+    beginning = f"it is gone with its position{recorded}{forgotten_clause(change, view)}: recreated, "
     if policy in START_FIELDS:
         return _named_start_finding(change, beginning, start, stood, view)
     if retention_of(change.address.stream, view) == "workqueue":

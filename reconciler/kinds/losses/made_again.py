@@ -23,7 +23,7 @@ from reconciler.kinds.losses.added_sources import last_copy_question
 from reconciler.kinds.losses.over_limit import OwnName, as_named
 from reconciler.kinds.stream_config.mirrors_and_sources import origin_label
 from reconciler.kinds.stream_config.origins import copies_now, given_subjects, origin_names
-from reconciler.model.resource import Config, Json
+from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.questions import CopiedUpTo
 
 
@@ -256,11 +256,22 @@ def when_recorded_text(change: Change, held: str) -> str:
     return f" ({held} {when})" if held else f" (last recorded on {day})" if day else ""
 
 
-def forgotten_clause(change: Change, path: str, view: View) -> str:
+def is_forgotten(change: Change, view: View) -> bool:
+    """Was it only in the memory of a single server, by its record? That server forgets it at each restart."""
+    if view.target.is_clustered or change.record is None:
+        return False
+    applied = change.record.applied
+    if applied.get("storage") == "memory" or applied.get("mem_storage"):
+        return True
+    stream = (
+        view.changes.get(Address.of("stream", change.address.stream)) if change.address.kind == "consumer" else None
+    )
+    return stream is not None and stream.live is None and is_forgotten(stream, view)
+
+
+def forgotten_clause(change: Change, view: View) -> str:
     """Why it may be gone although nobody deleted it; empty if its record names no memory."""
-    applied = change.record.applied.get(path) if change.record else None
-    is_forgotten = applied in ("memory", True) and not view.target.is_clustered
-    return ", as is what a single server keeps in memory when it restarts" if is_forgotten else ""
+    return ", as is what a single server keeps in memory when it restarts" if is_forgotten(change, view) else ""
 
 
 def made_again_rule(family: str, own: OwnName = as_named, stream: OwnName = as_named) -> Rule:
@@ -308,7 +319,7 @@ def made_again_rule(family: str, own: OwnName = as_named, stream: OwnName = as_n
         if not is_again and not copies.words:
             return None
         texts = [
-            f"it is gone with everything in it{held}{forgotten_clause(change, own('storage'), view)}: recreated, it is empty",
+            f"it is gone with everything in it{held}{forgotten_clause(change, view)}: recreated, it is empty",
             *_refilling_streams(change, view, own),
         ]
         texts = [*texts, *_restarting_consumers_text(change, view)] if is_again else []
@@ -357,7 +368,7 @@ def _advice(change: Change, copies: Behind, own: OwnName, stream: str, view: Vie
         )
     if mirror and copies.copied:
         ways.append(_ONCE)
-    if is_again and forgotten_clause(change, own("storage"), view):
+    if is_again and is_forgotten(change, view):
         ways.append("write storage: file, if it is to outlast a restart")
     elif is_again:
         ways.append(_restore_advice(mirror))
