@@ -18,11 +18,13 @@ ACCOUNT = Snapshot(
         "KV_reconciler": {"config": {"name": "KV_reconciler"}, "state": {"messages": 1}},
     },
     consumers={"ORDERS": {"billing": {"name": "billing", "num_pending": 3, "num_ack_pending": 2}}},
+    copiers={"ORDERS": {"JS_MIR_x": {"name": "JS_MIR_x", "num_pending": 1}}},
     entries={
         "reconciler": {"owned.stream/ORDERS": Entry(b"\xff{}", 4, stored="2026-06-01T00:00:00Z")},
         "static-consumer-groups": {},
     },
     unknown={"consumer/ORDERS/mute": "nobody answered"},
+    denied=("kv/elastic-consumer-groups",),
     may=Granted(allow=("$JS.API.>",)),
 )
 

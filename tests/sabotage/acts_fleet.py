@@ -41,6 +41,13 @@ ACTS = (
         seen_by=("tests/fleet/test_drift_of_real_accounts.py",),
     ),
     Act(
+        name="the fleet does not know the consumers that feed copies",
+        file="reconciler/fleet/accounts/rows.py",
+        before="        copiers=gathered.copiers,\n",
+        after="",
+        seen_by=("tests/fleet/test_rows.py",),
+    ),
+    Act(
         name="a Spark partition is dropped: a task's targets",
         file="reconciler/fleet/accounts/reading.py",
         before="for number in range(tasks))",

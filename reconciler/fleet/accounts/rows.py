@@ -25,6 +25,8 @@ def rows_of(snapshot: Snapshot) -> Iterator[Row]:
         yield _stream_row(stream, item)
         for name, consumer in snapshot.consumers.get(stream, {}).items():
             yield _consumer_row(stream, name, consumer)
+        for name, copier in snapshot.copiers.get(stream, {}).items():
+            yield {"row": "copier", "scope": f"{stream}/{name}", "json": _json_text(copier)}
     for bucket, entries in snapshot.entries.items():
         yield {"row": "entries", "scope": bucket}  # a bucket that was read and found empty differs from an unread one
         for key, entry in entries.items():
@@ -75,6 +77,7 @@ def _account_data(snapshot: Snapshot) -> dict[str, Json]:
         **values,
         "version": str(target.version),
         "may": None if may is None else {"allow": may.allow, "deny": may.deny},
+        "denied": [*snapshot.denied],
     }
 
 
@@ -85,6 +88,7 @@ class _Gathered:
     account: Mapping[str, Json] | None = None
     streams: dict[str, Mapping[str, Json]] = field(default_factory=dict)
     consumers: dict[str, dict[str, Mapping[str, Json]]] = field(default_factory=dict)
+    copiers: dict[str, dict[str, Mapping[str, Json]]] = field(default_factory=dict)
     entries: dict[str, dict[str, Entry]] = field(default_factory=dict)
     unknown: dict[str, str] = field(default_factory=dict)
     error: str | None = None
@@ -96,6 +100,8 @@ class _Gathered:
             self.streams[scope] = from_json(row["json"])
         elif kind == "consumer":
             self.consumers.setdefault(first, {})[rest] = from_json(row["json"])
+        elif kind == "copier":
+            self.copiers.setdefault(first, {})[rest] = from_json(row["json"])
         elif kind == "entries":
             self.entries.setdefault(scope, {})
         elif kind == "entry":
@@ -119,13 +125,15 @@ def snapshot_of(rows: Iterable[Mapping[str, Any]]) -> Snapshot | str:
     if gathered.error is not None or gathered.account is None:
         return gathered.error or "no row says which account this is"
     account = dict(gathered.account)
-    may = account.pop("may")
+    may, denied = account.pop("may"), account.pop("denied", ())  # missing in tables of earlier versions
     return Snapshot(
         target=Target(**{**account, "version": Version.parse(account["version"])}),
         streams=gathered.streams,
         consumers=gathered.consumers,
+        copiers=gathered.copiers,
         entries=gathered.entries,
         unknown=gathered.unknown,
+        denied=tuple(denied),
         may=None if may is None else Granted(allow=tuple(may["allow"]), deny=tuple(may["deny"])),
     )
 

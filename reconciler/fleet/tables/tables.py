@@ -73,7 +73,7 @@ def _table(**columns: DataType) -> StructType:
 CONFIGS = _table(
     target=TEXT,
     labels=LABELS,
-    row=TEXT,  # target | stream | consumer | entries | entry | unknown | error
+    row=TEXT,  # target | stream | consumer | copier | entries | entry | unknown | error
     address=TEXT,  # of the resource that this is, where it is one by itself
     scope=TEXT,  # stream | stream/consumer | bucket | bucket/key, or the scope that is unknown
     json=TEXT,  # the server's own answer
