@@ -186,6 +186,33 @@ def test_a_copy_that_asks_at_the_prefix_of_its_own_domain_stays_empty_as_its_pla
         asyncio.run(at_both_ends(top, near, work))
 
 
+@pytest.mark.parametrize("minor", [MINORS[0], MINORS[-1]])
+def test_whoever_adopts_a_copy_that_is_not_fed_is_told(tmp_path: Path, minor: str) -> None:
+    text = """streams:
+  O: {}
+  FED: {mirror: {name: O}}
+  LOST: {sources: [{name: NOWHERE}]}
+  M: {mirror: {name: O, external: {api: NOBODY.API, deliver: d}}}
+"""
+
+    async def work(js: JetStream, _far: JetStream) -> None:
+        await make_stream(js, "O")
+        await make_stream(js, "FED", subjects=[], mirror={"name": "O"})
+        await make_stream(js, "LOST", subjects=[], sources=[{"name": "NOWHERE"}])
+        await make_stream(js, "M", subjects=[], mirror={"name": "O", "external": {"api": "NOBODY.API", "deliver": "d"}})
+        await until(js, lambda info: hears_origin(info["mirror"]), "STREAM.INFO.FED")
+        await until(js, lambda info: "error" in info["sources"][0], "STREAM.INFO.LOST")
+        made = (await plan(read(tmp_path, text), js)).plan
+        assert {change.address: [verdict.message for verdict in change.verdicts] for change in made.changes} == {
+            "stream/FED": [], "stream/O": [],
+            "stream/LOST": ["the server copies nothing of NOWHERE: stream not found (10059)"],
+            "stream/M": ["the server copies nothing of O: nothing has answered at NOBODY.API since the server started"],
+        }  # fmt: skip
+
+    with leaf_and_hub(minor, minor) as (near, top):
+        asyncio.run(at_both_ends(top, near, work))
+
+
 @pytest.mark.parametrize("retention", ["workqueue", "interest"])
 @pytest.mark.parametrize("minor", ["2.14", "2.15"])
 def test_newer_servers_say_which_stream_of_another_domain_copies_a_queue(

@@ -13,6 +13,13 @@ RULES = (
         seen_by=(says("CO330"),),
     ),
     Act(
+        name="whoever adopts a copy that hears nothing is not told",
+        file="reconciler/kinds/copies/stopped_copies.py",
+        before='        elif api and entry.get("active") == -1:',
+        after='        elif api and entry.get("active") == -2:',
+        seen_by=(says("XX228"),),
+    ),
+    Act(
         name="a rehearsal stops what passes in the account, for want of clients",
         file="reconciler/journeys/rehearse/rehearse.py",
         before="    if passing := _stopped_only_here(shown, there):",

@@ -25,7 +25,13 @@ WAYS_OUT = {
 }
 
 
-@rule("XX228", "copy-not-fed", needs=("neighbours",), reaction=Reaction.INERT)
+@rule(
+    "XX228",
+    "copy-not-fed",
+    on=(Action.CREATE, Action.UPDATE, Action.ADOPT),
+    needs=("neighbours",),
+    reaction=Reaction.INERT,
+)
 def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
     """The `consumer_limits` of an origin forbid the consumer through which the server feeds this copy.
 
@@ -41,9 +47,15 @@ def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
     Nor is a copy fed that asks at the prefix of the domain it lies in itself. Only clients and leaf nodes reach a domain by
     that prefix, and not its own servers.
 
+    Where nothing answers at the `api` of a copy from elsewhere, the server copies nothing and reports no error. A plan that
+    adopts a copy says what its server reports of it.
+
     Instead: write `max_ack_pending` into each consumer in place of `consumer_limits`, and an `inactive_threshold` of
     10s or more; or leave a place for each copy in `max_consumers`. Leave `external` out for a stream of the same domain.
     """
+    if change.action is Action.ADOPT:
+        yield from _unfed_copies(change)
+        return
     if (
         change.address.kind == "consumer"
         and change.action is Action.CREATE
@@ -75,6 +87,24 @@ def copy_not_fed(change: Change, view: View) -> Iterator[Finding]:
                 message=f"the server copies nothing of {copy.origin}: {no_place} (10026)",
                 fix=f"write a higher max_consumers on {copy.origin}",
             )
+
+
+def _unfed_copies(change: Change) -> Iterator[Finding]:
+    """Copies of which the server reports an error, or that have heard nothing of their origin since it started."""
+    reported = change.live.state if change.live else {}
+    mirror, sources = reported.get("mirror"), reported.get("sources") or ()
+    for path, entry in [("mirror", mirror)] if mirror else [(f"sources[{n}]", each) for n, each in enumerate(sources)]:
+        error, api = entry.get("error"), (entry.get("external") or {}).get("api")
+        if error:
+            why, fix = f"{error.get('description')} ({error.get('err_code')})", f"see what became of {entry['name']}"
+        elif api and entry.get("active") == -1:
+            why = f"nothing has answered at {api} since the server started"
+            fix = f"let this account import what lies below {api}, or correct external"
+        else:
+            continue
+        yield Finding(
+            outcome=Outcome.WARNS, path=path, message=f"the server copies nothing of {entry['name']}: {why}", fix=fix
+        )
 
 
 def _own_domain(change: Change, view: View) -> Iterator[Finding]:
