@@ -160,6 +160,20 @@ def test_a_pause_is_foretold_by_its_note(account: Account, tmp_path: Path) -> No
     assert not found.unforetold_differences
 
 
+@pytest.mark.parametrize("field", ["max_ack_pending: 5", "pause_until: '2099-01-01T00:00:00Z'"])
+def test_publishers_of_a_full_queue_are_foretold_that_its_readers_slow_down(
+    account: Account, tmp_path: Path, field: str
+) -> None:
+    queue = """
+    streams:
+      Q: {subjects: ["q.>"], retention: workqueue, max_msgs: 100, discard: new, consumers: {c: {ack_policy: explicit}}}
+    """
+    live = filled(account, tmp_path, queue)
+    found, _ = played(live, tmp_path, changed(("explicit", f"explicit, {field}"), text=queue))
+    assert "stream/Q" in {one.address for one in found.differences if one.operation.startswith("publish ")}
+    assert not found.unforetold_differences
+
+
 def test_what_is_foretold_and_takes_more_than_a_short_play_is_named(account: Account, tmp_path: Path) -> None:
     live = filled(account, tmp_path, HELD)
     found, _ = played(live, tmp_path, changed(("[quiet.*]", "[quiet.*], max_msgs: 1000000")))

@@ -1527,6 +1527,13 @@ RULES = (
         seen_by=(says("CO606"),),
     ),
     Act(
+        name="publishers of a full queue are not told that its readers slow down",
+        file="reconciler/kinds/consumer/effects.py",
+        before='if stream.get("retention") in NEED_READERS else ""',
+        after='if stream.get("retention") in () else ""',
+        seen_by=(says("CO606"),),
+    ),
+    Act(
         name="a new queue is said to hold what its source no longer stores",
         file="reconciler/kinds/elastic_group/recreation_cost.py",
         before="refilling.messages_gone(change, view) or 0",
@@ -2328,8 +2335,8 @@ QUANTITIES = (
     Act(
         name="a plan hides that a full work queue refuses publishes",
         file="reconciler/kinds/losses/unwanted.py",
-        before='    is_new = queue.get("discard") == "new"\n',
-        after='    is_new = queue.get("discard") == "neu"\n',
+        before='    is_new = stream.get("discard") == "new"\n',
+        after='    is_new = stream.get("discard") == "neu"\n',
         seen_by=(says("XX245"),),
     ),
     Act(

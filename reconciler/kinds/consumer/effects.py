@@ -31,6 +31,7 @@ from reconciler.kinds.fields.field_effects import value_after
 from reconciler.kinds.fields.times import nanoseconds_between
 from reconciler.kinds.fields.words import amount, listed, some, verb
 from reconciler.kinds.losses.unprocessed import unprocessed_messages
+from reconciler.kinds.losses.unwanted import NEED_READERS, when_full_text
 from reconciler.kinds.subjects.filters import filters_of
 from reconciler.model.resource import Config, Json
 from reconciler.model.units import show_duration
@@ -164,13 +165,18 @@ def deliveries_throttled(moved: MovedField) -> Iterable[Finding]:
     """`max_ack_pending` is lowered to the number of messages in flight, or below. Nothing new is delivered until enough
     of them are acknowledged, or have been delivered `max_deliver` times.
 
+    Messages then stay for longer in a work queue or an interest stream. Once that has reached `max_msgs` or `max_bytes`,
+    the server refuses publishes (`discard: new`) or deletes the oldest messages.
+
     Instead: lower it when fewer messages are in flight.
     """
     most, in_flight = value_after(moved.change, moved.path), live_count(moved, "num_ack_pending")
     if not acknowledges(moved) or not most or most < 1:
         return
     if in_flight < most:
-        yield note(f"from then on at most {some(most, 'message')} {verb(most, 'are')} in flight at once")
+        yield note(
+            f"from then on at most {some(most, 'message')} {verb(most, 'are')} in flight at once{_longer_stay_text(moved)}"
+        )
         return
     excess = in_flight - most + 1
     or_given_up = ", or given up at max_deliver" if (moved.change.becomes("max_deliver") or -1) > 0 else ""
@@ -178,10 +184,17 @@ def deliveries_throttled(moved: MovedField) -> Iterable[Finding]:
         outcome=Outcome.WARNS,
         path=moved.path,
         message=f"{some(in_flight, 'message')} {verb(in_flight, 'are')} in flight: nothing new is delivered until "
-        f"{some(excess)} of them {verb(excess, 'are')} acknowledged{or_given_up}",
+        f"{some(excess)} of them {verb(excess, 'are')} acknowledged{or_given_up}{_longer_stay_text(moved)}",
         quantities={"over": excess},
         fix="lower it when fewer messages are in flight",
     )
+
+
+def _longer_stay_text(moved: MovedField) -> str:
+    """What slower readers mean to publishers of a stream that only their acknowledgements empty, as the end of a sentence."""
+    stream = stream_of(moved.change, moved.view) or {}
+    full = when_full_text(stream) if stream.get("retention") in NEED_READERS else ""
+    return full and f"; messages then stay in {moved.change.address.stream} for longer{full}"
 
 
 @foretold(607, "subscribers-fall-silent")
@@ -303,10 +316,10 @@ def deliveries_paced(moved: MovedField) -> Iterable[Finding]:
 
 def _pending_messages_finding(moved: MovedField, words: str, fix: str) -> Finding:
     """A warning if messages are pending; a note otherwise."""
-    pending = pending_messages(moved)
+    pending, stay = pending_messages(moved), _longer_stay_text(moved)
     if not pending.most:
-        return note(words)
-    message = f"{words}, and {amount(pending, 'message')} {verb(pending.most, 'are')} pending"
+        return note(f"{words}{stay}")
+    message = f"{words}, and {amount(pending, 'message')} {verb(pending.most, 'are')} pending{stay}"
     return Finding(outcome=Outcome.WARNS, path=moved.path, message=message, fix=fix)
 
 
@@ -374,7 +387,8 @@ def deliveries_paused(moved: MovedField) -> Iterable[Finding]:
     now = amount(pending, "message") if pending.most else "no message"
     if _lies_ahead(after, moved):
         pending_now = f"{now} {verb(max(1, pending.most), 'are')} pending now"
-        yield note(f"from then on nothing is delivered until {after}; {pending_now}", pending=pending)
+        until = f"from then on nothing is delivered until {after}; {pending_now}{_longer_stay_text(moved)}"
+        yield note(until, pending=pending)
     elif _lies_ahead(before, moved) and pending.most:
         yield note(f"clients then get {amount(pending, 'pending message')} at once", pending=pending)
 

@@ -32,12 +32,15 @@ LARGER_PULLS = gain(WIDER, "The server accepts larger and longer pulls.", Side.R
 OTHER_MESSAGES = felt(
     301, Side.POSITIONS, EVERY, "It keeps its position and delivers other messages.", also=(Side.READERS, Side.STORED)
 )
+FILLS = (Side.PUBLISHERS, Side.STORED)
+"""Who notices slower readers as well: only acknowledgements empty a work queue or an interest stream."""
 PACE = felt(
     608,
     Side.READERS,
     EVERY,
     "With `original`, pending messages arrive as slowly as they were published; with `instant`, at once.",
     "messages are pending",
+    FILLS,
 )
 NOT_UPDATABLE = 10012
 """The err_code of a change that a consumer cannot make; only the words tell why."""
@@ -204,7 +207,7 @@ class ConsumerConfig(Terms):
             unit="count",
             left_out="no limit",
             felt=(
-                felt(608, Side.READERS, TIGHTER, "Messages arrive more slowly.", "messages are pending"),
+                felt(608, Side.READERS, TIGHTER, "Messages arrive more slowly.", "messages are pending", FILLS),
                 unfelt(WIDER, "Messages arrive sooner."),
             ),
         ),
@@ -241,6 +244,7 @@ class ConsumerConfig(Terms):
                     TIGHTER,
                     "Nothing is delivered until enough messages are acknowledged.",
                     "that many messages are in flight",
+                    FILLS,
                 ),
                 gain(WIDER, "More messages are delivered at once.", Side.READERS, Side.STORED, Side.POSITIONS),
             ),
@@ -424,7 +428,14 @@ class ConsumerConfig(Terms):
             update=Update.INERT,
             passing=(PAUSE_END,),
             felt=(
-                felt(609, Side.READERS, SET | SWITCHED, "Nothing is delivered until then.", "it lies in the future"),
+                felt(
+                    609,
+                    Side.READERS,
+                    SET | SWITCHED,
+                    "Nothing is delivered until then.",
+                    "it lies in the future",
+                    FILLS,
+                ),
                 felt(609, Side.READERS, UNSET, "Pending messages are delivered at once.", "some are pending"),
                 gain(UNSET, "Pending messages are delivered.", Side.READERS, Side.STORED, Side.POSITIONS),
             ),

@@ -154,17 +154,23 @@ def _compare_configs(
 
 def _stay_text(queue: Config) -> str:
     """How long messages stay that nobody takes, and what they do to others, as the end of a sentence."""
-    age, most = queue.get("max_age"), {limit: queue.get(limit) or -1 for limit in ("max_msgs", "max_bytes")}
+    age = queue.get("max_age")
     is_new = queue.get("discard") == "new"
-    text = f": they stay until one does{f', or until they are {show_duration(age)} old' if age else ''}"
-    if full := [limit for limit, number in most.items() if number > 0]:
-        fate = "the server refuses every publish" if is_new else "each publish deletes the oldest message"
-        text += f"; once {' or '.join(full)} is reached, {fate}"
+    text = f": they stay until one does{f', or until they are {show_duration(age)} old' if age else ''}{when_full_text(queue)}"
     if (held := queue.get("max_msgs_per_subject") or -1) > 0:
         is_refused = is_new and queue.get("discard_new_per_subject")
         fate = "the server refuses publishes there" if is_refused else "each publish there deletes its oldest message"
         text += f"; once a subject holds {some(held, 'message')}, {fate}"
     return text
+
+
+def when_full_text(stream: Config) -> str:
+    """What a full stream does to publishes or to its messages, as the end of a sentence; empty: it has no such limit."""
+    if not (full := [limit for limit in ("max_msgs", "max_bytes") if (stream.get(limit) or -1) > 0]):
+        return ""
+    is_new = stream.get("discard") == "new"
+    fate = "the server refuses every publish" if is_new else "each publish deletes the oldest message"
+    return f"; once {' or '.join(full)} is reached, {fate}"
 
 
 def _rest(subjects: Sequence[str], kept: Sequence[str]) -> Iterator[SubjectPart]:
