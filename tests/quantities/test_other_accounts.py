@@ -11,6 +11,7 @@ import pytest
 
 from reconciler.changes.events import Finished
 from reconciler.journeys.apply.apply import apply
+from reconciler.journeys.drift.look import look
 from reconciler.journeys.plan.plan import plan
 from reconciler.model.run_options import RunOptions
 from reconciler.model.wire.snapshot import hears_origin
@@ -93,6 +94,33 @@ def test_a_mirror_in_another_domain_is_in_no_plan_and_continues_with_what_it_has
         assert stored == {"s.old": 3, "s.new": 1}
 
     with leaf_and_hub(leaf, hub) as (near, top):
+        asyncio.run(at_both_ends(top, near, work))
+
+
+@pytest.mark.parametrize("minor", [MINORS[0], MINORS[-1]])
+@pytest.mark.parametrize("copied", ["sources: [{0}]", "mirror: {0}"])
+def test_drift_names_a_copy_whose_origin_is_misspelt(tmp_path: Path, minor: str, copied: str) -> None:
+    async def work(js: JetStream, far: JetStream) -> None:
+        await make_stream(far, "O", subjects=["o"])
+        await publish(far, "o")
+        right, wrong = (
+            copied.format(f"{{name: O, external: {{api: $JS.{domain}.API}}}}") for domain in ("leaf", "leav")
+        )
+        text = f"streams: {{RIGHT: {{{right}}}, WRONG: {{{wrong}}}}}"
+        await applied(js, tmp_path, text)
+        await until(js, lambda info: info["state"]["messages"] == 1, "STREAM.INFO.RIGHT")
+        drift = look(read(tmp_path, text), await observe(js)).drift
+        assert [(found.code, found.address, found.message, found.is_error) for found in drift.diagnostics] == [
+            (
+                "DR104",
+                "stream/WRONG",
+                "WRONG copies nothing from O behind $JS.leav.API: its server has not heard it yet",
+                False,
+            )
+        ]
+        assert (drift.exit_code, drift.items) == (0, ())
+
+    with leaf_and_hub(minor, minor) as (near, top):
         asyncio.run(at_both_ends(top, near, work))
 
 

@@ -8,6 +8,13 @@ COUNTED = "tests/quantities/test_splits.py::test_where_subjects_are_too_many_to_
 
 FORMATS = (
     Act(
+        name="drift calls a copy in order that never hears its origin",
+        file="reconciler/journeys/drift/silent_origins.py",
+        before='if origin.get("external") and not hears_origin(origin):',
+        after='if origin.get("external") and hears_origin(origin):',
+        seen_by=("tests/quantities/test_other_accounts.py::test_drift_names_a_copy_whose_origin_is_misspelt",),
+    ),
+    Act(
         name="each environment repeats the annotations of those before it",
         file="reconciler/report/github.py",
         before="findings(document)) if line not in said]",

@@ -22,6 +22,7 @@ from reconciler.engine.decide import idle_patterns, unanswered_questions
 from reconciler.engine.ignoring import IgnoredDrift
 from reconciler.engine.judging import verdicts_of_all
 from reconciler.journeys.drift.drift import AT_REST, Coverage, Drift, FieldDrift, Item, Standing
+from reconciler.journeys.drift.silent_origins import silent_origins
 from reconciler.journeys.drift.way_back import missing_streams
 from reconciler.journeys.plan.plan import complete_options
 from reconciler.kinds import REGISTRY
@@ -63,7 +64,7 @@ def look(
     shown = replace(
         drifted,
         items=tuple(_with_verdicts(item, verdicts) for item in drifted.items) if verdicts else drifted.items,
-        diagnostics=(*drifted.diagnostics, *idle_patterns(view, options)),
+        diagnostics=(*drifted.diagnostics, *silent_origins(view, options), *idle_patterns(view, options)),
         read=count_objects(view),
     )
     return Looked(drift=shown, view=view, topology=topology, options=options, verdicts=verdicts)
