@@ -656,8 +656,8 @@ RULES = (
     Act(
         name="a verdict is turned: what a server fixes at creation is a warning",
         file="reconciler/kinds/stream_config/fixed_fields.py",
-        before="outcome=Outcome.REFUSED,\n            path=field_change.path,",
-        after="outcome=Outcome.WARNS,\n            path=field_change.path,",
+        before="outcome=Outcome.REFUSED,\n                path=field_change.path,",
+        after="outcome=Outcome.WARNS,\n                path=field_change.path,",
         seen_by=(says("CO104"),),
     ),
     Act(
@@ -1532,6 +1532,13 @@ RULES = (
         before='if stream.get("retention") in NEED_READERS else ""',
         after='if stream.get("retention") in () else ""',
         seen_by=(says("CO606"),),
+    ),
+    Act(
+        name="of several settings of a mirror that cannot change, one is named",
+        file="reconciler/kinds/stream_config/fixed_fields.py",
+        before="for field_change in (item for item in change.fields if item.top == field):",
+        after="for field_change in [item for item in change.fields if item.top == field][:1]:",
+        seen_by=(says("ST103"),),
     ),
     Act(
         name="a new queue is said to hold what its source no longer stores",

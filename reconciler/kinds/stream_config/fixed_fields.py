@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from reconciler.changes.change import Action, Change, FieldChange
 from reconciler.changes.rule import Found, Rule, rule
@@ -58,24 +58,24 @@ def updatability_rules(
 def _rule_of_field(
     field: str, entry: Known, words: Fixed, of: str, manner: Manner, stream_configs: StreamConfigs
 ) -> Rule:
-    def judge(change: Change, view: View) -> Found:
-        if (field_change := change.field(field)) is None:
-            return None
+    def judge(change: Change, view: View) -> Iterator[Finding]:
         desired, before = stream_configs(change)
         wanted, live = desired.get(field), before.get(field)
         if before.get(words.part_of) and not desired.get(words.part_of):
-            return None
+            return
         if entry.may_become(live, wanted, view.target.version):
-            return None
-        refusal = Finding(
-            outcome=Outcome.REFUSED,
-            path=field_change.path,
-            message=f"{field_change.path} cannot {_attempt_in_words(field_change, entry)}. {words.why}",
-            fix=words.instead,
-            to=field_change.desired,
-            consentable=words.consentable,
-        )
-        return manner(change, view, refusal)
+            return
+        for field_change in (item for item in change.fields if item.top == field):
+            refusal = Finding(
+                outcome=Outcome.REFUSED,
+                path=field_change.path,
+                message=f"{field_change.path} cannot {_attempt_in_words(field_change, entry)}. {words.why}",
+                fix=words.instead,
+                to=field_change.desired,
+                consentable=words.consentable,
+            )
+            if finding := manner(change, view, refusal):
+                yield finding
 
     summary = f"`{field}` of an existing {of} changes. Updates: {entry.updatability_text}."
     judge.__doc__ = "\n\n".join((summary, words.why, f"Instead: {words.instead}{words.with_consent}."))
