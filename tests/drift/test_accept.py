@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -230,6 +230,25 @@ def test_of_a_record_that_cannot_be_read_no_value_is_written_and_none_is_offered
          "see in a plan what to do about it")
         for kind in ("elastic", "static")
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "membership", "code"),
+    [
+        ("elastic", {"members": ["a"], "member_mappings": [{"member": "a", "partitions": [0, 1]}]}, "EG543"),
+        ("static", {"member_mappings": [{"member": "a", "partitions": [0, 0]}]}, "SG543"),
+    ],
+)
+def test_a_membership_that_members_refuse_is_not_written(
+    owner: Owner, kind: str, membership: Mapping[str, Any], code: str
+) -> None:
+    owner.apply(GROUPS)
+    filters = {"partitioning_filters": [{"filter": "s.*", "partitioning_wildcards": [1]}]} if kind == "elastic" else {}
+    owner.meddle(("eve", broken(kind, json.dumps({"max_members": 2, **filters, **membership}))))
+    made, written = accepted(owner, GROUPS)
+    assert written == GROUPS
+    assert {refused.address for refused in made.refused} == {f"{kind}_group/S/{kind[0]}"}
+    assert all(f"with it, the next plan is refused ({code})" in refused.message for refused in made.refused)
 
 
 @on_every_version

@@ -2759,6 +2759,20 @@ QUANTITIES = (
         seen_by=("tests/drift/test_accept.py",),
     ),
     Act(
+        name="`drift accept` writes a membership that no member reads",
+        file="reconciler/journeys/drift/accept.py",
+        before="offline_verdicts(looked.topology, looked.view.target.version)",
+        after="()",
+        seen_by=("tests/drift/test_accept.py::test_a_membership_that_members_refuse_is_not_written",),
+    ),
+    Act(
+        name="`drift accept` takes members out of the file beside mappings that it cannot write",
+        file="reconciler/journeys/drift/accept.py",
+        before="key = next((names for names in EITHER if edit.name in names), edit.name)",
+        after="key = edit.name",
+        seen_by=("tests/drift/test_accept.py::test_a_membership_that_members_refuse_is_not_written",),
+    ),
+    Act(
         name="an accepted promotion leaves a mirror_direct in the file that its origin overruled",
         file="reconciler/journeys/drift/live_values.py",
         before="    open_ = kind.spec.model_fields.keys() - {*written, *desired.terms.unmanaged}",
@@ -2789,7 +2803,7 @@ QUANTITIES = (
     Act(
         name="one field that cannot be written keeps the others of its object from being written",
         file="reconciler/journeys/drift/accept.py",
-        before="                return [made for edit in edits for made in self._edit_each(item, [edit])]",
+        before="                return [made for part in parts for made in self._edit_each(item, part)]",
         after="                return []",
         seen_by=(
             "tests/drift/test_accept.py::test_a_field_whose_lines_are_shared_keeps_no_other_of_its_object_from_being_written",

@@ -8,7 +8,7 @@ written.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from reconciler.journeys.drift.live_values import (
 )
 from reconciler.journeys.drift.look import Looked, look
 from reconciler.journeys.plan.files import load
+from reconciler.journeys.plan.validate import offline_verdicts
 from reconciler.kinds import REGISTRY
 from reconciler.model.code_pages import PAGES
 from reconciler.model.dataclass import dataclass
@@ -138,9 +139,11 @@ class _Acceptance:
 
     def _refusal(self, address: str, left: Looked) -> Verdict | None:
         """Why it can no longer be applied."""
-        before, now = (verdict.verdicts.get(Address.parse(address), ()) for verdict in (self.found, left))
-        before_codes = {verdict.code for verdict in before if verdict.is_final}
-        return next((verdict for verdict in now if verdict.is_final and verdict.code not in before_codes), None)
+        before, now = (
+            [verdict for verdict in _verdicts_on(address, looked) if verdict.is_final] for looked in (self.found, left)
+        )
+        before_codes = {verdict.code for verdict in before}
+        return next((verdict for verdict in now if verdict.code not in before_codes), None)
 
     def _load(self) -> Loaded:
         return load(self.paths, _AsEdited(self.editing.now))
@@ -173,10 +176,10 @@ class _Acceptance:
         try:
             self._edit(item, edits)
         except (CannotEdit, OSError, UnicodeDecodeError) as why:
-            if len(edits) > 1:
-                return [made for edit in edits for made in self._edit_each(item, [edit])]
+            if len(parts := _separate_edits(edits)) > 1:
+                return [made for part in parts for made in self._edit_each(item, part)]
             reason = (why.strerror if isinstance(why, OSError) else None) or str(why)
-            self.refused.append(_refusal_of(item, edits[0].name, reason))
+            self.refused += (_refusal_of(item, edit.name, reason) for edit in edits)
             return []
         return list(edits)
 
@@ -207,6 +210,29 @@ class _Acceptance:
         left = self._look(loaded) if item.address in self.doubtful else None
         refusal = self._refusal(item.address, left) if left else None
         return f"with it, the next plan is refused ({refusal.code}): {refusal.message}" if refusal else ""
+
+
+EITHER = (frozenset({"members", "member_mappings"}), frozenset({"filter_subject", "filter_subjects"}))
+"""Fields of which a file has one or the other: one that left the file alone would leave the object without both."""
+
+
+def _separate_edits(edits: Sequence[FieldEdit]) -> list[list[FieldEdit]]:
+    """Split them into those that can be written without each other."""
+    parts: dict[object, list[FieldEdit]] = {}
+    for edit in edits:
+        key = next((names for names in EITHER if edit.name in names), edit.name)
+        parts.setdefault(key, []).append(edit)
+    return [*parts.values()]
+
+
+def _verdicts_on(address: str, looked: Looked) -> Iterator[Verdict]:
+    """What the rules say of its change, and of its declaration alone: what equals the live object has no change."""
+    yield from looked.verdicts.get(Address.parse(address), ())
+    yield from (
+        verdict
+        for verdict in offline_verdicts(looked.topology, looked.view.target.version)
+        if verdict.address == address
+    )
 
 
 def _what_else_advice(item: Item, lost: NotExpressed) -> str:

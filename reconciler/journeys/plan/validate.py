@@ -131,9 +131,21 @@ def offline(
 ) -> Iterator[Diagnostic]:
     """Judge the creation of everything on an empty cluster of this version. The objects that topologies in `neighbours`
     declare may exist there."""
+    for verdict in offline_verdicts(topology, version, registry, needing, neighbours):
+        yield verdict.diagnostic()
+
+
+def offline_verdicts(
+    topology: Topology,
+    version: Version,
+    registry: Registry = REGISTRY,
+    needing: frozenset[str] = OFFLINE,
+    neighbours: Collection[Topology] = (),
+) -> Iterator[Verdict]:
+    """Verdicts on that creation. What may be live already is refused to nobody."""
     older = able_to_stand(topology, version, registry)
     for verdict in _verdicts(topology, version, registry, needing, neighbours):
-        yield softened_unless_live(verdict, older).diagnostic()
+        yield softened_unless_live(verdict, older)
 
 
 Said = Callable[[], Collection[tuple[str, str, str]]]
