@@ -126,6 +126,13 @@ def test_an_unknown_key_of_a_manifest_is_named_where_it_stands(tmp_path: Path) -
     assert said(read(tmp_path, text, ending="yaml")) == ["5 IM101 kv_bucket/B"]
 
 
+@pytest.mark.parametrize("servers", ["[nats://a:4222]", "[nats://a:4222, 'nats://b:4222']", "{first: nats://a:4222}"])
+def test_a_colon_in_a_list_needs_no_quotes_in_files_of_others(tmp_path: Path, servers: str) -> None:
+    text = f"apiVersion: jetstream.nats.io/v1beta2\nkind: KeyValue\nspec:\n  bucket: B\n  servers: {servers}\n"
+    found = read(tmp_path, text, ending="yaml")
+    assert said(found) == ["5 IM101 kv_bucket/B"]
+
+
 @pytest.mark.parametrize("name", ["main.tf", "main.tf.json", "main.tofu"])
 def test_a_configuration_of_terraform_leads_to_its_state(tmp_path: Path, name: str) -> None:
     body = (

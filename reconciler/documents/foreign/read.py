@@ -101,7 +101,8 @@ def _read_yaml_documents(path: Path, text: str, findings: Findings) -> Iterator[
     for start, end in zip(
         starts, [*(separator.start() for separator in _BETWEEN.finditer(text)), len(text)], strict=True
     ):
-        root, problems = read_tree(str(path), "\n" * text.count("\n", 0, start) + text[start:end])
+        document = "\n" * text.count("\n", 0, start) + text[start:end]
+        root, problems = read_tree(str(path), document, is_foreign=True)
         findings.problems += _problems_of_text(text[start:end], problems)
         if root is not None and not problems:
             yield from _read_document(path, root, findings)

@@ -12,6 +12,7 @@ import re
 from itertools import islice
 from typing import Any
 
+from ruamel.yaml import YAML
 from ruamel.yaml.cyaml import CParser  # type: ignore[attr-defined]
 from ruamel.yaml.error import YAMLError
 from ruamel.yaml.events import (
@@ -41,16 +42,31 @@ class _Stop(Exception):
     """Stops the reading: more would only repeat the first problem."""
 
 
-def read_tree(file: str, text: str) -> tuple[Node | None, list[Diagnostic]]:
-    """Return the root node of a text, with every problem of its YAML; an empty document has no root."""
+COLON_IN_FLOW = "found unexpected ':'"
+"""The C parser takes no `[nats://a:4222]`; YAML 1.2 does, and so do most tools."""
+
+
+def read_tree(file: str, text: str, *, is_foreign: bool = False) -> tuple[Node | None, list[Diagnostic]]:
+    """Return the root node of a text, with every problem of its YAML; an empty document has no root. A foreign text is
+    read as other tools read it: reconciler's own files keep to what every YAML reader takes alike."""
+    builder, error = _built(file, text, CParser(text))
+    if is_foreign and getattr(error, "problem", "") == COLON_IN_FLOW:
+        builder, error = _built(file, text, YAML(typ="safe", pure=True).get_constructor_parser(text)[1])
+    if error is not None:
+        builder.problems.append(explain_syntax(file, text, error))
+    return builder.root, builder.problems
+
+
+def _built(file: str, text: str, parser: Any) -> tuple[_Builder, YAMLError | None]:
+    """Read as far as the parser gets, and return what stopped it."""
     builder = _Builder(file, text)
     try:
-        builder.build()
+        builder.build(parser)
     except YAMLError as error:
-        builder.problems.append(explain_syntax(file, text, error))
+        return builder, error
     except _Stop:
         pass
-    return builder.root, builder.problems
+    return builder, None
 
 
 class _Builder:
@@ -70,8 +86,7 @@ class _Builder:
         self.nodes = 0
         self.documents = 0
 
-    def build(self) -> None:
-        parser = CParser(self.text)
+    def build(self, parser: Any) -> None:
         following = parser.get_event
         scalar, container_end = self._read_scalar, self._close_container
         while True:
@@ -232,7 +247,7 @@ _WORDS = {
     "did not find expected node content": "a value was expected here",
     "did not find expected <document start>": "the document ended above; check the indentation of this line",
     "could not find expected ':'": "this is neither `key: value` nor `- item`",
-    "found unexpected ':'": "inside `[…]` and `{{…}}` a value that contains `:` needs quotes",
+    COLON_IN_FLOW: "inside `[…]` and `{{…}}` a value that contains `:` needs quotes",
     "found unexpected end of stream": "the quote opened here is never closed",
     "found unexpected document indicator": "the quote opened here is not closed before the document ends",
     "found unknown escape character": "`{text}` is not an escape in double quotes; write `\\\\`, or use single quotes",
