@@ -5,7 +5,7 @@ Is this the account that the files are for? If it is another one, nothing is com
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from reconciler.changes.change import Action, Change
@@ -92,9 +92,17 @@ def compare(
     )
 
 
-def _version_warnings(target: Target) -> Iterable[Diagnostic]:
+def _version_warnings(target: Target) -> Iterator[Diagnostic]:
     """Warn of servers that answered. The commands that imagine a server say it once for all topologies."""
-    return () if target.is_imagined else version_warnings(target.version)
+    if not target.is_imagined:
+        yield from version_warnings(target.version)
+    if target.newest:
+        yield Diagnostic(
+            severity=Severity.WARNING, code="XX115", name="mixed-versions",
+            message=f"servers of nats-server {target.version.short} and {target.newest.short} answered, and the rules for "
+            f"{target.version.short} are used; if JetStream is led by a newer server, it may refuse more",
+            fix="finish the upgrade, and plan again",
+        )  # fmt: skip
 
 
 def count_objects(view: View) -> dict[str, int]:

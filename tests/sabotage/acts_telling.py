@@ -8,6 +8,13 @@ COUNTED = "tests/quantities/test_splits.py::test_where_subjects_are_too_many_to_
 
 FORMATS = (
     Act(
+        name="a plan does not say that a cluster has servers of two versions",
+        file="reconciler/server/read/target.py",
+        before="newest=newest if newest[:2] != version[:2] else None",
+        after="newest=None",
+        seen_by=("tests/server/test_mixed_versions.py",),
+    ),
+    Act(
         name="drift calls a copy in order that never hears its origin",
         file="reconciler/journeys/drift/silent_origins.py",
         before='if origin.get("external") and not hears_origin(origin):',
@@ -632,8 +639,8 @@ DRIFT = (
     Act(
         name="a server that no rule was measured on is planned for in silence",
         file="reconciler/engine/compare.py",
-        before="    return () if target.is_imagined else version_warnings(target.version)",
-        after="    return () if target.version else version_warnings(target.version)",
+        before="        yield from version_warnings(target.version)",
+        after="        yield from ()",
         seen_by=("tests/drift/test_headings.py",),
     ),
     Act(

@@ -28,6 +28,8 @@ class Target:
 
     version: Version
     """The lowest version of nats-server among those that answered."""
+    newest: Annotated[Version | None, UNWRITTEN] = None
+    """The highest of them, if it is of another minor version."""
     level: Annotated[Count, ALWAYS] = 0
     """JetStream API level of the server, from `$JS.API.INFO`."""
     account: str | None = None

@@ -88,17 +88,21 @@ def target(
     streams: Mapping[str, Mapping[str, Json]],
     versions: Iterable[Version],
 ) -> Target:
-    """Return the target as its answers describe it. The version is the lowest of all servers seen; anything unsaid is
-    None."""
+    """Return the target as its answers describe it. The version is the lowest of all servers seen: a meta leader that is
+    older drops fields that it does not know, and one that is newer may place a stream on an older server, which then
+    does not answer. Anything unsaid is None."""
     usage = dict(info) if isinstance(info, Mapping) else {}
     limits = usage.pop("limits", None) or {}
     connected = None if js.is_elsewhere else _connected_version(js)
     api_level = int((usage.get("api") or {}).get("level", 0)) or None
-    version = _lowest_version(list(versions), api_level, connected)
+    leading = list(versions)
+    version = _lowest_version(leading, api_level, connected)
+    newest = max([*leading, LEVELS.get(api_level or 0, version)])
     data, server = ((who or {}).get(part) or {} for part in ("data", "server"))
     cluster = _cluster_name(streams.values()) or (None if js.is_elsewhere or streams else server.get("cluster"))
     return Target(
         version=version,
+        newest=newest if newest[:2] != version[:2] else None,
         level=_api_level(api_level, version),
         account=data.get("account"),
         account_name=data.get("account_name") if data.get("account_name") != data.get("account") else None,
