@@ -33,6 +33,8 @@ class Renaming:
     """The retention of the stream that it will belong to."""
     consents: tuple[str, ...] = ()
     """Codes to which an elastic group takes consent when it begins to copy its stream."""
+    removal_consents: tuple[str, ...] = ()
+    """Codes to which the old one takes consent when it is removed."""
     is_fed: bool = False
     """The stream of the new name copies the stream of the old one."""
 
@@ -43,6 +45,12 @@ Recipe = Callable[[Renaming], list[str]]
 def moved_section_text(old: Address | str, new: Address | str) -> str:
     """`moved: [{from: consumer/A/old, to: consumer/A/new, reason: …}]`, ready to be pasted at the top level of a file."""
     return f"moved: [{{from: {old}, to: {new}, reason: …}}]"
+
+
+def removal_text(renaming: Renaming, others: str = "") -> str:
+    """The step that removes the old one, with the consents that it takes: a removed resource has no place for `allow`."""
+    options = "".join(f" with --allow {code}={renaming.old}" for code in renaming.removal_consents)
+    return f"Write removed: [{{address: {renaming.old}, reason: …}}{others}] instead of its declaration, and apply{options}."
 
 
 def simple_recipe(renaming: Renaming) -> list[str]:

@@ -86,3 +86,34 @@ def test_a_plan_that_lets_a_cluster_delete_what_is_not_processed_needs_consent(
 
     lost = [(f"stream/C{name}", "needs_consent", False) for name in "abcd"]
     assert talk(clustered_account, work) == ((lost, lost) if clustered_account.minor == "2.12" else ([], []))
+
+
+GROUP = "streams: {I: {subjects: [i.>], retention: interest, num_replicas: 3, consumers: {c: {ack_policy: explicit}}, groups: {%s}}}"
+DIVIDED = "{type: elastic, max_members: %d, members: [a]%s}"
+REMOVED = "\nremoved: [{address: elastic_group/I/g, reason: other settings}]"
+ENTRY = f", allow: [{{code: {CODE}, reason: it is empty}}]"
+
+
+@pytest.mark.parametrize("clustered_account", ["2.12", "2.15"], indirect=True)
+def test_the_steps_for_other_settings_of_a_group_name_every_consent_that_they_take(
+    clustered_account: Account, tmp_path: Path
+) -> None:
+    asks = clustered_account.minor == "2.12"
+    texts = {
+        "removed": GROUP % "" + REMOVED,
+        "again": GROUP % f"g: {DIVIDED % (4, '')}",
+        "consented": GROUP % f"g: {DIVIDED % (4, ENTRY)}",
+    }
+
+    async def work(js: JetStream) -> list[list[tuple[str, str, bool]]]:
+        await carried_out(js, tmp_path, GROUP % f"g: {DIVIDED % (2, '')}", *([CODE] if asks else []))
+        changes = (await plan(read(tmp_path, texts["again"]), js)).plan.changes
+        (refused,) = [verdict for change in changes for verdict in change.verdicts if verdict.code == "EG101"]
+        assert (f"apply with --allow {CODE}=elastic_group/I/g." in str(refused.fix)) == asks
+        assert (f"with the new settings, and with allow: [{{code: {CODE}, reason: …}}]" in str(refused.fix)) == asks
+        found = [await said(js, tmp_path, texts["removed"])]
+        await carried_out(js, tmp_path, texts["removed"], *([CODE] if asks else []))
+        return [*found, *[await said(js, tmp_path, texts[name]) for name in ("again", "consented")]]
+
+    needed, given = [("elastic_group/I/g", "needs_consent", consented) for consented in (False, True)]
+    assert talk(clustered_account, work) == ([[needed], [needed], [given]] if asks else [[], [], []])

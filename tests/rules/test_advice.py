@@ -80,7 +80,8 @@ def followed(case: dict[str, Any], change: PlannedChange, verdict: Verdict, fold
     for option in ALLOWED.findall(said):
         [word] = shlex.split(option.rstrip(".,;"))
         code, _, pattern = word.partition("=")
-        yield f"--allow {option}", prepared(case, folder).plan(allow=[(code, pattern)])
+        if code == verdict.code:  # else it belongs to a step of the way out
+            yield f"--allow {option}", prepared(case, folder).plan(allow=[(code, pattern)])
 
 
 def still(plan: Plan, verdict: Verdict) -> list[str]:

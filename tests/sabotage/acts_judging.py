@@ -3369,6 +3369,13 @@ QUANTITIES = (
         seen_by=(says("EG101"),),
     ),
     Act(
+        name="the steps for another setting of a group are silent about the consent that its removal takes",
+        file="reconciler/kinds/stream_config/origins.py",
+        before="return consents_of_group(stream, {}, view) if view.target.is_clustered else ()",
+        after="return ()",
+        seen_by=(says("EG101"),),
+    ),
+    Act(
         name="a consent to a refusal is said to be for another value",
         file="reconciler/changes/consent.py",
         before="    if verdict.is_final:\n        return REFUSED\n",

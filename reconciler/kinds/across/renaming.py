@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from reconciler.changes.change import Action, Change
-from reconciler.changes.renaming import Renaming
+from reconciler.changes.renaming import Renaming, removal_text
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import refusal
 from reconciler.changes.view import View
@@ -13,7 +13,7 @@ from reconciler.kinds.afterwards.readers import elastic_groups, owner_of_stream,
 from reconciler.kinds.afterwards.streams import afterwards, copies, live_streams
 from reconciler.kinds.consumer_checks.pull_push import pushes
 from reconciler.kinds.losses.dependants import streams
-from reconciler.kinds.stream_config.origins import consents_of_group
+from reconciler.kinds.stream_config.origins import consents_of_group, consents_of_group_removal
 from reconciler.model.resource import Address
 
 
@@ -39,9 +39,7 @@ def name_is_fixed(change: Change, view: View) -> Found:
     request = _renaming_request(old, new, view)
     recipe = view.kinds[new.kind].recipe(request)
     steps = ["Remove the entry from `moved`, and keep both declared until the end.", *recipe]
-    steps.append(
-        f"Write removed: [{{address: {old}, reason: …}}{_other_removals_text(request)}] instead of its declaration, and apply."
-    )
+    steps.append(removal_text(request, _other_removals_text(request)))
     numbered = "\n".join(f"  {number}. {text}" for number, text in enumerate(steps, 1))
     noun = new.kind.replace("_", " ")
     return refusal(
@@ -86,6 +84,7 @@ def _renaming_request(old: Address, new: Address, view: View) -> Renaming:
         consents=consents_of_group(new.stream, declared.config, view)
         if declared and new.kind == "elastic_group"
         else (),
+        removal_consents=consents_of_group_removal(old.stream, view) if old.kind == "elastic_group" else (),
         is_fed=any(copy.stream == new.stream for copy in afterwards(view).copiers.get(old.stream, ())),
     )
 

@@ -19,7 +19,7 @@ from reconciler.kinds.group_records.another_name import redeclaration_recipe
 from reconciler.kinds.group_records.group_record import members
 from reconciler.kinds.group_records.group_rules import is_current
 from reconciler.kinds.group_records.group_start import overflow_clause, stored_messages
-from reconciler.kinds.stream_config.origins import consents_of_group
+from reconciler.kinds.stream_config.origins import consents_of_group, consents_of_group_removal
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.model.units import show_quantity
@@ -70,7 +70,15 @@ def _redeclaration_text(change: Change, retention: str, view: View) -> str:
     group, live = change.address, change.live.config if change.live else {}
     consents = consents_of_group(group.stream, change.wanted, view)
     return redeclaration_recipe(
-        Renaming(old=group, new=group, live=live, retention=retention, version=view.target.version, consents=consents)
+        Renaming(
+            old=group,
+            new=group,
+            live=live,
+            retention=retention,
+            version=view.target.version,
+            consents=consents,
+            removal_consents=consents_of_group_removal(group.stream, view),
+        )
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from reconciler.changes.consent import allow_entry
-from reconciler.changes.renaming import Renaming
+from reconciler.changes.renaming import Renaming, removal_text
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import listed
 from reconciler.model.resource import Address
@@ -63,7 +63,7 @@ def redeclaration_recipe(renaming: Renaming) -> str:
     """The way of an elastic group to settings that it cannot take, if it cannot be recreated at its position either. It
     keeps its name."""
     group = renaming.old
-    removal = f"Write removed: [{{address: {group}, reason: …}}] instead of its declaration, and apply."
+    removal = removal_text(renaming)
     if renaming.retention == "limits":
         steps = [
             f"Stop the members of {group.name} when nothing waits for them any more: {show_command(group)}",

@@ -264,3 +264,9 @@ def consents_of_group(stream: str, group: Config, view: View) -> tuple[str, ...]
     filters = {name: filters_of(info["config"]) for name, info in view.snapshot.consumers.get(stream, {}).items()}
     feed = Feed(stream, FEEDS_SOURCE, subjects)
     return (UNREAD_AT_RESTART,) if losing_consumers(feed, view.snapshot.config_of(stream), filters, view.target) else ()
+
+
+def consents_of_group_removal(stream: str, view: View) -> tuple[str, ...]:
+    """The codes to which such a group takes consent when it stops copying: in a cluster that deletes at its end, whatever
+    was copied."""
+    return consents_of_group(stream, {}, view) if view.target.is_clustered else ()
