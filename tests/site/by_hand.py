@@ -40,7 +40,8 @@ async def _stream(js: JetStream, name: str, applied: Body | None, over: Body | N
     if over is None:
         done(await js.write(f"STREAM.DELETE.{name}"))
     elif applied is None:
-        done(await js.write(f"STREAM.CREATE.{name}", {**over["config"], "name": name}))
+        if name != f"KV_{BUCKET}":  # the first apply has made it
+            done(await js.write(f"STREAM.CREATE.{name}", {**over["config"], "name": name}))
     elif "config" in over:
         config = merge(done(await js.read(f"STREAM.INFO.{name}"))["config"], over["config"])
         if isinstance(await js.write(f"STREAM.UPDATE.{name}", config), Refusal):  # who wants that has to make it anew

@@ -1,36 +1,48 @@
-"""Whoever applies the live objects of a page, does what stands beside the files and plans the file, sees the code of the page."""
+"""Whoever applies the live objects of a page, does what stands beside the files and plans the file, sees the code of the page;
+and with the consents that the plan offers, all of it is applied."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import reconciler
+from reconciler.changes.verdict import Verdict
 from reconciler.journeys.plan.plan import Planned
 from reconciler.model.run_options import NO_OPTIONS, Origin, RunOptions
 from reconciler.model.wire.version import SUPPORTED, Version
+from reconciler.server.connect.connection import connection, session
 from reconciler.server.connect.options import ConnectOptions
+from reconciler.testbed.stage import Cast, stage
 from tests.rules.examples import FILE, Example, chosen, example
 from tests.rules.test_rules import CODES, RULES
 from tests.site.beside import OF_FILES
 from tests.site.by_hand import done_by_hand
+from tests.site.clients import used_by_clients
 from tests.site.rules import rule_page
 from tests.support.accounts import Account
-from tests.support.binaries import NEWEST
-from tests.support.jetstream import talk
+from tests.support.binaries import NEWEST, binary
 
+BY_CLIENTS = """
+    CO112 CO301 CO310 CO312 CO601 CO602 CO603 CO605 CO606 CO607 CO608 EG302 KV301 KV304 KV310 KV601 KV605 OB310 OB601 OB605 SG312
+    ST301 ST302 ST304 ST307 ST601 ST604 ST605
+"""
+"""Played with what clients have published, taken and left in flight."""
+BUILT = "KV552 KV553 OB552 OB553 ST552 ST553 XX221 XX222 XX223 XX224 XX225 XX227"
+"""Played on servers with the cluster and the limits of the case."""
 NOT_PLAYED = {
     "a server that is not supported any more": "OB401",
-    "a cluster": "KV306 KV552 KV553 OB306 OB552 OB553 ST306 ST552 ST553 XX226 XX227",
-    "limits of the account": "XX221 XX222 XX223 XX224 XX225",
-    "messages, positions or clients": """
-        CO112 CO301 CO310 CO312 CO601 CO602 CO603 CO605 CO606 CO607 CO608 EG302 EG601 KV301 KV304 KV305 KV307 KV310 KV601
-        KV605 OB301 OB310 OB601 OB605 SG312 ST301 ST302 ST304 ST305 ST307 ST601 ST603 ST604 ST605 ST609
-    """,
+    "a cluster": "KV306 OB306 ST306 XX226",
+    "messages, positions or clients": "EG601 KV305 KV307 OB301 ST305 ST603 ST609",
 }
-"""What the examples of these codes need besides files and what is done by hand. Each page says it below its files."""
+"""What the examples of these codes need besides files, clients and what is done by hand: a consumer on a certain server, tiers of an
+account, members of a group at work, a copy that lags, messages of some age, or more messages than the limit of their stream.
+Each page says it below its files."""
 
 
 def needs(one: Example) -> set[str]:
@@ -43,7 +55,6 @@ def needs(one: Example) -> set[str]:
     found = {
         "a server that is not supported any more": one.scene.snapshot.target.version < SUPPORTED[0],
         "a cluster": "cluster" in keys,
-        "limits of the account": "limits" in keys,
         "messages, positions or clients": "facts" in keys or any((info or {}).keys() - {"config"} for info in infos),
     }
     return {words for words, is_needed in found.items() if is_needed}
@@ -84,6 +95,18 @@ def minor(one: Example) -> str:
     return f"{version.major}.{version.minor}"
 
 
+@contextmanager
+def place(one: Example, new_account: Callable[..., Account]) -> Iterator[ConnectOptions]:
+    """An account such as that of the case, with nothing in it."""
+    if one.code in BUILT.split():
+        cast = Cast(target=one.scene.snapshot.target, size=3 if "cluster" in one.case else 1)
+        with stage(cast, binary(minor(one))) as built:
+            yield built.options()
+    else:
+        account = new_account(minor(one))
+        yield ConnectOptions.to(account.url, user=account.user, password=account.password)
+
+
 def planned(folder: Path, text: str, at: ConnectOptions, options: RunOptions = NO_OPTIONS) -> Planned:
     file = folder / FILE
     file.write_text(text, encoding="utf-8")
@@ -92,16 +115,33 @@ def planned(folder: Path, text: str, at: ConnectOptions, options: RunOptions = N
     return reconciler.plan(topology, at, options)
 
 
+def blocking(made: Planned) -> list[Verdict]:
+    return [verdict for change in made.plan.changes for verdict in change.verdicts if verdict.blocks]
+
+
 @pytest.mark.parametrize("code", PLAYED)
 def test_a_reader_who_does_what_the_page_says_sees_its_code(
     code: str, new_account: Callable[..., Account], tmp_path: Path
 ) -> None:
     one = example(code)
-    account = new_account(minor(one))
-    at = ConnectOptions.to(account.url, user=account.user, password=account.password)
-    if one.before:
-        assert reconciler.apply(planned(tmp_path, one.before, at), at).is_success
-    talk(account, lambda js: done_by_hand(js, one))
+    with place(one, new_account) as at:
+        if one.before:
+            assert reconciler.apply(planned(tmp_path, one.before, at), at).is_success
+        asyncio.run(_seen_and_consented(one, at, tmp_path))
+
+
+async def _seen_and_consented(one: Example, at: ConnectOptions, folder: Path) -> None:
+    """Clients stay while this plans and applies."""
     options = RunOptions(origin=Origin(repository=one.case.get("source")))
-    plan = planned(tmp_path, one.after, at, options).plan
-    assert code in {verdict.code for change in plan.changes for verdict in change.verdicts}
+    async with session(at) as js, connection(at) as nc:
+        if one.code in BY_CLIENTS.split():
+            await used_by_clients(nc, js, one)
+        await done_by_hand(js, one)
+        made = await asyncio.to_thread(planned, folder, one.after, at, options)
+        assert one.code in {verdict.code for change in made.plan.changes for verdict in change.verdicts}
+        asked = blocking(made)
+        if asked and all(verdict.consentable for verdict in asked):
+            allow = tuple((verdict.code, verdict.address) for verdict in asked)
+            consented = await asyncio.to_thread(planned, folder, one.after, at, replace(options, allow=allow))
+            assert blocking(consented) == []
+            assert (await asyncio.to_thread(reconciler.apply, consented, at)).is_success
