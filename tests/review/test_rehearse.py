@@ -249,6 +249,21 @@ def test_as_a_command_from_an_earlier_revision(tmp_path: Path, monkeypatch: pyte
     assert "The server did 1 step, and holds what was predicted.\n" in ran.out
 
 
+@pytest.mark.parametrize(("then", "says"), [("old/t.yaml", "max_age  7d → 3d"), ("old/other.yaml", "+ stream/ORDERS")])
+def test_files_that_moved_are_found_where_they_were_and_new_ones_start_from_nothing(
+    tmp_path: Path, then: str, says: str
+) -> None:
+    repository = Repository.at(tmp_path / "repository")
+    name = "t" if says.startswith("max_age") else "other"
+    text = "reconciler: 1\ntopology: %s\nstreams: {ORDERS: {max_age: %s}}\n"
+    repository.commit({then: text % (name, "7d")})
+    (repository.folder / then).unlink()
+    repository.write({"new/t.yaml": text % ("t", "3d")})
+    ran = Shell(repository.folder)("rehearse", "new", "--base", "HEAD", "--on", "2.15.1",
+                                   RECONCILER_NATS_SERVERS=str(binary("2.15").parents[2]))  # fmt: skip
+    assert (ran.code, ran.err, says in ran.out) == (0, "", True)
+
+
 def test_as_a_command_with_a_stream_of_another_topology(tmp_path: Path) -> None:
     repository = Repository.at(tmp_path / "repository")
     reader = "reconciler: 1\ntopology: payments\nstreams: {ORDERS: {external: {from: topology/orders}, consumers: {c: {ack_wait: %s}}}}\n"

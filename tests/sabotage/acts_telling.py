@@ -8,6 +8,15 @@ COUNTED = "tests/quantities/test_splits.py::test_where_subjects_are_too_many_to_
 
 FORMATS = (
     Act(
+        name="a rehearsal takes a topology whose folder was renamed for a new one",
+        file="reconciler/journeys/review/revisions.py",
+        before="    _add_moved(then, now, *trees, Path(os.path.relpath(repository.root)))\n",
+        after="",
+        seen_by=(
+            "tests/review/test_rehearse.py::test_files_that_moved_are_found_where_they_were_and_new_ones_start_from_nothing",
+        ),
+    ),
+    Act(
         name="a plan does not say that a cluster has servers of two versions",
         file="reconciler/server/read/target.py",
         before="newest=newest if newest[:2] != version[:2] else None",

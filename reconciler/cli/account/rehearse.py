@@ -79,8 +79,9 @@ def rehearse(
         options = selection.options(earlier)
         there: Plan | None = None
         if base:
-            tree = selection.values.tree(GitTree.at(base, paths[0]), are_all_needed=False)
-            live = before(topology, paths, tree, version or programs.installed_version(os.environ))
+            repository = GitTree.at(base, paths[0])
+            trees = (selection.values.tree(repository, are_all_needed=False), selection.tree(earlier))
+            live = before(topology, paths, repository, trees, version or programs.installed_version(os.environ))
         else:
             own_connection = connection.in_environment(selection.values, paths)
             asked = own_connection.ask(lambda js: plan(topology, js, options))

@@ -234,12 +234,29 @@ def _no_files_diagnostic(paths: Sequence[Path]) -> Diagnostic:
     )
 
 
-def before(topology: Topology, paths: Sequence[Path], tree: Tree, server: Version | None) -> Snapshot:
-    """Return the account as these files left it when they stood in this tree, on the newest server that they allow. The
+def before(
+    topology: Topology, paths: Sequence[Path], repository: GitTree, trees: Trees, server: Version | None
+) -> Snapshot:
+    """Return the account as these files left it when they stood in the older tree, on the newest server that they allow. The
     files do not say whether it lives in a cluster."""
-    account = as_applied([topology_of(load(paths, tree))], topology, versions(topology, server)[-1])
+    older_paths = _older_paths(paths, repository, trees)
+    then = [topology_of(load(older_paths, trees[0]))] if older_paths else []
+    account = as_applied(then, topology, versions(topology, server)[-1])
     account = imagined.snapshot_with_records(account, other_topologies.assumed_owners(topology, ()))
     return replace(account, target=replace(account.target, cluster=topology.expect.cluster))
+
+
+Trees = tuple[Filled, Filled]
+"""The older state and the newer one, with values in place."""
+
+
+def _older_paths(paths: Sequence[Path], repository: GitTree, trees: Trees) -> list[Path]:
+    """Where the files stood then. A topology whose files moved is found as a review finds it; a new one has none."""
+    if not trees[0].find(paths)[1]:
+        return [*paths]
+    then, now = (discover(paths, tree, REGISTRY) for tree in trees)
+    _add_moved(then, now, *trees, Path(os.path.relpath(repository.root)))
+    return [path for files in then.files.values() for path in files]
 
 
 @dataclass(frozen=True, slots=True)
