@@ -1336,8 +1336,8 @@ RULES = (
     Act(
         name="members are not said to be shut out of a work queue by a consumer",
         file="reconciler/kinds/across/members_shut_out.py",
-        before="        if collision := others.colliding_consumer(of_groups, subjects):",
-        after="        if collision := others.colliding_consumer({*of_groups, *others.names}, subjects):",
+        before="        while collision := others.colliding_consumer(known, subjects):",
+        after="        while collision := others.colliding_consumer({*known, *others.names}, subjects):",
         seen_by=(says("XX558"),),
     ),
     Act(
@@ -3374,6 +3374,13 @@ QUANTITIES = (
         before="return consents_of_group(stream, {}, view) if view.target.is_clustered else ()",
         after="return ()",
         seen_by=(says("EG101"),),
+    ),
+    Act(
+        name="of several consumers that shut members out, one is named",
+        file="reconciler/kinds/across/members_shut_out.py",
+        before="            other, theirs = collision\n            known.add(other)\n",
+        after="            other, theirs = collision\n            known |= {*others.names}\n",
+        seen_by=(says("XX558"),),
     ),
     Act(
         name="a consent to a refusal is said to be for another value",

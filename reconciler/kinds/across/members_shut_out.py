@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from reconciler.changes.change import Action, Change
-from reconciler.changes.rule import Found, rule
+from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.readers import static_groups
@@ -27,7 +27,7 @@ APART = "let no two of them take the same subjects; or start the members once th
     "XX558", "members-shut-out", on=(Action.CREATE, Action.UPDATE, Action.REPLACE), of=("static_group", "consumer"),
     needs=("neighbours",), reaction=Reaction.HARMS,
 )  # fmt: skip
-def members_shut_out(change: Change, view: View) -> Found:
+def members_shut_out(change: Change, view: View) -> Iterator[Finding]:
     """Members of a static group want messages of a work queue that a consumer or another static group takes.
 
     Each message of a work queue has one consumer, so the server refuses the consumer of such a member when it starts (10099,
@@ -37,28 +37,30 @@ def members_shut_out(change: Change, view: View) -> Found:
     Instead: let no two of them take the same subjects; or start the members once the other one is removed.
     """
     if afterwards(view).streams.get(change.address.stream, {}).get("retention") != "workqueue" or not change.desired:
-        return None
+        return
     if change.address.kind == "consumer":
-        return _consumer_finding(change, view) if is_new(change, *FILTERS) else None
-    return _group_finding(change, view) if change.action is Action.CREATE else None
+        yield from _consumer_findings(change, view) if is_new(change, *FILTERS) else ()
+    elif change.action is Action.CREATE:
+        yield from _group_findings(change, view)
 
 
-def _group_finding(change: Change, view: View) -> Finding | None:
+def _group_findings(change: Change, view: View) -> Iterator[Finding]:
+    """One for each other that takes what the members want."""
     stream, name = change.address.names
     wanted, others = durable_subjects(name, change.wanted), consumers_of(change, view)
-    of_groups = {*wanted, *_live_durables(stream, view)}
+    known = {*wanted, *_live_durables(stream, view)}
     for subjects in wanted.values():
-        if collision := others.colliding_consumer(of_groups, subjects):
+        while collision := others.colliding_consumer(known, subjects):
             other, theirs = collision
-            return _shut_out_finding(
+            known.add(other)
+            yield _shut_out_finding(
                 change, f"consumer {other} takes {_as_code(theirs)}", consumers(stream, [other], view), wanted, theirs
             )
     for address, config in _earlier_groups(change, view):
         if theirs := _shared_subject(group_subjects(change.wanted), group_subjects(config)):
-            return _shut_out_finding(
+            yield _shut_out_finding(
                 change, f"static group {address.name} takes {_as_code(theirs)}", [address], wanted, theirs
             )
-    return None
 
 
 def _shut_out_finding(
@@ -77,7 +79,7 @@ def _shut_out_finding(
     )
 
 
-def _consumer_finding(change: Change, view: View) -> Finding | None:
+def _consumer_findings(change: Change, view: View) -> Iterator[Finding]:
     """Members whose consumers exist are consumers like others."""
     stream, filters = change.address.stream, filters_of(change.wanted)
     live = view.snapshot.consumers.get(stream, {})
@@ -86,7 +88,7 @@ def _consumer_finding(change: Change, view: View) -> Finding | None:
         asked = [subject for name, subjects in own.items() if name not in live for subject in subjects]
         taken = [subject for subject in asked if any(collide(subject, mine) for mine in filters)]
         if taken and address in view.live:
-            return Finding(
+            yield Finding(
                 outcome=Outcome.WARNS,
                 path=next((path for path in FILTERS if change.becomes(path)), ""),
                 message=f"stream {stream} is a work queue, and members of static group {address.name} ask for {few(taken, 3)} of it: the "
@@ -94,7 +96,6 @@ def _consumer_finding(change: Change, view: View) -> Finding | None:
                 fix=APART,
                 affects=[address],
             )
-    return None
 
 
 def _live_durables(stream: str, view: View) -> Iterator[str]:
