@@ -226,6 +226,27 @@ def test_the_spread_names_what_is_queued_beyond_the_partitions_of_its_record(som
     assert f"\n  beyond its partitions: 3 ({someone.ask(make)})\n" in someone("groups", "skew").out
 
 
+@pytest.mark.parametrize(
+    ("membership", "counted"),
+    [({"members": ["a"]}, [1, 2]), ({"member_mappings": [{"member": "a", "partitions": [0, 1]}]}, [3, 3])],
+)
+def test_the_spread_of_a_static_group_leaves_out_what_its_filters_do(
+    someone: Someone, membership: dict[str, Any], counted: list[int]
+) -> None:
+    """Members of a mapped group take whole partitions."""
+
+    async def make(js: JetStream) -> None:
+        await make_stream(js, "S", subjects=["0.*.*", "1.*.*"])
+        await make_bucket(js, "static-consumer-groups")
+        await making.put(js, {"max_members": 2, "filters": ["eu.*"], **membership}, "static")
+        for subject in ("0.eu.a", "1.eu.a", "1.eu.b", "0.us.a", "0.us.b", "1.us.a"):
+            await js.pipeline.nc.request(subject, b"x", timeout=20)
+
+    someone.ask(make)
+    (spread,) = answered(someone, "skew")
+    assert spread["stored"] == counted
+
+
 def test_the_same_key_without_any_server(someone: Someone) -> None:
     ran = someone.shell(
         "groups", "where", "orders.eu.42", "--partitions", "12", "--filter", "orders.*.*", "--wildcard", "2"

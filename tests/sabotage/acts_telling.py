@@ -8,6 +8,13 @@ COUNTED = "tests/quantities/test_splits.py::test_where_subjects_are_too_many_to_
 
 FORMATS = (
     Act(
+        name="the spread of a static group counts what its filters leave out",
+        file="reconciler/kinds/groups/places.py",
+        before="    taken = group_subjects(group.config)",
+        after='    taken = (">",)',
+        seen_by=("tests/groups/test_commands.py::test_the_spread_of_a_static_group_leaves_out_what_its_filters_do",),
+    ),
+    Act(
         name="a rehearsal takes a topology whose folder was renamed for a new one",
         file="reconciler/journeys/review/revisions.py",
         before="    _add_moved(then, now, *trees, Path(os.path.relpath(repository.root)))\n",

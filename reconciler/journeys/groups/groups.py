@@ -15,7 +15,7 @@ from reconciler.kinds.group_records.group_record import PRIORITY_GROUP
 from reconciler.kinds.groups import data, doctor
 from reconciler.kinds.groups.finding import Evidence
 from reconciler.kinds.groups.live_group import BUCKETS, Group, Member, groups, refreshed_group
-from reconciler.kinds.groups.places import Depths, Located, Pattern, depths, foreseen_depths, locate, patterns
+from reconciler.kinds.groups.places import Depths, Located, Pattern, depths, locate, patterns, source_depths
 from reconciler.model.code_pages import PAGES
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, SourceSpan
@@ -114,9 +114,7 @@ async def _stored_depths(js: JetStream, among: Iterable[Group]) -> dict[Address,
     for group in sources:
         counts = answers[SubjectCounts(stream=group.stream, filter=">")]
         if not isinstance(counts, Unanswered):
-            depths_by_group[group.address] = (
-                foreseen_depths(counts, group) if group.is_elastic else depths(counts, group.partitions)
-            )
+            depths_by_group[group.address] = source_depths(counts, group)
     return depths_by_group
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 
 from reconciler.kinds.elastic_group.queue_stream import EVERYTHING
+from reconciler.kinds.group_records.member_subjects import group_subjects
 from reconciler.kinds.groups.live_group import Group
 from reconciler.kinds.subjects.partitions import fnv1a, hash_key, partition
 from reconciler.kinds.subjects.subjects import matches
@@ -47,9 +48,14 @@ def depths(counts: Mapping[str, int], partitions: int) -> Depths:
     )
 
 
-def foreseen_depths(counts: Mapping[str, int], group: Group) -> Depths:
-    """How the subjects stored in the source would spread over the partitions, hashed here."""
-    return depths(Counter(_counts_by_place(counts, group)), group.partitions)
+def source_depths(counts: Mapping[str, int], group: Group) -> Depths:
+    """How the subjects stored in the source spread over the partitions: for an elastic group as hashed here, for a static one
+    as they are numbered there. Those that the group's filters leave out do not count."""
+    if group.is_elastic:
+        return depths(Counter(_counts_by_place(counts, group)), group.partitions)
+    taken = group_subjects(group.config)
+    counted = {subject: number for subject, number in counts.items() if any(matches(subject, own) for own in taken)}
+    return depths(counted, group.partitions)
 
 
 def _counts_by_place(counts: Mapping[str, int], group: Group) -> dict[str, int]:
