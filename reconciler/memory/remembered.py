@@ -69,7 +69,8 @@ def unreadable_warning(snapshot: Snapshot) -> Diagnostic | None:
     if snapshot.denied_bucket(BUCKET):
         return Diagnostic(
             severity=Severity.WARNING, code="LE105", name="ledger-unreadable",
-            message=f"planned without bucket {BUCKET} ({why}), so owners and interrupted runs are unknown",
+            message=f"planned without bucket {BUCKET} ({why}), so owners and interrupted runs are unknown: apply may update what another "
+            "topology owns, and replaces and deletes nothing",
             fix="let this user read it: reconciler permissions plan PATHS",
         )  # fmt: skip
     return Diagnostic(

@@ -43,13 +43,13 @@ def account(name: str) -> str:
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[NatsServer]:
-    with NatsServer(config="accounts {\n" + "\n".join(account(f"p{n}") for n in range(16)) + "\n}") as started:
+    with NatsServer(config="accounts {\n" + "\n".join(account(f"p{n}") for n in range(18)) + "\n}") as started:
         yield started
 
 
 @pytest.fixture(scope="module")
 def numbers() -> Iterator[int]:
-    return iter(range(16))
+    return iter(range(18))
 
 
 class People:
@@ -162,6 +162,14 @@ def test_a_plan_made_without_the_bucket_says_that_nobody_knows_whose_something_i
     people.admin.applied(ONE_LINE)
     ran = people.blind.plan(ONE_LINE, "--exit-code")
     assert (ran.code, "LE105: planned without bucket reconciler" in flat(ran)) == (0, True), ran
+
+
+def test_without_the_bucket_apply_changes_what_another_topology_may_own_and_says_so(people: People) -> None:
+    people.admin.applied("reconciler: 1\ntopology: theirs\nstreams: {A: {subjects: [a], max_age: 1d}}")
+    ran = people.blind.apply("streams: {A: {subjects: [a], max_age: 2d}}")
+    said = "apply may update what another topology owns, and replaces and deletes nothing"
+    assert (ran.code, said in flat(ran)) == (0, True), ran
+    assert done(people.admin.ask(lambda js: js.request("STREAM.INFO.A")))["config"]["max_age"] == 2 * 86_400 * 10**9
 
 
 STATIC = """streams:

@@ -8,6 +8,13 @@ COUNTED = "tests/quantities/test_splits.py::test_where_subjects_are_too_many_to_
 
 FORMATS = (
     Act(
+        name="a plan without records does not say whose things apply may update",
+        file="reconciler/memory/remembered.py",
+        before=": apply may update what another",
+        after="; another",
+        seen_by=("tests/permissions/test_preflight.py",),
+    ),
+    Act(
         name="the spread of a static group counts what its filters leave out",
         file="reconciler/kinds/groups/places.py",
         before="    taken = group_subjects(group.config)",
