@@ -494,6 +494,12 @@ def test_a_submodule_of_a_submodule_is_reviewed(repository: Repository, submodul
 def test_within_a_submodule_revisions_are_its_own(submodule: Repository, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(submodule.folder)
     assert (told(reviewed("main")), told(reviewed("main~1"))) == ({}, {"inner": ["update stream/I"]})
+    for base in ("main", "main~1"):
+        commit = submodule.git("rev-parse", "--short=12", base)
+        assert f"since {commit} of submodule inner" in " ".join(
+            Shell(submodule.folder)("review", "--base", base).out.split()
+        )
+    assert " of submodule " not in Shell(submodule.folder.parent)("review", "--base", "main", "inner").out
 
 
 def _keep_nothing(submodule: Repository) -> None:

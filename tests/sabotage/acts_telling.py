@@ -8,6 +8,13 @@ COUNTED = "tests/quantities/test_splits.py::test_where_subjects_are_too_many_to_
 
 FORMATS = (
     Act(
+        name="a review within a submodule does not say that its revision is the submodule's",
+        file="reconciler/journeys/review/revisions.py",
+        before="        submodule=older.name_in_outer_repository(),\n",
+        after="",
+        seen_by=("tests/review/test_revisions.py::test_within_a_submodule_revisions_are_its_own",),
+    ),
+    Act(
         name="a plan without records does not say whose things apply may update",
         file="reconciler/memory/remembered.py",
         before=": apply may update what another",

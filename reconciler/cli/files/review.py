@@ -53,7 +53,12 @@ def review(
     values: Values,
     connection: Connection,
     base: Annotated[
-        str, typer.Option("--base", metavar="REV", help="Compare with where this git revision and yours parted.")
+        str,
+        typer.Option(
+            "--base",
+            metavar="REV",
+            help="Compare with where this git revision and yours parted; within a submodule, its own revision.",
+        ),
     ],
     paths: Annotated[
         list[Path] | None,
@@ -100,7 +105,8 @@ def review(
 def _review_documents(
     reviewed: Reviewed, paths: Sequence[Path], values: Values, head: str | None, sheet: Paper, *, asked_ledger: bool
 ) -> Iterator[Document]:
-    since = f"since {reviewed.base[:SHOWN]}" + (f" up to {head}" if head else "")
+    of = f" of submodule {reviewed.submodule}" if reviewed.submodule else ""
+    since = f"since {reviewed.base[:SHOWN]}{of}" + (f" up to {head}" if head else "")
     diagnostics = reviewed.diagnostics
     is_alone = len(reviewed.reviews) + reviewed.unchanged == 1 and [*paths] != [Path()]
     for review in reviewed.reviews:

@@ -82,6 +82,11 @@ class GitTree:
         shared = self._ask_git_or_empty("merge-base", self.commit, _resolve_commit(self.root, other))
         return GitTree.at(shared, self.root) if shared and shared != self.commit else self
 
+    def name_in_outer_repository(self) -> str:
+        """Return the path of this submodule in the repository around it; empty where there is none."""
+        around = self._ask_git_or_empty("rev-parse", "--show-superproject-working-tree")
+        return os.path.relpath(self.root, around) if around else ""
+
     def _ask_git_or_empty(self, *question: str) -> str:
         try:
             return _git(self.root, *question).decode().strip()

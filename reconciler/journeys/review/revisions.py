@@ -42,6 +42,8 @@ class Reviewed:
     unchanged: int
     base: str
     """The commit compared with."""
+    submodule: str = ""
+    """The submodule whose commit that is, by its path in the repository around it; empty: it is no submodule."""
     diagnostics: tuple[Diagnostic, ...] = ()
     """The warnings about the newer files."""
     left_out: tuple[str, ...] = ()
@@ -85,6 +87,7 @@ def review_files(
         reviews=tuple(changed),
         unchanged=len(same) + len(reviews) - len(changed),
         base=older.commit,
+        submodule=older.name_in_outer_repository(),
         diagnostics=(*(version_warnings(server) if server else ()), *in_submodules, *warnings),
         left_out=tuple(after.left_out),
     )
