@@ -124,6 +124,27 @@ def test_drift_names_a_copy_whose_origin_is_misspelt(tmp_path: Path, minor: str,
         asyncio.run(at_both_ends(top, near, work))
 
 
+@pytest.mark.parametrize("minor", [MINORS[0], MINORS[-1]])
+def test_a_plan_says_whether_anybody_answers_for_what_is_copied_from_another_domain(tmp_path: Path, minor: str) -> None:
+    async def said(js: JetStream, text: str) -> list[str]:
+        changes = (await plan(read(tmp_path, text), js, RunOptions())).plan.changes
+        return [note.message.rpartition(", ")[2] for change in changes for note in change.consequences]
+
+    async def work(js: JetStream, far: JetStream) -> None:
+        await make_stream(far, "O", subjects=["o"])
+        here = "{sources: [{name: O, external: {api: $JS.%s.API}}]}"
+        texts = {domain: f"streams: {{S: {here % domain}}}" for domain in ("leaf", "leav")}
+        assert await said(js, texts["leaf"]) == ["which this plan does not see"]
+        assert await said(js, texts["leav"]) == ["where nobody answers now"]
+        assert await said(js, texts["leaf"].replace("name: O", "name: OTHER")) == ["which does not exist there now"]
+        await make_stream(js, "S", subjects=["s"])
+        added = texts["leav"].replace("{sources", "{subjects: [s], sources")
+        assert "where nobody answers now (ST304)" in await said(js, added)
+
+    with leaf_and_hub(minor, minor) as (near, top):
+        asyncio.run(at_both_ends(top, near, work))
+
+
 ALL_OF = "sources: [{name: %s, external: {api: $JS.leaf.API}}]"
 
 

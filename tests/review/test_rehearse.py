@@ -249,6 +249,15 @@ def test_as_a_command_from_an_earlier_revision(tmp_path: Path, monkeypatch: pyte
     assert "The server did 1 step, and holds what was predicted.\n" in ran.out
 
 
+def test_nobody_is_said_to_be_silent_whom_throw_away_servers_cannot_reach(account: Account, tmp_path: Path) -> None:
+    live = filled(account, tmp_path, "streams: {ONE: {subjects: [one]}}")
+    text = "streams: {ONE: {subjects: [one]}, COPY: {sources: [{name: O, external: {api: $JS.hub.API}}]}}"
+    found = rehearsed(read(tmp_path / "wanted", text), live)
+    assert "It copies from O behind $JS.hub.API, which this plan does not see" in {
+        note.message for change in found.plan.changes for note in change.consequences
+    }
+
+
 @pytest.mark.parametrize(("then", "says"), [("old/t.yaml", "max_age  7d → 3d"), ("old/other.yaml", "+ stream/ORDERS")])
 def test_files_that_moved_are_found_where_they_were_and_new_ones_start_from_nothing(
     tmp_path: Path, then: str, says: str

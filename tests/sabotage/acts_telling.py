@@ -8,6 +8,15 @@ COUNTED = "tests/quantities/test_splits.py::test_where_subjects_are_too_many_to_
 
 FORMATS = (
     Act(
+        name="a plan does not say that nobody answers for what is copied from another domain",
+        file="reconciler/kinds/losses/made_again.py",
+        before='why_not = answer.get("why_not") if isinstance(answer, Mapping) else ""',
+        after='why_not = ""',
+        seen_by=(
+            "tests/quantities/test_other_accounts.py::test_a_plan_says_whether_anybody_answers_for_what_is_copied_from_another_domain",
+        ),
+    ),
+    Act(
         name="a review within a submodule does not say that its revision is the submodule's",
         file="reconciler/journeys/review/revisions.py",
         before="        submodule=older.name_in_outer_repository(),\n",

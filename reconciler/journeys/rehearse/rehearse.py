@@ -174,7 +174,7 @@ async def read_stage(js: JetStream) -> Snapshot:
     with Pauses(PATIENCE, "for throw-away servers that have just started to answer for each stream") as pauses:
         while (snapshot := await observe(js)).unknown and await pauses.wait():
             pass
-    return snapshot
+    return replace(snapshot, target=replace(snapshot.target, is_stage=True))
 
 
 async def _plan_again(js: JetStream, topology: Topology, options: RunOptions) -> Planned:

@@ -68,6 +68,7 @@ def bucket_kind(
             *lowered_limits.questions(change, view, shape.own_name),
             *sources_changed.questions(change, view),
             *made_again.questions(change, view, shape.stream(change.address.name)),
+            *made_again.elsewhere_questions(change, view, shape.own_name),
             *pushed_out.questions(change, view, shape.own_name),
             *peers.questions(change, view),
             *uncaptured.questions(bucket.change_of_stream(shape, change)),

@@ -19,6 +19,7 @@ from reconciler.kinds.losses.added_sources import NewSource, new_sources
 from reconciler.kinds.losses.copied_headers import streams_storing_markers
 from reconciler.kinds.losses.dependants import everybody, groups, live_consumers, streams
 from reconciler.kinds.losses.fewer_copies import consumers_that_move
+from reconciler.kinds.losses.made_again import elsewhere_text
 from reconciler.kinds.losses.over_limit import state_of, stream_of
 from reconciler.kinds.losses.uncaptured import readers_with_subjects
 from reconciler.kinds.losses.unprocessed import NAMED, Info
@@ -376,7 +377,7 @@ def _copied_from_elsewhere(moved: MovedField) -> Iterator[Finding]:
             start = next((source[key] for key in ("opt_start_seq", "opt_start_time") if source.get(key)), None)
             since = f" from {start} on" if start else ""
             yield note(
-                f"the server at once copies what {origin_label(source)} stores{since}, which this plan does not see"
+                f"the server at once copies what {origin_label(source)} stores{since}, {elsewhere_text(source, moved.view)}"
             )
 
 

@@ -9,6 +9,7 @@ gives other numbers to what it copies again."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -21,10 +22,10 @@ from reconciler.kinds.fields.words import consent_to, few, listed, some
 from reconciler.kinds.losses import dependants
 from reconciler.kinds.losses.added_sources import last_copy_question
 from reconciler.kinds.losses.over_limit import OwnName, as_named
-from reconciler.kinds.stream_config.mirrors_and_sources import origin_label
+from reconciler.kinds.stream_config.mirrors_and_sources import origin_label, origin_of
 from reconciler.kinds.stream_config.origins import copies_now, given_subjects, origin_names
 from reconciler.model.resource import Address, Config, Json
-from reconciler.model.wire.questions import CopiedUpTo
+from reconciler.model.wire.questions import CopiedUpTo, Elsewhere
 
 
 class Behind(NamedTuple):
@@ -224,6 +225,29 @@ def _questions_about(name: str, origin: str, view: View) -> Iterator[CopiedUpTo]
     for source in _sources_from(origin, config):
         if question := last_copy_question(name, config, source, given_subjects(source)):
             yield question
+
+
+OTHER_DOMAIN = re.compile(r"\$JS\.[^.]+\.API")
+"""A prefix that a domain answers at. What an account imports may leave out the question whether a stream exists."""
+
+
+def elsewhere_questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Elsewhere]:
+    """Whether anybody answers for the streams of other domains that it comes to copy."""
+    if change.action not in (Action.CREATE, Action.UPDATE) or view.target.is_stage:
+        return
+    before = [change.was(own("mirror")), *(change.was(own("sources")) or ())]
+    known = [origin_of(copied) for copied in before if copied]
+    for copied in _copied(change, own):
+        name, api = origin_of(copied)
+        if (name, api) not in known and OTHER_DOMAIN.fullmatch(str(api)):
+            yield Elsewhere(api=str(api), stream=name)
+
+
+def elsewhere_text(copied: Json, view: View) -> str:
+    """What a plan knows of a stream in another account or domain."""
+    answer = view.facts.get(Elsewhere(api=str(origin_of(copied)[1]), stream=copied["name"]))
+    why_not = answer.get("why_not") if isinstance(answer, Mapping) else ""
+    return why_not or "which this plan does not see"
 
 
 def questions(change: Change, view: View, origin: str) -> Iterator[CopiedUpTo]:
@@ -443,7 +467,7 @@ def _origin_text(copied: Json, view: View) -> str:
     is_live = "external" not in copied and copied["name"] in view.snapshot.streams
     stored = f", which holds {some(_stored_messages(copied['name'], view), 'message')}" if is_live else ""
     if "external" in copied:
-        stored = ", which this plan does not see"
+        stored = f", {elsewhere_text(copied, view)}"
     start = next((copied[key] for key in ("opt_start_seq", "opt_start_time") if copied.get(key)), None)
     return f"{origin_label(copied)}{stored}{_copied_part_text(copied)}{f', from {start} on' if start else ''}"
 

@@ -43,6 +43,7 @@ def questions(change: Change, view: View) -> Iterator[Question]:
     yield from lowered_limits.questions(change, view)
     yield from sources_changed.questions(change, view)
     yield from made_again.questions(change, view, change.address.name)
+    yield from made_again.elsewhere_questions(change, view)
     yield from pushed_out.questions(change, view)
     yield from peers.questions(change, view)
     if question := to_copy(change):

@@ -114,7 +114,28 @@ class CopiedUpTo:
     """Narrower subjects where they lie if its origin stored then what it stores now."""
 
 
-Question = SubjectCounts | MessagesFrom | MessagesSince | QueuedFrom | Peers | Holes | Oldest | Largest | CopiedUpTo
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elsewhere:
+    """Question: does anybody answer for this stream of another domain, at the prefix at which a copy of it asks?
+
+    Answer: {"why_not": what is wrong there now, in words that follow the stream's name; empty: the stream is there}."""
+
+    api: str
+    stream: str
+
+
+Question = (
+    SubjectCounts
+    | MessagesFrom
+    | MessagesSince
+    | QueuedFrom
+    | Peers
+    | Holes
+    | Oldest
+    | Largest
+    | CopiedUpTo
+    | Elsewhere
+)
 
 
 @dataclass(frozen=True, slots=True)

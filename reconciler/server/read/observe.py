@@ -20,6 +20,7 @@ from reconciler.model.waits import waiting
 from reconciler.model.wire.permissions import parse_permissions
 from reconciler.model.wire.questions import (
     CopiedUpTo,
+    Elsewhere,
     Facts,
     Holes,
     Largest,
@@ -35,7 +36,7 @@ from reconciler.model.wire.questions import (
 from reconciler.model.wire.snapshot import Entry, Scope, Snapshot, is_copier
 from reconciler.server.read.counting import holes, largest, messages_from, messages_since, oldest
 from reconciler.server.read.listing import Listed, Unsettled, ask_each, read_list
-from reconciler.server.read.queues import copied_up_to, queued_from
+from reconciler.server.read.queues import copied_up_to, elsewhere, queued_from
 from reconciler.server.read.read_kv import entries, subject_counts
 from reconciler.server.read.target import leader_versions, peers, target
 from reconciler.server.wire.answers import NO_CONSUMER, NO_STREAM, Answer, Refusal
@@ -189,7 +190,7 @@ async def _answer_to(js: JetStream, question: Question) -> dict[str, Json] | Ref
 
 _ANSWERING: Mapping[type[Question], Callable[..., Awaitable[dict[str, Json] | Refusal | NoAnswer]]] = {
     MessagesFrom: messages_from, MessagesSince: messages_since, QueuedFrom: queued_from, Peers: peers, Holes: holes,
-    Oldest: oldest, Largest: largest, CopiedUpTo: copied_up_to,
+    Oldest: oldest, Largest: largest, CopiedUpTo: copied_up_to, Elsewhere: elsewhere,
 }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from reconciler.model.wire.permissions import Need
 from reconciler.model.wire.questions import (
     ALL_SERVERS,
     CopiedUpTo,
+    Elsewhere,
     Holes,
     Largest,
     MessagesFrom,
@@ -39,6 +40,11 @@ QUESTIONS: Mapping[type[Question], tuple[str, ...]] = {
     **dict.fromkeys((SubjectCounts, Holes), MEASURE[:1]),
     QueuedFrom: (*MEASURE[:2], *(subject.replace("{stream}", "{source}") for subject in MEASURE)),
     Peers: (ALL_SERVERS,),
+    Elsewhere: ("{api}.STREAM.INFO.{stream}",),
+}
+WHY_ASKED: Mapping[type[Question], str] = {
+    Peers: "which servers replicas and placement find",
+    Elsewhere: "whether another domain has what is copied",
 }
 TRAIL = ("DIRECT.GET.{stream}",)
 """For naming authors: reading a stream of audit events leaves no event."""
@@ -103,8 +109,8 @@ class Api:
         """Return the subject of an endpoint; None: it is not asked here, because it has several answers and an import
         passes on one, or only servers on this side of a leaf node answer."""
         filled = template.format(**names)
-        if filled == ALL_SERVERS:
-            return ALL_SERVERS if self.start == "$JS.API." else None
+        if filled == ALL_SERVERS or filled.startswith("$JS."):
+            return filled if self.start == "$JS.API." else None
         if filled.startswith("DIRECT.") and not self.start.startswith("$JS."):
             return None
         elsewhere = self.start if self.start != "$JS.API." else ""
@@ -132,9 +138,9 @@ class Api:
     def needs_to_ask(self, questions: Iterable[Question]) -> Iterator[Need]:
         """Return the permissions to ask these questions, on whose answers verdicts depend."""
         for question in questions:
-            stream, source = getattr(question, "stream", ""), getattr(question, "source", "")
-            why = "which servers replicas and placement find" if isinstance(question, Peers) else MEASURED
-            yield from self.needs(why, QUESTIONS[type(question)], stream=stream, source=source)
+            named = {name: getattr(question, name, "") for name in ("stream", "source", "api")}
+            why = WHY_ASKED.get(type(question), MEASURED)
+            yield from self.needs(why, QUESTIONS[type(question)], **named)
 
     def needs_to_attribute(self, streams: Iterable[str]) -> Iterator[Need]:
         """Return the permissions to name the authors of changes, from these streams of audit events."""

@@ -10,18 +10,36 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from reconciler.engine.bindings import count_passed, is_other_message, lowest_queued_sequence, source_sequence
-from reconciler.model.wire.questions import CopiedUpTo, MessagesFrom, QueuedFrom
+from reconciler.model.wire.questions import CopiedUpTo, Elsewhere, MessagesFrom, QueuedFrom
 from reconciler.server.read.counting import messages_from
 from reconciler.server.read.messages import Message, Problem, last_message, message_at, next_message_after
-from reconciler.server.wire.answers import NO_MESSAGE, NO_STREAM, Answer, Refusal
+from reconciler.server.wire.answers import NO_MESSAGE, NO_STREAM, Answer, Refusal, answer_of
 from reconciler.server.wire.api import JetStream
-from reconciler.server.wire.pipeline import NoAnswer
+from reconciler.server.wire.pipeline import NoAnswer, Silence, end_at_first_reply
 
 READ = 256
 """How many of the newest messages to read at most."""
 SOURCE = "nats-stream-source"
 BEFORE_2_15 = 5
 """Words with which a copy says where it came from; later servers add one."""
+
+
+PATIENCE = 2.0
+"""Seconds for an answer from another domain. Where nobody listens, the server says so at once."""
+
+
+async def elsewhere(js: JetStream, question: Elsewhere) -> dict[str, Any] | Problem:
+    """Ask where a server of this domain would ask for the copy."""
+    if js.is_elsewhere:
+        return NoAnswer(Silence.UNSENT, "another domain is not asked through a leaf node")
+    subject = f"{question.api}.STREAM.INFO.{question.stream}"
+    replies = await js.pipeline.stream(subject, b"", within=min(js.timeout, PATIENCE), ends=end_at_first_reply)
+    answer = replies if isinstance(replies, NoAnswer) else answer_of(replies[-1])
+    if isinstance(answer, NoAnswer) and answer.why is Silence.NO_RESPONDERS:
+        return {"why_not": "where nobody answers now"}
+    if isinstance(answer, Refusal) and answer.err_code == NO_STREAM:
+        return {"why_not": "which does not exist there now"}
+    return {"why_not": ""} if isinstance(answer, Mapping) else answer
 
 
 async def copied_up_to(js: JetStream, question: CopiedUpTo) -> dict[str, Any] | Problem:
