@@ -13,16 +13,16 @@ from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.verdict import Outcome, Verdict
 from reconciler.changes.view import View
 from reconciler.engine import guards, order, replacement
+from reconciler.engine.idle_patterns import idle_patterns
 from reconciler.engine.judging import VerdictsByAddress, verdicts_of_all
 from reconciler.engine.pairing.take_over import unused_take_overs
 from reconciler.engine.pairing.unfinished import INTERRUPTED, RESUMED
 from reconciler.model.code_pages import PLANNING
-from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.ledger.records import Owned, managed_fields
 from reconciler.model.policy import is_policy
 from reconciler.model.resource import Address, Config, Consent
 from reconciler.model.run_options import RunOptions
-from reconciler.model.selection import selects
 from reconciler.model.topology import Allowed
 from reconciler.model.wire.questions import Question
 from reconciler.model.wire.steps import Step
@@ -335,15 +335,3 @@ def _allowance_warnings(
     ]
     is_judged = not any(map(is_reached, unjudged))
     yield from consent.leftover_allowances(allowed, reached, options.day, is_judged=is_judged, is_shared=view.is_shared)
-
-
-def idle_patterns(view: View, options: RunOptions) -> Iterable[Diagnostic]:
-    """Warnings about selections that match nothing: a misspelt one must not pass for a plan with nothing to do."""
-    for option, patterns in (("--only", options.only), ("--exclude", options.exclude)):
-        for pattern in patterns:
-            if not any(selects(pattern, a, change.labels) for a, change in view.changes.items()):
-                yield Diagnostic(
-                    severity=Severity.WARNING, code="XX907", name="selects-nothing",
-                    message=f"{option} {pattern} matches nothing that this topology declares or owns",
-                    fix="write an address such as stream/ORDERS or 'consumer/ORDERS/*', or a label such as team=orders",
-                )  # fmt: skip

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from reconciler.documents.fill.values import Filled
+from reconciler.engine.idle_patterns import refuse_patterns_idle_everywhere
 from reconciler.fleet.accounts.reading import REQUESTS, SharedWindow
 from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.fleet.report.plans import TargetPlan
@@ -41,6 +42,7 @@ async def plans(
         return plan
 
     results = await asyncio.gather(*(plan_one(target) for target in targets if target.topology))
+    refuse_patterns_idle_everywhere([result.plan.diagnostics for result in results if result.plan])
     in_order = [claimants[target.name] for target in targets if target.name in claimants]
     wrong = {claimant.name: finding for claimant, finding in contradictions(in_order, "target")}
     return [

@@ -28,6 +28,8 @@ class RunOptions:
     only: tuple[str, ...] = ()
     """Address patterns or `label=value`; empty: everything."""
     exclude: tuple[str, ...] = ()
+    may_match_nothing: bool = False
+    """Whether a pattern may match nothing here, because another plan of the same run may know what it means."""
     allow: tuple[tuple[str, str], ...] = ()
     """(code, address pattern) pairs: `--allow ST301=stream/ORDERS`."""
     take_over: tuple[str, ...] = ()

@@ -380,3 +380,17 @@ def test_a_topology_that_was_never_applied_beside_one_that_was_is_pending(shell:
     other = shell.write("reconciler: 1\ntopology: other\nstreams: {B: {subjects: [b]}}\n", "other.yaml")
     ran = shell("drift", other, *target(account))
     assert (ran.code, "pending" in ran.out, "missing" in ran.out) == (0, True, False), ran.out
+
+
+@pytest.mark.parametrize("option", ["--exclude", "--only"])
+def test_nothing_is_applied_where_a_pattern_matches_nothing(shell: Shell, account: Account, option: str) -> None:
+    file = shell.write(SMALL)
+    for command_line in (("plan",), ("apply", "--yes", "--partial"), ("drift",), ("adopt", "--yes")):
+        ran = shell(*command_line, file, option, "stream/AA", *target(account))
+        assert (ran.code, ran.out) == (1, ""), ran
+        assert f"{option} stream/AA matches nothing that this topology declares or owns" in ran.err
+        assert "write stream/A, or leave the option out" in ran.err
+    assert account.ask("STREAM.NAMES")["total"] == 0
+    assert shell("apply", file, "--yes", option, "consumer/*", *target(account)).code == (
+        0 if option == "--exclude" else 1
+    )

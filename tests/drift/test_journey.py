@@ -140,4 +140,5 @@ def test_a_job_that_cannot_look_fails_and_is_no_drift(repository: Repository) ->
 
 def test_a_misspelt_selection_is_told(repository: Repository) -> None:
     ran = repository.shell("$PYTHON -m reconciler drift topology --only stream/ODRERS")
-    assert "XX907" in ran.out
+    assert (ran.code, ran.out) == (1, "")
+    assert "write stream/ORDERS, or leave the option out" in ran.err

@@ -101,8 +101,8 @@ def test_only_and_exclude_say_how_many_changes_they_hide(someone: Someone) -> No
 
 def test_a_selection_that_matches_nothing_is_said(someone: Someone) -> None:
     ran = someone.plan(AB, "--only", "strem/A")
-    assert ran.code == 0
-    assert "--only strem/A matches nothing" in " ".join(ran.out.split())
+    assert (ran.code, ran.out) == (1, "")
+    assert "--only strem/A matches nothing" in " ".join(ran.err.split())
 
 
 def test_selecting_a_consumer_without_its_missing_stream_is_explained(someone: Someone) -> None:

@@ -107,6 +107,18 @@ def test_targets_that_want_different_things_of_one_account_are_left_alone(shops:
     assert shops.days == {"eu": 1, "us": 8, "ap": 3}
 
 
+def test_a_pattern_has_to_match_at_one_target_before_any_is_applied(shops: Shops, capsys: Said) -> None:
+    code, out, err = apply(shops, capsys, "--exclude", "stream/ORDRES")
+    assert (code, out, shops.days) == (1, "", {})
+    assert "--exclude stream/ORDRES matches nothing that any target declares or owns" in err
+    assert run(("fleet", "plan", str(shops.file), "--exclude", "stream/ORDRES")) == 1
+    capsys.readouterr()
+    other = (shops.folder / "shop.yaml").read_text(encoding="utf-8").replace("ORDERS:", "BILLS:")
+    (shops.folder / "bills.yaml").write_text(other, encoding="utf-8")
+    code, out, _ = apply(shops, capsys, "--exclude", "stream/BILLS", file=shops.written(us={"topology": "bills.yaml"}))
+    assert (code, shops.days) == (0, {"eu": 1, "ap": 3}), out
+
+
 def test_without_stages_what_one_target_lacks_keeps_no_other_from_being_applied(shops: Shops, capsys: Said) -> None:
     file = shops.written(gone={"server": "nats://127.0.0.1:1", "values": {"keep": "7d"}})
     shops["ap"].ask("STREAM.CREATE.ORDERS", {"name": "ORDERS", "subjects": ["orders.>"], "storage": "memory"})

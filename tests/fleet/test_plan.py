@@ -217,12 +217,29 @@ def test_the_next_command_line_is_about_the_same_part_in_the_same_place(
 ) -> None:
     """Whoever runs it may have a context selected, which this target is not in."""
     file = fleet(defaults={"topology": shop(tmp_path)}, eu=_said(account, tmp_path, keep="7d"))
+    with (tmp_path / "shop.yaml").open("a", encoding="utf-8") as written:
+        written.write("  BILLS: {subjects: [bills], labels: {team: billing}}\n")
     selected = ("--only", "stream/ORD*", "--exclude", "team=billing", "--allow", "ST301=stream/ORDERS")
     assert run(("fleet", "plan", str(file), *selected)) == 0
     *_, last = capsys.readouterr().out.replace("\n", " ").split("reconciler apply ")
     said = shlex.split(last.partition(" (with ")[0])
     assert said[3:9] == [*selected]
     assert said[-1] == "--no-context"
+
+
+def test_the_next_command_line_leaves_out_what_matches_only_at_other_targets(
+    account: Account, new_account: Callable[[], Account], fleet: Callable[..., Path], tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    shop(tmp_path)
+    (tmp_path / "bills.yaml").write_text(SHOP.replace("ORDERS", "BILLS"), encoding="utf-8")
+    targets = {"eu": _said(account, tmp_path, keep="7d"), "us": _said(new_account(), tmp_path, keep="7d")}
+    file = fleet(eu={**targets["eu"], "topology": "shop.yaml"}, us={**targets["us"], "topology": "bills.yaml"})
+    selected = ("--only", "stream/ORDERS", "--only", "stream/BILLS", "--exclude", "stream/BILL*")
+    assert run(("fleet", "plan", str(file), *selected)) == 0
+    *_, last = capsys.readouterr().out.replace("\n", " ").split("reconciler apply ")
+    assert shlex.split(last)[3:5] == ["--only", "stream/ORDERS"]
+    assert "BILL" not in last
 
 
 def test_a_value_of_a_target_that_its_files_do_not_mention_is_an_error_and_one_of_the_defaults_is_not(

@@ -13,6 +13,20 @@ AT_ONCE = "tests/cli/test_many_environments.py"
 
 ACTS = (
     Act(
+        name="an --exclude with a typing error lets everything be applied",
+        file="reconciler/journeys/plan/plan.py",
+        before="    refuse_idle_patterns(view, options)\n",
+        after="",
+        seen_by=("tests/cli/test_with_server.py",),
+    ),
+    Act(
+        name="a pattern that matches at no target of a fleet lets everything be applied",
+        file="reconciler/cli/account/staged_apply.py",
+        before="        refuse_patterns_idle_everywhere([result.planned.plan.diagnostics for result in made])\n",
+        after="",
+        seen_by=("tests/fleet/test_fleet_apply.py",),
+    ),
+    Act(
         name="two targets that are one account take back from each other what they want",
         file="reconciler/cli/account/staged_apply.py",
         before="        _refuse_shared_accounts(plans, self.word)\n",

@@ -22,6 +22,7 @@ from reconciler.cli.shared.status_line import LINE
 from reconciler.cli.shared.value_option import NO_VALUES, Values, values
 from reconciler.documents.fill.values import Filled
 from reconciler.documents.read.load import Loaded
+from reconciler.engine.idle_patterns import is_idle
 from reconciler.journeys.files_and_account import both
 from reconciler.journeys.plan.going_back import Earlier, lasting_losses
 from reconciler.journeys.plan.plan import Planned, plan_from_snapshot
@@ -45,6 +46,8 @@ class Selection:
     exclude: tuple[str, ...]
     allow: tuple[str, ...]
     take_over: tuple[str, ...]
+    may_match_nothing: bool = False
+    """Whether a pattern may match nothing in one topology of the run."""
     revision: str | None = None
     """A git revision: the files as they were then."""
     values: Values = NO_VALUES
@@ -73,15 +76,18 @@ class Selection:
         came_from = earlier.came_from if earlier else None
         allow = common.parse_consents([*self.allow])
         return RunOptions(
-            only=self.only, exclude=self.exclude, allow=allow, take_over=self.take_over, stopped=tuple(stopped),
-            owners_named=self.owners_named, origin=came_from,
+            only=self.only, exclude=self.exclude, may_match_nothing=self.may_match_nothing, allow=allow,
+            take_over=self.take_over, stopped=tuple(stopped), owners_named=self.owners_named, origin=came_from,
         )  # fmt: skip
 
-    def with_useful_consents(self, plan: Plan) -> Selection:
-        """Return the selection without consents to nothing, which no next command should repeat."""
+    def without_idle_parts(self, plan: Plan) -> Selection:
+        """Return the selection without consents to nothing and patterns that match nothing, which no next command should
+        repeat."""
         verdicts = [verdict for change in plan.changes for verdict in change.verdicts]
         useful = (text for text in self.allow if consent.is_of_use(common.parse_consents([text])[0], verdicts))
-        return replace(self, allow=tuple(useful))
+        only = (pattern for pattern in self.only if not is_idle("--only", pattern, plan.diagnostics))
+        exclude = (pattern for pattern in self.exclude if not is_idle("--exclude", pattern, plan.diagnostics))
+        return replace(self, only=tuple(only) or self.only, exclude=tuple(exclude), allow=tuple(useful))
 
     def file_arguments(self, paths: Sequence[Path]) -> list[str]:
         """Return the files as a command names them."""
@@ -187,7 +193,7 @@ async def open_plan(
                 with_file_warnings(without_files.plan, state.loaded, earlier),
                 after=before.topology.name if before and left is not before.planned.snapshot else None,
             )
-            repeated = arguments(selected.with_useful_consents(plan))
+            repeated = arguments(selected.without_idle_parts(plan))
             complete = replace(without_files, plan=plan)
             yield Made(planned=complete, topology=state.topology, arguments=repeated, seconds=seconds), state.js
     finally:

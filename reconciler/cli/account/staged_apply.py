@@ -20,9 +20,10 @@ from reconciler.cli.account.many_applies import (
 )
 from reconciler.cli.account.planning import Made, Selection, open_plan
 from reconciler.cli.shared import common, exits
-from reconciler.cli.shared.each_topology import Unit, UnitResults, UnitRun, Work
+from reconciler.cli.shared.each_topology import Unit, UnitResults, UnitRun, Work, results
 from reconciler.cli.shared.reporting import document
 from reconciler.cli.shared.screen import NobodyReads, confirm, tell
+from reconciler.engine.idle_patterns import refuse_patterns_idle_everywhere
 from reconciler.journeys.drift.look import look
 from reconciler.journeys.stages.divide import RolloutMember, RolloutStage, divide, division_text
 from reconciler.journeys.stages.one_account import Claimant, contradictions
@@ -103,6 +104,8 @@ class Staged:
         self._outcomes = dict.fromkeys((unit.name for unit in self.units), NOT_BEGUN)
         plans = await UnitRun(self._plan_work, at_once=self.at_once).run(self.units)
         _refuse_shared_accounts(plans, self.word)
+        made = [result for result in results(plans) if isinstance(result, Made)]
+        refuse_patterns_idle_everywhere([result.planned.plan.diagnostics for result in made])
         if not self._show_plans(plans, stages):
             return exits.FAILED
         if not any(self._can_apply(part) for part in plans) or (self.stages and self._is_stopped(plans)):
@@ -259,7 +262,7 @@ class Staged:
         async def look_again(unit: Unit, files: Sequence[Path]) -> Seen:
             reached = self.reach(unit, files)
             made, selected = await reached.make_plan(files), reached.chosen
-            options = RunOptions(only=selected.only, exclude=selected.exclude)
+            options = RunOptions(only=selected.only, exclude=selected.exclude, may_match_nothing=True)
             return judge_look(unit.name, made.planned.plan, look(made.topology, made.planned.snapshot, options).drift)
 
         results = await UnitRun(lambda: look_again, at_once=self.at_once).run(units)

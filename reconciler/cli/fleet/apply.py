@@ -69,7 +69,9 @@ def apply(
         )
     sheet = paper(no_color=no_color)
     manner = Manner(yes=yes, partial=partial, format=format_, paper=sheet, reports=reports)
-    selection = Selection(only=tuple(only or ()), exclude=tuple(exclude or ()), allow=tuple(allow or ()), take_over=())
+    selection = Selection(
+        only=tuple(only or ()), exclude=tuple(exclude or ()), allow=tuple(allow or ()), take_over=(), may_match_nothing=True,
+    )  # fmt: skip
     common.parse_consents(allow)
     staged = Staged(
         units=_units(fleet), reach=_Reach(fleet, selection), manner=manner, stages=stages, at_once=parallel,

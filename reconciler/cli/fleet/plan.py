@@ -18,7 +18,8 @@ from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.reporting import ReportFormat, Reports, informed, reports
 from reconciler.cli.shared.screen import paper
-from reconciler.fleet.report.json import fleet_plan_document
+from reconciler.fleet.report.json import fleet_plan_document, plans_json
+from reconciler.engine.idle_patterns import is_idle
 from reconciler.fleet.report.plans import TargetPlan, plans_report
 from reconciler.report.words.values import counted
 
@@ -51,7 +52,9 @@ def plan(
     from reconciler.model.run_options import RunOptions  # noqa: PLC0415
 
     check_formats(reports)
-    options = RunOptions(only=tuple(only or ()), exclude=tuple(exclude or ()), allow=common.parse_consents(allow))
+    options = RunOptions(
+        only=tuple(only or ()), exclude=tuple(exclude or ()), allow=common.parse_consents(allow), may_match_nothing=True,
+    )  # fmt: skip
     fleet, progress_line, began = fleet_selection.fleet(), ProgressLine(), time.monotonic()
     targets = counted(sum(bool(target.topology) for target in fleet.targets), "target")
     progress_line.show_transient(f"Planning {targets} …")
@@ -82,14 +85,15 @@ def _next_command_lines(
 ) -> Iterator[str]:
     """Say how to apply them all, and one by itself. `repeated` holds the selection and the consents."""
     ready = {
-        planned.target
+        planned.target: planned.plan
         for planned in target_plans
         if planned.plan and planned.plan.exit_code == exits.FINE and not planned.plan.is_empty
     }
     first = next((target for target in fleet.targets if target.name in ready), None)
     if first is None:
         return
-    alone = f"{_secrets_note(first)}: reconciler apply {target_arguments(first, repeated)}"
+    matching = [given for given in repeated if not is_idle(*given, ready[first.name].diagnostics)]
+    alone = f"{_secrets_note(first)}: reconciler apply {target_arguments(first, matching)}"
     if len(ready) == 1:
         yield f"Next{alone}"
     else:

@@ -18,7 +18,8 @@ from reconciler.changes.kind import Registry
 from reconciler.changes.verdict import Verdict
 from reconciler.changes.view import View
 from reconciler.engine.compare import check_place, compare, count_objects
-from reconciler.engine.decide import idle_patterns, unanswered_questions
+from reconciler.engine.decide import unanswered_questions
+from reconciler.engine.idle_patterns import idle_patterns, refuse_idle_patterns
 from reconciler.engine.ignoring import IgnoredDrift
 from reconciler.engine.judging import verdicts_of_all
 from reconciler.journeys.drift.drift import AT_REST, Coverage, Drift, FieldDrift, Item, Standing
@@ -59,6 +60,7 @@ def look(
     check_place(topology, snapshot.target)
     options = complete_options(options, topology, snapshot)
     view = compare(topology, snapshot, remembered.read_memory(snapshot, registry), registry, options)
+    refuse_idle_patterns(view, options)
     drifted = find_drift(topology, view, options)
     verdicts = _verdicts_on(drifted, view, registry)
     shown = replace(

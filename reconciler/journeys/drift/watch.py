@@ -151,7 +151,7 @@ class Watch:
         warnings = await self._read_files()
         assert self.topology is not None, "the first reading raises"
         snapshot = await observe(js)
-        looked = look(self.topology, snapshot, self.options)
+        looked = look(self.topology, snapshot, replace(self.options, may_match_nothing=self._has_looked))
         ear.consumers = _consumers(looked)
         heard = Heard(events=tuple(ear.changes), live=live) if live is not None else None
         with_authors = await attribute_drift(looked, js, heard)

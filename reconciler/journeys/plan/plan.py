@@ -17,6 +17,7 @@ from reconciler.changes.view import View
 from reconciler.documents.find.git import origin
 from reconciler.engine.compare import check_place, compare, count_objects
 from reconciler.engine.decide import decide, unanswered_questions
+from reconciler.engine.idle_patterns import refuse_idle_patterns
 from reconciler.engine.ignoring import IgnoredDrift
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.across.went_back import streams_that_went_back
@@ -75,6 +76,7 @@ async def plan_from_snapshot(
     """Plan from a snapshot that was already taken. Without a connection, questions about the changes stay unanswered."""
     options = complete_options(options, topology, snapshot)
     view = compare_with_snapshot(topology, snapshot, options, registry, is_looked_at=js is not None)
+    refuse_idle_patterns(view, options)
     decided_plan = await decide_plan(view, js, options, registry)
     ignored = IgnoredDrift(topology.ignore_drift, options.day).put_back(decided_plan.changes)
     decided_plan = replace(decided_plan, diagnostics=(*decided_plan.diagnostics, *ignored))

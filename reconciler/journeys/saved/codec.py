@@ -213,6 +213,7 @@ def _saved_of(document: SavedDocument, data: Mapping[str, Any], registry: Regist
         options=RunOptions(
             only=terms.only,
             exclude=terms.exclude,
+            may_match_nothing=True,
             allow=terms.allow,
             take_over=terms.take_over,
             origin=Origin(repository=saved.source, revision=saved.git_revision),
