@@ -79,6 +79,45 @@ def test_once_one_has_failed_none_is_begun_that_was_not_begun(shell: Shell, acco
     assert "gone: Cannot reach nats://127.0.0.1:1" in " ".join(ran.err.split())
 
 
+KEEPS = "streams:\n  ORDERS: {subjects: [orders.>], max_age: '${keep}'}\n"
+
+
+def keeping(shell: Shell, urls: dict[str, str]) -> str:
+    """As `at`, but each environment keeps orders for another time."""
+    environments = ", ".join(
+        f"{name}: {{server: '{url}', values: {{keep: {len(name)}d}}}}" for name, url in urls.items()
+    )
+    head = "reconciler: 1\ntopology: orders\nparameters: {keep: {type: duration}}\n"
+    return shell.write(f"{head}environments: {{{environments}}}\n{KEEPS}")
+
+
+@pytest.mark.parametrize("arguments", [(), ("--parallel", "1")])
+def test_environments_that_want_different_things_of_one_place_are_left_alone(
+    shell: Shell, account: Account, arguments: tuple[str, ...]
+) -> None:
+    file = keeping(shell, {"a": account.url, "bb": account.url})
+    for command in (("plan",), ("apply", "--yes"), ("apply", "--yes", "--stages", "a,bb")):
+        ran = shell(*command, file, *login(account, *arguments))
+        assert (ran.code, "environments a and bb lead to one account" in " ".join((ran.out + ran.err).split())) == (
+            1,
+            True,
+        )
+    assert account.ask("STREAM.NAMES")["total"] == 0
+
+
+def test_what_one_environment_applied_is_not_taken_back_by_another_of_its_account(
+    shell: Shell, account: Account
+) -> None:
+    file = keeping(shell, {"a": account.url, "bb": account.url.replace("127.0.0.1", "localhost")})
+    ran = shell("apply", file, *login(account, "--yes", "--parallel", "1"))
+    assert (ran.code, ran.out.splitlines()[-1]) == (1, "2 environments: 1 applied, 1 failed"), ran
+    assert "Nothing of environment bb was applied." in " ".join(ran.err.split())
+    assert account.ask("STREAM.INFO.ORDERS")["config"]["max_age"] == 86_400_000_000_000
+    ran = shell("plan", file, *login(account))
+    assert (ran.code, ran.out.splitlines()[-1]) == (1, "2 environments: 2 failed"), ran
+    assert "environments a and bb lead to one account" in " ".join((ran.out + ran.err).split())
+
+
 def test_the_reports_hold_every_environment_in_its_order(shell: Shell, account: Account) -> None:
     file = at(shell, {"b": account.url, "a": account.url})
     ran = shell("apply", file, *login(account, "--yes", "--format", "json", "--report", "json=r.json"))

@@ -29,9 +29,23 @@ ACTS = (
     Act(
         name="two targets that are one account take back from each other what they want",
         file="reconciler/cli/account/staged_apply.py",
-        before="        _refuse_shared_accounts(plans, self.word)\n",
+        before="        refuse_shared_accounts(plans, self.word)\n",
         after="",
         seen_by=("tests/fleet/test_fleet_apply.py",),
+    ),
+    Act(
+        name="an apply of two environments that are one place applies the first of them",
+        file="reconciler/cli/account/apply.py",
+        before="    refuse_shared_places(all_units)\n",
+        after="",
+        seen_by=(AT_ONCE,),
+    ),
+    Act(
+        name="an environment takes back what another one of its account applied",
+        file="reconciler/cli/account/shared_accounts.py",
+        before="            self._claimants[unit.name, made.topology.name] = after\n",
+        after="            del after\n",
+        seen_by=(AT_ONCE,),
     ),
     Act(
         name="two users of one account are taken for two accounts",

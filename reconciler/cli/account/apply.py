@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial as with_unit
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +24,7 @@ from reconciler.cli.account.many_applies import (
     unit_outcome_words,
 )
 from reconciler.cli.account.planning import Selection, selection
+from reconciler.cli.account.shared_accounts import Claims, refuse_shared_places
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
@@ -86,12 +88,17 @@ def apply_(
     single_options = (*selection.single_topology_options, (backup, "--backup"))
     if stages is not None:
         return _apply_in_stages(stages, paths, selection, connection, manner, single_options, parallel)
-    many_applies = ManyApplies(manner)
+    many_applies, claims = ManyApplies(manner), Claims()
 
     def begin() -> Work[Applied]:
         async def apply_unit(unit: Unit, files: Sequence[Path]) -> Applied:
             is_alone = files is unit.paths and not selection.values.is_pattern
-            apply_run = ApplyRun(manner if is_alone else many_applies.manner_of(unit))
+            unit_manner = manner if is_alone else many_applies.manner_of(unit)
+            apply_run = (
+                ApplyRun(unit_manner, with_unit(claims.add, unit), with_unit(claims.renew, unit))
+                if len(all_units) > 1
+                else ApplyRun(unit_manner)
+            )
             unit_connection = connection.in_environment(unit.values, files)
             unit_selection = replace(selection, values=unit.values, owners_named=unit.owners_named)
             code = await apply_run.plan_and_apply(
@@ -102,6 +109,7 @@ def apply_(
         return apply_unit
 
     all_units = units(paths, selection.values, connection, *single_options)
+    refuse_shared_places(all_units)
     unit_run = UnitRun(
         begin, at_once=parallel if yes else 1, ends=is_failure, on_problem=many_applies.report_problem,
         ends_unit=(lambda _: False) if partial else is_refused,

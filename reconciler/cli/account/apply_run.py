@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -133,8 +133,14 @@ class Manner:
 class ApplyRun:
     """One apply, from reading the account to the last line."""
 
-    def __init__(self, manner: Manner) -> None:
-        self._manner = manner
+    def __init__(
+        self,
+        manner: Manner,
+        check: Callable[[Made], None] = lambda _: None,
+        applied: Callable[[Made, JetStream], Awaitable[None]] | None = None,
+    ) -> None:
+        """`check` raises CannotContinue where a plan must be neither shown nor applied; `applied` hears that it was."""
+        self._manner, self._check, self._applied = manner, check, applied
         self.outcome = "unchanged"
         """In a word, where the exit code is 0 or 1."""
 
@@ -148,6 +154,7 @@ class ApplyRun:
 
     async def show_and_apply(self, made: Made, js: JetStream) -> int:
         """Show the plan, ask, and carry it out."""
+        self._check(made)
         plan, manner = made.planned.plan, self._manner
         document = made.document(manner.paper, command="apply", goes_on=manner.can_apply(plan))
         if manner.agreed is not None:
@@ -163,7 +170,10 @@ class ApplyRun:
         agreed = Agreed(
             what=made.planned, plan=plan, shown=document, arguments=made.arguments, manner=manner, ended=self._mark_applied,
         )  # fmt: skip
-        return await agreed.carry_out(js)
+        code = await agreed.carry_out(js)
+        if self._applied:
+            await self._applied(made, js)
+        return code
 
     def _mark_applied(self) -> None:
         self.outcome = "applied"

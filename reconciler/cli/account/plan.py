@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from reconciler.cli.account.planning import Made, Selection, open_plan, selection
+from reconciler.cli.account.shared_accounts import refuse_shared_accounts
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection, result_of
@@ -84,6 +85,7 @@ def plan_(
     single_options = ((out, "--out"), *selection.single_topology_options)
     all_units = units(paths, selection.values, connection, *single_options)
     parts = result_of(UnitRun(begin, at_once=parallel).run(all_units, *single_options))
+    refuse_shared_accounts(parts)
     plans = [*results(parts)]
     if out is not None and isinstance(plans[0], Made):
         _save(plans[0], out, selection.file_arguments(paths))

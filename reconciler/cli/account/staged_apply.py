@@ -19,6 +19,7 @@ from reconciler.cli.account.many_applies import (
     unit_outcome_words,
 )
 from reconciler.cli.account.planning import Made, Selection, open_plan
+from reconciler.cli.account.shared_accounts import refuse_shared_accounts
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.each_topology import Unit, UnitResults, UnitRun, Work, results
 from reconciler.cli.shared.reporting import document
@@ -26,7 +27,6 @@ from reconciler.cli.shared.screen import NobodyReads, confirm, tell
 from reconciler.engine.idle_patterns import refuse_patterns_idle_everywhere
 from reconciler.journeys.drift.look import look
 from reconciler.journeys.stages.divide import RolloutMember, RolloutStage, divide, division_text
-from reconciler.journeys.stages.one_account import Claimant, contradictions
 from reconciler.journeys.stages.stage_checks import Seen, judge_look, objections_while_staying
 from reconciler.journeys.stages.text import (
     NOT_BEGUN,
@@ -103,7 +103,7 @@ class Staged:
         self._many_applies.fix_order(*self.units)
         self._outcomes = dict.fromkeys((unit.name for unit in self.units), NOT_BEGUN)
         plans = await UnitRun(self._plan_work, at_once=self.at_once).run(self.units)
-        _refuse_shared_accounts(plans, self.word)
+        refuse_shared_accounts(plans, self.word)
         made = [result for result in results(plans) if isinstance(result, Made)]
         refuse_patterns_idle_everywhere([result.planned.plan.diagnostics for result in made])
         if not self._show_plans(plans, stages):
@@ -287,18 +287,3 @@ class Staged:
             self._many_applies.print_text("".join(f"{line}\n" for line in ("", *progress_lines(course))))
         self._many_applies.print_document(*more)
         self._many_applies.print_text(f"{'' if is_short else chr(10)}{summary_text(self._outcomes, self.word)}\n")
-
-
-def _refuse_shared_accounts(parts: Plans, word: str) -> None:
-    """Take away the plans of units that are one account, and want different things of it."""
-    members = [
-        Claimant.at(part.unit.name, made.topology, made.planned.snapshot, part.unit.place)
-        for part in parts
-        for made in part.results
-        if isinstance(made, Made)
-    ]
-    wrong = {(member.name, member.topology.name): finding for member, finding in contradictions(members, word)}
-    for part in parts:
-        for number, made in enumerate(part.results):
-            if isinstance(made, Made) and (finding := wrong.get((part.unit.name, made.topology.name))):
-                part.results[number] = CannotContinue(finding, topology=made.topology.name)

@@ -31,7 +31,9 @@ class Claimant:
         return cls(name=name, topology=topology, accounts=(place,) if held is None else (place, held))
 
 
-def contradictions(claimants: Sequence[Claimant], word: str) -> Iterator[tuple[Claimant, Diagnostic]]:
+def contradictions(
+    claimants: Sequence[Claimant], word: str, outcome: str = "Nothing was changed."
+) -> Iterator[tuple[Claimant, Diagnostic]]:
     """Yield every one that wants something else than another one of the same account, with what to say of it."""
     groups = dict[Hashable, dict[str, Claimant]]()
     for claimant in claimants:
@@ -44,7 +46,7 @@ def contradictions(claimants: Sequence[Claimant], word: str) -> Iterator[tuple[C
         for claimant in group.values() if differing else ():
             if (claimant.name, claimant.topology.name) not in told:
                 told.add((claimant.name, claimant.topology.name))
-                yield claimant, _diagnostic([*group], claimant.topology.name, str(differing), word)
+                yield claimant, _diagnostic([*group], claimant.topology.name, str(differing), word, outcome)
 
 
 def _account_key(snapshot: Snapshot) -> Hashable | None:
@@ -66,10 +68,10 @@ def _specs(topology: Topology) -> dict[Address, Terms]:
     return {resource.address: resource.spec for resource in topology.resources}
 
 
-def _diagnostic(names: Sequence[str], topology: str, differing: str, word: str) -> Diagnostic:
+def _diagnostic(names: Sequence[str], topology: str, differing: str, word: str, outcome: str) -> Diagnostic:
     message = (
         f"{word}s {listed(names)} lead to one account, and want different things of it as topology "
-        f"{topology}, for example of {differing}. An apply of one would take back what the other did. Nothing was changed."
+        f"{topology}, for example of {differing}. An apply of one would take back what the other did. {outcome}"
     )
     fix = f"correct where one of them leads; or give each {word} a topology of its own, such as `topology: {topology}-${{region}}`"
     return complain("XX523", "declared-twice", message, None, fix=fix)
