@@ -356,6 +356,59 @@ def test_what_breaks_a_policy_is_reviewed_even_where_no_object_changes(
     assert (ran.code, "ACME201" in ran.out, "stream/S" in ran.out) == (4, True, True), ran
 
 
+UNOWNED = OWNED.replace("labels: {owner: a}, ", "")
+FORBIDS = "as it was, it forbids stream/S of orders"
+
+
+@pytest.mark.parametrize(
+    ("rules", "files", "said"),
+    [
+        (POLICY.replace("owned", "named").replace("201", "202").replace("owner ==", "team =="), UNOWNED,
+         f"topo/t.yaml:3:11 policy ACME201 owned is gone; {FORBIDS}"),
+        (POLICY.replace("''", "'nobody'"), UNOWNED,
+         "rules/r.yaml:1:61 policy ACME201 has another condition: `resource.labels.owner == ''` became "
+         f"`resource.labels.owner == 'nobody'`; {FORBIDS}"),
+        (POLICY.replace("an owner is missing", "an owner is missing, severity: warning"), UNOWNED,
+         f"rules/r.yaml:1:132 policy ACME201 only warns from now on; {FORBIDS}"),
+        (POLICY.replace("on: stream", "on: kv_bucket"), UNOWNED,
+         f"rules/r.yaml:1:45 policy ACME201 is about kv_bucket alone, and until now about stream; {FORBIDS}"),
+        (POLICY.replace("''", "'nobody'"), OWNED,
+         "rules/r.yaml:1:61 policy ACME201 has another condition: `resource.labels.owner == ''` became "
+         "`resource.labels.owner == 'nobody'`; as it was, it forbids nothing here"),
+        (POLICY.replace("201", "202"), OWNED, None),
+        (POLICY.replace("forbid", "severity: error, forbid"), OWNED, None),
+        (POLICY.replace("''", "'nobody'"),
+         OWNED.replace("owner: a}", "owner: ''}, allow: [{code: ACME201, reason: r, until: 2999-12-31}]"),
+         "rules/r.yaml:1:61 policy ACME201 has another condition: `resource.labels.owner == ''` became "
+         "`resource.labels.owner == 'nobody'`; as it was, it forbids nothing here"),
+    ],
+    ids=["gone", "condition", "severity", "kinds", "without effect", "code alone", "as before", "waived"],
+)  # fmt: skip
+def test_a_policy_that_is_weakened_is_told_with_what_it_forbade(
+    repository: Repository, rules: str, files: str, said: str | None
+) -> None:
+    repository.commit({"topo/t.yaml": OWNED, "rules/r.yaml": POLICY})
+    repository.write({"topo/t.yaml": files, "rules/r.yaml": rules})
+    found = reviewed("HEAD", None, "topo")
+    assert [f"{told.span} {told.message}" for told in found.diagnostics if told.code == "RV108"] == (
+        [said] if said else []
+    )
+
+
+def test_a_policy_that_many_topologies_share_is_told_once(repository: Repository) -> None:
+    shared = {f"{name}/t.yaml": OWNED.replace("orders", name).replace("{owner: a}", "{}") for name in ("a", "b")}
+    waived = "{owner: b}, allow: [{code: ACME201, reason: r, until: 2999-12-31}]"
+    repository.commit(
+        {
+            **{path: text.replace("labels: {}", f"labels: {waived}") for path, text in shared.items()},
+            "rules/r.yaml": POLICY,
+        }
+    )
+    repository.write({**shared, "rules/r.yaml": POLICY.replace("''", "'nobody'")})
+    (said,) = (told for told in reviewed("HEAD", None, "a", "b").diagnostics if told.code == "RV108")
+    assert said.message.endswith("as it was, it forbids stream/S of a and stream/S of b")
+
+
 def test_what_several_topologies_include_is_reviewed_for_each(repository: Repository) -> None:
     files = {
         f"{name}.yaml": topology(f"{name.upper()}: {{subjects: [{name}]}}", name, "include: more/both.yaml\n")

@@ -8,6 +8,20 @@ CONDITIONS, EVERYWHERE = ("tests/policies/test_conditions.py",), ("tests/policie
 
 ACTS = (
     Act(
+        name="a pull request weakens a policy, and its review says nothing",
+        file="reconciler/journeys/review/loosened_policies.py",
+        before="        if weakening and _terms(was.policy) not in terms:\n",
+        after="        if weakening and not terms:\n",
+        seen_by=("tests/review/test_revisions.py",),
+    ),
+    Act(
+        name="a review does not judge with a policy as it was",
+        file="reconciler/journeys/review/loosened_policies.py",
+        before="_refusals([was], view).items()",
+        after="_refusals([], view).items()",
+        seen_by=("tests/review/test_revisions.py",),
+    ),
+    Act(
         name="policies are not judged beside the rules",
         file="reconciler/engine/judging.py",
         before="            verdicts += view.policies.judge(final, view, needing)",

@@ -20,13 +20,14 @@ from reconciler.engine.decide import decide, unanswered_questions
 from reconciler.engine.judging import verdicts_of_all
 from reconciler.engine.offline import Watched, first_paragraph, without_server_data
 from reconciler.journeys.plan.validate import able_to_stand, nowhere, softened_unless_live, versions
+from reconciler.journeys.review.loosened_policies import Loosened, loosened_policies
 from reconciler.journeys.review.other_topologies import assumed_owners
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.fields.words import listed
 from reconciler.memory import remembered
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
-from reconciler.model.ledger.records import BUCKET
+from reconciler.model.ledger.records import BUCKET, Owned
 from reconciler.model.resource import Address, Config, Declared, is_over
 from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Expect, Topology
@@ -60,6 +61,8 @@ class Review:
     """None: the files are gone."""
     environment: str = ""
     """The environment that the files were read for."""
+    loosened: tuple[Loosened, ...] = ()
+    """Policies that forbid less than before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,11 +107,26 @@ def review(pair: Pair, today: date, server: Version | None = None) -> Review:
     diagnostics = (*plan.diagnostics, *_diagnostics_of_pair(pair, today))
     return Review(
         name=pair.name, plan=replace(plan, diagnostics=diagnostics), versions=tuple(versions_judged), unjudged=left, head=pair.head,
-        environment=pair.environment,
+        environment=pair.environment, loosened=tuple(_loosened(pair, versions_judged[-1], today)),
     )  # fmt: skip
 
 
+def _loosened(pair: Pair, version: Version, today: date) -> Iterator[Loosened]:
+    if pair.base and pair.head:
+        head = pair.head
+        yield from loosened_policies(
+            pair.base, head, lambda: _view(head, _snapshot_on_version(version, pair, head)[0], RunOptions(today=today))
+        )
+
+
 def _plan_on_version(version: Version, pair: Pair, head: Topology, today: date) -> tuple[Plan, dict[str, int]]:
+    snapshot, assumed = _snapshot_on_version(version, pair, head)
+    plan, left = _plan_offline(head, snapshot, today)
+    return plan, {**left, **({WRONG_OWNER: len(assumed)} if assumed else {})}
+
+
+def _snapshot_on_version(version: Version, pair: Pair, head: Topology) -> tuple[Snapshot, Mapping[Address, Owned]]:
+    """Return the imagined account, with the owners in it that nobody knows."""
     bases = [*([pair.base] if pair.base else []), *pair.others]
     topologies = [*pair.owners, *bases, *pair.readers]
     snapshot = as_applied(topologies, head if pair.head else pair.base or head, version)
@@ -119,8 +137,7 @@ def _plan_on_version(version: Version, pair: Pair, head: Topology, today: date) 
         entries={**snapshot.entries, BUCKET: {**(pair.recorded or {}), **written}},
         unknown=dict.fromkeys(map(Scope.consumers, _group_streams(topologies)), NOBODY_ASKED),
     )
-    plan, left = _plan_offline(head, snapshot, today)
-    return plan, {**left, **({WRONG_OWNER: len(assumed)} if assumed else {})}
+    return snapshot, assumed
 
 
 def as_applied(bases: Sequence[Topology], head: Topology, version: Version) -> Snapshot:
@@ -149,9 +166,13 @@ def _undeclared_streams(topologies: Iterable[Topology]) -> Iterator[tuple[str, C
             yield declared.address.stream, config
 
 
+def _view(head: Topology, snapshot: Snapshot, options: RunOptions) -> View:
+    return compare(head, snapshot, remembered.read_memory(snapshot, REGISTRY), REGISTRY, options)
+
+
 def _plan_offline(head: Topology, snapshot: Snapshot, today: date) -> tuple[Plan, dict[str, int]]:
     options = RunOptions(today=today)
-    view = compare(head, snapshot, remembered.read_memory(snapshot, REGISTRY), REGISTRY, options)
+    view = _view(head, snapshot, options)
     view = replace(view, facts=dict.fromkeys(unanswered_questions(view, REGISTRY), Unanswered(NOBODY_ASKED)))
     watched = Watched(view)
     verdicts_by_address = verdicts_of_all(without_server_data(view), REGISTRY, judge=watched)

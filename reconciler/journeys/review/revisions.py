@@ -19,6 +19,7 @@ from reconciler.engine.compare import version_warnings
 from reconciler.journeys.plan.files import in_environments, load, topology_of, without_repeated_diagnostics
 from reconciler.journeys.plan.validate import versions
 from reconciler.journeys.review import other_topologies
+from reconciler.journeys.review.loosened_policies import policy_warnings
 from reconciler.journeys.review.review import Pair, Review, as_applied, review
 from reconciler.kinds import REGISTRY
 from reconciler.model.dataclass import dataclass
@@ -82,13 +83,19 @@ def review_files(
     both = pairs(before.files, after.files)
     everybody = [*after.files.values(), *_perhaps_concerned(both, now, new, same, environment)] if both else []
     reviews = [review(_with_others(pair, everybody, ledger), today, server) for pair in both]
+    loosened = [found for review in reviews for found in review.loosened]
     changed = [review for review in reviews if review.plan.changes or review.plan.diagnostics]
     return Reviewed(
         reviews=tuple(changed),
         unchanged=len(same) + len(reviews) - len(changed),
         base=older.commit,
         submodule=older.name_in_outer_repository(),
-        diagnostics=(*(version_warnings(server) if server else ()), *in_submodules, *warnings),
+        diagnostics=(
+            *(version_warnings(server) if server else ()),
+            *in_submodules,
+            *warnings,
+            *policy_warnings(loosened),
+        ),
         left_out=tuple(after.left_out),
     )
 
