@@ -40,9 +40,11 @@ from reconciler.policies.variables import (
     Variable,
     first_tested_field,
     mentioned_variables,
+    shown_name,
     stream_of,
     subject_of,
     variables,
+    without_brackets,
 )
 
 if TYPE_CHECKING:
@@ -70,6 +72,8 @@ MISSING = CannotContinue.because(
 
 class Program(NamedTuple):
     placed: PlacedPolicy
+    condition: str
+    """As it is judged: with a name in place of each key in brackets."""
     expression: cel.Expression
     mentions: Mapping[str, Variable]
 
@@ -170,7 +174,10 @@ def _compile(placed: PlacedPolicy, kind: Kind, registry: Registry) -> Program | 
     possible = possible_texts(kind, registry, placed.policy.kinds, sorted(action.value for action in JUDGED))
     for never in impossible_texts(condition, possible):
         return _explain_impossible(never, condition)
-    return Program(placed, expression, mentions)
+    if (judged := without_brackets(condition, known_variables)) != condition:
+        mentions = mentioned_variables(judged, known_variables)
+        expression = _environment(mentions).compile(judged)
+    return Program(placed, judged, expression, mentions)
 
 
 def _explain_impossible(never: ImpossibleText, condition: str) -> Misread:
@@ -185,7 +192,7 @@ def _explain_impossible(never: ImpossibleText, condition: str) -> Misread:
 
 
 def _compile_joined(programs: Sequence[Program]) -> cel.Expression:
-    condition = " || ".join(f"(\n{program.placed.policy.forbid}\n)" for program in programs)
+    condition = " || ".join(f"(\n{program.condition}\n)" for program in programs)
     mentions = {name: variable for program in programs for name, variable in program.mentions.items()}
     return _environment(mentions).compile(condition)
 
@@ -288,7 +295,7 @@ def _deciding_values(subject: Subject, values: Mapping[str, Any]) -> str:
     for name, value in values.items():
         if name in _KNOWN or isinstance(value, (dict, Mapping)):
             continue
-        parts.append(f"{name.removeprefix('resource.')} is {_value_in_words(value, name, kind)}")
+        parts.append(f"{shown_name(name).removeprefix('resource.')} is {_value_in_words(value, name, kind)}")
     more = f" and {len(parts) - SHOWN} more" if len(parts) > SHOWN else ""
     return f" ({', '.join(parts[:SHOWN])}{more})" if parts else ""
 
@@ -372,6 +379,9 @@ def _explain_undeclared(name: str, names: Collection[str], condition: str, line:
     wants the whole name."""
     lines = condition.splitlines()
     text = lines[line - 1] if 0 < line <= len(lines) else ""
+    if hyphened := re.search(rf"(\w+\.(?:labels|metadata))\.(\w[\w-]*-{re.escape(name)})\b", text):
+        advice = f"write a key with a hyphen in brackets: `{hyphened[1]}['{hyphened[2]}']`"
+        return Misread(f"there is no `{name}`; {advice}", line, hyphened.start() + 1)
     around = next((word for word in re.finditer(r"[A-Za-z_][\w.]*", text) if word.start() < column <= word.end()), None)
     whole = around[0] if around and around[0].startswith(name) else name
     start = around.start() + 1 if around else column

@@ -8,9 +8,9 @@ condition is compiled.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
-from functools import lru_cache
+from functools import lru_cache, partial
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -37,6 +37,9 @@ _CHAIN = re.compile(
     r"""|(?<![.\w])(?P<chain>[A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_]\w*)+)""",
     re.DOTALL,
 )
+_KEY = re.compile(r"""[ \t]*\[\s*(?:'([^'\\\n]+)'|"([^"\\\n]+)")\s*\]""")
+_IN_BRACKETS = "in_brackets_"
+"""What the name of a key begins with that a condition writes in brackets; the key follows in hexadecimal digits."""
 
 
 class Subject(NamedTuple):
@@ -90,6 +93,29 @@ def variables(kind: Kind, registry: Registry) -> Mapping[str, Variable]:
     return by_name
 
 
+def without_brackets(condition: str, known_variables: Mapping[str, Variable]) -> str:
+    """The condition with a name in place of each key in brackets, so that `resource.labels['cost-center']` is empty where it
+    is absent, as `resource.labels.owner` is."""
+    parts, end = [], 0
+    for match in _CHAIN.finditer(condition):
+        variable = known_variables.get(re.sub(r"\s", "", match["chain"] or ""))
+        if variable and variable.type == TABLE and (key := _KEY.match(condition, match.end())):
+            parts += [condition[end : match.end()], f".{_IN_BRACKETS}{(key[1] or key[2]).encode().hex()}"]
+            end = key.end()
+    return "".join([*parts, condition[end:]])
+
+
+def shown_name(name: str) -> str:
+    """A name as conditions write it."""
+    table, _, key = name.rpartition(".")
+    return f"{table}['{_key_of(key)}']" if key.startswith(_IN_BRACKETS) else name
+
+
+def _key_of(name: str) -> str:
+    in_brackets = name.startswith(_IN_BRACKETS)
+    return bytes.fromhex(name.removeprefix(_IN_BRACKETS)).decode() if in_brackets else name
+
+
 def mentioned_variables(condition: str, known_variables: Mapping[str, Variable]) -> dict[str, Variable]:
     """The variables that a condition mentions. A key of labels or metadata is one of its own, and empty where it is absent,
     unless the condition asks with `has(…)` whether it is there."""
@@ -135,7 +161,7 @@ def _is_called(condition: str, match: re.Match[str]) -> bool:
 
 
 def _variable_of_key(table: Variable, key: str) -> Variable:
-    return Variable(TEXT, lambda subject: table.read(subject).get(key, ""), table.needs)
+    return Variable(TEXT, lambda subject: table.read(subject).get(_key_of(key), ""), table.needs)
 
 
 def _consents(subject: Subject) -> list[dict[str, Json]]:
@@ -161,19 +187,43 @@ def _variables_of_field(
         for inside, nested_info in info.nested.items():
             yield from _variables_of_field(f"{name}.{inside}", nested_info, (*path, inside), of, needs)
         return
+    type_, default = _type_and_default(info)
+    convert = partial(_complete_items, info.nested) if type_ == ITEMS and info.nested else _CONVERTED.get(type_)
+    yield name, Variable(type_, _reader(of, path, convert, default), needs)
+
+
+def _type_and_default(info: FieldInfo) -> tuple[str, Json]:
     type_, nothing = _OF_UNIT[info.unit]
     if info.nested:
         type_, nothing = (ITEMS, []) if info.unit == "list" else (ANYTHING, {})
-    default = nothing if info.default is None else info.default
-    yield name, Variable(type_, _reader(of, path, type_, default), needs)
+    return type_, nothing if info.default is None else info.default
+
+
+def _complete_items(nested: Mapping[str, FieldInfo], items: Sequence[Mapping[str, Json]]) -> list[dict[str, Any]]:
+    """The items with a value for each field that they leave out."""
+    return [_complete_item(nested, item) for item in items]
+
+
+def _complete_item(nested: Mapping[str, FieldInfo], item: Mapping[str, Json]) -> dict[str, Any]:
+    return {**item, **{name: _value_in_item(info, item.get(name)) for name, info in nested.items()}}
+
+
+def _value_in_item(info: FieldInfo, value: Json) -> Any:
+    if info.nested and info.unit == "mapping":
+        return _complete_item(info.nested, value or {})
+    if info.nested:
+        return _complete_items(info.nested, value or [])
+    type_, default = _type_and_default(info)
+    convert = _CONVERTED.get(type_)
+    found = default if value is None else value
+    return convert(found) if convert else found
 
 
 def _reader(
-    of: Callable[[Subject], Resource], path: tuple[str, ...], type_: str, default: Json
+    of: Callable[[Subject], Resource], path: tuple[str, ...], convert: Callable[[Json], Any] | None, default: Json
 ) -> Callable[[Subject], Any]:
     """Return a function that reads the value at a path: what the canonical form leaves out is the default."""
     top, *inside = path
-    convert = _CONVERTED.get(type_)
 
     def read(subject: Subject) -> Any:
         resource = of(subject)

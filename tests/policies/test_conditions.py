@@ -73,6 +73,44 @@ def test_what_is_not_set_is_the_default_of_the_server_or_empty() -> None:
         assert is_forbidden(condition, STREAM), condition
 
 
+@pytest.mark.parametrize(("condition", "of_one_with_it", "of_one_without"), [
+    ("resource.labels['cost-center'] == 'x'", True, False), ('resource.labels [ "cost-center" ] == "x"', True, False),
+    ("resource.labels['cost-center'] == ''", False, True), ("resource.metadata['a.b'] == ''", True, True),
+    ("!('cost-center' in resource.labels)", False, True), ("'cost-center' in resource.labels", True, False),
+    ("resource.labels['cost-center'] != 'x' // resource.labels['y']", False, True),
+    ("resource.labels['cost-center'].startsWith('x') && resource.labels['cost-centre'] == ''", True, False),
+    ("resource.labels['cost_center'] == 'y' && resource.labels['cost-center'] == 'x'", True, False),
+])  # fmt: skip
+def test_a_key_in_brackets_is_empty_where_it_is_absent(
+    condition: str, of_one_with_it: bool, of_one_without: bool
+) -> None:
+    for labels, outcome in (({"cost-center": "x", "cost_center": "y"}, of_one_with_it), ({}, of_one_without)):
+        owned = Owned(topology="shop", labels=labels)
+        assert is_forbidden(condition, STREAM, owned=owned, desired=None, action=Action.DELETE) is outcome
+
+
+def test_a_message_names_a_key_as_the_condition_does() -> None:
+    many = [
+        policy("resource.labels['cost-center'] == ''"),
+        policy("resource.labels['cost_center'] == 'x'", code="ACME102"),
+    ]
+    change = Change(address=STREAM.address, action=Action.CREATE, desired=STREAM)
+    said = Policies(many, REGISTRY).judge(change, view(STREAM), EVERYTHING)
+    assert [verdict.message for verdict in said] == ["it is so (labels['cost-center'] is empty)"]
+
+
+def test_a_field_that_an_item_of_a_list_leaves_out_is_empty() -> None:
+    sources = [{"name": "A"}, {"name": "B", "external": {"api": "x"}, "subject_transforms": [{"src": "a"}]}]
+    stream = Resource(address=STREAM.address, config={"sources": sources})
+    for condition in (
+        "resource.sources.exists(one, one.name == 'A' && one.filter_subject == '')",
+        "resource.sources.exists(one, one.external.deliver == '' && one.external.api == 'x')",
+        "resource.sources.all(one, one.opt_start_seq == 0 && one.subject_transforms.all(each, each.dest == ''))",
+        "resource.sources[0].external.api == '' && resource.sources[0].subject_transforms.size() == 0",
+    ):  # fmt: skip
+        assert is_forbidden(condition, stream), condition
+
+
 def test_values_are_those_of_the_resource_its_stream_and_what_was_live() -> None:
     week = 7 * 86_400 * 10**9
     stream = Resource(address=STREAM.address, config={"retention": "workqueue", "max_age": week})
@@ -108,7 +146,7 @@ def test_a_number_beyond_those_of_cel_is_the_highest_of_them() -> None:
 def test_a_policy_that_cannot_tell_is_violated() -> None:
     change = Change(address=STREAM.address, action=Action.CREATE, desired=STREAM)
     for condition, why in (
-        ("resource.labels['owner'] == 'a'", "there is no key `owner`; ask `'owner' in …` first"),
+        ("resource.labels['own' + 'er'] == 'a'", "there is no key `owner`; ask `'owner' in …` first"),
         ("1 / resource.subjects.size() == 1", "divide by zero"),
     ):
         said = Policies([policy(condition)], REGISTRY).judge(change, view(STREAM), EVERYTHING)
@@ -170,6 +208,12 @@ def test_nothing_is_judged_by_what_nobody_knows() -> None:
         "resource.max_age > 3", "`>` does not take a duration and a number; write a duration as duration('36h')",
         "column 18 of the condition: `> 3`",
     ),
+    (
+        "true && resource.labels.cost-center == 'x'",
+        "there is no `center`; write a key with a hyphen in brackets: `resource.labels['cost-center']`",
+        "column 9 of the condition: `resource.labels.cost-center == 'x'`",
+    ),
+    ("resource.labels['cost-center'] == 3", "`==` does not take a text and a number", "column 32 of the condition: `== 3`"),
     ("many(resource.name)", "there is no function `many`", "column 5 of the condition: `(resource.name)`"),
     (
         "resource.retention == 'work_queue'", "`resource.retention` is never `work_queue`; did you mean `workqueue`?",

@@ -8,6 +8,20 @@ CONDITIONS, EVERYWHERE = ("tests/policies/test_conditions.py",), ("tests/policie
 
 ACTS = (
     Act(
+        name="a label in brackets that is not there counts as a violation",
+        file="reconciler/policies/policies.py",
+        before="    if (judged := without_brackets(condition, known_variables)) != condition:\n",
+        after="    if (judged := condition) != condition:\n",
+        seen_by=("tests/policies/test_conditions.py",),
+    ),
+    Act(
+        name="a field that a source leaves out counts as a violation",
+        file="reconciler/policies/variables.py",
+        before="return [_complete_item(nested, item) for item in items]",
+        after="return [dict(item) for item in items]",
+        seen_by=("tests/policies/test_conditions.py",),
+    ),
+    Act(
         name="a pull request weakens a policy, and its review says nothing",
         file="reconciler/journeys/review/loosened_policies.py",
         before="        if weakening and _terms(was.policy) not in terms:\n",
