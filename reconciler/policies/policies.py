@@ -24,6 +24,7 @@ from reconciler.model.policy import PlacedPolicy, Policy
 from reconciler.model.resource import is_over
 from reconciler.model.spelling import meant_choice
 from reconciler.model.units import show_number
+from reconciler.policies.slips import slips_in_items, slips_in_texts
 from reconciler.policies.texts import FIELDS, ImpossibleText, impossible_texts, possible_texts
 from reconciler.policies.variables import (
     ANYTHING,
@@ -174,15 +175,35 @@ def _compile(placed: PlacedPolicy, kind: Kind, registry: Registry) -> Program | 
     possible = possible_texts(kind, registry, placed.policy.kinds, sorted(action.value for action in JUDGED))
     for never in impossible_texts(condition, possible):
         return _explain_impossible(never, condition)
+    for misreading in _slips(condition, known_variables):
+        return misreading
     if (judged := without_brackets(condition, known_variables)) != condition:
         mentions = mentioned_variables(judged, known_variables)
         expression = _environment(mentions).compile(judged)
     return Program(placed, judged, expression, mentions)
 
 
+def _slips(condition: str, known_variables: Mapping[str, Variable]) -> Iterator[Misread]:
+    for slip in (*slips_in_items(condition, known_variables), *slips_in_texts(condition, _why_it_fails)):
+        yield Misread(slip.message, *_line_and_column(condition, slip.at))
+
+
+def _why_it_fails(expression: str) -> str:
+    """Return why an expression without names fails; empty if it does not."""
+    try:
+        answer = _environment({}).compile(expression).eval(data={})
+    except RuntimeError:  # such as a text with a line break in it, which the whole condition shows
+        return ""
+    return str(answer.value()) if answer.type().name() == "ERROR" else ""
+
+
+def _line_and_column(condition: str, at: int) -> tuple[int, int]:
+    before = condition[:at]
+    return before.count("\n") + 1, at - (before.rfind("\n") + 1) + 1
+
+
 def _explain_impossible(never: ImpossibleText, condition: str) -> Misread:
-    before = condition[: never.at]
-    line, column = before.count("\n") + 1, never.at - (before.rfind("\n") + 1) + 1
+    line, column = _line_and_column(condition, never.at)
     near = meant_choice(never.text, never.possible)
     verb = "never names" if never.name == FIELDS else "is never"
     choices = f"; it is {', '.join(never.possible)}" if len(never.possible) <= MANY else ""

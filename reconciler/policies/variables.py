@@ -32,7 +32,9 @@ _OF_UNIT: Mapping[str, tuple[str, Any]] = {
 """By unit, the type, and what stands for nothing."""
 MOST = (1 << 63) - 1
 """The highest number of CEL; sequences of streams are counted twice as far."""
-_CHAIN = re.compile(
+LITERAL = r"""[rRbB]{0,2}(?:"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')"""
+"""A text on one line."""
+CHAIN = re.compile(
     r"""[rRbB]{0,2}("{3}|'{3}).*?\1|[rRbB]{0,2}"(?:\\.|[^"\\])*"|[rRbB]{0,2}'(?:\\.|[^'\\])*'|//[^\n]*"""
     r"""|(?<![.\w])(?P<chain>[A-Za-z_]\w*(?:\s*\.\s*[A-Za-z_]\w*)+)""",
     re.DOTALL,
@@ -61,6 +63,8 @@ class Variable(NamedTuple):
     read: Callable[[Subject], Any]
     needs: frozenset[str] = frozenset()
     """What must be known for it, as rules say it."""
+    fields: Mapping[str, Any] = {}
+    """The fields of its items, where it is a list of such."""
 
 
 LIVE, NEIGHBOURS = frozenset({"live"}), frozenset({"neighbours"})
@@ -81,7 +85,7 @@ def variables(kind: Kind, registry: Registry) -> Mapping[str, Variable]:
         "resource.name": Variable(TEXT, lambda subject: subject.change.address.name),
         "resource.labels": Variable(TABLE, lambda subject: subject.change.labels),
         "resource.protect": Variable(FLAG, lambda subject: subject.resource.terms.protect),
-        "resource.allow": Variable(ITEMS, _consents),
+        "resource.allow": Variable(ITEMS, _consents, fields=dict.fromkeys(("code", "reason", "until"))),
     }
     by_name |= dict(_variables_of_fields("resource", kind.fields, attrgetter("resource"), frozenset()))
     by_name |= dict(_variables_of_fields("before", kind.fields, attrgetter("before"), LIVE))
@@ -97,7 +101,7 @@ def without_brackets(condition: str, known_variables: Mapping[str, Variable]) ->
     """The condition with a name in place of each key in brackets, so that `resource.labels['cost-center']` is empty where it
     is absent, as `resource.labels.owner` is."""
     parts, end = [], 0
-    for match in _CHAIN.finditer(condition):
+    for match in CHAIN.finditer(condition):
         variable = known_variables.get(re.sub(r"\s", "", match["chain"] or ""))
         if variable and variable.type == TABLE and (key := _KEY.match(condition, match.end())):
             parts += [condition[end : match.end()], f".{_IN_BRACKETS}{(key[1] or key[2]).encode().hex()}"]
@@ -125,7 +129,7 @@ def mentioned_variables(condition: str, known_variables: Mapping[str, Variable])
         if "." not in name and re.search(rf"\b{name}\b", condition)
     }
     tested = set(_presence_tests(condition))
-    for match in _CHAIN.finditer(condition):
+    for match in CHAIN.finditer(condition):
         parts = re.split(r"\s*\.\s*", match["chain"] or "")
         names = [".".join(parts[:length]) for length in range(len(parts), 1, -1)]
         name = next((candidate for candidate in names if candidate in known_variables), None)
@@ -149,7 +153,7 @@ def first_tested_field(condition: str, known_variables: Mapping[str, Variable]) 
 
 
 def _presence_tests(condition: str) -> Iterator[str]:
-    for match in _CHAIN.finditer(condition):
+    for match in CHAIN.finditer(condition):
         if match["chain"] and re.search(r"\bhas\s*\(\s*$", condition[: match.start()]):
             yield re.sub(r"\s", "", match["chain"])
 
@@ -189,7 +193,8 @@ def _variables_of_field(
         return
     type_, default = _type_and_default(info)
     convert = partial(_complete_items, info.nested) if type_ == ITEMS and info.nested else _CONVERTED.get(type_)
-    yield name, Variable(type_, _reader(of, path, convert, default), needs)
+    fields = info.nested if type_ == ITEMS and info.nested else {}
+    yield name, Variable(type_, _reader(of, path, convert, default), needs, fields)
 
 
 def _type_and_default(info: FieldInfo) -> tuple[str, Json]:

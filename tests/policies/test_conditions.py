@@ -236,6 +236,34 @@ def test_nothing_is_judged_by_what_nobody_knows() -> None:
         "'max_agee' in change.fields", "`change.fields` never names `max_agee`; did you mean `max_age`?",
         "column 1 of the condition: `'max_agee' in change.fields`",
     ),
+    (
+        "resource.sources.exists(one, one.nam == 'x')", "items have no `nam`; did you mean `name`?",
+        "column 30 of the condition: `one.nam == 'x')`",
+    ),
+    (
+        "resource.sources.exists(s, s.subject_transforms.exists(t, t.xyzzy == ''))", "items have no `xyzzy`; they have src, dest",
+        "column 59 of the condition: `t.xyzzy == ''))`",
+    ),
+    (
+        "resource.sources[0].external.apy == ''", "items have no `apy`; did you mean `api`?",
+        "column 21 of the condition: `external.apy == ''`",
+    ),
+    (
+        "resource.sources.exists(one, has(one.external.api))",
+        "`has(one.external.api)` is not needed: a field that an item leaves out is empty",
+        "column 34 of the condition: `one.external.api))`",
+    ),
+    (
+        "true &&\n resource.name.matches('[a')", "'[a' is no regular expression (missing ])",
+        "line 2, column 24 of the condition: `'[a')`",
+    ),
+    (
+        "matches(resource.name, \"(?!a)\")", "\"(?!a)\" is no regular expression (invalid perl operator)",
+        "column 24 of the condition: `\"(?!a)\")`",
+    ),
+    ("resource.max_age > duration('36x')", "'36x' is no duration", "column 29 of the condition: `'36x')`"),
+    ("timestamp(today) < timestamp('x')", "'x' is no time", "column 30 of the condition: `'x')`"),
+    ("resource.num_replicas < int('three')", "'three' is no number", "column 29 of the condition: `'three')`"),
     ("(" * 40 + "true" + ")" * 40, "it nests too deep; divide it into several policies", ""),
 ])  # fmt: skip
 def test_what_cannot_be_read_is_told_with_its_place(condition: str, message: str, place: str) -> None:
@@ -250,6 +278,10 @@ def test_what_cannot_be_read_is_told_with_its_place(condition: str, message: str
     "resource.storage.startsWith('m') || resource.storage.size() == 3 || [resource.storage, 'x'] == ['file', 'x']",
     "resource.mirror.name == '' || resource.persist_mode == '' // resource.storage == 'disk'",
     "resource.description == \"resource.storage == 'disk'\" || 'subjects' in change.fields",
+    "resource.sources.exists(s, s.name.size() > 1 && s.external.api.startsWith('a') && s == resource.sources[0])",
+    "resource.sources.filter(s, s.name == 'a').exists(t, t.any == 1) || resource.sources[0].external.api == ''",
+    "resource.name == \"matches('[a')\" || resource.name.matches(r'^\\d+$') // duration('x')",
+    "'ab'.matches('a' + 'b') && resource.max_age < duration('36h') && resource.allow.exists(one, one.until < today)",
     "(resource.storage == 'file' ? 'a' : 'b') == 'b' || resource.storage == 'fi\\u006ce'",
 ])  # fmt: skip
 def test_what_may_be_so_is_no_slip(condition: str) -> None:

@@ -8,6 +8,20 @@ CONDITIONS, EVERYWHERE = ("tests/policies/test_conditions.py",), ("tests/policie
 
 ACTS = (
     Act(
+        name="a policy with a field that no source has is first noticed when it is judged",
+        file="reconciler/policies/policies.py",
+        before="(*slips_in_items(condition, known_variables), *slips",
+        after="(*[], *slips",
+        seen_by=("tests/policies/test_conditions.py",),
+    ),
+    Act(
+        name="a policy with a broken pattern is first noticed when it is judged",
+        file="reconciler/policies/policies.py",
+        before=", *slips_in_texts(condition, _why_it_fails)):",
+        after=",):",
+        seen_by=("tests/policies/test_conditions.py",),
+    ),
+    Act(
         name="a label in brackets that is not there counts as a violation",
         file="reconciler/policies/policies.py",
         before="    if (judged := without_brackets(condition, known_variables)) != condition:\n",
