@@ -24,7 +24,7 @@ from reconciler.model.policy import PlacedPolicy, Policy
 from reconciler.model.resource import is_over
 from reconciler.model.spelling import meant_choice
 from reconciler.model.units import show_number
-from reconciler.policies.slips import slips_in_items, slips_in_texts
+from reconciler.policies.slips import ASKS_IN_VAIN, slips_in_items, slips_in_texts
 from reconciler.policies.texts import FIELDS, ImpossibleText, impossible_texts, possible_texts
 from reconciler.policies.variables import (
     ANYTHING,
@@ -64,7 +64,7 @@ _KNOWN = frozenset({
     "resource.name", "resource.address", "resource.kind", "environment.name", "topology.name", "change.action", "today",
 })  # fmt: skip
 """What whoever reads a message sees anyway."""
-CANNOT_TELL = "cannot tell"
+CANNOT_TELL, COMPARES_IN_VAIN = "cannot tell", "compares in vain"
 MISSING = CannotContinue.because(
     "XX528", "policy", "the files have policies, and the package that judges them (cel-expr-python) is not installed",
     fix="install `nats-reconciler[policies]`",
@@ -152,7 +152,7 @@ def problems(placed: Sequence[PlacedPolicy], registry: Registry) -> Iterator[Dia
                 yield _problem(
                     entry,
                     "forbid",
-                    f"policy {policy.code} cannot be read{on_kind}: {misreading.message_with_place(policy.forbid)}",
+                    f"policy {policy.code} {misreading.fault}{on_kind}: {misreading.message_with_place(policy.forbid)}",
                 )
                 break
 
@@ -164,7 +164,10 @@ def _problem(entry: PlacedPolicy, path: str, message: str) -> Diagnostic:
 def _compile(placed: PlacedPolicy, kind: Kind, registry: Registry) -> Program | Misread:
     condition, known_variables = placed.policy.forbid, variables(kind, registry)
     if tested := first_tested_field(condition, known_variables):
-        return Misread(f"`has({tested})` is not needed: a field that is not set has the server's default, or is empty")
+        return Misread(
+            f"`has({tested})` is not needed: a field that is not set has the server's default, or is empty",
+            fault=ASKS_IN_VAIN,
+        )
     mentions = mentioned_variables(condition, known_variables)
     try:
         expression = _environment(mentions).compile(condition)
@@ -185,7 +188,7 @@ def _compile(placed: PlacedPolicy, kind: Kind, registry: Registry) -> Program | 
 
 def _slips(condition: str, known_variables: Mapping[str, Variable]) -> Iterator[Misread]:
     for slip in (*slips_in_items(condition, known_variables), *slips_in_texts(condition, _why_it_fails)):
-        yield Misread(slip.message, *_line_and_column(condition, slip.at))
+        yield Misread(slip.message, *_line_and_column(condition, slip.at), slip.fault)
 
 
 def _why_it_fails(expression: str) -> str:
@@ -208,7 +211,10 @@ def _explain_impossible(never: ImpossibleText, condition: str) -> Misread:
     verb = "never names" if never.name == FIELDS else "is never"
     choices = f"; it is {', '.join(never.possible)}" if len(never.possible) <= MANY else ""
     return Misread(
-        f"`{never.name}` {verb} `{never.text}`{f'; did you mean `{near}`?' if near else choices}", line, column
+        f"`{never.name}` {verb} `{never.text}`{f'; did you mean `{near}`?' if near else choices}",
+        line,
+        column,
+        COMPARES_IN_VAIN,
     )
 
 
@@ -356,6 +362,8 @@ class Misread(NamedTuple):
     line: int = 0
     """Inside the condition, from 1; 0: nowhere in particular."""
     column: int = 0
+    fault: str = "cannot be read"
+    """What that does to the policy."""
 
     def message_with_place(self, condition: str) -> str:
         """The message, with the place in the condition and what stands there."""

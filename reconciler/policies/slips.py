@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from reconciler.model.spelling import meant_choice
 from reconciler.policies.variables import CHAIN, LITERAL, Variable
 
+ASKS_IN_VAIN = "asks in vain"
 MACROS = ("all", "exists", "exists_one", "filter", "map")
 _ITEM = re.compile(r"\s*\(\s*([A-Za-z_]\w*)\s*,")
 _INDEXED = re.compile(r"\s*\[[^\[\]]*\]((?:\s*\.\s*[A-Za-z_]\w*)+)")
@@ -25,6 +26,7 @@ class Slip(NamedTuple):
 
     message: str
     at: int
+    fault: str = "cannot be judged"
 
 
 class _Chain(NamedTuple):
@@ -86,6 +88,7 @@ def _slips_in_chain(chain: _Chain, condition: str, of_items: dict[str, Mapping[s
         yield Slip(
             f"`has({condition[chain.at : chain.end]})` is not needed: a field that an item leaves out is empty",
             chain.at,
+            ASKS_IN_VAIN,
         )
 
 
