@@ -1,4 +1,5 @@
-"""SARIF 2.1.0, which code scanning reads: a result per finding, and a rule per code with its page as help.
+"""SARIF 2.1.0, which code scanning reads: a result per finding, also where several environments have it, and a rule per
+code with its page as help.
 
 A fingerprint depends on what a finding is about, never on its place or its numbers, so that one alert stays one alert
 while lines move. Paths count from the root of the repository (`%SRCROOT%`), columns in characters.
@@ -9,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -31,30 +32,60 @@ Data = dict[str, Any]
 
 
 def render_all(documents: Sequence[Document]) -> str:
-    """Join several reports, with a run for each."""
-    runs = [_run(document, findings(document)) for document in documents]
+    """Join several reports, with a run for each topology: what holds in several environments is one result."""
+    by_topology = dict[Hashable, list[Document]]()
+    for document in documents:
+        by_topology.setdefault((document.command, _topology(document)), []).append(document)
+    runs = [_run(environments) for environments in by_topology.values()]
     return json_text({"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": runs})
 
 
-def _run(document: Document, reported: Sequence[ReportedFinding]) -> Data:
-    codes = {finding.code: finding for finding in reversed(reported)}
+def _run(environments: Sequence[Document]) -> Data:
+    """Return the run of a topology, in all its environments that were reported."""
+    first, reported = environments[0], _findings_by_environment(environments)
+    codes = {finding.code: finding for finding, _ in reversed(reported)}
     rules = sorted(codes)
+    name = first.name if len(environments) == 1 else _topology(first)
     return {
         "tool": {
             "driver": {
                 "name": "reconciler",
-                "semanticVersion": document.version,
-                "rules": [_rule(codes[code], document) for code in rules],
+                "semanticVersion": first.version,
+                "rules": [_rule(codes[code], first) for code in rules],
             }
         },
         "automationDetails": {
-            "id": f"reconciler/{quote(visible(document.name), safe='')}/",
-            "description": {"text": f"reconciler {document.command}: {heading(document)}"},
+            "id": f"reconciler/{quote(visible(name), safe='')}/",
+            "description": {
+                "text": f"reconciler {first.command}: {'; '.join(dict.fromkeys(map(heading, environments)))}"
+            },
         },
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
-        "results": _results(reported, rules, document.somewhere()),
+        "results": _results(reported, rules, first.somewhere()),
     }
+
+
+def _topology(document: Document) -> str:
+    return document.plan.topology if document.plan else document.topology
+
+
+def _findings_by_environment(documents: Sequence[Document]) -> list[tuple[ReportedFinding, list[str]]]:
+    """Return each finding once, as the worst environment has it, with the environments that have it, where there are
+    several."""
+    found = dict[Hashable, dict[int, ReportedFinding]]()
+    for number, document in enumerate(documents):
+        times = Counter[Hashable]()
+        for finding in findings(document):
+            about = (finding.code, finding.place, finding.address, finding.path, finding.consented)
+            times[about] += 1
+            found.setdefault((about, times[about]), {})[number] = finding
+    names = [document.environment if documents[1:] else "" for document in documents]
+    return [(_worst(each.values()), [names[number] for number in each if names[number]]) for each in found.values()]
+
+
+def _worst(each: Iterable[ReportedFinding]) -> ReportedFinding:
+    return min(each, key=lambda finding: [*Severity].index(finding.severity))
 
 
 def _rule(finding: ReportedFinding, document: Document) -> Data:
@@ -82,23 +113,29 @@ def _cut_sentence(text: str) -> str:
     return text if len(text) <= _FIRST_SENTENCE else text[: _FIRST_SENTENCE - 1] + "…"
 
 
-def _results(reported: Iterable[ReportedFinding], rules: Sequence[str], somewhere: SourceSpan) -> list[Data]:
+def _results(
+    reported: Iterable[tuple[ReportedFinding, Sequence[str]]], rules: Sequence[str], somewhere: SourceSpan
+) -> list[Data]:
     prints: Counter[str] = Counter()
     results = []
-    for finding in reported:
+    for finding, environments in reported:
         print_ = _fingerprint(finding)
         prints[print_] += 1
         location = _location(finding, finding.place or somewhere)
-        results.append(_result(finding, rules.index(finding.code), location, f"{print_}:{prints[print_]}"))
+        results.append(
+            _result(finding, environments, rules.index(finding.code), location, f"{print_}:{prints[print_]}")
+        )
     return results
 
 
-def _result(finding: ReportedFinding, index: int, location: Data, fingerprint: str) -> Data:
+def _result(
+    finding: ReportedFinding, environments: Sequence[str], index: int, location: Data, fingerprint: str
+) -> Data:
     result: Data = {
         "ruleId": finding.code,
         "ruleIndex": index,
         "level": _LEVELS[finding.severity],
-        "message": {"text": _message(finding)},
+        "message": {"text": _message(finding, environments)},
         "locations": [location],
         "partialFingerprints": {"primaryLocationLineHash": fingerprint},
     }
@@ -107,9 +144,10 @@ def _result(finding: ReportedFinding, index: int, location: Data, fingerprint: s
     return result
 
 
-def _message(finding: ReportedFinding) -> str:
+def _message(finding: ReportedFinding, environments: Sequence[str]) -> str:
     address = f"{finding.address}: " if finding.address else ""
-    lines = [address + sentence(finding.message, finding.path), *way_out_lines(finding.fix)]
+    where = [f"In {', '.join(environments)}."] if environments else []
+    lines = [address + sentence(finding.message, finding.path), *where, *way_out_lines(finding.fix)]
     return "\n".join(visible(line) for line in lines)
 
 

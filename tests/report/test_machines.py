@@ -61,6 +61,36 @@ def test_every_result_leads_to_its_rule_and_every_rule_has_help() -> None:
     assert [rule["helpUri"] for rule in rules] == [rule_url(rule["id"]) for rule in rules]
 
 
+def test_what_several_environments_have_is_one_result_that_names_them() -> None:
+    lowered, shared = limit_lowered(), policy_switch()
+    documents = [
+        Document(topology="orders", command="plan", plan=replace(plan(*changes), environment=name))
+        for name, changes in {"dev": [shared], "test": [lowered, shared], "prod": [shared]}.items()
+    ]
+    log = json.loads(FORMATS["sarif"].render_several(documents))
+    jsonschema.Draft202012Validator(LOG).validate(log)
+    (run,) = log["runs"]
+    said = {result["ruleId"]: result["message"]["text"].splitlines()[1] for result in run["results"]}
+    assert len(said) == len(run["results"])
+    codes = {verdict.code for verdict in lowered.verdicts}
+    assert {code: "In test." if code in codes else "In dev, test, prod." for code in said} == said
+    assert run["automationDetails"]["id"] == "reconciler/orders/"
+    assert FORMATS["sarif"].render_several(documents[:1]).count("In dev") == 0
+
+
+def test_a_finding_that_one_environment_consents_to_is_suppressed_there_alone() -> None:
+    change = limit_lowered()
+    consented = replace(change, verdicts=tuple(replace(verdict, consented="agreed") for verdict in change.verdicts))
+    documents = [
+        Document(topology="orders", command="plan", plan=replace(plan(each), environment=name))
+        for name, each in {"dev": consented, "prod": change}.items()
+    ]
+    (run,) = json.loads(FORMATS["sarif"].render_several(documents))["runs"]
+    assert {result["message"]["text"].splitlines()[1]: "suppressions" in result for result in run["results"]} == {
+        "In dev.": True, "In prod.": False,
+    }  # fmt: skip
+
+
 def test_every_code_has_help_to_show() -> None:
     codes = [*(rule.code for rule in REGISTRY.rules()), *(code.replace("?", "XX") for code in PAGES)]
     wrong = (Diagnostic(severity=Severity.NOTE, code=code, name="x", message=code) for code in codes)
