@@ -13,7 +13,7 @@ from reconciler.changes.view import View
 from reconciler.engine.guards import READ_FIRST, UNREADABLE
 from reconciler.model.ledger.intents import Intent
 from reconciler.model.ledger.records import BUCKET, encode_key
-from reconciler.model.resource import Address
+from reconciler.model.resource import OWNER, Address
 
 
 @rule(
@@ -29,7 +29,11 @@ def foreign_owner(change: Change, view: View) -> Found:
     exist: if this topology created it or gave it up, it would change owners without notice. Ownership holds under every
     name of the same stream: bucket `CONFIG` is stream `KV_CONFIG`, and an elastic group's queue is a stream too.
 
-    Instead: remove it from one of the two; `forget:` in the other topology gives it up without touching it. Or take it
+    A topology with another name than before is another topology. The plan says so if it owns nothing and declares most of
+    what the owner owns.
+
+    Instead: give the topology its old name again, or write `moved: [{from: topology/OLD, to: topology/NEW}]`. If these are
+    two topologies, remove it from one of the two; `forget:` in the other topology gives it up without touching it. Or take it
     over: `plan` and `apply` with `--take-over OWNER` make it this topology's own.
     """
     renamed = view.ledger.get(change.address) if change.origin else None  # `owned` is of the object that changes
@@ -50,10 +54,22 @@ def foreign_owner(change: Change, view: View) -> Found:
         "",
         f"topology `{owner}` owns this{called}{gone}; this topology is `{view.topology}`",
         (
-            f"{leave}, or let `{owner}` give it up with forget: [{name}], "
+            f"{_renaming_text(owner, view)}{leave}, or let `{owner}` give it up with forget: [{name}], "
             f"or {declare}take it over: --take-over {shlex.quote(owner)}"
         ),
     )
+
+
+@lru_cache(maxsize=4)
+def _renaming_text(owner: str, view: View) -> str:
+    """The way out for a topology that has another name than before: it owns nothing yet, and declares most of what the
+    owner owns."""
+    owned = {address for address, record in view.ledger.items() if record.topology == owner}
+    is_new = all(record.topology != view.topology for record in view.ledger.values())
+    if not is_new or 2 * len(owned & view.desired.keys()) <= len(owned):
+        return ""
+    moved = f"moved: [{{from: {OWNER}{owner}, to: {OWNER}{view.topology}}}]"
+    return f"write `topology: {owner}` again if `{view.topology}` is a slip, or {moved} if it is the new name; else "
 
 
 def _other_names(change: Change, view: View) -> list[Address]:
