@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from enum import StrEnum
 from typing import Self
 
@@ -106,3 +107,13 @@ def about_topology(topology: str) -> Iterator[None]:
     except CannotContinue as problem:
         problem.topology = problem.topology or topology
         raise
+
+
+@contextmanager
+def told_at(span: SourceSpan | None) -> Iterator[None]:
+    """Give what keeps us from going on in here this place in a file, unless it has one."""
+    try:
+        yield
+    except CannotContinue as problem:
+        placed = (replace(diagnostic, span=diagnostic.span or span) for diagnostic in problem.diagnostics)
+        raise type(problem)(*placed, topology=problem.topology) from None

@@ -233,3 +233,17 @@ def test_beside_a_topology_without_environments_the_others_are_reviewed_in_their
     assert "never" not in both.out
     misspelt = review("prd")
     assert (misspelt.code, misspelt.err.count("error XX518")) == (1, 2)
+
+
+@pytest.mark.parametrize(("way", "said"), [
+    ("context: nowhere", "error NA106: Context `nowhere` does not exist"),
+    ('server: "nats://127.0.0.1:99999"', "error NA107: Server 1 of 1 is not a server URL"),
+])  # fmt: skip
+def test_a_wrong_way_to_an_environment_is_told_at_its_place(shell: Shell, way: str, said: str) -> None:
+    file = shell.write(TEXT.replace("dev: {context: dev}", f"dev: {{{way}}}"))
+    place = f"topology.yaml:5:{10 + len(way.partition(' ')[0])}"
+    for command in (("plan",), ("drift", "restore", "--yes")):
+        ran = shell(*command, file, "--environment", "dev", NATS_TIMEOUT="soon")
+        assert (ran.code, f"{place} {said}" in ran.err) == (1, True), ran
+    every = shell("plan", file, "--environment", "*")
+    assert (every.code, f"{place} {said.replace(': ', ': dev: ', 1)}" in every.out) == (1, True), every

@@ -370,3 +370,11 @@ def test_targets_without_a_plan_for_the_same_reason_are_one_sentence() -> None:
     _, below = plans_report("f", plans, 1.0).parts[0].pieces
     assert isinstance(below, Prose)
     assert below.lines == ("`t0`, `t1`, `t2` and 2 more have no plan: Cannot reach nats://x",)
+
+
+def test_a_context_that_does_not_exist_is_told_at_its_place(tmp_path: Path) -> None:
+    head = "reconciler: 1\nfleet: test\ndefaults: {topology: shop.yaml, values: {keep: 7d}}\ntargets:\n"
+    shop(tmp_path)
+    (tmp_path / "fleet.yaml").write_text(f"{head}  eu: {{context: nowhere}}\n", encoding="utf-8")
+    (problem,) = planned(tmp_path / "fleet.yaml")["eu"].problems
+    assert (problem.code, str(problem.span)) == ("NA106", f"{tmp_path / 'fleet.yaml'}:5:17")

@@ -15,7 +15,7 @@ import typer
 from reconciler.cli.shared import common
 from reconciler.cli.shared.screen import doing, tell
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import CannotContinue
+from reconciler.model.diagnostic import CannotContinue, SourceSpan, told_at
 
 if TYPE_CHECKING:
     from reconciler.cli.shared.value_option import Values
@@ -37,6 +37,8 @@ class Connection:
     dev: bool
     place: Settings | None = None
     """Where the environment of the files is, which no command line needs to repeat."""
+    place_span: SourceSpan | None = None
+    """Where the files say so."""
 
     @property
     def is_chosen(self) -> bool:
@@ -67,8 +69,11 @@ class Connection:
 
             read_topology(paths, tree)
             return self
-        is_placed = environment.context or environment.server
-        return replace(self, place=Settings(context=environment.context, url=environment.server)) if is_placed else self
+        context, server = environment.says.context, environment.says.server
+        if not (context or server):
+            return self
+        place = Settings(context=context, url=server, no_context=None if context else True)
+        return replace(self, place=place, place_span=environment.way)
 
     def options(self) -> ConnectOptions:
         """Return where and how to dial. With --dev, this starts the embedded server of this folder unless it already
@@ -78,6 +83,8 @@ class Connection:
         if not self.dev:
             if self.place is None:
                 return resolve(self.settings, os.environ)
+            with told_at(self.place_span):
+                resolve(self.place, {name: value for name, value in os.environ.items() if not name.startswith("NATS_")})
             settings = replace(self.settings, context=self.place.context, url=self.place.url)
             return resolve(settings, {name: value for name, value in os.environ.items() if name not in _ELSEWHERE})
         from reconciler.testbed import embedded  # noqa: PLC0415

@@ -79,6 +79,12 @@ class InFile(NamedTuple):
         }
 
     @property
+    def way(self) -> SourceSpan:
+        """Return the place of its context or server, or of its name where it has neither."""
+        entries = (self.node.entries.get(key) for key in ("context", "server"))
+        return next((span(node_to_show(*entry)) for entry in entries if entry), span(self.name))
+
+    @property
     def leads_to(self) -> str:
         """Return where it leads, in words."""
         if self.says.context is not None:
@@ -216,7 +222,7 @@ def _contradictions(environment: Environment, node: Table, path: str) -> Iterato
         )  # fmt: skip
 
 
-def environments_in(paths: Sequence[Path], tree: Tree) -> Mapping[str, Environment]:
+def environments_in(paths: Sequence[Path], tree: Tree) -> Mapping[str, InFile]:
     """Return the environments that these files declare, as far as they can be read: loading them reports the rest."""
     files, environments = tree.find(paths)[0], Environments()
     for path in files:
@@ -227,7 +233,7 @@ def environments_in(paths: Sequence[Path], tree: Tree) -> Mapping[str, Environme
         root, _ = read_tree(str(path), mask.put_on(text))
         if isinstance(root, Table) and (entry := root.entries.get(SECTION)):
             environments.read_section(*entry, mask)
-    return {name: in_file.says for name, in_file in environments.declared.items()}
+    return environments.declared
 
 
 def is_pattern(wanted: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import Field
 
-from reconciler.documents.fill.environments import Environment, environments_in
+from reconciler.documents.fill.environments import InFile, environments_in
 from reconciler.documents.fill.values import Filled
 from reconciler.documents.parse.explain_error import read_spec
 from reconciler.documents.parse.files import read_text
@@ -142,7 +142,7 @@ _FOUND_THERE = re.compile(r"(?i)env://|[~$/]")
 """Beginnings of references that do not depend on where fleet.yaml is."""
 
 
-Environments = abc.Mapping[str, Environment]
+Environments = abc.Mapping[str, InFile]
 
 
 @dataclass(slots=True)
@@ -230,7 +230,8 @@ class _Reading:
             return {}
         if settings.get("context") or settings.get("server"):
             return {}
-        ways = {"context": environments[wanted].context, "server": environments[wanted].server}
+        environment = environments[wanted].says
+        ways = {"context": environment.context, "server": environment.server}
         if not any(ways.values()):
             message = f"{path}.environment `{wanted}` has no context or server, and this target names none; write one"
             self._complain(NodeProblem(node, "503", "missing-key", message))

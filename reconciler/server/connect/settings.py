@@ -15,6 +15,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
+import shlex
 from collections.abc import Mapping
 from dataclasses import field, fields, replace
 from pathlib import Path
@@ -257,7 +258,11 @@ def _unknown_context(name: str, config: Path, was_selected: bool) -> CannotConti
     known_names = f"Known: {', '.join(names)}." if names else f"There are no contexts in {config / 'nats' / 'context'}."
     subject = f"The selected context `{name}`" if was_selected else f"Context `{name}`"
     message = f"{subject} does not exist. {hint}{known_names} Nothing was changed."
-    fix = "Choose one with --context, or leave the selection out with --no-context."
+    fix = (
+        "Choose one with --context, or leave the selection out with --no-context."
+        if was_selected
+        else f"Correct the name, or add the context with `nats context add {shlex.quote(name)}`."
+    )
     return CannotContinue.because("NA106", "context-unusable", message, fix=fix)
 
 
