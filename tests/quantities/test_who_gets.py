@@ -61,6 +61,24 @@ def test_who_gets_messages_of_a_subject_that_moves_is_said(account: Account, tmp
     }  # fmt: skip
 
 
+def test_a_consumer_that_is_renamed_gets_messages_under_its_new_name(account: Account, tmp_path: Path) -> None:
+    first = BEFORE.replace("{all: {}, user:", "{all: {ack_policy: explicit}, user:")
+    renamed = first.replace("{all: {ack", "{every: {ack").replace("[user.>]", "[user.>, org.new]")
+    renamed = renamed.replace("SIGNUPS: {subjects: [signup.>, org.>]", "SIGNUPS: {subjects: [signup.>]")
+    moved = "moved: [{from: consumer/EVENTS/all, to: consumer/EVENTS/every, reason: better}]\n"
+
+    async def work(js: JetStream) -> list[str]:
+        await done_as(js, tmp_path, first)
+        found = await plan(read(tmp_path, renamed + moved), js, RunOptions())
+        (change,) = (change for change in found.plan.changes if change.address == "stream/EVENTS")
+        assert isinstance([event async for event in apply(found, js)][-1], Finished)
+        await publish(js, "org.new")
+        assert done(await js.request("CONSUMER.INFO.EVENTS.every"))["num_pending"] == 1
+        return [note.message for note in change.consequences if note.code == "ST303"]
+
+    assert talk(account, work)[0] == "what is published on org.new goes to every, PART and WHOLE as well (ST303)"
+
+
 async def done_as(js: JetStream, folder: Path, text: str) -> None:
     events = [event async for event in apply(await plan(read(folder, text), js, RunOptions()), js)]
     assert isinstance(events[-1], Finished) and events[-1].is_success, events[-1]

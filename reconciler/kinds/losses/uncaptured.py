@@ -210,14 +210,15 @@ def _caveat_about_readers(change: Change, subject: str, taker: str, view: View) 
 
 
 def readers_with_subjects(stream: str, view: View) -> Iterator[tuple[str, Sequence[str], str]]:
-    """Consumers that stay, and streams that copy this one, with the subjects they want and the stream in which they look
-    for them."""
+    """Consumers that stay, by the names that they have then, and streams that copy this one. Each with the subjects that it
+    wants, and the stream in which it looks for them."""
     live = view.snapshot.consumers.get(stream, {})
+    renamed = {change.origin.name: change for change in view.children(stream, "consumer") if change.origin}
     for name, info in sorted(live.items(), key=lambda item: (not is_durable(item[1]), item[0])):
-        change = view.changes.get(Address.of("consumer", stream, name))
+        change = renamed.get(name) or view.changes.get(Address.of("consumer", stream, name))
         if change is None or change.action is not Action.DELETE:
             yield (
-                consumer_label(name, info),
+                consumer_label(change.address.name if change else name, info),
                 filters_of(change.desired.config if change and change.desired else info["config"]),
                 stream,
             )
