@@ -266,7 +266,11 @@ def _decode_change(change: Mapping[str, Json]) -> dict[str, Json]:
     fields = change.get("fields")
     every = fields.items() if isinstance(fields, dict) else ()
     sides = {path: _fitting_values(side, _SIDES) for path, side in every if isinstance(side, dict)}
-    return {"action": str(change.get("action")), "adopts": change.get("adopts") is True, "fields": sides}
+    old = change.get("renamed_from")
+    return {
+        "action": str(change.get("action")), "adopts": change.get("adopts") is True, "fields": sides,
+        "renamed_from": old if isinstance(old, str) else None,
+    }  # fmt: skip
 
 
 def chunks_of(entry: Mapping[str, Json] | None, name: str) -> range:

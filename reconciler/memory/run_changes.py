@@ -33,8 +33,18 @@ def changes_entry(plan: Plan, snapshot: Snapshot, registry: Registry) -> dict[st
         if not planned.is_blocked and (planned.action.writes or planned.address in settled):
             address = Address.parse(planned.address)
             before, infos = record_of(address, snapshot), registry.of(address).fields
-            entries[planned.address] = _change_entry(planned, before, infos, plan.topology)
+            if before is None and (old := _old_name(planned)):
+                entry = _change_entry(planned, record_of(Address.parse(old), snapshot), infos, plan.topology)
+                entries[planned.address] = {**entry, "renamed_from": old}
+            else:
+                entries[planned.address] = _change_entry(planned, before, infos, plan.topology)
     return entries
+
+
+def _old_name(change: PlannedChange) -> str | None:
+    """The address until now of what is recreated under another one."""
+    earlier = change.record.earlier if change.record and change.action is Action.REPLACE else ()
+    return next(reversed(earlier), None)
 
 
 def _change_entry(
@@ -119,9 +129,12 @@ class Differs:
 
     address: str
     """The resource."""
-    became: Literal["created", "adopted", "deleted", "forgotten", "replaced", "updated"]
+    became: Literal["created", "adopted", "deleted", "forgotten", "renamed", "replaced", "updated"]
     """What the runs together did to it. `adopted`: it was live, and belongs to the topology since; `forgotten`: it no
-    longer does, and what is live of it stays; `updated`: in place, or only in its record."""
+    longer does, and what is live of it stays; `renamed`: recreated at its position under another name; `updated`: in
+    place, or only in its record."""
+    renamed_from: str | None = None
+    """The address that it had after the earlier run; absent: the same."""
     fields: Annotated[tuple[FieldChange, ...], ALWAYS, As(tuple[FieldBetween, ...], FieldBetween.each)] = ()
     """The fields that differ; none of a resource that was created or deleted."""
     long: tuple[str, ...] = ()
@@ -175,6 +188,8 @@ class _Course:
     began: _Standing
     now: _Standing
     made_anew: bool = False
+    renamed_from: str | None = None
+    """The first name that it had."""
     fields: dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = field(default_factory=dict)
     """Path → what the first run says, and what the last one says."""
 
@@ -206,11 +221,23 @@ def changed_by(run: Run) -> tuple[Differs, ...]:
 def _differing_resources(runs: Iterable[Run]) -> tuple[Differs, ...]:
     courses: dict[str, _Course] = {}
     for run in runs:
-        for address, change in _finished_changes(run):
+        finished = dict(_finished_changes(run))
+        courses |= _renamed_courses(finished, courses)
+        for address, change in finished.items():
             before = _standing_before(change)
             courses.setdefault(address, _Course(began=before, now=before)).follow(change)
     differing = (_difference_of_resource(address, course) for address, course in sorted(courses.items()))
     return tuple(resource for resource in differing if resource)
+
+
+def _renamed_courses(changes: Mapping[str, Mapping[str, Any]], courses: dict[str, _Course]) -> dict[str, _Course]:
+    """What a run renames, under its new names; taken from `courses`, where it has the old ones."""
+    renamed = dict[str, _Course]()
+    for address, change in changes.items():
+        if old := change.get("renamed_from"):
+            renamed[address] = courses.pop(old, _Course(began="owned", now="owned"))
+            renamed[address].renamed_from = renamed[address].renamed_from or old
+    return renamed
 
 
 def _finished_changes(run: Run) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -232,8 +259,10 @@ def _difference_of_resource(address: str, course: _Course) -> Differs | None:
     long = tuple(sorted(course.fields.keys() - sides.keys()))
     if not (became or fields or long or course.made_anew):
         return None
+    old = course.renamed_from if course.renamed_from != address and not became else None
+    how: Literal["renamed", "replaced", "updated"] = "replaced" if course.made_anew else "updated"
     return Differs(
-        address=address, became=became or ("replaced" if course.made_anew else "updated"), fields=fields, long=long
+        address=address, became=became or ("renamed" if old else how), renamed_from=old, fields=fields, long=long
     )
 
 

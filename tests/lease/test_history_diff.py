@@ -223,3 +223,28 @@ def test_a_placement_where_none_was_recorded_is_a_change_like_any_other(someone:
     someone.applied("streams: {A: {subjects: [a], placement: {tags: [west, east]}}}\n")
     (stream,) = difference(someone)["resources"]
     assert (stream["became"], [field["path"] for field in stream["fields"]]) == ("updated", ["placement"])
+
+
+def test_a_consumer_that_was_renamed_is_told_with_both_names(someone: Someone) -> None:
+    def apply(name: str, *, was: str = "", more: str = "") -> None:
+        moved = f"moved: [{{from: consumer/A/{was}, to: consumer/A/{name}, reason: better}}]\n" if was else ""
+        consumer = f"{name}: {{ack_policy: explicit{more}}}"
+        someone.applied(f"streams: {{A: {{subjects: [a], consumers: {{{consumer}}}}}}}\n{moved}")
+
+    apply("c1")
+    apply("c1", more=", max_deliver: 5")
+    apply("c2", was="c1", more=", max_deliver: 5")
+    assert someone("history", "diff").out.splitlines()[1:] == ["± consumer/A/c2  renamed from consumer/A/c1"]
+    apply("c3", was="c2", more=", max_deliver: 7")
+    first, second, third, fourth = runs(someone)
+    assert "± consumer/A/c2  renamed from consumer/A/c1\n" in someone("history", str(third)).out
+    deliver = {"path": "max_deliver", "from": 5, "to": 7, "unit": "count"}
+    assert difference(someone, second, fourth)["resources"] == [
+        {"address": "consumer/A/c3", "became": "renamed", "renamed_from": "consumer/A/c1", "fields": [deliver]}
+    ]
+    (found,) = difference(someone, first, third)["resources"]
+    assert (found["address"], found["became"], found["fields"][0]["to"]) == ("consumer/A/c2", "renamed", 5)
+    apply("c1", was="c3", more=", max_deliver: 5")
+    assert difference(someone, second)["resources"] == [
+        {"address": "consumer/A/c1", "became": "replaced", "fields": []}
+    ]

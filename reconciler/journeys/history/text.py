@@ -14,7 +14,15 @@ from reconciler.report.words.paper import Paper, table
 from reconciler.report.words.values import counted, name_lines
 from reconciler.report.words.visible import inert, visible
 
-_SIGNS = {"created": "+", "adopted": "=", "deleted": "-", "forgotten": "<", "replaced": "±", "updated": "~"}
+_SIGNS = {
+    "created": "+",
+    "adopted": "=",
+    "deleted": "-",
+    "forgotten": "<",
+    "renamed": "±",
+    "replaced": "±",
+    "updated": "~",
+}
 
 
 def difference_text(difference: ChangesBetween, paper: Paper) -> str:
@@ -38,7 +46,8 @@ def _difference_lines(difference: ChangesBetween, paper: Paper) -> Iterator[str]
 
 
 def _resource_lines(resource: Differs, paper: Paper) -> Iterator[str]:
-    yield f"{_SIGNS[resource.became]} {visible(resource.address)}  {resource.became}"
+    old = f" from {visible(resource.renamed_from)}" if resource.renamed_from else ""
+    yield f"{_SIGNS[resource.became]} {visible(resource.address)}  {resource.became}{old}"
     yield from field_lines(resource.fields, paper)
     yield from (f"    {visible(path)}  changed, too long to be kept" for path in resource.long)
 
@@ -131,7 +140,7 @@ def _changed_lines(resources: Sequence[Differs], paper: Paper) -> Iterator[str]:
         if names := [its.address for its in resources if its.became == word and not its.fields]:
             yield from name_lines(f"{word}: {counted(len(names), 'resource')}", names, paper, 2)
     for resource in resources:
-        if resource.fields or resource.long:
+        if resource.fields or resource.long or resource.renamed_from:
             yield from _resource_lines(resource, paper)
 
 
