@@ -103,6 +103,12 @@ CASES: dict[str, tuple[list[Night], list[tuple[Any, ...]]]] = {
         [[SEEN], [whole(S, "unremembered"), SEEN], [whole(S, "unremembered")], [SEEN]],
         [(S, "max_age", "open", 1, "r0", "r3", 2, None, None, None)],
     ),
+    "what differs from the file alone, without a record of an apply, has no history": (
+        [[field(S, "max_age", **{"class": "plain"})], []], [],
+    ),
+    "a record that is lost closes nothing": (
+        [[SEEN], [field(S, "max_age", **{"class": "plain"})], [SEEN]], [(S, "max_age", "open", 1, "r0", "r2", 2, None, None, None)],
+    ),
     "a topology that the target is to hold no longer takes its drift with it": (
         [[SEEN], AWAY, BARE, BARE], [(S, "max_age", "closed", 1, "r0", "r0", 1, "r2", "undeclared", None)],
     ),

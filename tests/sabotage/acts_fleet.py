@@ -78,6 +78,13 @@ ACTS = (
         ),
     ),
     Act(
+        name="what was never applied stands in the history of drift",
+        file="reconciler/fleet/drift/history.py",
+        before="return is_drift() & ~_is_by_file()",
+        after="return is_drift()",
+        seen_by=("tests/fleet/test_history.py",),
+    ),
+    Act(
         name="what was ignored stands in the history of drift",
         file="reconciler/fleet/drift/history.py",
         before='return F.coalesce("drifted", F.lit(False)) & ~_is_ignored()',

@@ -47,6 +47,15 @@ def is_drift() -> Column:
     return F.coalesce("drifted", F.lit(False)) & ~_is_ignored()
 
 
+def is_recorded_drift() -> Column:
+    """Is it drift by a record of an apply? What differs from the file alone may never have been applied."""
+    return is_drift() & ~_is_by_file()
+
+
+def _is_by_file() -> Column:
+    return F.coalesce(F.col("class") == "plain", F.lit(False))
+
+
 def _is_ignored() -> Column:
     return F.coalesce("ignored", F.lit("")) != ""
 
@@ -149,7 +158,8 @@ def _marks(drift: DataFrame, fresh: DataFrame, past: DataFrame) -> DataFrame:
     rows = drift.where("address is not null").join(fresh, ["run", *PAIR], "inner")
     reported = rows.select(
         *PAIR, "address", place_in_object().alias("spot"), "n",
-        F.when(is_drift(), F.struct(*ABOUT)).alias("about"),
+        F.when(is_recorded_drift(), F.struct(*ABOUT)).alias("about"),
+        _is_by_file().alias("by_file"),
         F.when(_is_ignored(), "ignored").alias("why"),
         F.when(F.col("path").isNull(), F.col("standing")).alias("whole"),
     )  # fmt: skip
@@ -167,7 +177,7 @@ def place_in_object() -> Column:
 def _marks_of_things(marks: DataFrame) -> DataFrame:
     """Apply what is said of an object to each thing in it. An object that is gone or has another owner hides its
     fields; one that could not be read, or waits to be created, deleted or finished, hides itself too. Where the applied
-    values are unknown, drift was found from the file alone and gets no history."""
+    values are unknown, a difference was found from the file alone: it gets no history, and hides what was open."""
     is_thing = F.col("about").isNotNull() | F.col("past").isNotNull()
     things = F.collect_set(F.when(is_thing, F.col("spot"))).over(Window.partitionBy(*PAIR, "address"))
     itself = F.array("spot")
@@ -182,7 +192,7 @@ def _marks_of_things(marks: DataFrame) -> DataFrame:
     return each.groupBy(*PAIR, "address", F.col("reached").alias("spot"), "n").agg(
         F.when(~is_lost, F.first(F.when(own, F.col("about")), ignorenulls=True)).alias("about"),
         F.first(F.when(own, F.col("past")), ignorenulls=True).alias("past"),
-        F.coalesce(F.bool_or(hides), F.lit(False)).alias("hides"),
+        F.coalesce(F.bool_or(hides | (own & F.col("by_file"))), F.lit(False)).alias("hides"),
         F.min(why).alias("why"),
     )
 

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from reconciler.fleet.drift.history import PAIR, is_drift, looks_of, place_in_object, unreadable_objects
+from reconciler.fleet.drift.history import (
+    PAIR,
+    is_drift,
+    is_recorded_drift,
+    looks_of,
+    place_in_object,
+    unreadable_objects,
+)
 from reconciler.fleet.tables.frames import with_columns_of
 from reconciler.fleet.tables.tables import REPAIRS, TREND
 
@@ -39,7 +46,7 @@ def repairs(history: DataFrame) -> DataFrame:
 def trend(drift: DataFrame, history: DataFrame) -> DataFrame:
     """DRIFT and DRIFT_HISTORY of all runs → TREND. What a run could not find out stays open in it, and is counted
     apart."""
-    compared, strayed = F.col("standing") == "compared", is_drift() & F.col("address").isNotNull()
+    compared, strayed = F.col("standing") == "compared", is_recorded_drift() & F.col("address").isNotNull()
     target = F.struct("target", "topology")
     runs = drift.groupBy("run").agg(
         F.max("day").alias("day"),
@@ -71,7 +78,7 @@ def _readable_drift_by_run(drift: DataFrame, history: DataFrame) -> DataFrame:
     unfinished, or owned by someone else."""
     sure = drift.where("address is not null").join(looks_of(drift).select("run", *PAIR), ["run", *PAIR], "leftsemi")
     readable = sure.join(unreadable_objects(drift), ["run", *PAIR, "address"], "leftanti")
-    drifted = readable.where(is_drift()).select("run", *PAIR, "address", place_in_object().alias("spot"))
+    drifted = readable.where(is_recorded_drift()).select("run", *PAIR, "address", place_in_object().alias("spot"))
     gone_or_unfinished = readable.where(
         F.col("path").isNull() & F.col("standing").isin("missing", "foreign", "pending")
     )
@@ -136,7 +143,7 @@ def drift_by_run_and_target(drift: DataFrame, runs: Sequence[str], most: int) ->
     """DRIFT → run, target and number of drifted objects, null where not everything could be read: for these runs, and
     for the targets with most drift."""
     counted = drift.where(F.col("run").isin([*runs])).groupBy("run", "target").agg(
-        F.count_distinct(F.when(is_drift(), F.struct("topology", F.coalesce("address", F.lit(""))))).alias("strayed"),
+        F.count_distinct(F.when(is_recorded_drift(), F.struct("topology", F.coalesce("address", F.lit(""))))).alias("strayed"),
         F.bool_or(F.col("standing").isin("unreachable", "uncompared")).alias("unread"),
     )  # fmt: skip
     each = counted.select("run", "target", F.when(~F.col("unread"), F.col("strayed")).alias("objects"))
