@@ -15,6 +15,7 @@ from tests.e2e.here import somebody
 from tests.e2e.someone import Someone
 from tests.groups import making
 from tests.groups.making import RECORD
+from tests.groups.test_migrate import stopped
 from tests.support.accounts import Account
 from tests.support.contracts import followed
 from tests.support.jetstream import done, make_bucket, make_stream
@@ -333,3 +334,22 @@ def test_many_groups_are_listed_in_a_few_requests(someone: Someone) -> None:
     assert len(answered(someone, "list")) == 600
     after = someone.ask(lambda js: js.read("INFO"))
     assert isinstance(after, dict) and after["api"]["total"] - before < 12
+
+
+def test_commands_that_messages_name_connect_as_the_one_that_says_so(someone: Someone, account: Account) -> None:
+    """The way out is copied, and then looks at the same account."""
+    shown = f"--server {account.url} --user {account.user} --password '…'"
+    someone.ask(stopped)
+    for command in (("show", "S/nobody"), ("step-down", "S/nobody", "a"), ("plan-members", "S/nobody", "--add", "b")):
+        ran = someone("groups", *command)
+        assert (ran.code, f"`reconciler groups list {shown}`" in " ".join(ran.err.split())) == (1, True), ran
+    migrated = f"reconciler groups migrate S/g {shown}"
+    assert migrated in " ".join(someone("groups", "doctor", "S/g").out.split())
+    fixes = [found["fix"] for found in json.loads(someone("groups", "doctor", "--format", "json").out)["diagnostics"]]
+    assert any(migrated in fix for fix in fixes), fixes
+    assert someone("groups", "migrate", "S/g", "--yes").code == 0
+    renamed = DECLARED.replace("members: [a, c]", "members: [b, a]").replace("      g:", "      h:")
+    moved = "moved: [{from: elastic_group/S/g, to: elastic_group/S/h, reason: better}]\n"
+    for deed in (("plan",), ("apply", "--yes")):
+        ran = someone(*deed, someone.write(renamed + moved))
+        assert f"reconciler groups show S/g {shown}" in " ".join(ran.out.split()), ran

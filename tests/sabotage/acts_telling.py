@@ -272,6 +272,20 @@ FORMATS = (
         is_quick=True,
     ),
     Act(
+        name="the history of a renamed consumer begins with its new name",
+        file="reconciler/memory/run_changes.py",
+        before="        courses |= _renamed_courses(finished, courses)\n",
+        after="",
+        seen_by=("tests/lease/test_history_diff.py",),
+    ),
+    Act(
+        name="a command about groups that a plan prints leads to another account",
+        file="reconciler/cli/account/planning.py",
+        before="plan_with_connection(self.planned.plan, self.connection)",
+        after="self.planned.plan",
+        seen_by=("tests/groups/test_commands.py",),
+    ),
+    Act(
         name="history prints values of a damaged journal that its schema has not",
         file="reconciler/memory/journal.py",
         before="if name in shapes and shapes[name](value)}",

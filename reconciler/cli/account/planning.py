@@ -31,7 +31,7 @@ from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.report.document.document import Document
-from reconciler.report.words.commands import CommandLines
+from reconciler.report.words.commands import CommandLines, plan_with_connection
 from reconciler.report.words.paper import Paper
 from reconciler.server.connect.options import ConnectOptions
 from reconciler.server.wire.api import JetStream
@@ -136,6 +136,8 @@ class Made:
     seconds: float
     commands: CommandLines | None = None
     """What to type next, where that is neither `plan` nor `apply`."""
+    connection: str = ""
+    """What other commands repeat to connect as this one does."""
 
     def account_left(self) -> Snapshot:
         """Return the account as this plan leaves it: untouched where nobody can carry it out yet."""
@@ -154,7 +156,7 @@ class Made:
     ) -> Document:
         """Return the report on this plan. `goes_on` says that this run applies it at once, `applying` that an apply
         takes other arguments."""
-        plan = self.planned.plan
+        plan = plan_with_connection(self.planned.plan, self.connection)
         return document(
             command=command, topology=plan.topology, plan=plan, declared=self.topology, arguments=self.arguments,
             applying=applying, goes_on=goes_on, seconds=self.seconds, paper=paper, commands=self.commands,
@@ -195,6 +197,8 @@ async def open_plan(
             )
             repeated = arguments(selected.without_idle_parts(plan))
             complete = replace(without_files, plan=plan)
-            yield Made(planned=complete, topology=state.topology, arguments=repeated, seconds=seconds), state.js
+            yield Made(
+                planned=complete, topology=state.topology, arguments=repeated, seconds=seconds, connection=options.repeated or "",
+            ), state.js  # fmt: skip
     finally:
         LINE.show("")

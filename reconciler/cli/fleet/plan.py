@@ -18,8 +18,8 @@ from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.reporting import ReportFormat, Reports, informed, reports
 from reconciler.cli.shared.screen import paper
-from reconciler.fleet.report.json import fleet_plan_document, plans_json
 from reconciler.engine.idle_patterns import is_idle
+from reconciler.fleet.report.json import fleet_plan_document
 from reconciler.fleet.report.plans import TargetPlan, plans_report
 from reconciler.report.words.values import counted
 

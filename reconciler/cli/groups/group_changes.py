@@ -24,6 +24,7 @@ from reconciler.journeys.groups.text import members_preview_text, migrations_tex
 from reconciler.journeys.plan.files import read_topology
 from reconciler.kinds.groups.membership import Wish
 from reconciler.report.codec.json import json_of
+from reconciler.report.words.commands import with_connection
 from reconciler.report.words.values import counted
 from reconciler.server.connect.connection import session
 from reconciler.server.connect.options import ConnectOptions
@@ -81,8 +82,9 @@ def plan_members(
     _check_usage(wish, write=write_, offline=offline, paths=paths, values=values)
     connection = connection.in_environment(values, paths or ())
     options = None if offline else connection.options()
-    preview = result_of(_preview_members(group, wish, paths or (), values.tree(), options))
-    _print_preview(preview, format_, offline=offline)
+    with connection.repeated_in_errors():
+        preview = result_of(_preview_members(group, wish, paths or (), values.tree(), options))
+    _print_preview(preview, format_, connection, offline=offline)
     if write_:
         file = write(preview)
         tell(f"Wrote {file}. Next: reconciler plan {connection.arguments(*map(str, paths or ()))}\n")
@@ -123,7 +125,7 @@ async def _preview_members(
         return await preview(js, await observe(js), group, wish, None)
 
 
-def _print_preview(members: Preview, format_: PlainFormat, *, offline: bool) -> None:
+def _print_preview(members: Preview, format_: PlainFormat, connection: Connection, *, offline: bool) -> None:
     if format_ is PlainFormat.JSON:
         preview = MembersPreview(
             address=members.address, membership=members.membership, partitions_moved=members.moved,
@@ -131,12 +133,11 @@ def _print_preview(members: Preview, format_: PlainFormat, *, offline: bool) -> 
         )  # fmt: skip
         say(json_of(preview))
     else:
-        say(
-            members_preview_text(
-                members.change, paper(), address=str(members.address), membership=members.membership, moved=members.moved,
-                least=members.least, offline=offline,
-            )
+        preview_text = members_preview_text(
+            members.change, paper(), address=str(members.address), membership=members.membership, moved=members.moved,
+            least=members.least, offline=offline,
         )  # fmt: skip
+        say(with_connection(preview_text, connection.repeated))
 
 
 @app.command(name="migrate", epilog=exits.epilog(exits.REFUSED))

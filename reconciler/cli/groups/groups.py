@@ -21,6 +21,7 @@ from reconciler.kinds.groups.places import Pattern
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.report.codec.json import json_of, json_text
 from reconciler.report.codec.shape import data_of
+from reconciler.report.words.commands import findings_with_connection, with_connection
 from reconciler.report.words.diagnostics import report
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import counted
@@ -43,6 +44,7 @@ def list_(connection: Connection, wanted: Groups = None, format_: ChosenPlainFor
     """Show every group with its partitions, its members, and what is queued."""
     read = connection.ask(lambda js: groups.look(js, wanted or (), consumers=False))
     _print_groups(
+        connection,
         documents.GroupsListed,
         [data.summary(group) for group in read.groups],
         format_,
@@ -58,6 +60,7 @@ def show(connection: Connection, group: Group, format_: ChosenPlainFormat = Plai
     """Show one group from all sides: its record, its queue, its members and their clients, and what waits in each partition."""
     details = connection.ask(lambda js: groups.group_details(js, [group]))
     _print_groups(
+        connection,
         documents.GroupsShown,
         details,
         format_,
@@ -72,6 +75,7 @@ def active(connection: Connection, wanted: Groups = None, format_: ChosenPlainFo
     """Show members with and without a client, and since when each client is pinned."""
     read = connection.ask(lambda js: groups.look(js, wanted or ()))
     _print_groups(
+        connection,
         documents.GroupsActive,
         [data.active(group) for group in read.groups],
         format_,
@@ -136,7 +140,7 @@ def where(
         places = connection.ask(lambda js: groups.places(js, key, wanted or ()))
     if not places:
         raise common.Misused(f"No filter here matches {key}; write a whole subject, or name a group as well.")
-    _print_groups(documents.GroupsWhere, places, format_, text.place_text)
+    _print_groups(connection, documents.GroupsWhere, places, format_, text.place_text)
     return exits.FINE
 
 
@@ -152,7 +156,7 @@ def _wildcards(filter_: str, numbers: Sequence[int]) -> tuple[int, ...]:
 def skew(connection: Connection, wanted: Groups = None, format_: ChosenPlainFormat = PlainFormat.TEXT) -> int:
     """Show how evenly keys and messages spread over partitions, in the queue and in the stream."""
     spreads = connection.ask(lambda js: groups.group_spreads(js, wanted or ()))
-    _print_groups(documents.GroupsSpread, spreads, format_, text.spread_text)
+    _print_groups(connection, documents.GroupsSpread, spreads, format_, text.spread_text)
     return exits.FINE
 
 
@@ -165,9 +169,10 @@ def doctor_(
     exit_code: Annotated[bool, typer.Option("--exit-code", help="Exit 3 when something is wrong.")] = False,
 ) -> int:
     """Show what is wrong with groups, and what to do: in records, queues, transforms, replicas and consumers."""
-    read, findings = connection.ask(lambda js: groups.examine_groups(js, wanted or ()))
+    read, found = connection.ask(lambda js: groups.examine_groups(js, wanted or ()))
+    findings = findings_with_connection(found, connection.repeated)
     if format_ is PlainFormat.JSON:
-        examined = documents.GroupsExamined(examined=len(read.groups), diagnostics=tuple(findings))
+        examined = documents.GroupsExamined(examined=len(read.groups), diagnostics=findings)
         say(json_of(examined))
     else:
         lines = report(findings, paper()) if findings else "nothing found\n"
@@ -178,14 +183,16 @@ def doctor_(
 
 
 def _print_groups(
+    connection: Connection,
     answer: type[documents.GroupsAnswer],
     answers: Iterable[object],
     format_: PlainFormat,
     draw: Draw,
     unread: Sequence[Diagnostic] = (),
 ) -> None:
-    document = data_of(answer(groups=tuple(answers), diagnostics=tuple(unread)))
+    unread = findings_with_connection(unread, connection.repeated)
+    document = data_of(answer(groups=tuple(answers), diagnostics=unread))
     if format_ is PlainFormat.JSON:
         say(json_text(document))
     else:
-        say(draw(document["groups"], paper()) + report(unread, paper()))
+        say(with_connection(draw(document["groups"], paper()), connection.repeated) + report(unread, paper()))

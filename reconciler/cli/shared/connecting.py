@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -78,6 +78,14 @@ class Connection:
     def options(self) -> ConnectOptions:
         """Return where and how to dial. With --dev, this starts the embedded server of this folder unless it already
         runs."""
+        return replace(self._options(), repeated=self.repeated)
+
+    @property
+    def repeated(self) -> str:
+        """What a command that reads no files repeats of these options."""
+        return self.arguments(without_files=True)
+
+    def _options(self) -> ConnectOptions:
         from reconciler.server.connect.options import ConnectOptions, resolve  # noqa: PLC0415 - only who connects pays for it
 
         if not self.dev:
@@ -105,13 +113,25 @@ class Connection:
                 yield js
 
     def ask(self, work: Callable[[JetStream], Awaitable[T]]) -> T:
-        """Connect, and return what `work` finds out about the account."""
+        """Connect, and return what `work` finds out about the account. Commands that its errors name connect likewise."""
 
         async def connected() -> T:
             async with self.open() as js:
                 return await work(js)
 
-        return result_of(connected())
+        with self.repeated_in_errors():
+            return result_of(connected())
+
+    @contextmanager
+    def repeated_in_errors(self) -> Iterator[None]:
+        """Let the commands that errors name connect as this one does."""
+        from reconciler.report.words.commands import findings_with_connection  # noqa: PLC0415 - only who fails pays for it
+
+        try:
+            yield
+        except CannotContinue as problem:
+            problem.diagnostics = findings_with_connection(problem.diagnostics, self.repeated)
+            raise
 
     def arguments(
         self, *others: str, options: Iterable[tuple[str, Iterable[str]]] = (), without_files: bool = False

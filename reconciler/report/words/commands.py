@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.model.dataclass import dataclass
+from reconciler.model.diagnostic import Diagnostic
 from reconciler.report.words.visible import visible
 
 
@@ -43,3 +49,43 @@ RESTORING = "From the files it takes only consents and where a consumer or strea
 
 def _command_line(command: str, arguments: str) -> str:
     return f"reconciler {command} {visible(arguments)}".rstrip()
+
+
+_NAME = r"[^\s`;,()]*[^\s`;,().]"
+_OF_GROUPS = re.compile(rf"\breconciler groups (?:step-down {_NAME} {_NAME}|[a-z-]+\b(?: {_NAME}/{_NAME})?)(?! --)")
+"""A command about groups, with the groups that it names."""
+
+
+def with_connection(text: str, connection: str) -> str:
+    """Return the text with a connection in each command about groups: their ways out are written by rules, which know none."""
+    return _OF_GROUPS.sub(lambda command: f"{command[0]} {visible(connection)}".rstrip(), text)
+
+
+def findings_with_connection(findings: Iterable[Diagnostic], connection: str) -> tuple[Diagnostic, ...]:
+    """Return the findings with the connection in their commands."""
+    return tuple(
+        replace(
+            finding,
+            message=with_connection(finding.message, connection),
+            fix=finding.fix and with_connection(finding.fix, connection),
+        )
+        for finding in findings
+    )
+
+
+def plan_with_connection(plan: Plan, connection: str) -> Plan:
+    """Return the plan with the connection in the commands of its ways out."""
+    return replace(
+        plan,
+        diagnostics=findings_with_connection(plan.diagnostics, connection),
+        changes=tuple(_change_with_connection(change, connection) for change in plan.changes),
+    )
+
+
+def _change_with_connection(change: PlannedChange, connection: str) -> PlannedChange:
+    if not any(verdict.fix and _OF_GROUPS.search(verdict.fix) for verdict in change.verdicts):
+        return change
+    verdicts = (
+        replace(verdict, fix=verdict.fix and with_connection(verdict.fix, connection)) for verdict in change.verdicts
+    )
+    return replace(change, verdicts=tuple(verdicts))

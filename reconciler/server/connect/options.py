@@ -64,6 +64,8 @@ class ConnectOptions:
     inbox_prefix: str = "_INBOX"
     timeout: float = DEFAULT_TIMEOUT
     """Seconds for connecting, and for each answer after that."""
+    repeated: str | None = field(default=None, compare=False)
+    """What a command line repeats to connect like this, without secrets."""
 
     @property
     def wants_tls(self) -> bool:
