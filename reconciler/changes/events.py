@@ -67,7 +67,7 @@ class Done:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Strayed:
+class ChangedSince:
     """A value that somebody else changed after the plan was made; None is absence."""
 
     path: str
@@ -92,7 +92,7 @@ class Failed:
     """What happened, and what to do."""
     nothing_done: bool
     """True: the server changed nothing, so a step that would undo it may run."""
-    strayed: tuple[Strayed, ...] = ()
+    changed_since: tuple[ChangedSince, ...] = ()
     """What somebody else changed after the plan was made."""
 
 

@@ -35,11 +35,11 @@ if TYPE_CHECKING:
 LOCAL = "local[*]"
 SUBMITTED = "PYSPARK_GATEWAY_PORT"
 """Set by spark-submit, which has started the JVM and knows the master."""
-Say = Callable[[str], None]
+ShowProgress = Callable[[str], None]
 
 
 def session(
-    master: str | None = None, *, say: Say = lambda _text: None, settings: Mapping[str, str] | None = None
+    master: str | None = None, *, say: ShowProgress = lambda _text: None, settings: Mapping[str, str] | None = None
 ) -> SparkSession:
     """Return the running session. `settings` override the defaults; `say` hears what takes its time."""
     require_packages()
@@ -63,7 +63,7 @@ def require_packages() -> None:
 
 
 @contextmanager
-def _java_home(master: str, say: Say) -> Iterator[None]:
+def _java_home(master: str, say: ShowProgress) -> Iterator[None]:
     """The JVM inherits this process's environment, and so do its Python workers."""
     runtime, before = find_java(), os.environ.get("JAVA_HOME")
     say(f"Starting Spark ({master}, Java {runtime.version} from {runtime.origin}) …")

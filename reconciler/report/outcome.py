@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from reconciler.changes.events import REFUSALS, Failed, Finished, InDoubt, Skipped, StepOutcome, Strayed
+from reconciler.changes.events import REFUSALS, ChangedSince, Failed, Finished, InDoubt, Skipped, StepOutcome
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.wire.steps import DEEDS, Call, Step
 from reconciler.report.words import diagnostics
@@ -127,11 +127,11 @@ def _steps_done_text(finished: Finished, took: str) -> str:
 
 def _trouble_lines(finished: Finished, paper: Paper) -> list[str]:
     lines: list[str] = []
-    for failures in _group_alike(finished.failed, lambda failed: (_reason_key(failed.reason), failed.strayed)):
+    for failures in _group_alike(finished.failed, lambda failed: (_reason_key(failed.reason), failed.changed_since)):
         failed = failures[0]
         how = "not done:" if failed.reason.code in REFUSALS else "failed to"
-        strayed = strayed_lines(failed.strayed)
-        lines += _trouble_entry("!", failures, f"{how} {deed_text(failed.step)}", failed.reason, paper, strayed)
+        changed_since = changed_since_lines(failed.changed_since)
+        lines += _trouble_entry("!", failures, f"{how} {deed_text(failed.step)}", failed.reason, paper, changed_since)
     for doubts in _group_alike(finished.in_doubt, lambda doubt: _reason_key(doubt.reason)):
         lines += _trouble_entry("?", doubts, f"in doubt: {deed_text(doubts[0].step)}", doubts[0].reason, paper)
     for skipped in _group_alike(finished.skipped, lambda skipped: skipped.because):
@@ -182,9 +182,9 @@ def _without_name(text: str, name: str) -> str:
 _IN_WORD = re.compile(r"\w")
 
 
-def strayed_lines(strayed: Sequence[Strayed], indent: int = 6) -> list[str]:
+def changed_since_lines(changed_since: Sequence[ChangedSince], indent: int = 6) -> list[str]:
     """Return three columns: what the plan was made from, what is live now, and what is wanted."""
-    if not strayed:
+    if not changed_since:
         return []
     rows = [
         [
@@ -192,7 +192,7 @@ def strayed_lines(strayed: Sequence[Strayed], indent: int = 6) -> list[str]:
             *(show_side(value, field.info) for value in (field.planned, field.now)),
             "–" if field.goes else show_side(field.wanted, field.info),
         ]
-        for field in strayed
+        for field in changed_since
     ]
     return table([["", "planned from", "now live", "wanted"], *rows], indent=indent)
 

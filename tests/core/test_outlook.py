@@ -172,7 +172,7 @@ def test_another_value_of_the_same_field_stops_it(story: Story) -> None:
     found = story.then(stream("S", max_age=10_800_000_000_000))
     assert left(found).stopped == {"stream/S": "AP103"}
     [stopped] = found.stopped_changes
-    assert [(one.path, one.planned, one.now, one.wanted) for one in stopped.strayed] == [
+    assert [(one.path, one.planned, one.now, one.wanted) for one in stopped.changed_since] == [
         ("max_age", 3_600_000_000_000, 10_800_000_000_000, 7_200_000_000_000)
     ]
 
@@ -229,7 +229,7 @@ def test_what_somebody_created_was_not_there_when_the_plan_was_made(story: Story
     [judged] = [stopped for stopped in found.stopped_changes if stopped.change.address == "stream/NEW"]
     assert judged.why is not None
     assert judged.why.message.startswith("Somebody created it after the plan was made")
-    assert [(stray.path, stray.planned, stray.now) for stray in judged.strayed] == [("subjects", None, ["other"])]
+    assert [(value.path, value.planned, value.now) for value in judged.changed_since] == [("subjects", None, ["other"])]
 
 
 def test_subjects_that_somebody_took_stop_what_needs_them(story: Story, tmp_path: Path) -> None:

@@ -85,8 +85,8 @@ WELL = fleets.well().targets or ()
 def test_who_could_not_be_read_fails_the_job_whatever_strayed(
     targets: tuple[SeenTarget, ...], unknown: tuple[Count, ...], ends: int
 ) -> None:
-    strayed = tuple(one for one in fleets.strayed() if one.standing == "changed")
-    found = replace(fleets.well(), targets=targets, strayed=strayed, counts=(*fleets.counts(strayed), *unknown))
+    strayed = tuple(one for one in fleets.drift_entries() if one.standing == "changed")
+    found = replace(fleets.well(), targets=targets, drift=strayed, counts=(*fleets.counts(strayed), *unknown))
     assert findings_exit_code(found) == ends
     night = runpy.run_path(str(NIGHTLY))["main"]
     night.__globals__["run"] = lambda words: ends if "drift" in words else exits.DRIFT

@@ -13,7 +13,7 @@ from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.overview import totals_line
 from reconciler.fleet.report.run_rows import SeenTarget
-from reconciler.fleet.runs.looks import LOST, all_selected, strayed_of
+from reconciler.fleet.runs.looks import LOST, all_selected, drift_found
 from reconciler.server.connect.settings import Settings
 from tests.fleet.drift_rows import Row, field, frame, look, night, undeclared, unremembered, whole
 
@@ -37,7 +37,7 @@ def crowded(spark: SparkSession) -> FleetFindings:
 
 
 def found_in(spark: SparkSession, rows: list[Row], **said: int) -> FleetFindings:
-    return FleetFindings(command="drift", fleet="f", **strayed_of(frame(spark, rows), **said))
+    return FleetFindings(command="drift", fleet="f", **drift_found(frame(spark, rows), **said))
 
 
 def test_all_that_strayed_is_counted_however_much_is_listed(crowded: FleetFindings) -> None:
@@ -55,15 +55,15 @@ def test_drift_does_not_hide_what_could_not_be_read(crowded: FleetFindings) -> N
 
 
 def test_what_strayed_is_listed_before_what_nobody_could_tell(crowded: FleetFindings) -> None:
-    assert {one.standing for one in crowded.strayed or ()} == {"missing"}
-    assert len(crowded.strayed or ()) + crowded.left_out["drift"] == 31
+    assert {one.standing for one in crowded.drift or ()} == {"missing"}
+    assert len(crowded.drift or ()) + crowded.left_out["drift"] == 31
 
 
 def test_an_object_whose_record_cannot_be_used_is_one_object_and_stands_as_it_does(spark: SparkSession) -> None:
     lost = whole("stream/S", "unremembered", reason="its record is torn", codes=["LE101"])
     (one,) = (
         found := found_in(spark, look("r0", night(0), lost, field("stream/S", "max_age"), target="eu"))
-    ).strayed or ()
+    ).drift or ()
     assert (one.standing, one.reason, [field.path for field in one.fields]) == (
         "changed",
         "its record is torn",
@@ -81,7 +81,7 @@ def test_a_record_of_something_that_does_not_differ_fails_no_night(spark: SparkS
 
 def test_a_target_that_is_to_hold_nothing_is_not_among_those_compared(spark: SparkSession) -> None:
     found = found_in(spark, [*look("r0", night(0), target="eu"), *undeclared("r0", night(0), "us")])
-    assert (found.compared, found.strayed, found.counts) == (frozenset({"eu"}), (), ())
+    assert (found.compared, found.drift, found.counts) == (frozenset({"eu"}), (), ())
 
 
 def test_a_target_whose_ledger_could_not_be_read_was_compared_all_the_same(spark: SparkSession) -> None:

@@ -109,7 +109,7 @@ def test_what_is_no_longer_in_the_fleet_is_about_to_be_full_no_more(shops: Shops
 
 def test_what_is_shown_is_of_the_targets_asked_for_and_what_is_kept_of_all(shops: Shops) -> None:
     found = shops.report("eu")
-    shown = [one.name for one in found.targets or ()] + [one.target for one in found.strayed or ()]
+    shown = [one.name for one in found.targets or ()] + [one.target for one in found.drift or ()]
     shown += [one["target"] for rows in (found.history, found.outliers, found.capacity) for one in rows or ()]
     assert {*shown} == {"eu"}
     assert (found.drifted_objects, found.earlier) == ((), ())
@@ -123,7 +123,7 @@ def test_what_is_shown_is_of_the_targets_asked_for_and_what_is_kept_of_all(shops
 def test_of_a_run_that_compared_nothing_nobody_knows_what_strayed(shops: Shops) -> None:
     """Named, it is told as it was."""
     found = shops.report(run=B)
-    assert (found.run, found.strayed) == (B, None)
+    assert (found.run, found.drift) == (B, None)
     assert "drift" not in findings_data(found)
     assert "nothing was compared" in said(found)
     assert "as it was applied" not in said(found)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.changes.events import Finished, Strayed
+from reconciler.changes.events import ChangedSince, Finished
 from reconciler.changes.plan import is_at_stake
 from reconciler.journeys.adopt import adoption
 from reconciler.journeys.apply.apply import LastLook, apply
@@ -213,8 +213,8 @@ def test_a_membership_that_somebody_changed_since_is_told_with_all_three(account
         return await finished(made, js)
 
     (failed,) = talk(account, work).failed
-    assert failed.strayed == (
-        Strayed(path="members", planned=["a", "b"], now=["a", "x"], wanted=["a", "b", "c"]),
+    assert failed.changed_since == (
+        ChangedSince(path="members", planned=["a", "b"], now=["a", "x"], wanted=["a", "b", "c"]),
     )  # fmt: skip
 
 

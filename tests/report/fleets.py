@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 
 from reconciler.fleet.report.findings import FleetFindings
-from reconciler.fleet.report.run_rows import Count, Field, SeenTarget, StrayedObject, TargetFinding
+from reconciler.fleet.report.run_rows import Count, DriftEntry, Field, SeenTarget, TargetFinding
 from reconciler.model.diagnostic import Severity
 from reconciler.model.fields import FieldInfo
 
@@ -39,8 +39,8 @@ def everything() -> FleetFindings:
         target("us-3", labels={"env": "prod", "region": "us"}),
     )  # fmt: skip
     return FleetFindings(
-        command="report", fleet="fleet.yaml", run=RUNS[-1], seconds=3.2, targets=targets, strayed=strayed(),
-        counts=counts(strayed()), compared=frozenset(one.name for one in targets if not one.error) - {"us-3"}, diagnostics=findings(),
+        command="report", fleet="fleet.yaml", run=RUNS[-1], seconds=3.2, targets=targets, drift=drift_entries(),
+        counts=counts(drift_entries()), compared=frozenset(one.name for one in targets if not one.error) - {"us-3"}, diagnostics=findings(),
         unrecorded={"eu-1": 2}, trend=trend(), by_target=by_target(),
         history=history(), repairs=repairs(), outliers=outliers(), with_peers=5, infos=INFOS, capacity=capacity(),
         following=("To put one target back: reconciler drift restore orders --context eu-1",),
@@ -52,7 +52,7 @@ def well() -> FleetFindings:
     found = everything()
     targets = tuple(replace(one, error="", unknown=0) for one in found.targets or ())
     return replace(
-        found, command="drift", targets=targets, strayed=(), counts=(), compared=frozenset(one.name for one in targets),
+        found, command="drift", targets=targets, drift=(), counts=(), compared=frozenset(one.name for one in targets),
         diagnostics=(), unrecorded={},
         trend=None, by_target={}, history=None, repairs=None, outliers=None, capacity=None, following=(),
     )  # fmt: skip
@@ -64,7 +64,7 @@ def drift_only() -> FleetFindings:
 
 
 def past_only() -> FleetFindings:
-    return replace(everything(), command="history", targets=None, strayed=None, counts=(), compared=frozenset(),
+    return replace(everything(), command="history", targets=None, drift=None, counts=(), compared=frozenset(),
                    outliers=None, diagnostics=(), unrecorded={})  # fmt: skip
 
 
@@ -83,12 +83,12 @@ def partly_old() -> FleetFindings:
 
 def uncompared() -> FleetFindings:
     return replace(
-        well(), command="report", strayed=None, compared=frozenset(), trend=(), history=(), repairs=(), outliers=(),
+        well(), command="report", drift=None, compared=frozenset(), trend=(), history=(), repairs=(), outliers=(),
         with_peers=0, capacity=(),
     )  # fmt: skip
 
 
-def strayed() -> tuple[StrayedObject, ...]:
+def drift_entries() -> tuple[DriftEntry, ...]:
     age = Field(path="max_age", field_class="drifted", live=259_200 * 10**9, desired=604_800 * 10**9,
                 applied=604_800 * 10**9, info=AGE)  # fmt: skip
     members = Field(path="members", field_class="both", live=["b1", "b2"], desired=["b1", "b2", "b3", "b4"],
@@ -96,22 +96,22 @@ def strayed() -> tuple[StrayedObject, ...]:
     raw = Field(path="max_msgs", field_class="plain", live=50, info=FieldInfo(left_out="no limit"))
     at = "orders/orders.yaml:12"
     shorter = [
-        StrayedObject(target=name, standing="changed", address="stream/ORDERS", topology="orders", team="orders", fields=(age,),
+        DriftEntry(target=name, standing="changed", address="stream/ORDERS", topology="orders", team="orders", fields=(age,),
                 verdicts=(("ST301", "apply deletes 1.2 M of 3.4 M messages"),), place=at)
         for name in ("eu-1", "eu-2", "us-1", "us-2")
     ]  # fmt: skip
     return (
         *shorter,
-        StrayedObject(target="eu-2", standing="missing", address="consumer/ORDERS/audit", topology="orders", team="audit",
+        DriftEntry(target="eu-2", standing="missing", address="consumer/ORDERS/audit", topology="orders", team="audit",
                 reason="applied at revision 7, and no longer there", place="orders/orders.yaml:31"),
-        StrayedObject(target="eu-3", standing="changed", address="elastic_group/ORDERS/billing", topology="orders",
+        DriftEntry(target="eu-3", standing="changed", address="elastic_group/ORDERS/billing", topology="orders",
                 team="billing", fields=(members,), place="orders/groups.yaml:4"),
-        StrayedObject(target="eu-3", standing="pending", address="stream/NEW", topology="orders"),
-        StrayedObject(target="us-2", standing="unknown", address="stream/PAYMENTS", reason="its leader did not answer"),
-        StrayedObject(target="ap-1", standing="unreachable", topology="orders",
+        DriftEntry(target="eu-3", standing="pending", address="stream/NEW", topology="orders"),
+        DriftEntry(target="us-2", standing="unknown", address="stream/PAYMENTS", reason="its leader did not answer"),
+        DriftEntry(target="ap-1", standing="unreachable", topology="orders",
                 error="nats://ap.example.org:4222 did not answer within 5 s"),
-        StrayedObject(target="eu-1", standing="changed", address="stream/LEGACY", topology="orders", fields=(raw,)),
-        StrayedObject(target="us-3", standing="uncompared", topology="orders", error="orders.yaml does not exist"),
+        DriftEntry(target="eu-1", standing="changed", address="stream/LEGACY", topology="orders", fields=(raw,)),
+        DriftEntry(target="us-3", standing="uncompared", topology="orders", error="orders.yaml does not exist"),
     )  # fmt: skip
 
 
@@ -128,7 +128,7 @@ def findings() -> tuple[TargetFinding, ...]:
     )  # fmt: skip
 
 
-def counts(all_of_them: Iterable[StrayedObject]) -> tuple[Count, ...]:
+def counts(all_of_them: Iterable[DriftEntry]) -> tuple[Count, ...]:
     return tuple(
         Count(
             target=one.target,
@@ -337,7 +337,7 @@ def at(day: int, hour: int) -> datetime:
 
 def hostile(trick: str) -> FleetFindings:
     """Everything that somebody else names, named by somebody who means harm."""
-    bad = StrayedObject(target=trick, standing="changed", address=f"stream/{trick}", reason=trick, place=trick, team=trick,
+    bad = DriftEntry(target=trick, standing="changed", address=f"stream/{trick}", reason=trick, place=trick, team=trick,
                   fields=(Field(path=trick, field_class="both", live=trick, applied=[trick], desired={trick: trick}),),
                   verdicts=(("ST301", trick),), ignored="")  # fmt: skip
     finding = TargetFinding(target=trick, severity=Severity.WARNING, code="LE105", name=trick, message=trick, address=trick,
@@ -346,7 +346,7 @@ def hostile(trick: str) -> FleetFindings:
     found = everything()
     return replace(
         found, fleet=trick, run=trick, targets=(SeenTarget(name=trick, labels={trick: trick, "env": trick}, error=trick),),
-        strayed=(bad,), diagnostics=(finding,), counts=counts([bad]), compared=frozenset({trick}), by_target={RUNS[0]: {trick: 2}},
+        drift=(bad,), diagnostics=(finding,), counts=counts([bad]), compared=frozenset({trick}), by_target={RUNS[0]: {trick: 2}},
         history=tuple({**one, **rows, "standing": trick} for one in found.history or ()),
         outliers=tuple({**one, **rows, "value": json.dumps(trick)} for one in found.outliers or ()),
         capacity=tuple({**one, **rows} for one in found.capacity or ()),

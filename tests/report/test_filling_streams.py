@@ -31,7 +31,7 @@ def rings(count: int = 40) -> tuple[Row, ...]:
 
 def told(*rows: Row) -> tuple[str, str, list[str]]:
     """Value and tone of the tile, and the sentences."""
-    tiles, said = overview(FleetFindings(command="history", fleet="f", capacity=rows, strayed=())).pieces
+    tiles, said = overview(FleetFindings(command="history", fleet="f", capacity=rows, drift=())).pieces
     assert isinstance(tiles, Tiles) and isinstance(said, Prose)
     (room,) = [one for one in tiles.tiles if one.label == "Room"]
     return room.value, room.tone, [line for line in said.lines if "full" in line]

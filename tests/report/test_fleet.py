@@ -14,7 +14,7 @@ from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.json import COMMANDS, findings_data, fleet_schema
 from reconciler.fleet.report.overview import overview, totals_line
 from reconciler.fleet.report.report import report_of
-from reconciler.fleet.report.run_rows import Count, SeenTarget, StrayedObject
+from reconciler.fleet.report.run_rows import Count, DriftEntry, SeenTarget
 from reconciler.report.codec.json import json_text
 from reconciler.report.document.pieces import HeatMap, Tile, Tiles
 from reconciler.report.formats import FORMATS as OF_REPORTS
@@ -108,7 +108,7 @@ def test_an_object_whose_record_cannot_be_used_wants_attention_and_is_no_drift()
 
 
 def test_a_target_that_could_not_be_read_and_is_to_hold_nothing_is_not_as_applied() -> None:
-    found = FleetFindings(command="drift", fleet="f", strayed=(), compared=frozenset({"eu"}),
+    found = FleetFindings(command="drift", fleet="f", drift=(), compared=frozenset({"eu"}),
                   targets=(fleets.target("eu"), fleets.target("bare", error="no answer within 5s")))  # fmt: skip
     assert totals_line(found) == "no drift found · 1 target not read · 1 target as applied"
 
@@ -157,7 +157,9 @@ def tiles(found: FleetFindings) -> list[Tile]:
 
 def test_equal_drift_of_many_targets_is_one_entry() -> None:
     first, *rest = [
-        [one.target for one in same] for same in equal_drift(fleets.strayed()) if same[0].address == "stream/ORDERS"
+        [one.target for one in same]
+        for same in equal_drift(fleets.drift_entries())
+        if same[0].address == "stream/ORDERS"
     ]
     assert (first, rest) == (["eu-1", "eu-2", "us-1", "us-2"], [])
 
@@ -182,20 +184,20 @@ def parsed(found: FleetFindings) -> Parsed:
 
 def test_nobody_is_accused_where_no_record_tells_what_was_applied() -> None:
     found = replace(
-        fleets.everything(), strayed=tuple(one for one in fleets.strayed() if one.address == "stream/LEGACY")
+        fleets.everything(), drift=tuple(one for one in fleets.drift_entries() if one.address == "stream/LEGACY")
     )
-    said = shown(replace(found, command="drift", counts=fleets.counts(found.strayed or ()), history=None, repairs=None))
+    said = shown(replace(found, command="drift", counts=fleets.counts(found.drift or ()), history=None, repairs=None))
     assert "max_msgs unknown 50 no limit (default) differs from the file; no record of an apply" in said
     assert "outside" not in said
-    alone = replace(fleets.everything(), strayed=found.strayed, counts=fleets.counts(found.strayed or ()))
+    alone = replace(fleets.everything(), drift=found.drift, counts=fleets.counts(found.drift or ()))
     assert "`stream/LEGACY` has no record of an apply and differs from the file on `eu-1`." in FORMATS["md"](alone)
 
 
 def test_equal_reasons_are_told_once_with_all_whom_they_hold_for() -> None:
     names = [f"x{number}" for number in range(9)]
     dead = tuple(SeenTarget(name=name, error="nobody answers") for name in names)
-    strayed = tuple(StrayedObject(target=name, standing="unreachable", error="nobody answers") for name in names)
-    found = FleetFindings(command="report", fleet="f", targets=dead, strayed=strayed, counts=fleets.counts(strayed))
+    strayed = tuple(DriftEntry(target=name, standing="unreachable", error="nobody answers") for name in names)
+    found = FleetFindings(command="report", fleet="f", targets=dead, drift=strayed, counts=fleets.counts(strayed))
     said = shown(found)
     assert "? x0, x1, x2 and 6 more unreachable" in said
     assert "! x0, x1, x2 and 6 more could not be read: nobody answers" in said
@@ -204,7 +206,7 @@ def test_equal_reasons_are_told_once_with_all_whom_they_hold_for() -> None:
 
 def test_of_more_reasons_than_are_named_the_rest_is_counted() -> None:
     dead = tuple(SeenTarget(name=f"x{number}", error=f"port {number} is closed") for number in range(8))
-    said = shown(FleetFindings(command="report", fleet="f", targets=dead, strayed=()))
+    said = shown(FleetFindings(command="report", fleet="f", targets=dead, drift=()))
     assert "! x4 could not be read: port 4 is closed ! 3 more could not be read." in said
 
 
@@ -215,6 +217,6 @@ def test_a_target_that_was_read_and_not_compared_is_called_so() -> None:
 
 
 def test_equal_drift_at_two_places_is_two_entries() -> None:
-    one = next(one for one in fleets.strayed() if one.address == "stream/ORDERS")
+    one = next(one for one in fleets.drift_entries() if one.address == "stream/ORDERS")
     other = replace(one, target="us-9", place="shops/us.yaml:6")
     assert [[drift.place for drift in same] for same in equal_drift([one, other])] == [[one.place], [other.place]]

@@ -698,7 +698,7 @@ SAVED = (
     Act(
         name="a saved plan overwrites what somebody changed since",
         file="reconciler/journeys/saved/comparison.py",
-        before="    if strayed or change_now.action is not change.action:",
+        before="    if changed_since or change_now.action is not change.action:",
         after="    if change_now.action is not change.action:",
         seen_by=("tests/core/test_outlook.py",),
     ),

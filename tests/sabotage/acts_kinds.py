@@ -306,8 +306,8 @@ FILES = (
     Act(
         name="a value that does not fit its parameter is used",
         file="reconciler/documents/fill/parameters.py",
-        before="                complaints = list(_complaints(declaration.says, node, name))",
-        after="                complaints = []",
+        before="                wrongs = list(_problems_with_value(declaration.says, node, name))",
+        after="                wrongs = []",
         seen_by=("tests/documents/test_values.py",),
     ),
     Act(

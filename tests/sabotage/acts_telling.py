@@ -154,8 +154,8 @@ FORMATS = (
     Act(
         name="a code in a comment is no link",
         file="reconciler/report/markdown/parts.py",
-        before='return f"{page_link(verdict.code)} {prose(standing)}"',
-        after='return f"{verdict.code} {prose(standing)}"',
+        before='return f"{page_link(verdict.code)} {prose(status)}"',
+        after='return f"{verdict.code} {prose(status)}"',
         seen_by=("tests/report/test_markdown.py::test_every_code_that_stops_a_plan_is_a_link_to_its_page",),
     ),
     Act(

@@ -63,7 +63,7 @@ def test_what_somebody_edits_after_the_cut_is_not_replaced_unseen(
     ran = someone("apply", "plan.json", "--yes", "--format", "json")
     (failed,) = json.loads(ran.out)["failed"]
     assert (ran.code, failed["reason"]["code"]) == (1, "AP103"), ran
-    assert {"path": "max_ack_pending", "planned": 1000, "now": 7} in failed["strayed"]
+    assert {"path": "max_ack_pending", "planned": 1000, "now": 7} in failed["changed_since"]
     assert done(someone.ask(lambda js: js.read("CONSUMER.INFO.S.c")))["config"]["max_ack_pending"] == 7
 
 
@@ -127,7 +127,7 @@ def test_a_queue_that_somebody_edits_when_the_members_have_ended_is_not_made_ane
     someone.ask(edit)
     ran = someone("apply", "plan.json", "--yes", "--format", "json")
     (failed,) = json.loads(ran.out)["failed"]
-    assert (failed["reason"]["code"], failed["strayed"]) == (
+    assert (failed["reason"]["code"], failed["changed_since"]) == (
         "AP103",
         [{"path": "max_age", "planned": 0, "now": 10**12}],
     )

@@ -65,7 +65,7 @@ def goes_on(wanted: Topology, before: Snapshot, cut: float) -> bool:
     done = steps[: round(cut * len(steps))]
     halfway = imagined.snapshot_after_steps(before, done)
     to_do = again(saved, halfway)
-    assert to_do.stopped_changes == (), [(one.why, one.strayed) for one in to_do.stopped_changes]
+    assert to_do.stopped_changes == (), [(one.why, one.changed_since) for one in to_do.stopped_changes]
     assert again(saved, apply_offline(to_do.plan, halfway)).is_done
     return 0 < len(done) < len(steps)
 

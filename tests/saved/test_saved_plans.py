@@ -203,7 +203,7 @@ def test_tools_get_the_three_values_too(someone: Someone) -> None:
     saved(someone, CHANGED)
     edited(someone, "A", max_age=5 * DAY)
     (failed,) = outcome(someone)["failed"]
-    assert failed["strayed"] == [{"path": "max_age", "planned": 7 * DAY, "now": 5 * DAY, "wanted": 3 * DAY}]
+    assert failed["changed_since"] == [{"path": "max_age", "planned": 7 * DAY, "now": 5 * DAY, "wanted": 3 * DAY}]
 
 
 def test_what_somebody_already_did_is_not_done_again(someone: Someone) -> None:
@@ -353,7 +353,7 @@ def test_a_removal_is_not_made_of_what_was_changed_since(someone: Someone) -> No
     saved(someone, removing)
     edited(someone, "A", description="still needed")
     (failed,) = outcome(someone)["failed"]
-    assert failed["strayed"] == [{"path": "description", "now": "still needed"}], failed
+    assert failed["changed_since"] == [{"path": "description", "now": "still needed"}], failed
 
 
 REMOVING = {
@@ -453,7 +453,7 @@ def test_a_group_whose_record_somebody_wrote_is_left_alone(someone: Someone) -> 
     assert someone.apply(GROUP.replace("[m1, m2]", "[m1, m4]")).code == 0
     (failed,) = outcome(someone)["failed"]
     assert failed["reason"]["code"] == "AP103"
-    assert "members" in [one["path"] for one in failed["strayed"]]
+    assert "members" in [one["path"] for one in failed["changed_since"]]
 
 
 def test_members_of_a_group_are_moved_as_planned(someone: Someone) -> None:
@@ -518,7 +518,7 @@ def test_somebody_with_the_same_name_and_another_configuration_is_left_alone(som
     (failed,) = outcome(someone)["failed"]
     assert (failed["address"], failed["reason"]["code"]) == ("stream/A", "AP103")
     assert {"path": "max_age", "now": DAY, "wanted": 7 * DAY} in failed[
-        "strayed"
+        "changed_since"
     ]  # nothing was there when it was planned
 
 

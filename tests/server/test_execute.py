@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.changes.events import Done, Event, Failed, Finished, Started, Strayed, Waiting
+from reconciler.changes.events import ChangedSince, Done, Event, Failed, Finished, Started, Waiting
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Config
@@ -242,7 +242,7 @@ def test_a_concurrent_write_of_an_entry_is_a_conflict(account: Account) -> None:
     assert failed.reason.message == (
         "Did not write entry b/k, because it changed after the plan was made: record was absent and is theirs now."
     )
-    assert failed.strayed == (Strayed(path="record", now="theirs", wanted="ours"),)
+    assert failed.changed_since == (ChangedSince(path="record", now="theirs", wanted="ours"),)
 
 
 def conflicting(account: Account, theirs: Sequence[bytes], *, deleted: bool = False) -> Failed:
@@ -264,8 +264,8 @@ def conflicting(account: Account, theirs: Sequence[bytes], *, deleted: bool = Fa
 
 def test_what_somebody_wrote_into_a_record_is_told_by_its_fields(account: Account) -> None:
     failed = conflicting(account, [b'{"max":4,"members":["a","x"]}'])
-    assert failed.strayed == (
-        Strayed(path="members", planned=["a", "b"], now=["a", "x"], wanted=["a", "b", "c"]),
+    assert failed.changed_since == (
+        ChangedSince(path="members", planned=["a", "b"], now=["a", "x"], wanted=["a", "b", "c"]),
     )  # fmt: skip
 
 

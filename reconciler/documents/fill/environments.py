@@ -18,8 +18,8 @@ from reconciler.documents.parse.nodes import Mapping as Table
 from reconciler.documents.parse.nodes import (
     Node,
     Scalar,
-    complain,
     did_you_mean,
+    error_at,
     is_null,
     listed,
     mapping_at,
@@ -116,20 +116,20 @@ class Environments:
             return
         if not isinstance(node, Table):
             message = f"{key.text} is {shape_in_words(node)}; write a mapping of names (`dev: {{context: dev}}`)"
-            self._complain(NodeProblem(node_to_show(key, node), "504", "wrong-shape", message))
+            self._add_error(NodeProblem(node_to_show(key, node), "504", "wrong-shape", message))
             return
         for name, declaration in node.entries.values():
             earlier = self.names.setdefault(name.text, span(name))
             if earlier != span(name):
                 message = f"environment `{name.text}` is declared here and at {earlier}; keep one"
-                self._complain(NodeProblem(name, "505", "duplicate", message))
+                self._add_error(NodeProblem(name, "505", "duplicate", message))
             elif not re.fullmatch(NAME, name.text):
                 message = f"`{name.text}` cannot name an environment; begin with a letter, and write letters, digits, `_`, `.` and `-`"
-                self._complain(NodeProblem(name, "506", "bad-name", message))
+                self._add_error(NodeProblem(name, "506", "bad-name", message))
             elif not (isinstance(declaration, Table) or is_null(declaration)):
                 example = f"{name.text}: {{context: {name.text}}}"
                 message = f"environment `{name.text}` is {shape_in_words(declaration)}; write a mapping (`{example}`)"
-                self._complain(NodeProblem(node_to_show(name, declaration), "504", "wrong-shape", message))
+                self._add_error(NodeProblem(node_to_show(name, declaration), "504", "wrong-shape", message))
             else:
                 unmasked_table = mapping_at(declaration)
                 for entry_name, (entry_key, value) in (
@@ -149,7 +149,7 @@ class Environments:
         if environment is not None:
             findings = [*findings, *_contradictions(environment, node, path)]
         for finding in findings:
-            self._complain(finding)
+            self._add_error(finding)
         if environment is not None and not findings:
             self.declared[name.text] = InFile(environment, name, node)
 
@@ -182,11 +182,11 @@ class Environments:
         names = set[str]()
         if not items:
             message = f"{OF_FILE} is an empty list, so this file is for no environment; name one"
-            self._complain(NodeProblem(node, "504", "wrong-shape", message))
+            self._add_error(NodeProblem(node, "504", "wrong-shape", message))
         for item in items:
             if not isinstance(item, Scalar) or is_null(item):
                 message = f"{OF_FILE} is {shape_in_words(item)}; write the name of an environment, or a list of names"
-                self._complain(NodeProblem(item, "504", "wrong-shape", message))
+                self._add_error(NodeProblem(item, "504", "wrong-shape", message))
             elif item.text not in self.names:
                 message = f"there is no environment `{item.text}`{did_you_mean(item.text, self.names)}"
                 other = f"choose {_first_names([*self.names])}" if self.names else "name the files that declare it too"
@@ -196,9 +196,9 @@ class Environments:
         return names
 
     def _add_problem(self, message: str, where: SourceSpan | None, fix: str) -> None:
-        self.problems.append(complain("XX518", "environment", message, where, fix=fix))
+        self.problems.append(error_at("XX518", "environment", message, where, fix=fix))
 
-    def _complain(self, finding: NodeProblem) -> None:
+    def _add_error(self, finding: NodeProblem) -> None:
         self.problems.append(finding.diagnostic())
 
 
@@ -213,8 +213,8 @@ def _contradictions(environment: Environment, node: Table, path: str) -> Iterato
         yield NodeProblem(node.entries["server"][0], "502", "wrong-value", f"{path} has context and server; keep one")
     for key, text in (("context", environment.context), ("server", environment.server)):
         if text is not None and not (text and text.isprintable()):
-            complaint = "is empty" if not text else "contains a character that nobody can see"
-            yield NodeProblem(node_to_show(*node.entries[key]), "502", "wrong-value", f"{path}.{key} {complaint}")
+            wrong = "is empty" if not text else "contains a character that nobody can see"
+            yield NodeProblem(node_to_show(*node.entries[key]), "502", "wrong-value", f"{path}.{key} {wrong}")
     if environment.server is not None and "@" in environment.server:
         yield NodeProblem(
             node_to_show(*node.entries["server"]), "502", "wrong-value",

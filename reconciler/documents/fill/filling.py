@@ -17,8 +17,8 @@ from reconciler.documents.parse.nodes import (
     Node,
     Scalar,
     Sequence,
-    complain,
     did_you_mean,
+    error_at,
     list_at,
     mapping_at,
     span,
@@ -61,7 +61,7 @@ class Filling:
             others = f" and {len(keys) - 1:_} more" if len(keys) > 1 else ""
             message = f"`${{{name}}}` has no value for key `{keys[0]}`{others}: {why}"
             fix = "write it for every key, or mention something else"
-            self.problems.append(complain("XX515", "no-value", message, place, fix=fix))
+            self.problems.append(error_at("XX515", "no-value", message, place, fix=fix))
 
     def note(self, node: Node, note: str) -> None:
         """Keep what is to be known of the value at this place. Of an entry that stands for many, each says the same."""
@@ -136,7 +136,7 @@ class _FileFilling:
             text, element = of_element._fill_text(key), of_element.each.key.text
             if text.text in elements_by_name:
                 message = f"keys `{elements_by_name[text.text]}` and `{element}` of {FOR_EACH} both give the name `{text.text}`"
-                self._complain("XX527", "for-each", message, key, "mention `${each.key}` in the name")
+                self._add_error("XX527", "for-each", message, key, "mention `${each.key}` in the name")
                 return
             elements_by_name[text.text] = element
             name = Stamped(key, text.text, False, of_element.each.origin)
@@ -151,7 +151,7 @@ class _FileFilling:
             container = self.fill_node(node)
         for element in elements(key, container, self.each) if container else ():
             if isinstance(element, Unfit):
-                self.whole.problems.append(complain("XX527", "for-each", element.message, span(element.node)))
+                self.whole.problems.append(error_at("XX527", "for-each", element.message, span(element.node)))
             else:
                 yield replace(self, each=element, done={})
 
@@ -200,7 +200,7 @@ class _FileFilling:
         if first is not key:
             place = f"{first.line + 1}:{first.column + 1}"
             message = f"`{key.text}` is written here{_for_element_text(key)} and at {place}{_for_element_text(first)}; keep one"
-            self._complain("XX505", "duplicate", message, key)
+            self._add_error("XX505", "duplicate", message, key)
 
     def _lone_parameter(self, node: Scalar) -> str | None:
         """The parameter that stands there alone."""
@@ -238,7 +238,7 @@ class _FileFilling:
                     f"`{match[0]}` is a {value.type}, from {value.origin}, and cannot stand inside a text or a name"
                 )
                 self.whole.unfilled.add(self.file)
-                self._complain("XX517", "wrong-parameter", message, node, "let it stand alone, as a whole value")
+                self._add_error("XX517", "wrong-parameter", message, node, "let it stand alone, as a whole value")
                 return match[0]
             is_of_element = _is_of_element(match["name"])
             note = value.origin if is_of_element else f"`{match[0]}` is `{value.node.text}`, from {value.origin}"
@@ -260,14 +260,14 @@ class _FileFilling:
         if name not in self.whole.names:
             message = f"`${{{name}}}` is no parameter of this topology{did_you_mean(name, self.whole.names)}"
             fix = f"declare {name} under `parameters`, or write `$${{{name}}}` for the text itself"
-            self._complain("XX515", "no-value", message, node, fix)
+            self._add_error("XX515", "no-value", message, node, fix)
         elif (declaration := self.whole.declared.get(name)) and name not in self.whole.wrong:
             message = f"`${{{name}}}` has no value: parameter `{name}` at {declaration.place} has no default, and none was given"
             fix = (
                 f"give it a value: --value {name}=…, a line in a file of --values, or `values` of an environment or of a "
                 "target in fleet.yaml"
             )
-            self._complain("XX515", "no-value", message, node, fix)
+            self._add_error("XX515", "no-value", message, node, fix)
         return None
 
     def _value_of_each(self, name: str, node: Scalar) -> Chosen | None:
@@ -280,7 +280,7 @@ class _FileFilling:
         else:
             message = f"`${{{name}}}` stands outside of any `{FOR_EACH}`"
             fix = f"write `{FOR_EACH}` where the resource is declared, also in an overlay, or `$${{{name}}}` for the text itself"
-            self._complain("XX515", "no-value", message, node, fix)
+            self._add_error("XX515", "no-value", message, node, fix)
         return None
 
     def _copy_to(self, node: Node, is_text: bool, mention: Scalar, note: str | None) -> Node:
@@ -289,7 +289,7 @@ class _FileFilling:
         if self.whole.added == MOST_EXPANDED:
             self.whole.unfilled.add(self.file)
             message = f"the values add more than {MOST_EXPANDED:_} nodes to these files"
-            self._complain("XX513", "yaml-alias", message, mention, "mention large values less often")
+            self._add_error("XX513", "yaml-alias", message, mention, "mention large values less often")
         if self.whole.added >= MOST_EXPANDED or isinstance(node, Scalar):
             scalar = node if isinstance(node, Scalar) else mention
             plain = scalar.plain and not is_text
@@ -310,8 +310,8 @@ class _FileFilling:
         }
         return table
 
-    def _complain(self, code: str, name: str, message: str, node: Scalar, fix: str | None = None) -> None:
-        self.whole.problems.append(complain(code, name, message, span(node), fix=fix))
+    def _add_error(self, code: str, name: str, message: str, node: Scalar, fix: str | None = None) -> None:
+        self.whole.problems.append(error_at(code, name, message, span(node), fix=fix))
 
 
 def _type_of(node: Node) -> Type:

@@ -112,15 +112,15 @@ def elements(key: Scalar, node: Node, outer: Each | None) -> Iterator[Each | Unf
         if not isinstance(name, Scalar) or is_null(name):
             message = f"{FOR_EACH} lists {shape_in_words(name)}; to say more than names, write a mapping (`acme: {{keep: 7d}}`)"
             yield Unfit(message, node_to_show(None, name))
-        elif complaint := _complaint_about_key(name.text):
-            yield Unfit(f"key `{name.text}` of {FOR_EACH} {complaint}, and cannot stand in a name or a subject", name)
+        elif wrong := _problem_with_key(name.text):
+            yield Unfit(f"key `{name.text}` of {FOR_EACH} {wrong}, and cannot stand in a name or a subject", name)
         elif (first := seen.setdefault(name.text, name)) is not name:
             yield Unfit(f"key `{name.text}` of {FOR_EACH} is there twice, also at {span(first)}", name)
         else:
             yield Each(name, value, f"key `{name.text}` at {span(name)}", outer)
 
 
-def _complaint_about_key(key: str) -> str | None:
+def _problem_with_key(key: str) -> str | None:
     if not key:
         return "is empty"
     if not key.isprintable():

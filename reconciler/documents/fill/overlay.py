@@ -15,8 +15,8 @@ from reconciler.documents.parse.nodes import Mapping as Table
 from reconciler.documents.parse.nodes import (
     Node,
     Scalar,
-    complain,
     did_you_mean,
+    error_at,
     is_null,
     list_at,
     listed,
@@ -72,7 +72,7 @@ class OverlayMerger:
         if is_null(node):
             return
         if not isinstance(node, Table):
-            self._complain(
+            self._add_error(
                 "XX504",
                 "wrong-shape",
                 f"{path} is {shape_in_words(node)}; write a mapping of names",
@@ -89,17 +89,17 @@ class OverlayMerger:
             if first_key is not at and (words or earlier):
                 with_word = f" with `{(earlier or words)[0]}`" if earlier else ""
                 message = f"{name_path} is named here and at {span(first_key)}{with_word}; keep one"
-                self._complain("XX505", "duplicate", message, at)
+                self._add_error("XX505", "duplicate", message, at)
                 continue
             if not (isinstance(value, Table) or is_null(value)):
                 message = f"`{name}` is {shape_in_words(value)}; write a mapping (`key: value`)"
-                self._complain("XX504", "wrong-shape", message, node_to_show(at, value))
+                self._add_error("XX504", "wrong-shape", message, node_to_show(at, value))
             elif self._is_flagged(value, ONLY_HERE):
                 self._add_resource(homes[0], known.get(name), key, at, value)
             elif name not in known:
                 message = f"an overlay changes `{name}`, but there is none in the other files"
                 fix = f"write `{ONLY_HERE}: true` below it, to add it for this environment"
-                self._complain("XX519", "overlay", f"{message}{did_you_mean(name, known)}", at, fix)
+                self._add_error("XX519", "overlay", f"{message}{did_you_mean(name, known)}", at, fix)
             elif self._is_flagged(value, NOT_HERE):
                 self._leave_out_resource(known[name], key, at, value)
             elif isinstance(value, Table):
@@ -114,14 +114,14 @@ class OverlayMerger:
             return False
         if isinstance(flag, Scalar) and flag.plain and flag.text == "true":
             return True
-        self._complain("XX502", "wrong-value", f"{word} is `true`, or it is left out", flag)
+        self._add_error("XX502", "wrong-value", f"{word} is `true`, or it is left out", flag)
         return False
 
     def _add_resource(self, home: Table, other_home: Table | None, key: Scalar, name: Scalar, value: Node) -> None:
         if other_home is not None:
             earlier = self._entry_of(other_home, key.text, name.text)[0]
             message = f"`{name.text}` is `{ONLY_HERE}`, but all environments have it: {span(earlier)}"
-            self._complain("XX519", "overlay", message, name, f"leave out `{ONLY_HERE}`, to change it here")
+            self._add_error("XX519", "overlay", message, name, f"leave out `{ONLY_HERE}`, to change it here")
             return
         if not isinstance(home.get(key.text), Table):
             home.entries[key.text] = (key, mapping_at(key))
@@ -131,7 +131,7 @@ class OverlayMerger:
         others = [name for name in value.entries if name != NOT_HERE] if isinstance(value, Table) else []
         if others:
             message = f"`{at.text}` is `{NOT_HERE}`, so {listed(others)} below it would change nothing"
-            self._complain("XX519", "overlay", message, at, f"keep `{NOT_HERE}` alone")
+            self._add_error("XX519", "overlay", message, at, f"keep `{NOT_HERE}` alone")
             return
         del self._own_copy(home, key.text).entries[at.text]
 
@@ -161,7 +161,7 @@ class OverlayMerger:
     def _unset_key(self, base: Table, item: Scalar, path: str) -> None:
         if item.text not in base.entries:
             message = f"{path} has no `{item.text}` that could be unset{did_you_mean(item.text, base.entries)}"
-            self._complain("XX519", "overlay", message, item)
+            self._add_error("XX519", "overlay", message, item)
         elif self._is_first(item, f"{path}.{item.text}"):
             del base.entries[item.text]
 
@@ -180,7 +180,7 @@ class OverlayMerger:
             base.entries[key.text] = (base.entries[key.text][0], changed)
         else:
             message = f"{key_path} is no list or mapping in the files of all environments, so `{word}` cannot change it"
-            self._complain("XX519", "overlay", message, key, f"write `{key.text}: …` itself, to set it")
+            self._add_error("XX519", "overlay", message, key, f"write `{key.text}: …` itself, to set it")
 
     def _change_item(self, items: Items, word: str, item: Node, where: str) -> None:
         same = next(
@@ -196,9 +196,9 @@ class OverlayMerger:
         elif word == REMOVE and same is not None:
             items.items.remove(same)
         else:
-            complaint = f"has it already: {span(same)}" if same is not None else "does not have it"
-            message = f"`{word}` names {_node_in_words(item)}, but {where} {complaint}"
-            self._complain("XX519", "overlay", message, item)
+            wrong = f"has it already: {span(same)}" if same is not None else "does not have it"
+            message = f"`{word}` names {_node_in_words(item)}, but {where} {wrong}"
+            self._add_error("XX519", "overlay", message, item)
 
     def _change_keys(self, base: Table, word: str, key: Scalar, node: Node, where: str) -> None:
         changed = self._own_copy(base, key.text)
@@ -208,12 +208,14 @@ class OverlayMerger:
                     del changed.entries[item.text]
                 else:
                     message = f"`{word}` names `{item.text}`, but {where} does not have it"
-                    self._complain("XX519", "overlay", message + did_you_mean(item.text, changed.entries), item)
+                    self._add_error("XX519", "overlay", message + did_you_mean(item.text, changed.entries), item)
             return
         for name, (name_key, value) in self._entries_of(key, node).items():
             if name in changed.entries:
                 message = f"`{word}` names `{name}`, but {where} has it already: {span(changed.entries[name][0])}"
-                self._complain("XX519", "overlay", message, name_key, f"write `{key.text}: …` itself, to set all of it")
+                self._add_error(
+                    "XX519", "overlay", message, name_key, f"write `{key.text}: …` itself, to set all of it"
+                )
             else:
                 changed.entries[name] = (name_key, value)
 
@@ -232,7 +234,7 @@ class OverlayMerger:
         earlier, first_key = self.by.setdefault(path, (word, key))
         is_fine = first_key is key or {earlier, word} <= {APPEND, REMOVE}
         if not is_fine:
-            self._complain("XX505", "duplicate", f"{path} is changed here and at {span(first_key)}; keep one", key)
+            self._add_error("XX505", "duplicate", f"{path} is changed here and at {span(first_key)}; keep one", key)
         return is_fine
 
     def _own_copy(self, above: Table, name: str) -> Table:
@@ -255,7 +257,7 @@ class OverlayMerger:
             if isinstance(item, Scalar) and not is_null(item):
                 yield item
             else:
-                self._complain(
+                self._add_error(
                     "XX504",
                     "wrong-shape",
                     f"{key.text} holds {shape_in_words(item)}; write names",
@@ -266,7 +268,7 @@ class OverlayMerger:
         if isinstance(node, Table):
             return node.entries
         if not is_null(node):
-            self._complain(
+            self._add_error(
                 "XX504",
                 "wrong-shape",
                 f"{key.text} is {shape_in_words(node)}; write a mapping",
@@ -274,8 +276,8 @@ class OverlayMerger:
             )
         return {}
 
-    def _complain(self, code: str, name: str, message: str, node: Node, fix: str | None = None) -> None:
-        self.problems.append(complain(code, name, message, span(node), fix=fix))
+    def _add_error(self, code: str, name: str, message: str, node: Node, fix: str | None = None) -> None:
+        self.problems.append(error_at(code, name, message, span(node), fix=fix))
 
 
 def _item_identity(item: Node) -> str | None:

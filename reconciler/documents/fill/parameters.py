@@ -18,7 +18,7 @@ from reconciler.documents.parse.nodes import (
     Node,
     Place,
     Scalar,
-    complain,
+    error_at,
     is_null,
     listed,
     mapping_at,
@@ -107,7 +107,7 @@ class Parameters:
             return
         if not isinstance(node, Table):
             message = f"{key.text} is {shape_in_words(node)}; write a mapping of names (`region: {{type: text}}`)"
-            self._complain(NodeProblem(node_to_show(key, node), "504", "wrong-shape", message))
+            self._add_error(NodeProblem(node_to_show(key, node), "504", "wrong-shape", message))
             return
         for name, below in node.entries.values():
             if earlier := self.names.setdefault(name.text, span(name)):
@@ -116,14 +116,14 @@ class Parameters:
     def _read_parameter(self, name: Scalar, node: Node, earlier: SourceSpan) -> None:
         if earlier != span(name):
             message = f"parameter `{name.text}` is declared here and at {earlier}; keep one"
-            self._complain(NodeProblem(name, "505", "duplicate", message))
-        elif complaint := _complaint_about_name(name):
-            self._complain(NodeProblem(name, "506", "bad-name", complaint))
+            self._add_error(NodeProblem(name, "505", "duplicate", message))
+        elif wrong := _problem_with_name(name):
+            self._add_error(NodeProblem(name, "506", "bad-name", wrong))
         elif not isinstance(node, Table) and not is_null(node):
             message = (
                 f"parameter `{name.text}` is {shape_in_words(node)}; write a mapping (`{name.text}: {{type: text}}`)"
             )
-            self._complain(NodeProblem(node_to_show(name, node), "504", "wrong-shape", message))
+            self._add_error(NodeProblem(node_to_show(name, node), "504", "wrong-shape", message))
         else:
             self._read_declaration(name, node if isinstance(node, Table) else mapping_at(node))
 
@@ -133,12 +133,12 @@ class Parameters:
         if parameter is not None:
             findings = [*findings, *_contradictions(parameter, node, path)]
         for finding in findings:
-            self._complain(finding)
+            self._add_error(finding)
         if parameter is not None and not findings:
             default = node.get("default")
             self.declared[name.text] = Declaration(name.text, parameter, Place(name, node), default)
 
-    def _complain(self, finding: NodeProblem) -> None:
+    def _add_error(self, finding: NodeProblem) -> None:
         self.problems.append(finding.diagnostic())
 
     def settle(self, given: Mapping[str, Given]) -> dict[str, Chosen]:
@@ -147,9 +147,9 @@ class Parameters:
         for name, declaration in self.declared.items():
             if name in given:
                 node = _node_of(given[name], declaration.says.type)
-                complaints = list(_complaints(declaration.says, node, name))
-                self.problems += (_wrong_parameter(complaint, given[name], declaration) for complaint in complaints[:1])
-                if complaints:
+                wrongs = list(_problems_with_value(declaration.says, node, name))
+                self.problems += (_wrong_parameter(wrong, given[name], declaration) for wrong in wrongs[:1])
+                if wrongs:
                     self.wrong.add(name)
                 else:
                     chosen[name] = Chosen(node, declaration.says.type, given[name].origin)
@@ -159,7 +159,7 @@ class Parameters:
         return chosen
 
 
-def _complaint_about_name(name: Scalar) -> str | None:
+def _problem_with_name(name: Scalar) -> str | None:
     if not re.fullmatch(NAME, name.text):
         return (
             f"`{name.text}` cannot stand in `${{…}}`; begin with a letter, and write letters, digits, `_`, `.` and `-`"
@@ -180,8 +180,8 @@ def _contradictions(parameter: Parameter, node: Table, path: str) -> Iterator[No
                 "wrong-value",
                 f"{path}.pattern is for text, not for a {parameter.type}",
             )
-        elif complaint := _why_pattern_is_unusable(parameter.pattern):
-            yield NodeProblem(node.entries["pattern"][1], "502", "wrong-value", f"{path}.pattern {complaint}")
+        elif wrong := _why_pattern_is_unusable(parameter.pattern):
+            yield NodeProblem(node.entries["pattern"][1], "502", "wrong-value", f"{path}.pattern {wrong}")
             return
     bare = parameter.model_copy(update={"allowed": None})
     for key in ("allowed", "default"):
@@ -189,7 +189,7 @@ def _contradictions(parameter: Parameter, node: Table, path: str) -> Iterator[No
             continue
         items = entry.items if key == "allowed" and not isinstance(entry, (Scalar, Table)) else [entry]
         for item in items:
-            for objection in _complaints(bare if key == "allowed" else parameter, item, f"{path}.{key}"):
+            for objection in _problems_with_value(bare if key == "allowed" else parameter, item, f"{path}.{key}"):
                 yield NodeProblem(item, "502", "wrong-value", objection)
 
 
@@ -234,7 +234,7 @@ def _node_of(given: Given, type_: Type) -> Node:
     return Scalar.of(given.value, plain=type_ != "text")
 
 
-def _complaints(parameter: Parameter, node: Node, name: str) -> Iterator[str]:
+def _problems_with_value(parameter: Parameter, node: Node, name: str) -> Iterator[str]:
     """Yield why this cannot be a value of the parameter."""
     if is_null(node):
         yield f"{name} has no value; write one, or leave it out"
@@ -247,8 +247,8 @@ def _complaints(parameter: Parameter, node: Node, name: str) -> Iterator[str]:
     yield from (each.message for each in plain.findings)
     if plain.findings:
         return
-    if complaint := _complaint_about_unit(parameter.type, value):
-        yield f"{name}: {complaint}"
+    if wrong := _problem_with_unit(parameter.type, value):
+        yield f"{name}: {wrong}"
     elif isinstance(value, str) and not value.isprintable():
         yield f"{name} contains a line break, or another character that does not fit on a line"
     elif parameter.allowed is not None and not any(
@@ -278,7 +278,7 @@ def _spell_single(value: Json) -> str:
     return spell(value) if not isinstance(value, (list, dict)) else "…"
 
 
-def _complaint_about_unit(type_: Type, value: Json) -> str | None:
+def _problem_with_unit(type_: Type, value: Json) -> str | None:
     if parse := PARSED.get(type_):
         try:
             parse(value)
@@ -287,10 +287,10 @@ def _complaint_about_unit(type_: Type, value: Json) -> str | None:
     return None
 
 
-def _wrong_parameter(complaint: str, given: Given, declared: Declaration) -> Diagnostic:
+def _wrong_parameter(wrong: str, given: Given, declared: Declaration) -> Diagnostic:
     origin = "" if given.span else f" (from {given.origin})"
-    message = f"{complaint}{origin}; parameter `{declared.name}` is declared at {declared.place}"
-    return complain("XX517", "wrong-parameter", message, given.span or declared.place)
+    message = f"{wrong}{origin}; parameter `{declared.name}` is declared at {declared.place}"
+    return error_at("XX517", "wrong-parameter", message, given.span or declared.place)
 
 
 def unmentioned_parameters(declared: Iterable[Declaration], mentioned: set[str]) -> Iterator[Diagnostic]:
@@ -298,4 +298,4 @@ def unmentioned_parameters(declared: Iterable[Declaration], mentioned: set[str])
     for declaration in declared:
         if declaration.name not in mentioned:
             message = f"parameter `{declaration.name}` is declared, but no file mentions `${{{declaration.name}}}`"
-            yield complain("XX516", "unused-value", message, declaration.place, fix="mention it, or remove it")
+            yield error_at("XX516", "unused-value", message, declaration.place, fix="mention it, or remove it")

@@ -17,8 +17,8 @@ from reconciler.documents.parse.nodes import Mapping as Table
 from reconciler.documents.parse.nodes import (
     Node,
     Scalar,
-    complain,
     did_you_mean,
+    error_at,
     is_null,
     list_at,
     mapping_at,
@@ -79,7 +79,7 @@ class Filled:
         kept = [path for path in files if os.path.realpath(path) not in files_of_values] if files_of_values else files
         if files and not kept:
             message = f"`{files[0]}` is a file of values (--values), so no file of a topology is left to read"
-            problems = [*problems, complain("XX520", "no-files", message, SourceSpan(str(files[0]), 1, 1, 1, 1))]
+            problems = [*problems, error_at("XX520", "no-files", message, SourceSpan(str(files[0]), 1, 1, 1, 1))]
         return kept, problems
 
     def read(self, path: Path) -> tuple[str, list[Diagnostic]]:
@@ -97,7 +97,7 @@ class Filled:
                 given |= {name: _given_in_file(key, node) for name, (key, node) in root.entries.items()}
             elif root is not None and not is_null(root):
                 message = f"a file of values is {shape_in_words(root)}; write a mapping (`region: eu`)"
-                problems.append(complain("XX504", "wrong-shape", message, span(root)))
+                problems.append(error_at("XX504", "wrong-shape", message, span(root)))
         for name, text in self.values.items():
             place = self.places.get(name)
             given[name] = Given(text, str(place or self.origin), place)
@@ -111,7 +111,7 @@ class Filled:
             if name not in self.known and is_needed:
                 message = f"value `{name}` is given, but there is no parameter `{name}`{did_you_mean(name, self.known)}"
                 fix = f"declare it under `parameters`, leave {name} out, or give the name that you meant"
-                yield complain("XX516", "unused-value", message, given_value.span, fix=fix)
+                yield error_at("XX516", "unused-value", message, given_value.span, fix=fix)
 
 
 def _given_in_file(key: Scalar, node: Node) -> Given:

@@ -23,7 +23,7 @@ from reconciler.changes.kind import Registry
 from reconciler.documents.fill.environments import OF_FILE
 from reconciler.documents.fill.values import Mask
 from reconciler.documents.parse.files import DISK, INCLUDE, Tree
-from reconciler.documents.parse.nodes import Mapping, Node, Scalar, complain
+from reconciler.documents.parse.nodes import Mapping, Node, Scalar, error_at
 from reconciler.documents.parse.nodes import Sequence as Items
 from reconciler.documents.parse.tree import read_tree
 from reconciler.documents.read.header import top_level_keys
@@ -142,7 +142,7 @@ def unnamed_topology(path: Path, why: str) -> Diagnostic:
     """Return XX521 for a file that names no topology where the folders around it do not settle one either."""
     message = f"this file does not say which topology it belongs to, and {why}"
     start_of_file = SourceSpan(str(path), 1, 1, 1, 1)
-    return complain("XX521", "topology-unnamed", message, start_of_file, fix="write `topology: NAME` into the file")
+    return error_at("XX521", "topology-unnamed", message, start_of_file, fix="write `topology: NAME` into the file")
 
 
 def _possible_homes(file: _File, headers: Headers) -> list[Home]:
@@ -253,7 +253,7 @@ def _too_many_topologies(topologies: Sequence[Loaded]) -> Diagnostic:
     more = f" and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
     message = f"these files hold {len(topologies)} topologies, but this works on one: {', '.join(named[:SHOWN])}{more}"
     fix = f"name the files of one topology, for example {' '.join(map(str, topologies[0].paths[:2]))}"
-    return complain("XX522", "several-topologies", message, None, fix=fix)
+    return error_at("XX522", "several-topologies", message, None, fix=fix)
 
 
 def _first_paths(topology: Loaded) -> str:

@@ -271,8 +271,8 @@ def _git(folder: Path, *question: str, given: str = "") -> bytes:
     except FileNotFoundError:
         raise _git_fails("`git` reads revisions, but is not installed", "install git") from None
     except subprocess.CalledProcessError as error:
-        complaint = error.stderr.decode(errors="replace").strip().removeprefix("fatal: ").splitlines()[:1]
-        raise _git_fails(f"git says: {''.join(complaint) or 'nothing'}", "run this inside the repository") from None
+        wrong = error.stderr.decode(errors="replace").strip().removeprefix("fatal: ").splitlines()[:1]
+        raise _git_fails(f"git says: {''.join(wrong) or 'nothing'}", "run this inside the repository") from None
     except subprocess.TimeoutExpired:
         raise _git_fails(f"git did not answer within {PATIENCE:g} s", "try `git fetch` by hand") from None
 

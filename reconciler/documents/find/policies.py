@@ -16,7 +16,7 @@ from reconciler.changes.kind import Registry
 from reconciler.documents.fill.values import Filled
 from reconciler.documents.find.git_tree import GitTree
 from reconciler.documents.parse.files import DISK, Tree
-from reconciler.documents.parse.nodes import Mapping, Node, complain
+from reconciler.documents.parse.nodes import Mapping, Node, error_at
 from reconciler.documents.parse.tree import read_tree
 from reconciler.documents.read.header import Header, top_level_keys
 from reconciler.documents.read.load import Loaded
@@ -95,7 +95,7 @@ def _policies_from(placed: PlacedSource, registry: Registry, tree: Tree) -> Iter
         for item in _policies_in_file(file, registry, within):
             if isinstance(item, PlacedSource):
                 message = "policies that are named elsewhere name no others; name them in the topology"
-                yield complain("XX528", "policy", message, item.where("from"))
+                yield error_at("XX528", "policy", message, item.where("from"))
             else:
                 yield item
 
@@ -144,7 +144,7 @@ def _lacking_diagnostic(path: Path) -> Diagnostic:
     message = (
         f"this {'folder' if path.is_dir() else 'file'} has no `{POLICIES}`; leave it out of what is named for policies"
     )
-    return complain("XX528", "policy", message, SourceSpan(str(path), 1, 1, 1, 1))
+    return error_at("XX528", "policy", message, SourceSpan(str(path), 1, 1, 1, 1))
 
 
 OF_A_HOOK = frozenset({
@@ -184,8 +184,8 @@ def _fetch(repository: str, revision: str, cache: Path) -> None:
         result = _run_git(cache, "-c", "protocol.ext.allow=never", "fetch", "--quiet", "--no-tags", *source)
         if result.returncode == 0 and _has_commit(cache, revision):
             return
-    complaint = result.stderr.decode(errors="replace").strip().removeprefix("fatal: ").splitlines()[:1]
-    why = "".join(complaint) if result.returncode else f"it has no commit {revision}"
+    wrong = result.stderr.decode(errors="replace").strip().removeprefix("fatal: ").splitlines()[:1]
+    why = "".join(wrong) if result.returncode else f"it has no commit {revision}"
     raise _cannot_fetch(f"policies of {repository} cannot be fetched: {why}")
 
 

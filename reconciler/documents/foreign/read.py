@@ -13,7 +13,7 @@ from reconciler.documents.foreign.nats_json import is_nats, read_nats
 from reconciler.documents.foreign.terraform import STATE, is_terraform, read_terraform
 from reconciler.documents.foreign.translation import Findings
 from reconciler.documents.parse.files import read_text
-from reconciler.documents.parse.nodes import Mapping, Place, complain, span
+from reconciler.documents.parse.nodes import Mapping, Place, error_at, span
 from reconciler.documents.parse.plain_values import Plain
 from reconciler.documents.parse.shape import ANYTHING
 from reconciler.documents.parse.tree import read_tree
@@ -89,7 +89,7 @@ def _read_json(path: Path, text: str, findings: Findings) -> Document | None:
         line, column = getattr(error, "lineno", 1), getattr(error, "colno", 1)
         place = SourceSpan(str(path), line, column, line, column + 1)
         reason = f"this is not JSON: {getattr(error, 'msg', 'nested too deep, or with half a character')}"
-        findings.problems += _problems_of_text(text, [complain("IM103", "not-readable", reason, place)])
+        findings.problems += _problems_of_text(text, [error_at("IM103", "not-readable", reason, place)])
         return None
     root, _ = read_tree(str(path), text)
     return value, Place(root, root) if root is not None else _at_first_line(path)
@@ -113,7 +113,7 @@ def _problems_of_text(text: str, problems: list[Diagnostic]) -> list[Diagnostic]
     if not problems or not _HELM.search(text):
         return problems
     message = "this is a Helm template, which only Helm evaluates"
-    return [complain("IM103", "not-readable", message, problems[0].span, fix=RENDERED)]
+    return [error_at("IM103", "not-readable", message, problems[0].span, fix=RENDERED)]
 
 
 def _read_document(path: Path, root: Mapping | object, findings: Findings) -> Iterator[Document]:
@@ -124,7 +124,7 @@ def _read_document(path: Path, root: Mapping | object, findings: Findings) -> It
         return
     plain = Plain()
     value = plain.value(root, ANYTHING)
-    findings.problems += [complain("IM103", "not-readable", f.message, span(f.node)) for f in plain.findings]
+    findings.problems += [error_at("IM103", "not-readable", f.message, span(f.node)) for f in plain.findings]
     if not plain.findings:
         yield value, Place(next((key for key, _ in root.entries.values()), root), root)
 

@@ -129,7 +129,7 @@ def _best_of_each_union(errors: Sequence[Error], start: _Start) -> list[Error]:
 
 
 def _rank_of(errors: list[Error]) -> tuple[int, int]:
-    """Rank complaints: deep inside is good, because the rest was understood; then few are good."""
+    """Rank wrongs: deep inside is good, because the rest was understood; then few are good."""
     return -max(len(error["loc"]) for error in errors), len(errors)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from reconciler.documents.parse.nodes import Node, Scalar, complain, is_null, node_to_show, shape_in_words, span
+from reconciler.documents.parse.nodes import Node, Scalar, error_at, is_null, node_to_show, shape_in_words, span
 from reconciler.documents.parse.nodes import Sequence as Items
 from reconciler.documents.parse.tree import decode
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
@@ -28,25 +28,25 @@ def included_files(
     from there, the last one with this key."""
     for item in node.items if isinstance(node, Items) else [node]:
         if not isinstance(item, Scalar) or is_null(item):
-            complaint = f"{INCLUDE} is {shape_in_words(item)}; write a path relative to this file, or a list of them"
-            yield complain("XX504", "wrong-shape", complaint, span(node_to_show(key, item)))
+            wrong = f"{INCLUDE} is {shape_in_words(item)}; write a path relative to this file, or a list of them"
+            yield error_at("XX504", "wrong-shape", wrong, span(node_to_show(key, item)))
             continue
         if not item.text.isprintable() or not item.text:
-            complaint = "is empty" if not item.text else "contains a character that nobody can see"
-            yield complain("XX526", "include", f"a path {complaint}", span(item))
+            wrong = "is empty" if not item.text else "contains a character that nobody can see"
+            yield error_at("XX526", "include", f"a path {wrong}", span(item))
             continue
         path = Path(os.path.normpath(above[-1].parent / item.text))
         root = _folder_of_topology(above[0], paths)
         if Path(item.text).is_absolute() or not _is_below(path, root):
             fix = f"include files below `{root}` only, by paths relative to this file"
-            yield complain("XX526", "include", f"`{item.text}` leads out of the topology's folder", span(item), fix=fix)
+            yield error_at("XX526", "include", f"`{item.text}` leads out of the topology's folder", span(item), fix=fix)
         elif any(os.path.realpath(path) == os.path.realpath(earlier) for earlier in above):
             chain = " → ".join(map(str, [*above, path]))
-            yield complain("XX526", "include", f"`{item.text}` includes this file again: {chain}", span(item))
+            yield error_at("XX526", "include", f"`{item.text}` includes this file again: {chain}", span(item))
         elif path.exists() and not (path.is_file() or path.is_dir()):
-            yield complain("XX526", "include", f"`{path}` is not a regular file", span(item))
+            yield error_at("XX526", "include", f"`{path}` is not a regular file", span(item))
         elif problems := tree.find([path])[1]:
-            yield complain("XX526", "include", problems[0].message, span(item))
+            yield error_at("XX526", "include", problems[0].message, span(item))
         else:
             yield from tree.find([path])[0]
 
@@ -95,7 +95,7 @@ def find_files(paths: Sequence[Path]) -> tuple[list[Path], list[Diagnostic]]:
         for file in _files_at(path):
             problems.append(file) if isinstance(file, Diagnostic) else files.append(file)
     if not paths:
-        problems.append(complain("XX520", "no-files", "no file or folder was given", None))
+        problems.append(error_at("XX520", "no-files", "no file or folder was given", None))
     by_real_path = {os.path.realpath(path): path for path in reversed(files)}
     return sorted(by_real_path.values(), key=files.index), problems
 
@@ -144,7 +144,7 @@ def _walk(folder: Path, above: tuple[str, ...]) -> Iterator[Path | Diagnostic]:
 
 def no_files(path: Path, problem: str) -> Diagnostic:
     """Report a path that gives no file to read, and why."""
-    return complain("XX520", "no-files", f"`{path}` {problem}", SourceSpan(str(path), 1, 1, 1, 1))
+    return error_at("XX520", "no-files", f"`{path}` {problem}", SourceSpan(str(path), 1, 1, 1, 1))
 
 
 def _reason_of(error: OSError) -> str:

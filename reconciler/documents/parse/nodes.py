@@ -217,7 +217,7 @@ def _step_to_key(rest: str, node: Node) -> tuple[Scalar | None, Node, str] | Non
     return key, value, rest[len(best) :].removeprefix(".")
 
 
-def complain(
+def error_at(
     code: str, name: str, message: str, span: SourceSpan | None, *, address: str | None = None, fix: str | None = None
 ) -> Diagnostic:
     """Return an error about a place in a file; `span` is None where no single place is to blame."""

@@ -19,8 +19,8 @@ from reconciler.documents.parse.nodes import (
     Node,
     Scalar,
     Sequence,
-    complain,
     did_you_mean,
+    error_at,
     is_null,
     listed,
     node_to_show,
@@ -46,7 +46,7 @@ class NodeProblem(NamedTuple):
 
     def diagnostic(self, family: str = "XX", address: str | None = None) -> Diagnostic:
         """Return the problem at its place, with a code of this family."""
-        return complain(f"{family}{self.number}", self.name, self.message, span(self.node), address=address)
+        return error_at(f"{family}{self.number}", self.name, self.message, span(self.node), address=address)
 
 
 @dataclass(slots=True)
@@ -92,14 +92,14 @@ class Plain:
                 )
             return node.text  # otherwise the field's own message says what it takes
         if type(value) is Trap:
-            self._add_finding(node, "502", "wrong-value", _complaint_about_trap(value, node, shape), path)
+            self._add_finding(node, "502", "wrong-value", _problem_with_trap(value, node, shape), path)
             return node.text
         if value is None:
             return self._check_missing(node, shape, path, key)
         if not shape.takes_scalar:
             self._wrong_shape(node, shape, path, key)
-        elif shape.types and (complaint := _complaint_about_type(node, value, shape)):
-            self._add_finding(node, "502", "wrong-value", complaint, path)
+        elif shape.types and (wrong := _problem_with_type(node, value, shape)):
+            self._add_finding(node, "502", "wrong-value", wrong, path)
             return "" if len(node.text) > LONGEST_NUMBER else value  # validators must not try to read a value this long
         return value
 
@@ -124,12 +124,11 @@ class Plain:
         self.findings.append(NodeProblem(node, number, name, phrase(path, message)))
 
 
-def _complaint_about_trap(trap: Trap, node: Scalar, shape: Shape) -> str:
+def _problem_with_trap(trap: Trap, node: Scalar, shape: Shape) -> str:
     """Return the way out of a trap, which depends on the type of the field."""
     if shape.choices and not _fits(trap, shape):
         return (
-            _complaint_about_choice(node, node.text, shape)
-            or f'`{node.text}` {trap.why}; put it in quotes: "{node.text}"'
+            _problem_with_choice(node, node.text, shape) or f'`{node.text}` {trap.why}; put it in quotes: "{node.text}"'
         )
     instead = f"write {trap.instead}" if _fits(trap, shape) else ""
     is_text = shape.is_anything or not shape.types & _NUMBERS
@@ -175,17 +174,15 @@ def _wanted_shapes_text(shape: Shape) -> str:
     return " or ".join(wanted)
 
 
-def _complaint_about_type(node: Scalar, value: Json, shape: Shape) -> str | None:
+def _problem_with_type(node: Scalar, value: Json, shape: Shape) -> str | None:
     """Report a wrong type of a scalar, where validation would accept it or explain it badly."""
     types = shape.types
     if shape.choices:
-        return (
-            _complaint_about_choice(node, value, shape) if not types & _NUMBERS or not isinstance(value, int) else None
-        )
+        return _problem_with_choice(node, value, shape) if not types & _NUMBERS or not isinstance(value, int) else None
     if type(value) is bool:
         return None if "boolean" in types else f"`{node.text}` is a boolean; {_advice(shape, node)}"
     if type(value) is str:
-        return _complaint_about_text(node, value, shape)
+        return _problem_with_text(node, value, shape)
     if types & _NUMBERS:
         fits = type(value) is int or "number" in types or "string" in types
         return None if fits else f"`{node.text}` is not a whole number; {_advice(shape)}"
@@ -194,7 +191,7 @@ def _complaint_about_type(node: Scalar, value: Json, shape: Shape) -> str | None
     return f"`{node.text}` is a number; {_advice(shape, node)}"
 
 
-def _complaint_about_text(node: Scalar, value: str, shape: Shape) -> str | None:
+def _problem_with_text(node: Scalar, value: str, shape: Shape) -> str | None:
     if shape.types & _NUMBERS and len(value) > LONGEST_NUMBER:
         return f"`{value[:20]}…` is too long for a number"
     if "string" in shape.types:
@@ -203,7 +200,7 @@ def _complaint_about_text(node: Scalar, value: str, shape: Shape) -> str | None:
     return f"`{written}` is text; {_advice(shape)}"
 
 
-def _complaint_about_choice(node: Scalar, value: Json, shape: Shape) -> str | None:
+def _problem_with_choice(node: Scalar, value: Json, shape: Shape) -> str | None:
     if any(choice == value and type(choice) is type(value) for choice in shape.choices):
         return None
     if "string" in shape.types and len(shape.types - {"null"}) > 1 and isinstance(value, str):

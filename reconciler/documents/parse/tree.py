@@ -2,7 +2,7 @@
 
 Anchors, aliases and merge keys are resolved here; the shared nodes keep the place where they are written.
 
-Explains why a text is not YAML: bytes that are no text, and the parser's complaints in plain words.
+Explains why a text is not YAML: bytes that are no text, and the parser's wrongs in plain words.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ruamel.yaml.events import (
     StreamEndEvent,
 )
 
-from reconciler.documents.parse.nodes import Mapping, Node, Scalar, Sequence, complain, shape_in_words, span
+from reconciler.documents.parse.nodes import Mapping, Node, Scalar, Sequence, error_at, shape_in_words, span
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 
 MOST_EXPANDED = 500_000
@@ -120,7 +120,7 @@ class _Builder:
         kind = Mapping if type(event) is MappingStartEvent else Sequence
         node = kind(event.flow_style, start.line, start.column, self.file)
         if len(self.open) >= DEEPEST:
-            self._complain("510", "yaml-syntax", f"this is nested more than {DEEPEST} levels deep", node)
+            self._add_error("510", "yaml-syntax", f"this is nested more than {DEEPEST} levels deep", node)
             raise _Stop
         if event.anchor or event.tag:
             self._read_properties(event, node)
@@ -165,12 +165,12 @@ class _Builder:
     def _as_key(self, node: Node) -> Scalar:
         if isinstance(node, Scalar):
             return node
-        self._complain("510", "yaml-syntax", f"a key must be a single value, but this is {shape_in_words(node)}", node)
+        self._add_error("510", "yaml-syntax", f"a key must be a single value, but this is {shape_in_words(node)}", node)
         raise _Stop
 
     def _duplicate(self, key: Scalar, first: Scalar) -> None:
         place = f"{first.line + 1}:{first.column + 1}"
-        self._complain(
+        self._add_error(
             "505", "duplicate", f"key `{key.text}` is written here and at {place} of the same mapping; keep one", key
         )
 
@@ -182,22 +182,22 @@ class _Builder:
                 for name, entry in source.entries.items():
                     target.entries.setdefault(name, entry)
             else:
-                self._complain("513", "yaml-alias", f"`<<` merges mappings, but this is {shape_in_words(source)}", key)
+                self._add_error("513", "yaml-alias", f"`<<` merges mappings, but this is {shape_in_words(source)}", key)
 
     def _read_alias(self, event: Any) -> None:
         alias = Scalar(event.anchor, True, event.start_mark, event.end_mark, self.file)
         node = self.anchors.get(event.anchor)
         if node is None:
             message = f"`*{event.anchor}` needs an anchor `&{event.anchor}` above; if this is text, put it in quotes"
-            self._complain("513", "yaml-alias", message, alias)
+            self._add_error("513", "yaml-alias", message, alias)
             raise _Stop
         if any(node is container for container in self.open):
             message = f"`*{event.anchor}` stands inside `&{event.anchor}` itself, so it would never end"
-            self._complain("513", "yaml-alias", message, alias)
+            self._add_error("513", "yaml-alias", message, alias)
             raise _Stop
         self.nodes += self.sizes.get(id(node), 1)
         if self.nodes > MOST_EXPANDED:
-            self._complain(
+            self._add_error(
                 "513", "yaml-alias", f"aliases expand this file to more than {MOST_EXPANDED:_} values", alias
             )
             raise _Stop
@@ -208,7 +208,7 @@ class _Builder:
         """Read anchors and tags before a node; the node's place begins after them."""
         if event.tag and event.tag != "!":
             written = _TAG.search(self.text, event.start_mark.index)
-            self._complain(
+            self._add_error(
                 "514", "yaml-tag", f"tag `{written[0] if written else '!'}` has no meaning here; remove it", node
             )
         if event.anchor:
@@ -221,13 +221,13 @@ class _Builder:
         self.documents += 1
         if self.documents > 1:
             marker = Scalar("---", True, event.start_mark, event.end_mark, self.file)
-            self._complain(
+            self._add_error(
                 "512", "yaml-documents", "a second document begins here; write one document per file", marker
             )
             raise _Stop
 
-    def _complain(self, number: str, name: str, message: str, node: Node) -> None:
-        self.problems.append(complain(f"XX{number}", name, message, span(node)))
+    def _add_error(self, number: str, name: str, message: str, node: Node) -> None:
+        self.problems.append(error_at(f"XX{number}", name, message, span(node)))
 
 
 _WIDE_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
@@ -263,14 +263,14 @@ def decode(file: str, data: bytes) -> tuple[str, list[Diagnostic]]:
     """Return the text of a file; a UTF-8 byte order mark is accepted and dropped."""
     if data.startswith(_WIDE_MARKS) or b"\0" in data[:4]:
         message = "this is not UTF-8 (it looks like UTF-16 or UTF-32); save the file as UTF-8"
-        return "", [complain("XX511", "yaml-encoding", message, SourceSpan(file, 1, 1, 1, 1))]
+        return "", [error_at("XX511", "yaml-encoding", message, SourceSpan(file, 1, 1, 1, 1))]
     data = data.removeprefix(codecs.BOM_UTF8)
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
         before = data[: error.start].decode()
         message = f"byte 0x{data[error.start]:02x} is not UTF-8; save the file as UTF-8"
-        return "", [complain("XX511", "yaml-encoding", message, _position_in(file, before, len(before)))]
+        return "", [error_at("XX511", "yaml-encoding", message, _position_in(file, before, len(before)))]
     return text, [_forbidden_character(file, text, match) for match in islice(FORBIDDEN.finditer(text), _MOST_SHOWN)]
 
 
@@ -278,7 +278,7 @@ def _forbidden_character(file: str, text: str, match: re.Match[str]) -> Diagnost
     character = ord(match[0])
     escape = f"\\x{character:02x}" if character < 0x100 else f"\\u{character:04x}"
     message = f'invisible character U+{character:04X}; remove it, or write "{escape}" in double quotes'
-    return complain("XX511", "yaml-encoding", message, _position_in(file, text, match.start()))
+    return error_at("XX511", "yaml-encoding", message, _position_in(file, text, match.start()))
 
 
 def _position_in(file: str, text: str, index: int) -> SourceSpan:
@@ -287,7 +287,7 @@ def _position_in(file: str, text: str, index: int) -> SourceSpan:
 
 
 def explain_syntax(file: str, text: str, error: YAMLError) -> Diagnostic:
-    """Explain a complaint of the parser, where a person would look for it."""
+    """Explain a wrong of the parser, where a person would look for it."""
     problem = getattr(error, "problem", None) or str(error).splitlines()[0]
     mark, context = getattr(error, "problem_mark", None), getattr(error, "context_mark", None)
     if problem in _AT_CONTEXT or "alphabetic or numeric" in problem:
@@ -295,7 +295,7 @@ def explain_syntax(file: str, text: str, error: YAMLError) -> Diagnostic:
     message = _explain_problem(problem, text, mark, context)
     line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
     position = SourceSpan(file, line, column, line, column + 1)
-    return complain("XX510", "yaml-syntax", message, position)
+    return error_at("XX510", "yaml-syntax", message, position)
 
 
 def _explain_problem(problem: str, text: str, mark: object, context: object) -> str:

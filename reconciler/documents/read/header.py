@@ -16,8 +16,8 @@ from reconciler.documents.parse.nodes import (
     Place,
     Scalar,
     Sequence,
-    complain,
     did_you_mean,
+    error_at,
     is_null,
     listed,
     node_to_show,
@@ -120,22 +120,22 @@ class Header:
         for key, wanted in (("reconciler", f"reconciler: {FORMAT}"), ("topology", "topology: NAME")):
             if key not in self.values:
                 message = f"missing key `{key}`; write `{wanted}` at the top of one file"
-                self.problems.append(complain("XX503", "missing-key", message, SourceSpan(file, 1, 1, 1, 1)))
+                self.problems.append(error_at("XX503", "missing-key", message, SourceSpan(file, 1, 1, 1, 1)))
 
     def _read_version(self, key: Scalar, node: Node) -> None:
         value = self._read_plain(key, node, _NUMBER)
         if isinstance(value, int) and value != FORMAT:
             message = f"reconciler `{value}` is a format that this release does not read; it reads {FORMAT}"
             fix = "use the release this file was written for" if value > FORMAT else f"write reconciler: {FORMAT}"
-            self.problems.append(complain("XX530", "format-version", message, span(node), fix=fix))
+            self.problems.append(error_at("XX530", "format-version", message, span(node), fix=fix))
         self._set_once(key, node, value)
 
     def _read_name(self, key: Scalar, node: Node) -> None:
         value = self._read_plain(key, node, _TEXT)
         if value == "":
-            self._complain(NodeProblem(node, "506", "bad-name", "topology is empty; write the owner's name"))
+            self._add_error(NodeProblem(node, "506", "bad-name", "topology is empty; write the owner's name"))
         elif isinstance(value, str) and not is_topology(value):
-            self._complain(NodeProblem(node, "506", "bad-name", f"topology is longer than {LONGEST:_} bytes as a key"))
+            self._add_error(NodeProblem(node, "506", "bad-name", f"topology is longer than {LONGEST:_} bytes as a key"))
         self._set_once(key, node, value)
 
     def _read_expect(self, key: Scalar, node: Node) -> None:
@@ -150,12 +150,12 @@ class Header:
         first = self.values.setdefault(key.text, _PlacedValue(value, place))
         if first.value != value and first.value is not None and value is not None:
             message = f"{key.text} differs from {first.span}; all files of one topology must say the same"
-            self.problems.append(complain("XX505", "duplicate", message, place))
+            self.problems.append(error_at("XX505", "duplicate", message, place))
 
     def _read_list(self, key: Scalar, node: Node) -> None:
         if not isinstance(node, Sequence):
             message = f"{key.text} is {shape_in_words(node)}; write a list (`[a, b]` or lines of `- a`)"
-            self._complain(NodeProblem(node_to_show(key, node), "504", "wrong-shape", message))
+            self._add_error(NodeProblem(node_to_show(key, node), "504", "wrong-shape", message))
             return
         for index, item in enumerate(node.items):
             path = f"{key.text}[{index}]"
@@ -180,7 +180,7 @@ class Header:
             message = (
                 f"{path} has `address`, which names one object, beside `on` or `upto`, which are about many; keep one"
             )
-            self._complain(NodeProblem(item.entries["address"][0], "505", "duplicate", message))
+            self._add_error(NodeProblem(item.entries["address"][0], "505", "duplicate", message))
             return
         removal = self._read_entry(None, item, BulkRemoval, path)
         if removal is not None:
@@ -196,10 +196,8 @@ class Header:
 
     def _add_bulk_entry(self, entry: BulkEntry, item: Mapping, path: str) -> None:
         """Keep an entry whose pattern or label can match something."""
-        if complaint := _complaint_about_pattern(entry.on, self.registry):
-            self._complain(
-                NodeProblem(item.entries["on"][1], "502", "wrong-value", f"{path}.on `{entry.on}` {complaint}")
-            )
+        if wrong := _problem_with_pattern(entry.on, self.registry):
+            self._add_error(NodeProblem(item.entries["on"][1], "502", "wrong-value", f"{path}.on `{entry.on}` {wrong}"))
         else:
             self.bulk.append(replace(entry, where=Place(start_of_block(item), item)))
 
@@ -213,7 +211,7 @@ class Header:
             return
         if origin.kind != to.kind or origin == to:
             message = f"{path} moves `{origin}` to `{to}`; write two addresses of one kind"
-            self._complain(NodeProblem(item.entries["to"][1], "502", "wrong-value", message))
+            self._add_error(NodeProblem(item.entries["to"][1], "502", "wrong-value", message))
             return
         where = Place(start_of_block(item), item)
         self.moved.append(Moved(origin=origin, address=to, reason=move.reason, until=move.until, where=where))
@@ -234,7 +232,7 @@ class Header:
             message = (
                 f"{path}.kind `{guard.kind}` is not a kind; write {listed(kinds)}{did_you_mean(guard.kind, kinds)}"
             )
-            self._complain(NodeProblem(item.entries["kind"][1], "502", "wrong-value", message))
+            self._add_error(NodeProblem(item.entries["kind"][1], "502", "wrong-value", message))
             return
         where = Place(start_of_block(item), item)
         self.guards.append(
@@ -265,7 +263,7 @@ class Header:
                 f"{path}.address `{ignored.address}` can match no address; write kind/name, for example stream/* "
                 "or stream/ORDERS"
             )
-            self._complain(NodeProblem(item.entries["address"][1], "502", "wrong-value", message))
+            self._add_error(NodeProblem(item.entries["address"][1], "502", "wrong-value", message))
             return
         where = Place(start_of_block(item), item)
         self.ignored.append(
@@ -283,32 +281,32 @@ class Header:
 
     def _read_address(self, node: Node, path: str, text: str, of_many: str = "") -> Address | None:
         """Read the address of one object. `of_many` is how an entry about many is written here."""
-        complaint = None
+        wrong = None
         try:
             address = Address.parse(text)
-            complaint = _complaint_about_address(address, self.registry, of_many)
+            wrong = _problem_with_address(address, self.registry, of_many)
         except ValueError as error:
-            complaint = str(error)
-        if complaint is None:
+            wrong = str(error)
+        if wrong is None:
             return address
-        self._complain(NodeProblem(node, "502", "wrong-value", f"{path} {complaint}"))
+        self._add_error(NodeProblem(node, "502", "wrong-value", f"{path} {wrong}"))
         return None
 
     def _read_plain(self, key: Scalar | None, node: Node, shape: Shape, *, path: str = "") -> Json:
         plain = Plain()
         value = plain.value(node, shape, path or (key.text if key else ""), key)
         for finding in plain.findings:
-            self._complain(finding)
+            self._add_error(finding)
         return None if plain.findings else value
 
     def _read_entry(self, key: Scalar | None, node: Node, spec: type[_S], path: str) -> _S | None:
         """Read one entry as this spec; None when something in it is wrong."""
         validated, findings = read_spec(spec, node, key, path)
         for finding in findings:
-            self._complain(finding)
+            self._add_error(finding)
         return None if findings else validated
 
-    def _complain(self, finding: NodeProblem) -> None:
+    def _add_error(self, finding: NodeProblem) -> None:
         self.problems.append(finding.diagnostic())
 
 
@@ -319,7 +317,7 @@ _ITEMS = {
 """Reads one item of a list, by its key."""
 
 
-def _complaint_about_address(address: Address, registry: Registry, of_many: str) -> str | None:
+def _problem_with_address(address: Address, registry: Registry, of_many: str) -> str | None:
     """Say why this cannot be the address of anything."""
     kinds = registry.by_name
     if address.kind not in kinds:
@@ -338,7 +336,7 @@ def _complaint_about_address(address: Address, registry: Registry, of_many: str)
     return None
 
 
-def _complaint_about_pattern(on: str, registry: Registry) -> str | None:
+def _problem_with_pattern(on: str, registry: Registry) -> str | None:
     """Say why this can match nothing."""
     if is_label(on):
         return f"is a label without a name; write {HOW_TO_MATCH}" if on.startswith("=") else None

@@ -17,10 +17,10 @@ from reconciler.documents.fill.overlay import OverlayMerger
 from reconciler.documents.fill.parameters import Chosen, Parameters, unmentioned_parameters
 from reconciler.documents.fill.values import MENTIONED, Filled, Given, Mask, unmask
 from reconciler.documents.parse.files import ANCHORS, DISK, INCLUDE, KEYS, LISTS, Tree, included_files
-from reconciler.documents.parse.nodes import Mapping, Node, Place, Scalar, complain, did_you_mean, items_below, span
+from reconciler.documents.parse.nodes import Mapping, Node, Place, Scalar, did_you_mean, error_at, items_below, span
 from reconciler.documents.parse.tree import read_tree
 from reconciler.documents.read.header import Header, top_level_keys
-from reconciler.documents.read.other_files import complain_of_root, other_file
+from reconciler.documents.read.other_files import errors_of_root, other_file
 from reconciler.documents.read.resources import Collector, NamedSection
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan, ordered
@@ -130,7 +130,7 @@ class _Loading:
         if problems:
             root = None
         elif root is not None or not misread:
-            misread += complain_of_root(file, root)
+            misread += errors_of_root(file, root)
         self.problems += problems or misread
         if root is None and (named := _NAMED.search(text)):
             self.name = named[1]
@@ -139,7 +139,7 @@ class _Loading:
             self.roots.append(_Root(next((key for key, _ in root.entries.values()), root), root, mask, mentions))
             if above and SECTION in root.entries:
                 message = f"`{SECTION}` stands in a file that {above[-1]} includes; write it there"
-                self.problems.append(complain("XX518", "environment", message, span(root.entries[SECTION][0])))
+                self.problems.append(error_at("XX518", "environment", message, span(root.entries[SECTION][0])))
             if entry := root.entries.pop(INCLUDE, None):
                 self._read_included(entry[0], unmask(entry[1], mask), (*above, path))
         else:
@@ -205,7 +205,7 @@ class _Loading:
         if (node := environment.overlay_table()) is not None:
             for name in [key for key in node.entries if key in ONLY_IN_FILES]:
                 message = f"`{name}` stands at the top of a file, and not in the overlay of an environment"
-                self.problems.append(complain("XX501", "unknown-key", message, span(node.entries.pop(name)[0])))
+                self.problems.append(error_at("XX501", "unknown-key", message, span(node.entries.pop(name)[0])))
             mask = next(root.mask for root in self.roots if root.first.file == environment.name.file)
             yield _Root(environment.name, node, mask)
 
@@ -251,7 +251,7 @@ class _Loading:
                 self.header.read_key(key, node)
             else:
                 message = f"unknown key `{name}`{did_you_mean(name, top_level_keys(self.registry))}"
-                self.problems.append(complain("XX501", "unknown-key", message, span(key)))
+                self.problems.append(error_at("XX501", "unknown-key", message, span(key)))
 
     def result(self) -> Loaded:
         """Return what was loaded, with every problem."""
@@ -300,7 +300,7 @@ class _Loading:
             earlier, earlier_where = seen.setdefault(address, (state, where))
             if earlier_where is not where and not (state == "forgotten" and address in elsewhere):
                 message = f"`{address}` is {state} here but {earlier} at {earlier_where('')}; keep one"
-                yield complain("XX505", "duplicate", message, where(path), address=str(address))
+                yield error_at("XX505", "duplicate", message, where(path), address=str(address))
 
     def _stray_moves(self) -> Iterator[Diagnostic]:
         """Check that the target of a move is declared, and that only one move goes there."""
@@ -311,10 +311,10 @@ class _Loading:
         for move in self.header.moved:
             if move.address not in declared:
                 message = f"`{move.address}`, the new name of `{move.origin}`, is not declared; declare it, or remove this entry"
-                yield complain("XX502", "wrong-value", message, move.where("to"), address=str(move.address))
+                yield error_at("XX502", "wrong-value", message, move.where("to"), address=str(move.address))
             elif not move.is_of_topology and (first := targets.setdefault(move.address, move.where)) is not move.where:
                 message = f"`{move.address}` is the target of another move at {first('')}; keep one"
-                yield complain("XX505", "duplicate", message, move.where("to"), address=str(move.address))
+                yield error_at("XX505", "duplicate", message, move.where("to"), address=str(move.address))
 
     def _consents_for_nothing(self) -> Iterator[Diagnostic]:
         """Report consent for objects that are neither declared nor removed here. Where something could not be read, or
@@ -333,7 +333,7 @@ class _Loading:
                     f"write an address such as {example}, a pattern such as 'stream/*', or a label such as team=orders"
                 )
                 fix = f"write {near}, or remove the entry" if near else instead
-                yield complain("XX916", "names-nothing", full_message, allowance.where("on"), fix=fix)
+                yield error_at("XX916", "names-nothing", full_message, allowance.where("on"), fix=fix)
 
 
 @dataclass(frozen=True, slots=True)

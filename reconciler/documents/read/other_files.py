@@ -10,7 +10,7 @@ from reconciler.documents.parse.nodes import (
     Node,
     Scalar,
     Sequence,
-    complain,
+    error_at,
     listed,
     shape_in_words,
     span,
@@ -54,18 +54,18 @@ def other_file(file: str, root: Node | None, own_keys: Collection[str]) -> Diagn
     else:
         return None
     advice = f"reconciler {command} {shlex.quote(file)}" if command else ELSEWHERE
-    return complain("XX524", "other-file", f"this is {description}", span(start_of_block(document)), fix=advice)
+    return error_at("XX524", "other-file", f"this is {description}", span(start_of_block(document)), fix=advice)
 
 
-def complain_of_root(file: str, root: Node | None) -> list[Diagnostic]:
+def errors_of_root(file: str, root: Node | None) -> list[Diagnostic]:
     """Complain of a file that holds nothing, or something else than keys with their values."""
     if root is None:
         start = SourceSpan(file, 1, 1, 1, 1)
-        return [complain("XX512", "yaml-documents", "this file is empty; remove it or fill it", start)]
+        return [error_at("XX512", "yaml-documents", "this file is empty; remove it or fill it", start)]
     if isinstance(root, Mapping):
         return []
     message = f"the document is {shape_in_words(root)}; write a mapping (`topology: NAME`, `streams:` …)"
-    return [complain("XX504", "wrong-shape", message, span(root))]
+    return [error_at("XX504", "wrong-shape", message, span(root))]
 
 
 def _first_document(root: Node | None) -> Mapping | None:

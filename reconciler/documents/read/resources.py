@@ -15,8 +15,8 @@ from reconciler.documents.parse.nodes import (
     Node,
     Place,
     Scalar,
-    complain,
     did_you_mean,
+    error_at,
     is_null,
     listed,
     mapping_at,
@@ -42,11 +42,11 @@ class NamedSection(NamedTuple):
         """Return the family of codes for a name whose kind is not known yet."""
         return self.kinds[0].family if len(self.kinds) == 1 else "XX"
 
-    def complain(self, number: str, name: str, message: str, node: Node) -> Diagnostic:
+    def error_at(self, number: str, name: str, message: str, node: Node) -> Diagnostic:
         """Report about something without an address of its own; the resource around it has one."""
         parent_kind = self.kinds[0].place.within
         above = str(Address(parent_kind, self.parents)) if parent_kind else None
-        return complain(f"{self.family}{number}", name, message, span(node), address=above)
+        return error_at(f"{self.family}{number}", name, message, span(node), address=above)
 
 
 @dataclass(slots=True)
@@ -69,12 +69,12 @@ class Collector:
             return
         if not isinstance(node, Mapping):
             message = f"{key.text} is {shape_in_words(node)}; write a mapping of names (`NAME: {{…}}`)"
-            self.problems.append(section.complain("504", "wrong-shape", message, node_to_show(key, node)))
+            self.problems.append(section.error_at("504", "wrong-shape", message, node_to_show(key, node)))
             return
         for name, value in node.entries.values():
             before = len(self.problems)
-            if complaint := _complaint_about_name(name, section.kinds):
-                self.problems.append(section.complain("506", "bad-name", complaint, name))
+            if wrong := _problem_with_name(name, section.kinds):
+                self.problems.append(section.error_at("506", "bad-name", wrong, name))
             elif kind := self._kind_of(section, name, value):
                 self._read_resource(section, kind, Place(name, value))
             if isinstance(name, Stamped) and len(self.problems) > before:
@@ -108,13 +108,13 @@ class Collector:
         entry = value.entries.get(key) if isinstance(value, Mapping) else None
         if entry is None:
             message = f"`{name.text}` needs `{key}`: {listed(by_tag)}"
-            self.problems.append(section.complain("503", "missing-key", message, name))
+            self.problems.append(section.error_at("503", "missing-key", message, name))
             return None
         tag = entry[1].text if isinstance(entry[1], Scalar) else ""
         if tag not in by_tag:
             written = f"`{tag}`" if tag else shape_in_words(entry[1])
             message = f"{key} {written} is not {listed(by_tag)}{did_you_mean(tag, by_tag)}"
-            self.problems.append(section.complain("502", "wrong-value", message, node_to_show(*entry)))
+            self.problems.append(section.error_at("502", "wrong-value", message, node_to_show(*entry)))
         return by_tag.get(tag)
 
     def _read_resource(self, section: NamedSection, kind: Kind, place: Place) -> None:
@@ -124,16 +124,16 @@ class Collector:
         earlier = self.first.setdefault((kind.section, address.names), place)
         if earlier is not place:
             message = f"`{name.text}` is declared here and at {earlier('')}; keep one"
-            self._complain(kind, address, NodeProblem(name, "505", "duplicate", message))
+            self._add_error(kind, address, NodeProblem(name, "505", "duplicate", message))
         if not (isinstance(node, Mapping) or is_null(node)):
             message = f"`{name.text}` is {shape_in_words(node)}; write a mapping (`key: value`)"
-            self._complain(kind, address, NodeProblem(node_to_show(name, node), "504", "wrong-shape", message))
+            self._add_error(kind, address, NodeProblem(node_to_show(name, node), "504", "wrong-shape", message))
             return
         inner = self.registry.sections(kind.name)
         other_keys = (*inner, *(kind.place.tag or ())[:1])
         spec, findings = read_spec(kind.spec, _spec_mapping(kind, node, inner), name, known=other_keys)
         for finding in findings:
-            self._complain(kind, address, finding)
+            self._add_error(kind, address, finding)
         if spec is not None and not findings:
             self.resources.append(Declared(address=address, spec=spec, where=place))
         for key, kinds in inner.items():
@@ -146,7 +146,7 @@ class Collector:
             if self.unreadable.isdisjoint((resource.address, self.registry.parent_of(resource.address))):
                 yield resource
 
-    def _complain(self, kind: Kind, address: Address, finding: NodeProblem) -> None:
+    def _add_error(self, kind: Kind, address: Address, finding: NodeProblem) -> None:
         self.unreadable.add(address)
         self.problems.append(finding.diagnostic(kind.family, str(address)))
 
@@ -161,7 +161,7 @@ def _spec_mapping(kind: Kind, node: Node, inner: Iterable[str]) -> Mapping:
     return node if other.isdisjoint(node.entries) else without(node, other)
 
 
-def _complaint_about_name(name: Scalar, kinds: Iterable[Kind]) -> str | None:
+def _problem_with_name(name: Scalar, kinds: Iterable[Kind]) -> str | None:
     """Report names that need quotes; the kind's own rule reports names that quotes do not help."""
     if not name.text:
         return "a name is empty"

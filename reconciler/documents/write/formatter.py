@@ -17,10 +17,10 @@ from typing import NamedTuple
 from ruamel.yaml.tokens import DirectiveToken, DocumentEndToken, DocumentStartToken, ScalarToken
 
 from reconciler.documents.fill.values import HIDDEN, Mask
-from reconciler.documents.parse.nodes import Mapping, Node, Scalar, Sequence, complain, span
+from reconciler.documents.parse.nodes import Mapping, Node, Scalar, Sequence, error_at, span
 from reconciler.documents.parse.shape import Shape
 from reconciler.documents.parse.tree import read_tree
-from reconciler.documents.read.other_files import complain_of_root, other_file
+from reconciler.documents.read.other_files import errors_of_root, other_file
 from reconciler.documents.write.lines import WIDE, Lines
 from reconciler.documents.write.one_line import ENDS, STARTS
 from reconciler.documents.write.tokens import Comment, Token, comments_of, tokens_of
@@ -42,7 +42,7 @@ def in_form(file: str, text: str, order: Shape) -> tuple[str, list[Diagnostic]]:
     if other := other_file(file, root, order.properties):
         problems = [other]
     elif root is not None or not problems:
-        problems += complain_of_root(file, root)
+        problems += errors_of_root(file, root)
     if problems:
         return text, [replace(diagnostic, message=mask.take_off(diagnostic.message)) for diagnostic in problems]
     after = _format_lines(quote_in_brackets(before, mask.start), order)
@@ -74,7 +74,7 @@ def first_loss(file: str, before: str, after: str) -> Diagnostic | None:
     assert was is not None
     if node := was if problems or now is None else _first_difference(was, now):
         fix = "write it in a simpler way" if before.endswith("\n") else "end the file with a line break"
-        return complain(
+        return error_at(
             "XX525", "stays-as-it-is", f"in form this would say something else; {_STAYS}", span(node), fix=fix
         )
     comments, left = _comments(before), Counter(each.text for each in _comments(after))
@@ -83,7 +83,7 @@ def first_loss(file: str, before: str, after: str) -> Diagnostic | None:
         line, column = comment.line + 1, comment.column + 1
         place = SourceSpan(file, line, column, line, column + len(comment.text))
         fix = "move the comment to another line"
-        return complain("XX525", "stays-as-it-is", f"in form this comment would be lost; {_STAYS}", place, fix=fix)
+        return error_at("XX525", "stays-as-it-is", f"in form this comment would be lost; {_STAYS}", place, fix=fix)
     return None
 
 

@@ -19,8 +19,8 @@ from reconciler.documents.parse.nodes import (
     Node,
     Place,
     Scalar,
-    complain,
     did_you_mean,
+    error_at,
     node_to_show,
     shape_in_words,
     span,
@@ -162,7 +162,7 @@ class _Reading:
                 what = shape_in_words(root) if root else "empty"
                 message = f"the document is {what}; write a mapping (`fleet: NAME`, `targets:` …)"
                 at = span(root) if root else SourceSpan(str(self.path), 1, 1, 1, 1)
-                self.problems.append(complain("XX504", "wrong-shape", message, at))
+                self.problems.append(error_at("XX504", "wrong-shape", message, at))
             return None
         spec = self._spec(root)
         return None if spec is None else self._with_defaults(spec, root)
@@ -170,7 +170,7 @@ class _Reading:
     def _spec(self, root: Mapping) -> FleetSpec | None:
         spec, findings = read_spec(FleetSpec, root)
         for finding in findings:
-            self._complain(finding)
+            self._add_error(finding)
         return None if findings else spec
 
     def _with_defaults(self, spec: FleetSpec, root: Mapping) -> Fleet | None:
@@ -189,8 +189,8 @@ class _Reading:
 
     def _target(self, key: Scalar, node: Node, spec: TargetSpec, defaults: TargetSpec) -> FleetTarget:
         name = key.text
-        if complaint := _why_bad_name(key):
-            self._complain(NodeProblem(key, "506", "bad-name", complaint))
+        if wrong := _why_bad_name(key):
+            self._add_error(NodeProblem(key, "506", "bad-name", wrong))
         if isinstance(node, Mapping):
             self._refuse_secrets(f"targets.{name}", spec, node)
         settings = _merged_settings(spec, defaults)
@@ -202,7 +202,7 @@ class _Reading:
             )
         if not (settings.get("context") or settings.get("server") or settings.get("environment")):
             message = f"targets.{name} does not say how to reach it; write context: NAME or server: URL"
-            self._complain(NodeProblem(key, "503", "missing-key", message))
+            self._add_error(NodeProblem(key, "503", "missing-key", message))
         return FleetTarget(
             name=name,
             settings=_connection_settings(settings, self.path.parent),
@@ -226,7 +226,7 @@ class _Reading:
         environments = self.environments[topology]
         if wanted not in environments:
             message = f"{path}.environment `{wanted}` is none of its topology{did_you_mean(wanted, environments)}"
-            self._complain(NodeProblem(node, "502", "wrong-value", message))
+            self._add_error(NodeProblem(node, "502", "wrong-value", message))
             return {}
         if settings.get("context") or settings.get("server"):
             return {}
@@ -234,7 +234,7 @@ class _Reading:
         ways = {"context": environment.context, "server": environment.server}
         if not any(ways.values()):
             message = f"{path}.environment `{wanted}` has no context or server, and this target names none; write one"
-            self._complain(NodeProblem(node, "503", "missing-key", message))
+            self._add_error(NodeProblem(node, "503", "missing-key", message))
         return {name: way for name, way in ways.items() if way is not None}
 
     def _refuse_secrets(self, path: str, spec: TargetSpec, node: Mapping) -> None:
@@ -269,9 +269,9 @@ class _Reading:
 
     def _complain_at(self, node: Mapping, name: str, number: str, code_name: str, message: str) -> None:
         key, value = node.entries[name]
-        self._complain(NodeProblem(node_to_show(key, value), number, code_name, message))
+        self._add_error(NodeProblem(node_to_show(key, value), number, code_name, message))
 
-    def _complain(self, finding: NodeProblem) -> None:
+    def _add_error(self, finding: NodeProblem) -> None:
         self.problems.append(finding.diagnostic())
 
 

@@ -46,7 +46,7 @@ def repairs(history: DataFrame) -> DataFrame:
 def trend(drift: DataFrame, history: DataFrame) -> DataFrame:
     """DRIFT and DRIFT_HISTORY of all runs → TREND. What a run could not find out stays open in it, and is counted
     apart."""
-    compared, strayed = F.col("standing") == "compared", is_recorded_drift() & F.col("address").isNotNull()
+    compared, drifted = F.col("standing") == "compared", is_recorded_drift() & F.col("address").isNotNull()
     target = F.struct("target", "topology")
     runs = drift.groupBy("run").agg(
         F.max("day").alias("day"),
@@ -56,7 +56,7 @@ def trend(drift: DataFrame, history: DataFrame) -> DataFrame:
             F.count_distinct(F.when(F.col("standing") == name, target)).alias(name)
             for name in ("unreachable", "uncompared")
         ),
-        F.count_distinct(F.when(strayed, F.struct("target", "address"))).alias("objects"),
+        F.count_distinct(F.when(drifted, F.struct("target", "address"))).alias("objects"),
     )
     runs = runs.join(_readable_drift_by_run(drift, history), "run", "left")
     for event in ("opened", "closed"):
@@ -143,10 +143,10 @@ def drift_by_run_and_target(drift: DataFrame, runs: Sequence[str], most: int) ->
     """DRIFT → run, target and number of drifted objects, null where not everything could be read: for these runs, and
     for the targets with most drift."""
     counted = drift.where(F.col("run").isin([*runs])).groupBy("run", "target").agg(
-        F.count_distinct(F.when(is_recorded_drift(), F.struct("topology", F.coalesce("address", F.lit(""))))).alias("strayed"),
+        F.count_distinct(F.when(is_recorded_drift(), F.struct("topology", F.coalesce("address", F.lit(""))))).alias("drifted"),
         F.bool_or(F.col("standing").isin("unreachable", "uncompared")).alias("unread"),
     )  # fmt: skip
-    each = counted.select("run", "target", F.when(~F.col("unread"), F.col("strayed")).alias("objects"))
+    each = counted.select("run", "target", F.when(~F.col("unread"), F.col("drifted")).alias("objects"))
     sums = each.groupBy("target").agg(F.sum("objects").alias("sum"), F.bool_or(F.col("objects").isNull()).alias("gaps"))
     worst_targets = sums.where("sum > 0 or gaps").orderBy(F.desc_nulls_last("sum"), "target").limit(most)
     return each.join(F.broadcast(worst_targets.select("target")), "target", "leftsemi")

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from reconciler.changes.change import FieldClass
-from reconciler.fleet.report.run_rows import Count, Field, StrayedObject
+from reconciler.fleet.report.run_rows import Count, DriftEntry, Field
 from reconciler.fleet.tables.rows import UNCOMPARED, UNREACHABLE, UNREMEMBERED
 from reconciler.journeys.drift.drift import Standing
 from reconciler.journeys.drift.report import MARKS as MARKS_OF_OBJECTS
@@ -41,18 +41,18 @@ NO_OBJECTS: Mapping[str, int] = {}
 
 
 def drift_part(
-    strayed: Sequence[StrayedObject], left_out: int = 0, unrecorded: int = 0, since: Sequence[str] = ()
+    entries: Sequence[DriftEntry], left_out: int = 0, unrecorded: int = 0, since: Sequence[str] = ()
 ) -> ReportPart:
     """Show the drift. `left_out` counts objects that are not listed; `unrecorded` those that are as declared without a
     record; `since` has a sentence about each target that this run did not look at."""
     title = "Drift"
     groups = equal_drift(
-        stray for stray in strayed if stray.is_drift or stray.is_of_target or stray.standing == Standing.UNKNOWN
+        entry for entry in entries if entry.is_drift or entry.is_of_target or entry.standing == Standing.UNKNOWN
     )
     if not groups:
         none = Prose(lines=(_none_sentence(unrecorded),), tone="good")
         return ReportPart(title=title, lead=" ".join(since), pieces=(none,))
-    shown = tuple(map(_drift_entry, groups[:MOST]))
+    shown = tuple(map(_fold, groups[:MOST]))
     lead = " ".join(("Equal drift is one entry, however many targets have it.", *since))
     return ReportPart(
         title=title, lead=lead, pieces=(Folds(folds=shown, left_out=left_out + max(0, len(groups) - MOST)),)
@@ -70,16 +70,16 @@ def unrecorded_objects_text(number: int) -> str:
     return f"{counted(number, 'object')} without a record of an apply"
 
 
-def equal_drift(strayed: Iterable[StrayedObject]) -> list[list[StrayedObject]]:
+def equal_drift(entries: Iterable[DriftEntry]) -> list[list[DriftEntry]]:
     """Group equal drift, worst first, then what most targets have."""
-    groups: dict[object, list[StrayedObject]] = {}
-    for stray in strayed:
-        groups.setdefault(stray.sameness, []).append(stray)
+    groups: dict[object, list[DriftEntry]] = {}
+    for entry in entries:
+        groups.setdefault(entry.sameness, []).append(entry)
     return sorted(groups.values(), key=lambda same: (_ORDER.index(same[0].standing), -len(same), same[0].address))
 
 
-def _drift_entry(same: Sequence[StrayedObject]) -> Fold:
-    first, targets = same[0], [*dict.fromkeys(stray.target for stray in same)]
+def _fold(same: Sequence[DriftEntry]) -> Fold:
+    first, targets = same[0], [*dict.fromkeys(entry.target for entry in same)]
     return Fold(
         mark=MARKS[first.standing], word=first.standing, style=STYLES[first.standing],
         name=first.address or few_names(targets), about=on_targets_text(targets) if first.address else "", place=first.place,
@@ -104,14 +104,14 @@ def all_names(targets: Sequence[str]) -> Iterator[Prose]:
         yield Prose(lines=(f"{counted(len(targets), 'target')}: {' '.join(targets)}",))
 
 
-def _details(stray: StrayedObject, targets: Sequence[str]) -> Iterable[Piece]:
-    lines = [text for text in (stray.error, stray.reason, f"ignored: {stray.ignored}" if stray.ignored else "") if text]
+def _details(entry: DriftEntry, targets: Sequence[str]) -> Iterable[Piece]:
+    lines = [text for text in (entry.error, entry.reason, f"ignored: {entry.ignored}" if entry.ignored else "") if text]
     if lines:
         yield Prose(lines=tuple(lines))
-    if stray.fields:
-        yield _fields_grid(stray.fields)
-    if stray.verdicts:
-        yield Prose(lines=tuple(f"{code}: {message}" for code, message in dict(stray.verdicts).items()))
+    if entry.fields:
+        yield _fields_grid(entry.fields)
+    if entry.verdicts:
+        yield Prose(lines=tuple(f"{code}: {message}" for code, message in dict(entry.verdicts).items()))
     yield from all_names(targets)
 
 
@@ -152,14 +152,14 @@ def drift_totals_line(
     for count in counts:
         objects[count.standing] += count.objects
         drifted[count.standing] += count.drifted
-    strayed = {count.target for count in counts if count.drifted}
+    drifted_targets = {count.target for count in counts if count.drifted}
     unsure = {*unread, *uncompared, *(count.target for count in counts if count.standing == Standing.UNKNOWN)}
     targets = {*compared, *unread, *uncompared}
-    calm = targets - strayed - unsure
+    calm = targets - drifted_targets - unsure
     by_standing = ", ".join(f"{drifted[name]:_} {name}" for name in _ORDER if drifted[name])
     parts = [
-        f"drift on {len(strayed):_} of {counted(len(targets), 'target')}: {by_standing}"
-        if strayed
+        f"drift on {len(drifted_targets):_} of {counted(len(targets), 'target')}: {by_standing}"
+        if drifted_targets
         else "no drift found"
         if unsure
         else "no drift"
@@ -192,9 +192,11 @@ def trend_part(trend: Sequence[Row], by_target: ByTarget) -> ReportPart:
     shown = trend[-RUNS:]
     labels = tuple(str(row["run"]) for row in shown)
     pieces: list[Piece] = [ColumnChart(labels=labels, series=_series(shown), what="differences that are open")]
-    if strayed := _worst_targets(labels, by_target):
-        values = tuple(tuple(by_target.get(run, {}).get(name) for run in labels) for name in strayed)
-        pieces.append(HeatMap(rows=strayed, columns=labels, values=values, what="drifted objects by target and run"))
+    if drifted_targets := _worst_targets(labels, by_target):
+        values = tuple(tuple(by_target.get(run, {}).get(name) for run in labels) for name in drifted_targets)
+        pieces.append(
+            HeatMap(rows=drifted_targets, columns=labels, values=values, what="drifted objects by target and run")
+        )
     return ReportPart(title="Drift over time", lead=_lead_text(shown), pieces=tuple(pieces))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import field
 from typing import Any
 
-from reconciler.fleet.report.run_rows import Count, SeenTarget, StrayedObject, TargetFinding
+from reconciler.fleet.report.run_rows import Count, DriftEntry, SeenTarget, TargetFinding
 from reconciler.fleet.tables.rows import UNCOMPARED, UNREACHABLE, UNREMEMBERED
 from reconciler.journeys.drift.drift import Standing
 from reconciler.model.dataclass import dataclass
@@ -27,7 +27,7 @@ class FleetFindings:
     run: str = ""
     seconds: float | None = None
     targets: tuple[SeenTarget, ...] | None = None
-    strayed: tuple[StrayedObject, ...] | None = None
+    drift: tuple[DriftEntry, ...] | None = None
     """The listed objects; there may be more."""
     counts: tuple[Count, ...] = ()
     """All drift, listed or not."""
@@ -65,9 +65,9 @@ class FleetFindings:
     """What to do now, a sentence each."""
 
     @property
-    def drifted_objects(self) -> tuple[StrayedObject, ...]:
+    def drifted_objects(self) -> tuple[DriftEntry, ...]:
         """Return the listed objects that drifted."""
-        return tuple(stray for stray in self.strayed or () if stray.is_drift)
+        return tuple(entry for entry in self.drift or () if entry.is_drift)
 
     @property
     def unread_targets(self) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ class FleetFindings:
     @property
     def drifted_by_target(self) -> Mapping[str, int] | None:
         """Return the number of drifted objects of each target that has any; None where the command compared nothing."""
-        if self.strayed is None:
+        if self.drift is None:
             return None
         sums = Counter[str]()
         for count in self.counts:

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 from reconciler.fleet.report.findings import FleetFindings, Row, Rows
 from reconciler.fleet.report.plans import TargetPlan
-from reconciler.fleet.report.run_rows import SeenTarget, StrayedObject, TargetFinding
+from reconciler.fleet.report.run_rows import DriftEntry, SeenTarget, TargetFinding
 from reconciler.fleet.tables.rows import (
     AcksRow,
     ActorsRow,
@@ -52,7 +52,7 @@ def findings_data(findings: FleetFindings) -> dict[str, Any]:
     }  # fmt: skip
     looked = {
         "targets": None if findings.targets is None else [*map(_target_data, findings.targets)],
-        "drift": None if findings.strayed is None else [*map(data_of, findings.strayed)],
+        "drift": None if findings.drift is None else [*map(data_of, findings.drift)],
         "with_peers": None if findings.outliers is None else findings.with_peers,
     }
     tables = {name: _rows_data(name, getattr(findings, name)) for name in TABLES}
@@ -97,7 +97,7 @@ def _plain(value: Any) -> Any:
 FORMAT = 1
 
 Targets = Annotated[tuple[SeenTarget, ...], Like(description="What each target holds.")]
-Strayed = Annotated[tuple[StrayedObject, ...], Like(description="What differs from the last apply, on every target.")]
+DriftEntries = Annotated[tuple[DriftEntry, ...], Like(description="What differs from the last apply, on every target.")]
 Findings = Annotated[tuple[TargetFinding, ...], Like(description="Findings besides drift, on every target.")]
 WithoutRecord = Annotated[
     Mapping[str, Count],
@@ -162,7 +162,7 @@ class FleetDriftDocument(FleetLook):
     """What differs from the last apply, on every target."""
 
     targets: Targets
-    drift: Strayed
+    drift: DriftEntries
     diagnostics: Findings | None = None
     without_record: WithoutRecord | None = None
 
@@ -217,7 +217,7 @@ class FleetReportDocument(FleetLook):
     with_peers: WithPeers | None = None
     earlier: tuple[EarlierRow, ...] | None = None
     """Targets that this run was not about."""
-    drift: Strayed | None = None
+    drift: DriftEntries | None = None
     diagnostics: Findings | None = None
     without_record: WithoutRecord | None = None
     skew: Skew | None = None

@@ -55,7 +55,7 @@ def _tiles(findings: FleetFindings) -> Iterator[Tile]:
         yield Tile(
             label="Targets read", value=f"{read:_} of {len(targets):_}", note=note, tone="odd" if unread else "good"
         )
-    if findings.strayed is not None:
+    if findings.drift is not None:
         yield _drift_tile(findings)
     if findings.trend:
         last = findings.trend[-1]
@@ -90,15 +90,15 @@ def _repair_totals(findings: FleetFindings) -> Row | None:
 
 
 def _drift_tile(findings: FleetFindings) -> Tile:
-    strayed = findings.drifted_by_target or {}
+    drifted_targets = findings.drifted_by_target or {}
     untold = {"unknown": findings.unknown_counts, "unremembered": findings.unremembered_counts}
-    notes = [counted(sum(strayed.values()), "object")] if strayed else []
+    notes = [counted(sum(drifted_targets.values()), "object")] if drifted_targets else []
     notes += [f"{sum(count.objects for count in these):_} {name}" for name, these in untold.items() if these]
     notes += [f"{len(findings.uncompared_targets):_} not compared"] if findings.uncompared_targets else []
     notes += [f"{number:_} without a record"] if (number := sum(findings.unrecorded.values())) else []
     return Tile(
-        label="Targets with drift", value=f"{len(strayed):_} of {len(findings.compared):_}",
-        note=", ".join(notes) or "all as applied", tone="bad" if strayed else "odd" if notes else "good",
+        label="Targets with drift", value=f"{len(drifted_targets):_} of {len(findings.compared):_}",
+        note=", ".join(notes) or "all as applied", tone="bad" if drifted_targets else "odd" if notes else "good",
     )  # fmt: skip
 
 
@@ -106,10 +106,10 @@ def _attention_sentences(findings: FleetFindings) -> Iterator[str]:
     """At most a handful of sentences, the worst first."""
     unread = [(target.name, target.error) for target in findings.targets or () if target.error]
     yield from sentences_with_reasons(unread, ("could not be read", "could not be read"), _REASONS)
-    uncompared = [(item.target, item.error) for item in findings.strayed or () if item.standing == UNCOMPARED]
+    uncompared = [(item.target, item.error) for item in findings.drift or () if item.standing == UNCOMPARED]
     yield from sentences_with_reasons(uncompared, ("could not be compared", "could not be compared"), _REASONS)
     yield from earlier_runs_sentences(findings, "read")
-    yield from [NOT_COMPARED] if findings.strayed is None else earlier_runs_sentences(findings, "compared")
+    yield from [NOT_COMPARED] if findings.drift is None else earlier_runs_sentences(findings, "compared")
     yield from _drift_sentences(findings)
     yield from _capacity_sentences(findings.capacity or ())
 
@@ -141,7 +141,7 @@ def _drift_sentences(findings: FleetFindings) -> Iterator[str]:
 def _unremembered_sentences(findings: FleetFindings) -> Iterator[str]:
     lost = {item.target: item.objects for item in findings.unremembered_counts}
     if number := sum(lost.values()):
-        names = [f"`{item.address}`" for item in findings.strayed or () if item.standing == UNREMEMBERED]
+        names = [f"`{item.address}`" for item in findings.drift or () if item.standing == UNREMEMBERED]
         objects = names[0] if number == len(names) == 1 else counted(number, "object")
         yield f"Records cannot be used: nobody knows what was applied of {objects} on {code_names(_names_most_first(lost))}."
 
@@ -186,7 +186,7 @@ def _capacity_sentences(capacity: Sequence[Row]) -> Iterator[str]:
 
 def totals_line(findings: FleetFindings) -> str:
     """Return one line of sums."""
-    if findings.strayed is not None and (findings.compared or findings.unread_targets or findings.uncompared_targets):
+    if findings.drift is not None and (findings.compared or findings.unread_targets or findings.uncompared_targets):
         return drift_totals_line(
             findings.counts,
             findings.compared,

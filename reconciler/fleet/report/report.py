@@ -40,9 +40,9 @@ def _parts(findings: FleetFindings) -> Iterator[ReportPart]:
         yield overview(findings)
     if findings.trend:
         yield trend_part(findings.trend, findings.by_target)
-    if findings.strayed is not None:
+    if findings.drift is not None:
         yield drift_part(
-            findings.strayed,
+            findings.drift,
             findings.left_out.get("drift", 0),
             sum(findings.unrecorded.values()),
             since=tuple(earlier_runs_sentences(findings, "compared")),

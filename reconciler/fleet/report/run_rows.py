@@ -98,7 +98,7 @@ class Objection(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StrayedObject:
+class DriftEntry:
     """One object on one target, with all of its fields that differ."""
 
     target: TargetName

@@ -23,7 +23,7 @@ from reconciler.fleet.drift.summary import repairs, trend
 from reconciler.fleet.events.capacity import capacity
 from reconciler.fleet.report.drift import RUNS, TARGETS
 from reconciler.fleet.report.findings import FleetFindings, Row, Rows
-from reconciler.fleet.report.run_rows import Count, Field, SeenTarget, StrayedObject, TargetFinding
+from reconciler.fleet.report.run_rows import Count, DriftEntry, Field, SeenTarget, TargetFinding
 from reconciler.fleet.runs.fleet_run import MOST, FleetRun, collect_rows
 from reconciler.fleet.tables.frames import frame_of
 from reconciler.fleet.tables.rows import UNREMEMBERED
@@ -63,9 +63,9 @@ def compare(fleet_run: FleetRun) -> FleetFindings:
     rows, texts = wanted_rows(fleet_run.fleet.targets)
     named = frame_of(fleet_run.spark, rows, WANTED)
     meant = fleet_run.store_look("desired", desired_rows(named, texts, run=fleet_run.run, day=fleet_run.day))
-    strayed = fleet_run.store_look("drift", drift(seen, meant, parts=parts_for(len(rows))))
+    entries = fleet_run.store_look("drift", drift(seen, meant, parts=parts_for(len(rows))))
     return fleet_run.conclude(
-        "drift", targets=all_selected(fleet_run.fleet.targets, targets(seen)), **strayed_of(strayed)
+        "drift", targets=all_selected(fleet_run.fleet.targets, targets(seen)), **drift_found(entries)
     )
 
 
@@ -99,14 +99,14 @@ def all_selected(selected: Iterable[FleetTarget], seen: Sequence[SeenTarget]) ->
     return tuple(sorted((*seen, *lost), key=attrgetter("name")))
 
 
-def strayed_of(rows: DataFrame, most: int = MOST) -> dict[str, Any]:
+def drift_found(rows: DataFrame, most: int = MOST) -> dict[str, Any]:
     """Return the drift of one look at each target: this many rows are listed, and everything is counted."""
-    worst = strayed_objects(collect_rows(summary.worst_rows(rows, most)))
+    worst = drift_entries(collect_rows(summary.worst_rows(rows, most)))
     looked = [row.asDict() for row in summary.objects_by_standing(rows).collect()]
     counts = tuple(count(row) for row in looked if row["standing"] != "compared")
     number = sum(count.objects for count in counts)
     return {
-        "strayed": worst,
+        "drift": worst,
         "counts": counts,
         "left_out": {"drift": number - len(worst)} if number > len(worst) else {},
         "compared": frozenset(row["target"] for row in looked if row["standing"] == "compared"),
@@ -155,7 +155,7 @@ def compile_report(fleet_run: FleetRun) -> FleetFindings:
     read_runs = tuple(target for target in read_runs if target["target"] in names)
     compared = tuple(target for target in fleet_run.newest_runs("drift") if target["target"] in declared)
     return fleet_run.conclude(
-        "report", tables, _tables_of_other_commands(fleet_run), strayed_of(fleet_run.rows_of_runs("drift", compared)) if compared else {},
+        "report", tables, _tables_of_other_commands(fleet_run), drift_found(fleet_run.rows_of_runs("drift", compared)) if compared else {},
         targets=targets(fleet_run.rows_of_runs("snapshots", read_runs)), earlier=_earlier_runs(fleet_run, read_runs, compared),
         by_target=_drifted_by_target(fleet_run, tables["trend"]), infos=field_infos(tables["outliers"]),
         with_peers=number,
@@ -266,11 +266,11 @@ def count(row: Row) -> Count:
     return Count(target=row["target"], standing=row["standing"], **numbers)
 
 
-def strayed_objects(rows: Iterable[Row], registry: Registry = REGISTRY) -> tuple[StrayedObject, ...]:
+def drift_entries(rows: Iterable[Row], registry: Registry = REGISTRY) -> tuple[DriftEntry, ...]:
     """Convert rows of DRIFT: those of one object on one target become one."""
     by_object = itemgetter("target", "topology", "address")
     ordered = sorted(rows, key=lambda row: tuple(value or "" for value in by_object(row)))
-    return tuple(_strayed_object([*same], registry) for _, same in groupby(ordered, key=by_object))
+    return tuple(_drift_entry([*same], registry) for _, same in groupby(ordered, key=by_object))
 
 
 def target_finding(row: Row) -> TargetFinding:
@@ -281,13 +281,13 @@ def target_finding(row: Row) -> TargetFinding:
     )  # fmt: skip
 
 
-def _strayed_object(rows: Sequence[Row], registry: Registry) -> StrayedObject:
+def _drift_entry(rows: Sequence[Row], registry: Registry) -> DriftEntry:
     """A row without a path is about the whole object; an unusable record is reported in addition."""
     first = min(rows, key=lambda row: (row["standing"] == UNREMEMBERED, row["path"] is not None))
     of_object = [row for row in rows if row["path"] is None and row["standing"] == first["standing"]]
     reasons = dict.fromkeys(row["reason"] for row in rows if row["reason"])
     verdicts = {verdict["code"]: verdict["message"] for row in rows for verdict in row["verdicts"] or ()}
-    return StrayedObject(
+    return DriftEntry(
         target=first["target"], standing=first["standing"], address=first["address"] or "", topology=first["topology"] or "",
         team=first["team"] or "", reason="; ".join(reasons), ignored=(of_object[0]["ignored"] or "") if of_object else "",
         verdicts=tuple(verdicts.items()), place=_file_and_line(first), error=first["error"] or "",

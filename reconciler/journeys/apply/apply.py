@@ -21,7 +21,7 @@ from reconciler.engine.bindings import server_filled
 from reconciler.engine.pairing import identity
 from reconciler.engine.pairing.identity import Seen, identities_touched, identity_in_info, recreated_object
 from reconciler.journeys.apply.backup import streams_to_back_up
-from reconciler.journeys.apply.exclusive import ExclusiveAccess, Tell, exclusive_access
+from reconciler.journeys.apply.exclusive import ExclusiveAccess, ShowProgress, exclusive_access
 from reconciler.journeys.plan.plan import Planned, predicted_forms
 from reconciler.journeys.plan.preflight import check
 from reconciler.journeys.saved.saving import SavedReview, look_again
@@ -48,7 +48,7 @@ async def apply(
     js: JetStream,
     *,
     stop: asyncio.Event | None = None,
-    tell: Tell = lambda _: None,
+    tell: ShowProgress = lambda _: None,
     terms: LeaseTerms | None = None,
     backup: Backup | None = None,
 ) -> AsyncIterator[Event]:

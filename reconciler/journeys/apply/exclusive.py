@@ -106,7 +106,7 @@ def _streams_storing(subjects: Iterable[str], snapshot: Snapshot) -> set[str]:
     return {name for subject in subjects for name, other in index.near(subject) if collide(subject, other)}
 
 
-Tell = Callable[[str], None]
+ShowProgress = Callable[[str], None]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -154,7 +154,7 @@ class ExclusiveAccess:
 
 @asynccontextmanager
 async def exclusive_access(
-    planned: Planned, js: JetStream, *, stop: asyncio.Event, tell: Tell, terms: LeaseTerms | None = None
+    planned: Planned, js: JetStream, *, stop: asyncio.Event, tell: ShowProgress, terms: LeaseTerms | None = None
 ) -> AsyncIterator[ExclusiveAccess]:
     """Wait for other runs of the same topologies, then take their leases. Losing a lease sets `stop`. Where the
     account's bucket cannot be used, the run has no lease and no journal."""

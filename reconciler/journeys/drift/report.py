@@ -186,16 +186,16 @@ def drift_sums_line(drift: Drift) -> str:
     """Return the sums, such as `2 changed · 1 pending · 40 resources as declared`, and how much of the account is
     declared."""
     counts = drift.counts
-    strayed = [
+    drifted = [
         f"{counts[standing.value]:_} {standing.value}"
         for standing in Standing
         if standing.is_drift and counts[standing.value]
     ]
     rest = [f"{counts[name]:_} {name}" for name in ("unknown", "pending", "orphaned", "ignored") if counts[name]]
     calm = in_sync_sentence(drift) + _coverage_sentence(drift)
-    if not (strayed or rest):
+    if not (drifted or rest):
         return f"no drift, {calm}"
-    return " · ".join(filter(None, (", ".join(strayed) or "no drift", ", ".join(rest), calm)))
+    return " · ".join(filter(None, (", ".join(drifted) or "no drift", ", ".join(rest), calm)))
 
 
 def in_sync_sentence(drift: Drift) -> str:

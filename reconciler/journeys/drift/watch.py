@@ -73,7 +73,7 @@ class Wrong:
 
 
 Happening = LookedAtAll | Lost | Wrong
-Tell = Callable[[Happening], None]
+OnHappening = Callable[[Happening], None]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -84,7 +84,7 @@ class Watch:
     connecting: ConnectOptions
     options: RunOptions
     every: float
-    tell: Tell
+    tell: OnHappening
     tree: Tree = DISK
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     topology: Topology | None = None

@@ -117,7 +117,7 @@ class WatchLine(NamedTuple):
 
 def change_lines(before: Drift | None, now: Drift) -> Iterator[WatchLine]:
     """Return what differs; the first look reports the state of everything."""
-    was, is_ = (_strayed_by_key(before) if before else {}), _strayed_by_key(now)
+    was, is_ = (_drift_by_key(before) if before else {}), _drift_by_key(now)
     if before is None:
         yield WatchLine(Watching(summary=now.counts), f"{place_text(now)}: {drift_sums_line(now)}")
     for key, (item, field) in is_.items():
@@ -136,19 +136,19 @@ def problem_line(diagnostics: Sequence[Diagnostic]) -> WatchLine:
     return WatchLine(CannotBeUsed(diagnostics=tuple(diagnostics)), counted(len(diagnostics), "problem"))
 
 
-def _strayed_by_key(drift: Drift) -> dict[Key, Strayed]:
-    strayed: dict[Key, Strayed] = {}
+def _drift_by_key(drift: Drift) -> dict[Key, DriftedPart]:
+    drifted: dict[Key, DriftedPart] = {}
     for item in drift.drifted:
         if item.standing.is_whole and not item.ignored:
-            strayed[Key(item.address)] = (item, None)
-        strayed |= {Key(item.address, field.path): (item, field) for field in item.fields if field.is_drift}
-    return strayed
+            drifted[Key(item.address)] = (item, None)
+        drifted |= {Key(item.address, field.path): (item, field) for field in item.fields if field.is_drift}
+    return drifted
 
 
-Strayed = tuple[Item, FieldDrift | None]
+DriftedPart = tuple[Item, FieldDrift | None]
 
 
-def _is_news(was: Strayed, now: Strayed) -> bool:
+def _is_news(was: DriftedPart, now: DriftedPart) -> bool:
     """Is it another value, or a newly known author? An author that is forgotten, as after a lost connection, is no
     news."""
     if _sentence_of(*was) == _sentence_of(*now):
@@ -157,8 +157,8 @@ def _is_news(was: Strayed, now: Strayed) -> bool:
     return is_named or _sentence_of(*_without_author(was)) != _sentence_of(*_without_author(now))
 
 
-def _without_author(strayed: Strayed) -> Strayed:
-    item, field = strayed
+def _without_author(drifted: DriftedPart) -> DriftedPart:
+    item, field = drifted
     return replace(item, by=None), replace(field, by=None) if field else None
 
 

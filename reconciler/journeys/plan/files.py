@@ -17,7 +17,7 @@ from reconciler.documents.fill.values import Filled
 from reconciler.documents.find.discover import load_each
 from reconciler.documents.find.policies import with_policies
 from reconciler.documents.parse.files import DISK, Tree
-from reconciler.documents.parse.nodes import complain
+from reconciler.documents.parse.nodes import error_at
 from reconciler.documents.read.load import Loaded
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.subjects.subjects import collide, is_valid
@@ -218,7 +218,7 @@ def _claimed_twice(each: Sequence[Loaded]) -> Iterator[Diagnostic]:
                     "delete it from one topology; if the two are for different accounts, run them separately "
                     "and name each one's files"
                 )
-                yield complain("XX523", "declared-twice", message, again.where(""), address=str(ours.address), fix=fix)
+                yield error_at("XX523", "declared-twice", message, again.where(""), address=str(ours.address), fix=fix)
 
 
 SHAPED = ("mirror", "sources", "subject_transform")
@@ -258,7 +258,7 @@ def _not_declared(resource: Declared, declarations: Sequence[tuple[Topology, Dec
         owner, owners_declaration = declarations[0]
         message = f"{message}; {owner.name} declares it at {owners_declaration.where('')}"
         fix = f"write `from: {OWNER}{owner.name}`"
-    return complain(
+    return error_at(
         "XX531", "not-declared-there", message, resource.where("external.from"), address=str(resource.address), fix=fix
     )
 

@@ -33,7 +33,7 @@ from reconciler.testbed.stage import Cast, Stage, stage
 
 Program = Callable[[str], Path]
 """Maps a version to the nats-server to run."""
-Tell = Callable[[str], None]
+ShowProgress = Callable[[str], None]
 T = TypeVar("T")
 CLUSTER = 3
 HIDDEN = frozenset({"LE109", "XX302", "XX304"})
@@ -43,7 +43,7 @@ PATIENCE = 20.0
 
 def rehearse(
     topology: Topology, live: Snapshot, options: RunOptions, program: Program, then: str | None,
-    tell: Tell = lambda _: None, there: Plan | None = None,
+    tell: ShowProgress = lambda _: None, there: Plan | None = None,
 ) -> Rehearsal:  # fmt: skip
     """Rehearse on the account's own version. `then` names a version that starts on the same stores afterwards, and
     `tell` hears what is being done. `there` is the plan against the account, where one was asked: what passes there is
@@ -121,7 +121,7 @@ def _run_on(built: Stage, work: Callable[[JetStream], Awaitable[T]]) -> T:
 
 
 async def _carry_plan_out(
-    js: JetStream, topology: Topology, live: Snapshot, options: RunOptions, tell: Tell, there: Plan | None
+    js: JetStream, topology: Topology, live: Snapshot, options: RunOptions, tell: ShowProgress, there: Plan | None
 ) -> tuple[Plan, RunOptions, Finished, list[Missing], Snapshot]:
     tell(f"recreating what the account holds ({counted(len(live.streams), 'stream')}), without its messages …")
     missing = await recreate(js, live)
@@ -190,7 +190,7 @@ def _still_to_change(again: Plan, plan: Plan) -> tuple[PlannedChange, ...]:
 
 def _restart_and_plan(
     built: Stage, topology: Topology, options: RunOptions, before: Snapshot, plan: Plan, then: str, program: Program,
-    tell: Tell,
+    tell: ShowProgress,
 ) -> Restarted:  # fmt: skip
     binary = program(then)
     tell(f"starting nats-server {then} on the same stores …")

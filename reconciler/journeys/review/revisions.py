@@ -14,7 +14,7 @@ from reconciler.documents.fill.values import Filled
 from reconciler.documents.find.discover import Discovered, Home, discover
 from reconciler.documents.find.git_tree import GitTree, checked_out
 from reconciler.documents.parse.files import DISK, Tree
-from reconciler.documents.parse.nodes import complain
+from reconciler.documents.parse.nodes import error_at
 from reconciler.engine.compare import version_warnings
 from reconciler.journeys.plan.files import in_environments, load, topology_of, without_repeated_diagnostics
 from reconciler.journeys.plan.validate import versions
@@ -239,7 +239,7 @@ def _spoilt(paths: Sequence[Path], then: Discovered, now: Discovered) -> list[Di
 def _no_files_diagnostic(paths: Sequence[Path]) -> Diagnostic:
     where = ", ".join(f"`{path}`" for path in paths)
     message = f"no file below {where} names a topology, neither now nor before"
-    return complain(
+    return error_at(
         NO_FILES, "no-files", message, None, fix="check the path; a topology has a file that says `topology: NAME`"
     )
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from reconciler.changes.change import Action, FieldChange
 from reconciler.changes.consent import DeclaredConsents
-from reconciler.changes.events import Failed, Skipped, StepOutcome, Strayed
+from reconciler.changes.events import ChangedSince, Failed, Skipped, StepOutcome
 from reconciler.changes.plan import Plan, PlannedChange, removes
 from reconciler.changes.recount import changed_losses_sentences, losses_beyond_consent_sentences
 from reconciler.changes.verdict import Outcome, Verdict
@@ -34,7 +34,7 @@ from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Address, Consent, Json
 from reconciler.model.wire.steps import Call, Step
-from reconciler.server.run.handling import strayed_from
+from reconciler.server.run.handling import value_changed_since
 from reconciler.server.wire.answers import PLAN_AGAIN
 
 SETTLED = frozenset({Action.KEEP, Action.ABSENT, Action.ORPHAN})
@@ -53,7 +53,7 @@ class Judged:
     change: PlannedChange
     standing: SavedStanding
     why: Diagnostic | None = None
-    strayed: tuple[Strayed, ...] = ()
+    changed_since: tuple[ChangedSince, ...] = ()
     rest: tuple[Step, ...] | None = None
     """The steps left where an earlier apply of this plan was cut off; None: all of its steps."""
     counted_again: tuple[str, ...] = ()
@@ -162,7 +162,7 @@ def _outcomes_of_stopped(steps: Iterable[Step], stopped: Mapping[str, Judged]) -
         if step.address in begun:
             yield Skipped(step=step, because=f"{step.address} has changed since the plan was made")
         else:
-            yield Failed(step=step, reason=judgement.why, nothing_done=True, strayed=judgement.strayed)
+            yield Failed(step=step, reason=judgement.why, nothing_done=True, changed_since=judgement.changed_since)
         begun.add(step.address)
 
 
@@ -220,11 +220,11 @@ def _compare(change: PlannedChange, change_now: PlannedChange, both: _BothPlans)
         return Judged(change=change, standing=SavedStanding.TO_DO, rest=tuple(needed))
     if recreated_name := _first_recreated_object(change, both):
         return _stopped_as_recreated(change, recreated_name)
-    strayed = tuple(_strayed_values(change, change_now, mine, both.steps))
-    if strayed or change_now.action is not change.action:
+    changed_since = tuple(_values_changed_since(change, change_now, mine, both.steps))
+    if changed_since or change_now.action is not change.action:
         return replace(
             _stopped_change(change, "AP103", "changed-since-plan", _what_changed_text(change, change_now)),
-            strayed=strayed,
+            changed_since=changed_since,
         )
     if more := next(losses_beyond_consent_sentences(change, change_now, both.declared.to(change.address)), None):
         return _stopped_change(change, "AP202", "more-than-consented", more)
@@ -289,10 +289,11 @@ def _judge_resumed(change: PlannedChange, change_now: PlannedChange, both: _Both
     anew = (recreated_object(step, both.saved.seen, both.seen) for step in left)
     if start is None and (recreated_name := next(filter(None, anew), None)):
         return _stopped_as_recreated(change, recreated_name)
-    raw = [stray for step in left for stray in _strayed_raw_values(step, both.steps[step.id])]
-    if strayed := tuple(stray for stray in raw if not (start and stray.now == start.get(stray.path, stray))):
+    raw = [value for step in left for value in _raw_values_changed_since(step, both.steps[step.id])]
+    if changed_since := tuple(value for value in raw if not (start and value.now == start.get(value.path, value))):
         return replace(
-            _stopped_change(change, "AP103", "changed-since-plan", _what_changed_text(change, change)), strayed=strayed
+            _stopped_change(change, "AP103", "changed-since-plan", _what_changed_text(change, change)),
+            changed_since=changed_since,
         )
     if left == mine and (
         more := next(losses_beyond_consent_sentences(change, change_now, both.declared.to(change.address)), None)
@@ -338,9 +339,9 @@ def _what_hinders_text(change_now: PlannedChange) -> str | None:
     return f"it depends on {change_now.blocked_by}, which cannot be done any more" if change_now.blocked_by else None
 
 
-def _strayed_values(
+def _values_changed_since(
     change: PlannedChange, change_now: PlannedChange, mine: Iterable[Step], now: Mapping[str, Step]
-) -> Iterator[Strayed]:
+) -> Iterator[ChangedSince]:
     """Values that differ from what the plan was made from: by field, and by the raw values of its steps where no field
     shows the difference."""
     before, after = ({field.path: field for field in each.fields} for each in (change, change_now))
@@ -353,9 +354,9 @@ def _strayed_values(
         )
         if was != is_:
             named.add(field_.top)
-            yield Strayed(path=path, planned=was, now=is_, wanted=field_.desired, info=field_.info)
+            yield ChangedSince(path=path, planned=was, now=is_, wanted=field_.desired, info=field_.info)
     for step in mine:
-        yield from (field for field in _strayed_raw_values(step, now.get(step.id)) if field.path not in named)
+        yield from (field for field in _raw_values_changed_since(step, now.get(step.id)) if field.path not in named)
 
 
 def _live_value(field: FieldChange | None, other: FieldChange, change: PlannedChange) -> Json:
@@ -366,16 +367,16 @@ def _live_value(field: FieldChange | None, other: FieldChange, change: PlannedCh
     return field.live
 
 
-def _strayed_raw_values(step: Step, now: Step | None) -> Iterator[Strayed]:
+def _raw_values_changed_since(step: Step, now: Step | None) -> Iterator[ChangedSince]:
     if now is None:
         return
     before, after, infos = step.before or {}, now.before or {}, field_infos_of(step)
     for name in sorted(before.keys() | after.keys()):
         was, is_ = own_values(name, before.get(name)), own_values(name, after.get(name))
         if was != is_:
-            yield strayed_from(step, name, was, is_, infos)
+            yield value_changed_since(step, name, was, is_, infos)
     if step.call in (Call.ENTRY_PUT, Call.ENTRY_DELETE) and step.revision != now.revision:
-        yield Strayed(path="revision", planned=step.revision, now=now.revision)
+        yield ChangedSince(path="revision", planned=step.revision, now=now.revision)
 
 
 def _needs_other_steps(mine: Iterable[Step], needed: Iterable[Step], now: Mapping[str, Step]) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 
-from reconciler.documents.parse.nodes import complain
+from reconciler.documents.parse.nodes import error_at
 from reconciler.journeys.saved.saved_plan import AccountPlace
 from reconciler.kinds.fields.words import listed
 from reconciler.model.dataclass import dataclass
@@ -74,4 +74,4 @@ def _diagnostic(names: Sequence[str], topology: str, differing: str, word: str, 
         f"{topology}, for example of {differing}. An apply of one would take back what the other did. {outcome}"
     )
     fix = f"correct where one of them leads; or give each {word} a topology of its own, such as `topology: {topology}-${{region}}`"
-    return complain("XX523", "declared-twice", message, None, fix=fix)
+    return error_at("XX523", "declared-twice", message, None, fix=fix)

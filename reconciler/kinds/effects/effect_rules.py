@@ -40,7 +40,7 @@ class MovedField:
         return self.own(self.field)
 
 
-Tell = Callable[[MovedField], Iterable[Finding]]
+FindingsOfField = Callable[[MovedField], Iterable[Finding]]
 Ask = Callable[[MovedField], Iterable[Question]]
 Happens = Callable[[MovedField], bool]
 
@@ -51,18 +51,18 @@ class Foretold:
 
     number: str
     name: str
-    tell: Tell
+    tell: FindingsOfField
     ask: Ask = lambda _moved: ()
     has_rule: bool = False
     """Another rule of this number judges what hurts now; this family has only notes."""
 
 
-def foretold(number: int, name: str, ask: Ask = lambda _moved: ()) -> Callable[[Tell], Foretold]:
+def foretold(number: int, name: str, ask: Ask = lambda _moved: ()) -> Callable[[FindingsOfField], Foretold]:
     """Make a family of changes from a function that finds what hurts. `ask`: what it must ask the server first."""
     return lambda tell: Foretold(number=str(number), name=name, tell=tell, ask=ask)
 
 
-def notes_of(number: int) -> Callable[[Tell], Foretold]:
+def notes_of(number: int) -> Callable[[FindingsOfField], Foretold]:
     """Make notes from a function, under the number of a rule defined elsewhere that judges what hurts now."""
     return lambda tell: Foretold(number=str(number), name="", tell=tell, has_rule=True)
 

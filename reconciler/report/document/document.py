@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from reconciler.changes.rehearsal import Probe
 
 UNKNOWN = ("XX908", "unknown-scope")
-"""The standing of a change whose live state is unknown."""
+"""The status of a change whose live state is unknown."""
 
 
 def path_as_named(file: str) -> str:
@@ -156,7 +156,7 @@ class ReportedFinding:
     """The field that it is about."""
     place: SourceSpan | None = None
     fix: str = ""
-    standing: str = ""
+    status: str = ""
     """`refused`, `needs consent`, `consented`, `warning` …: what it means for the change."""
     rank: int = 0
     """Lower is worse."""
@@ -201,7 +201,7 @@ def _diagnostic_findings(document: Document, diagnostics: Sequence[Diagnostic]) 
             address=diagnostic.address or "",
             place=document.place(diagnostic.span),
             fix=diagnostic.fix or "",
-            standing=diagnostic.severity.value,
+            status=diagnostic.severity.value,
             rank=-9,
         )
 
@@ -212,13 +212,13 @@ def _verdict_findings(change: PlannedChange, document: Document) -> Iterator[Rep
         message = f"its live state is unknown, so nothing is done: {change.reason}"
         yield ReportedFinding(
             severity=Severity.ERROR, code=code, name=name, message=message, address=change.address,
-            place=document.place(change.span), standing="unknown",
+            place=document.place(change.span), status="unknown",
         )  # fmt: skip
     for verdict in verdicts_to_show(change.verdicts):
         yield ReportedFinding(
             severity=_severity(verdict), code=verdict.code, name=verdict.name, message=verdict.message,
             address=verdict.address, path=verdict.path, place=document.place(verdict.span or change.span),
-            fix=verdict.fix or "", consented=verdict.consented, standing=status_word(verdict), rank=-verdict.outcome.rank,
+            fix=verdict.fix or "", consented=verdict.consented, status=status_word(verdict), rank=-verdict.outcome.rank,
         )  # fmt: skip
 
 

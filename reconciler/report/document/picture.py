@@ -48,7 +48,7 @@ class Arrow:
     copy: str
     word: str
     """`mirror` or `source`."""
-    standing: str = ""
+    news: str = ""
     """`new`, `gone`, or empty for an unchanged arrow."""
 
 
@@ -162,9 +162,9 @@ def _changed_arrows(change: PlannedChange, origins: _Origins) -> Iterator[Arrow]
         if word is None or "." in changed.path:
             continue
         live, desired = _origin_names(changed.live), _origin_names(changed.desired)
-        for standing, which in (("gone", live - desired), ("new", desired - live)):
+        for news, which in (("gone", live - desired), ("new", desired - live)):
             for name in sorted(which):
-                yield Arrow(origin=origins.address_of(name), copy=change.address, word=word, standing=standing)
+                yield Arrow(origin=origins.address_of(name), copy=change.address, word=word, news=news)
 
 
 def _origin_names(value: Any) -> set[str]:

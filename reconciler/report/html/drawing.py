@@ -90,7 +90,7 @@ def _arrow(arrow: Arrow, boxes: Mapping[str, Box], down: int, *, is_labelled: bo
     start, end = boxes[arrow.origin], boxes[arrow.copy]
     x1, y1, x2, y2 = start.x + WIDTH, start.middle, end.x, end.y + down
     bend = max(40, abs(x2 - x1) // 2)
-    word = f"{arrow.standing} {arrow.word}".strip()
+    word = f"{arrow.news} {arrow.word}".strip()
     caption = f"{_name_of(arrow.copy)} has {_name_of(arrow.origin)} as {word}"
     return element(
         "g",
@@ -98,7 +98,7 @@ def _arrow(arrow: Arrow, boxes: Mapping[str, Box], down: int, *, is_labelled: bo
         element("path", d=f"M{x1} {y1} C{x1 + bend} {y1} {x2 - bend} {y2} {x2 - 7} {y2}"),
         element("path", d=f"M{x2} {y2} l-9 -5 v10 z", class_="tip"),
         element("text", word, x=x2 - 11, y=y2 - 4, class_="word", text_anchor="end") if is_labelled else None,
-        class_=f"arrow {arrow.standing}".strip(),
+        class_=f"arrow {arrow.news}".strip(),
     )
 
 

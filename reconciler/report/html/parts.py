@@ -214,7 +214,7 @@ def finding_item(reported: ReportedFinding, anchor: str) -> Markup:
     place = element("span", str(reported.place), class_="place") if reported.place else None
     address = together(" ", element("code", reported.address)) if reported.address else None
     title = element("b", page_link(reported.code), f" {reported.name}")
-    head = element("p", title, " ", element("span", reported.standing, class_="word"), address, place)
+    head = element("p", title, " ", element("span", reported.status, class_="word"), address, place)
     return element(
         "li",
         head,

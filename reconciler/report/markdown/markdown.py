@@ -152,7 +152,7 @@ def _sections(document: Document) -> Iterator[Section_]:
         yield f"#### {prose(part.title)}" if part.title else "", [WholeBlock(*block) for block in part_blocks(part)]
     changes = entries(document.changes)
     apart_findings = findings_apart(document)
-    wrong = [finding for finding in apart_findings if finding.standing == "error"]
+    wrong = [finding for finding in apart_findings if finding.status == "error"]
     stopped = [entry for entry in changes if entry.section in _STOPPED]
     yield (
         "#### What stops the plan" if document.plan else "#### What was found",
@@ -168,7 +168,7 @@ def _sections(document: Document) -> Iterator[Section_]:
     warnings_known = [WholeBlock(line) for entry in rest for line in warning_items(entry)]
     yield (
         "#### Worth knowing",
-        [*(_finding_block(finding) for finding in apart_findings if finding.standing != "error"), *warnings_known],
+        [*(_finding_block(finding) for finding in apart_findings if finding.status != "error"), *warnings_known],
     )
     yield "#### Changes", [piece for section in Section for piece in _change_blocks(section, rest, document)]
 
@@ -177,7 +177,7 @@ def _finding_block(finding: ReportedFinding) -> WholeBlock:
     """Render a finding as an item of a list: where, what, and what to do."""
     place = f"{code(str(finding.place))} " if finding.place else ""
     address = f" {code(finding.address)}" if finding.address else ""
-    item = f"- {place}**{finding.standing} {page_link(finding.code)}**{address}: {prose(sentence(finding.message))}"
+    item = f"- {place}**{finding.status} {page_link(finding.code)}**{address}: {prose(sentence(finding.message))}"
     if "\n" in finding.fix:
         return WholeBlock("\n".join([item, *(f"  {line}".rstrip() for line in way_out_blocks(finding.fix))]))
     stop = "" if finding.fix[-1:] in (".", "!", "?", "…") else "."

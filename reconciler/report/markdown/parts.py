@@ -79,8 +79,8 @@ def verdict_paragraphs(entry: ChangeEntry, *, is_told: bool = False) -> Iterator
 
 
 def _verdict_heading(verdict: Verdict) -> str:
-    _, _, standing = verdict_head(verdict).partition(" ")
-    return f"{page_link(verdict.code)} {prose(standing)}"
+    _, _, status = verdict_head(verdict).partition(" ")
+    return f"{page_link(verdict.code)} {prose(status)}"
 
 
 def _messages_of(same: Sequence[Verdict]) -> str:

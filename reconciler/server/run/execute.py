@@ -166,7 +166,9 @@ class _RunState:
         if isinstance(result, Succeeded):
             self._settle(Done(step=step, echo=result.echo, revision=result.revision))
         elif isinstance(result, Unsuccessful):
-            failed = Failed(step=step, reason=result.reason, nothing_done=result.nothing_done, strayed=result.strayed)
+            failed = Failed(
+                step=step, reason=result.reason, nothing_done=result.nothing_done, changed_since=result.changed_since
+            )
             self._settle(failed)
         else:
             self._settle(InDoubt(step=step, reason=result.reason))

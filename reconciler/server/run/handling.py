@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 
-from reconciler.changes.events import Strayed
+from reconciler.changes.events import ChangedSince
 from reconciler.changes.plan import removes
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
@@ -17,7 +17,7 @@ from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Config, Json, users_metadata
 from reconciler.model.wire.snapshot import Entry
 from reconciler.model.wire.steps import Call, Step
-from reconciler.server.run.problems import Doubtful, Unsuccessful, strayed
+from reconciler.server.run.problems import Doubtful, Unsuccessful, changed_since
 from reconciler.server.wire.answers import NO_CONSUMER, NO_PEERS, NO_STREAM, Answer, Refusal
 from reconciler.server.wire.api import JetStream
 
@@ -110,20 +110,22 @@ OUR_OWN = frozenset({"pause_until"})
 """What a replacement changes itself before it deletes."""
 
 
-def strayed_from(step: Step, name: str, planned: Json, now: Json, infos: Mapping[str, FieldInfo]) -> Strayed:
+def value_changed_since(
+    step: Step, name: str, planned: Json, now: Json, infos: Mapping[str, FieldInfo]
+) -> ChangedSince:
     """Return what somebody else changed of a field, beside what the step wants of it."""
     info, wanted = infos.get(name, FieldInfo()), step.set.get(name)
-    return Strayed(path=name, planned=planned, now=now, wanted=wanted, info=info, goes=removes(step))
+    return ChangedSince(path=name, planned=planned, now=now, wanted=wanted, info=info, goes=removes(step))
 
 
-def changes_since(run: RunContext, step: Step, live: Config) -> tuple[Strayed, ...]:
+def changes_since(run: RunContext, step: Step, live: Config) -> tuple[ChangedSince, ...]:
     """Return fields whose live value differs from the one the plan was made from. The server's own metadata does not
     count."""
     before = step.before or {}
     new = live.keys() - OUR_OWN if step.call in WHOLE and before else ()
     infos = run.forms.fields(step)
     return tuple(
-        strayed_from(step, name, planned, now, infos)
+        value_changed_since(step, name, planned, now, infos)
         for name in (*before, *sorted(set(new) - before.keys()))
         if (now := _live_value(live, name))
         != (planned := _users_metadata(before.get(name)) if name == "metadata" else before.get(name))
@@ -136,7 +138,7 @@ def unlike_planned(run: RunContext, step: Step, info: Mapping[str, Json]) -> Uns
     if step.on not in run.seen.made and (why := run.last_look(step, info, run.js.pipeline.server_id)):
         return Unsuccessful(why, nothing_done=True)
     changed = changes_since(run, step, info["config"])
-    return strayed(step, changed) if changed else None
+    return changed_since(step, changed) if changed else None
 
 
 def _live_value(config: Config, name: str) -> Json:

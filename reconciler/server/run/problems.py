@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from reconciler.changes.events import Strayed
+from reconciler.changes.events import ChangedSince
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.resource import Json
@@ -19,7 +19,7 @@ from reconciler.server.wire.pipeline import NoAnswer
 class Unsuccessful:
     reason: Diagnostic
     nothing_done: bool
-    strayed: tuple[Strayed, ...] = ()
+    changed_since: tuple[ChangedSince, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +54,16 @@ def gone(step: Step) -> Unsuccessful:
     return changed(step, ["it existed then and is gone now"])
 
 
-def strayed(step: Step, changes: Sequence[Strayed]) -> Unsuccessful:
+def changed_since(step: Step, changes: Sequence[ChangedSince]) -> Unsuccessful:
     """AP103 with each field that somebody changed after the plan was made, as it was and as it is."""
     texts = [
         f"{change.path} was {_value_text(change.planned, change)} and is {_value_text(change.now, change)} now"
         for change in changes
     ]
-    return replace(changed(step, texts), strayed=tuple(changes))
+    return replace(changed(step, texts), changed_since=tuple(changes))
 
 
-def _value_text(value: Json, change: Strayed) -> str:
+def _value_text(value: Json, change: ChangedSince) -> str:
     return "absent" if value is None else written_value(value, change.info)
 
 

@@ -14,7 +14,7 @@ from datetime import datetime
 
 from pydantic_core import from_json
 
-from reconciler.changes.events import Strayed
+from reconciler.changes.events import ChangedSince
 from reconciler.engine.bindings import BINDS, with_bound_values
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config, Json
@@ -90,7 +90,7 @@ async def _changed_since_plan(run: RunContext, step: Step, conflict: Conflict) -
     if was is not None and is_ is None:
         return problems.gone(step)
     changed = _changed_fields(was, is_, wanted)
-    return problems.strayed(step, changed) if changed else problems.changed(step, [str(conflict)])
+    return problems.changed_since(step, changed) if changed else problems.changed(step, [str(conflict)])
 
 
 def _record_in(stored: Entry | None) -> Json:
@@ -104,13 +104,13 @@ def _decoded_value(value: bytes | str | None) -> Json:
         return value.decode(errors="replace") if isinstance(value, bytes) else value
 
 
-def _changed_fields(was: Json, is_: Json, wanted: Json) -> list[Strayed]:
+def _changed_fields(was: Json, is_: Json, wanted: Json) -> list[ChangedSince]:
     """Compare by the fields of the record, or as a whole where one of the two has none."""
     if not (isinstance(was, Mapping) and isinstance(is_, Mapping)):
         was, is_, wanted = {"record": was}, {"record": is_}, {"record": wanted}
     wanted = wanted if isinstance(wanted, Mapping) else {}
     return [
-        Strayed(path=name, planned=was.get(name), now=is_.get(name), wanted=wanted.get(name))
+        ChangedSince(path=name, planned=was.get(name), now=is_.get(name), wanted=wanted.get(name))
         for name in sorted(was.keys() | is_.keys())
         if was.get(name) != is_.get(name)
     ]
@@ -188,7 +188,7 @@ class _Write:
             if isinstance(result, Succeeded) or self.before is None:
                 return result if isinstance(result, Succeeded) else None
             changed = changes_since(run, self.step, live["config"])
-            return problems.strayed(self.step, changed) if changed else None
+            return problems.changed_since(self.step, changed) if changed else None
         return problems.gone(self.step) if is_missing(live) and self.before is not None else None
 
 
