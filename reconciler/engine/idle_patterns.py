@@ -11,7 +11,8 @@ from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.run_options import RunOptions
 from reconciler.model.selection import likely_pattern, selects
 
-CODE, IDLE = "XX907", "matches nothing"
+CODE = "XX907"
+IN_ONE, ANYWHERE = "this topology declares or owns", "any target declares or owns"
 
 
 def idle_patterns(view: View, options: RunOptions) -> Iterator[Diagnostic]:
@@ -23,7 +24,7 @@ def idle_patterns(view: View, options: RunOptions) -> Iterator[Diagnostic]:
                 near = likely_pattern(pattern, view.changes.keys(), labels)
                 yield Diagnostic(
                     severity=Severity.WARNING, code=CODE, name="selects-nothing",
-                    message=f"{option} {pattern} {IDLE} that this topology declares or owns",
+                    message=_message(option, pattern),
                     fix=f"write {near}, or leave the option out" if near
                     else "write an address such as stream/ORDERS or 'consumer/ORDERS/*', or a label such as team=orders",
                 )  # fmt: skip
@@ -31,9 +32,11 @@ def idle_patterns(view: View, options: RunOptions) -> Iterator[Diagnostic]:
 
 def is_idle(option: str, pattern: str, findings: Iterable[Diagnostic]) -> bool:
     """Is this pattern among those that these warnings are about?"""
-    return any(
-        finding.code == CODE and finding.message.startswith(f"{option} {pattern} {IDLE}") for finding in findings
-    )
+    return any((finding.code, finding.message) == (CODE, _message(option, pattern)) for finding in findings)
+
+
+def _message(option: str, pattern: str) -> str:
+    return f"{option} {pattern} matches nothing that {IN_ONE}"
 
 
 def refuse_idle_patterns(view: View, options: RunOptions) -> None:
@@ -48,7 +51,7 @@ def refuse_patterns_idle_everywhere(plans: Sequence[Sequence[Diagnostic]]) -> No
     shared = (
         (finding for message, finding in each[0].items() if all(message in other for other in each)) if each else ()
     )
-    _refuse(replace(finding, message=finding.message.replace("this topology", "any target")) for finding in shared)
+    _refuse(replace(finding, message=finding.message.replace(IN_ONE, ANYWHERE)) for finding in shared)
 
 
 def _refuse(warnings: Iterable[Diagnostic]) -> None:
