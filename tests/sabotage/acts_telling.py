@@ -1080,6 +1080,13 @@ DRIFT = (
         seen_by=("tests/report/test_formats.py", "tests/drift/test_journey.py"),
     ),
     Act(
+        name="a rehearsal does not say that a change was not tried for want of consent",
+        file="reconciler/journeys/rehearse/text.py",
+        before='    Section.CONSENT: "they need consent",\n',
+        after="",
+        seen_by=("tests/golden/test_probe.py",),
+    ),
+    Act(
         name="a comment about drift does not say what to do about an object",
         file="reconciler/journeys/drift/report.py",
         before="        pieces.append(WaysOut(lines=tuple(fixes)))",

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from reconciler.changes.change import FieldChange
 from reconciler.changes.rehearsal import Foresight, Missing, Rehearsal, Restarted
 from reconciler.model.diagnostic import Diagnostic, Severity
+from reconciler.report.document.entries import Section, section_of
 from reconciler.report.document.probe import ProbeRow, probe_rows
 from reconciler.report.outcome import outcome_text
 from reconciler.report.words.paper import Paper, table
@@ -57,11 +58,21 @@ def _missing_lines(missing: tuple[Missing, ...]) -> Iterator[str]:
         yield from table([[item.what, item.why] for item in missing], indent=2)
 
 
+_NOT_TRIED = {
+    Section.REFUSED: "the plan refuses them",
+    Section.CONSENT: "they need consent",
+    Section.UNKNOWN: "their live state is unknown",
+    Section.WAITS: "they wait for a change that is not made",
+}
+
+
 def _unrehearsed_lines(rehearsal: Rehearsal) -> Iterator[str]:
-    for why, names in (
-        ("the plan refuses them", rehearsal.refused_addresses),
-        ("they need what could not be recreated", rehearsal.unrehearsed_addresses),
-    ):
+    blocked = [change for change in rehearsal.plan.changes if change.is_blocked]
+    by_reason = [
+        (why, [change.address for change in blocked if section_of(change) is section])
+        for section, why in _NOT_TRIED.items()
+    ]
+    for why, names in (*by_reason, ("they need what could not be recreated", rehearsal.unrehearsed_addresses)):
         if names:
             yield f"Not rehearsed, because {why}:"
             yield from (f"  {visible(name)}" for name in names)
@@ -120,7 +131,7 @@ def _verdict_sentence(rehearsal: Rehearsal) -> str:
     if rehearsal.unrehearsed_addresses:
         return "Not rehearsed: the objects that the plan needs could not be recreated, as named above."
     if rehearsal.refused_addresses:
-        return "Everything that is not refused went well."
+        return "Everything that was tried went well."
     if rehearsal.probe:
         return "The rehearsal went well."
     return "The rehearsal went well. --probe shows what clients will feel; the plan counts what happens to messages, and asks for consent."
