@@ -38,7 +38,10 @@ def included_files(
         path = Path(os.path.normpath(above[-1].parent / item.text))
         root = _folder_of_topology(above[0], paths)
         if Path(item.text).is_absolute() or not _is_below(path, root):
-            fix = f"include files below `{root}` only, by paths relative to this file"
+            fix = (
+                f"include files below `{root}` only, by paths relative to this file; what several accounts share is one "
+                "topology with `environments`"
+            )
             yield error_at("XX526", "include", f"`{item.text}` leads out of the topology's folder", span(item), fix=fix)
         elif any(os.path.realpath(path) == os.path.realpath(earlier) for earlier in above):
             chain = " → ".join(map(str, [*above, path]))
