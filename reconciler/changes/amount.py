@@ -41,6 +41,6 @@ def mosts(amounts: Mapping[str, int | Amount]) -> dict[str, int]:
     return {name: amount.most if isinstance(amount, Amount) else amount for name, amount in amounts.items()}
 
 
-def inexact(amounts: Mapping[str, int | Amount]) -> dict[str, Amount]:
+def uncounted_amounts(amounts: Mapping[str, int | Amount]) -> dict[str, Amount]:
     """Amounts that were not counted."""
     return {name: amount for name, amount in amounts.items() if isinstance(amount, Amount) and not amount.is_exact}

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from reconciler.changes.amount import inexact, mosts
+from reconciler.changes.amount import mosts, uncounted_amounts
 from reconciler.changes.change import Action, Change
 from reconciler.changes.verdict import ACCEPTED_REACTIONS, HARMFUL_REACTIONS, Finding, Other, Outcome, Reaction, Verdict
 from reconciler.changes.view import View
@@ -139,7 +139,7 @@ def _verdict_of_finding(by_rule: Rule, finding: Finding, change: Change, view: V
         to=finding.to,
         consentable=finding.consentable or outcome in (Outcome.NEEDS_CONSENT, Outcome.REPLACES),
         quantities=mosts({**({"dependants": len(others)} if others else {}), **finding.quantities}),
-        bounds=inexact(finding.quantities),
+        bounds=uncounted_amounts(finding.quantities),
         reaction=reaction,
         can_stand=finding.can_stand
         or (reaction in ACCEPTED_REACTIONS if by_rule.can_stand is None else by_rule.can_stand),

@@ -74,7 +74,7 @@ def replacement_steps(change: Change, intent: Intent, kind: Kind, view: View, re
     noted = (_note_step(change, replace(intent, ready=True), view, bound, "ready"),) if bound else ()
     middle = (_note_step(change, intent, view, {}, "begun"), *how.before, *noted, *how.swap)
     tidied = kind.tidy(replace(change, intent=intent), view)
-    creating, learned = _with_created_bound(middle, change, kind)
+    creating, learned = _with_creation_recorded(middle, change, kind)
     remembered = _record_step(change, replace(record, start=how.start), view, starts | learned)
     row = in_a_row((*creating, *tidied, remembered, *_forget_old_name(change, view), _end_step(change, view)))
     return (*row, replace(how.back, undoes=how.swap[-1].id)) if how.back else row
@@ -89,7 +89,7 @@ def finishing_steps(change: Change, kind: Kind, view: View, record: Owned | None
     if own.action is Action.CREATE and change.desired:
         start = kind.resume(change, view)
         own = replace(own, desired=with_start(change.desired, start))
-    creating, learned = _with_created_bound(kind.steps(own, view), change, kind)
+    creating, learned = _with_creation_recorded(kind.steps(own, view), change, kind)
     steps = [*_note_of_new_wish(change, start, view), *creating, *kind.tidy(change, view)]
     if record and change.action is Action.REPLACE:
         steps.append(_record_step(change, replace(record, start=start), view, learned))
@@ -116,7 +116,7 @@ def _differing_fields(old: Config, new: Config) -> tuple[str, ...]:
     return tuple(sorted(name for name in old.keys() | new.keys() if old.get(name) != new.get(name)))
 
 
-def _with_created_bound(steps: Sequence[Step], change: Change, kind: Kind) -> tuple[list[Step], dict[str, str]]:
+def _with_creation_recorded(steps: Sequence[Step], change: Change, kind: Kind) -> tuple[list[Step], dict[str, str]]:
     """The steps, and the part of the record that only the creating step knows: what the server fills in, and which object it
     made."""
     creates = (Call.CONSUMER_CREATE, Call.STREAM_CREATE)

@@ -14,7 +14,7 @@ from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.fleet.report.plans import TargetPlan
 from reconciler.journeys.files_and_account import both
 from reconciler.journeys.plan.plan import plan_from_snapshot
-from reconciler.journeys.stages.one_account import Claimant, contradictions
+from reconciler.journeys.rollout.one_account import Claimant, contradictions
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
 from reconciler.model.run_options import RunOptions
 

@@ -62,7 +62,7 @@ def _run(environments: Sequence[Document]) -> Data:
         },
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
-        "results": _results(reported, rules, first.somewhere()),
+        "results": _results(reported, rules, first.fallback_place()),
     }
 
 
@@ -114,14 +114,14 @@ def _cut_sentence(text: str) -> str:
 
 
 def _results(
-    reported: Iterable[tuple[ReportedFinding, Sequence[str]]], rules: Sequence[str], somewhere: SourceSpan
+    reported: Iterable[tuple[ReportedFinding, Sequence[str]]], rules: Sequence[str], fallback: SourceSpan
 ) -> list[Data]:
     prints: Counter[str] = Counter()
     results = []
     for finding, environments in reported:
         print_ = _fingerprint(finding)
         prints[print_] += 1
-        location = _location(finding, finding.place or somewhere)
+        location = _location(finding, finding.place or fallback)
         results.append(
             _result(finding, environments, rules.index(finding.code), location, f"{print_}:{prints[print_]}")
         )

@@ -60,7 +60,7 @@ def attach(folder: Path, environ: Mapping[str, str] = os.environ) -> Dev:
         if not dev_folder.owner.is_dir():
             raise NotADirectoryError(0, "there is no such folder")
         dev_folder.prepare()
-        with dev_folder.exclusive():
+        with dev_folder.start_stop_lock():
             if record := _wait_for_answer(dev_folder):
                 return _dev(dev_folder, record, started=False)
             return _dev(dev_folder, _start(dev_folder, programs.find(environ)), started=True)
@@ -71,7 +71,7 @@ def status(folder: Path) -> Dev | None:
     dev_folder = DevFolder(folder)
     if not dev_folder.was_used:
         return None
-    with dev_folder.explain_failures(), dev_folder.exclusive():
+    with dev_folder.explain_failures(), dev_folder.start_stop_lock():
         record = _wait_for_answer(dev_folder)
         return _dev(dev_folder, record, started=False) if record else None
 
@@ -81,7 +81,7 @@ def stop(folder: Path) -> bool:
     dev_folder = DevFolder(folder)
     if not dev_folder.was_used:
         return False
-    with dev_folder.explain_failures(), dev_folder.exclusive():
+    with dev_folder.explain_failures(), dev_folder.start_stop_lock():
         return _stop(dev_folder)
 
 
@@ -90,7 +90,7 @@ def wipe(folder: Path) -> bool:
     dev_folder = DevFolder(folder)
     if not dev_folder.was_used:
         return False
-    with dev_folder.explain_failures(), dev_folder.exclusive():
+    with dev_folder.explain_failures(), dev_folder.start_stop_lock():
         _stop(dev_folder)
         # The lock files stay: everybody who waits for one of them must find the same one.
         for file in (dev_folder.record, dev_folder.log, dev_folder.output, dev_folder.config):
@@ -236,7 +236,7 @@ class DevFolder:
             lock.touch(exist_ok=True)
 
     @contextlib.contextmanager
-    def exclusive(self) -> Iterator[None]:
+    def start_stop_lock(self) -> Iterator[None]:
         """Let starts, stops and looks happen one at a time; none takes longer than a start or a stop."""
         with self._starting.open() as file:
             with waiting(f"for another command that starts or stops the embedded server of {self.owner}"):

@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from reconciler.fleet.accounts.messages import message_rows
-from reconciler.fleet.events.events import acks, actors, events, pinnings, pins
+from reconciler.fleet.events.events import acks, actors, events, pin_periods, pins_by_group
 from reconciler.fleet.tables.tables import ACKS, ACTORS, EVENTS, MESSAGES, PINNINGS, PINS
 from reconciler.server.read.messages import Message
 from reconciler.server.wire import audit
@@ -74,11 +74,11 @@ def told(spark: SparkSession, pool: Pool) -> Iterator[Told]:
         provoke(account)
         messages[minor] = talk(account, kept)
     known = events(_frame(spark, messages)).cache()
-    stretches = pinnings(known)
+    stretches = pin_periods(known)
     found = {
         "events": known.orderBy("at", "sequence"),
         "pinnings": stretches.orderBy("since"),
-        "pins": pins(stretches),
+        "pins": pins_by_group(stretches),
         "acks": acks(known),
         "actors": actors(known).orderBy("at"),
     }

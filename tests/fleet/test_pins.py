@@ -6,7 +6,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from reconciler.fleet.events.events import pinnings, pins
+from reconciler.fleet.events.events import pin_periods, pins_by_group
 from reconciler.fleet.tables.tables import PINNINGS, PINS
 from tests.fleet.told import after, event, events, said
 
@@ -35,7 +35,7 @@ GONE = [  # unpinned until its stream is deleted; and another one until it is de
 
 
 def test_a_pin_lasts_until_the_next_one_the_unpinning_or_the_deletion(spark: SparkSession) -> None:
-    found = pinnings(events(spark, *QUIET, *GONE)).orderBy("stream", "since")
+    found = pin_periods(events(spark, *QUIET, *GONE)).orderBy("stream", "since")
     assert found.columns == PINNINGS.names
     assert said(found, "stream", "pinned_id", "since", "until", "seconds", "began", "ended") == [
         ("S", "A", after(0), after(10), 10.0, "pinned", "timeout"),
@@ -49,7 +49,7 @@ def test_a_pin_lasts_until_the_next_one_the_unpinning_or_the_deletion(spark: Spa
 
 
 def test_a_group_has_its_switches_its_time_unpinned_and_whether_it_flaps(spark: SparkSession) -> None:
-    found = pins(pinnings(events(spark, *QUIET, *BUSY)), flapping=3, window=60).orderBy("consumer")
+    found = pins_by_group(pin_periods(events(spark, *QUIET, *BUSY)), flapping=3, window=60).orderBy("consumer")
     assert found.columns == PINS.names
     assert said(found) == [
         ("east", "S", "busy", "g", after(0), after(60), "D", 3, 1, 1, 0, 1.0, 1.0, 3, True),
@@ -58,5 +58,5 @@ def test_a_group_has_its_switches_its_time_unpinned_and_whether_it_flaps(spark: 
 
 
 def test_switches_further_apart_than_the_window_are_no_flapping(spark: SparkSession) -> None:
-    found = pins(pinnings(events(spark, *BUSY)), flapping=3, window=20)
+    found = pins_by_group(pin_periods(events(spark, *BUSY)), flapping=3, window=20)
     assert said(found, "switches", "most_switches", "flapping") == [(3, 2, False)]

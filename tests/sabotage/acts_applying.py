@@ -110,14 +110,14 @@ STEPS = (
     Act(
         name="a copy is said to get what its filter on the stream that takes over leaves out",
         file="reconciler/kinds/stream_config/origins.py",
-        before="passed = coming if through in _renaming_streams(view) else common_subjects(coming, taken)",
+        before="passed = coming if through in _renaming_streams(view) else intersections(coming, taken)",
         after="passed = coming",
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
         name="readers with a filter are not named when their stream takes more subjects",
         file="reconciler/kinds/effects/listeners.py",
-        before="tuple(_subjects_not_held(common_subjects(added, wanted), held))",
+        before="tuple(_subjects_not_held(intersections(added, wanted), held))",
         after="tuple(added if wanted == ['>'] else ())",
         seen_by=("tests/quantities/test_who_gets.py",),
     ),

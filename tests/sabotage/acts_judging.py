@@ -362,7 +362,7 @@ RULES = (
     Act(
         name="consumers are said to read what a new source brings, whatever their filters",
         file="reconciler/kinds/effects/listeners.py",
-        before='stay(info) and common_subjects(filters_of(info["config"]), source.lands_on)',
+        before='stay(info) and intersections(filters_of(info["config"]), source.lands_on)',
         after="stay(info)",
         seen_by=("tests/quantities/test_sources.py",),
     ),
@@ -2915,8 +2915,8 @@ QUANTITIES = (
     Act(
         name="what a restart deletes from a copied interest stream is not said",
         file="reconciler/kinds/stream_config/origins.py",
-        before="if name > feed.name and common_subjects(",
-        after="if name < feed.name and common_subjects(",
+        before="if name > feed.name and intersections(",
+        after="if name < feed.name and intersections(",
         seen_by=(says("XX212"),),
     ),
     Act(
@@ -3035,7 +3035,7 @@ QUANTITIES = (
     Act(
         name="a changed source is said to affect consumers that take nothing of it",
         file="reconciler/kinds/losses/dependants.py",
-        before='if common_subjects(filters_of(info["config"]), subjects)]',
+        before='if intersections(filters_of(info["config"]), subjects)]',
         after='if filters_of(info["config"])]',
         seen_by=("tests/rules/test_rules.py",),
     ),
@@ -3084,7 +3084,7 @@ QUANTITIES = (
     Act(
         name="what two consumers have delivered counts twice for a third",
         file="reconciler/kinds/consumer_position/predecessors.py",
-        before="if not any(common_subjects(consumer.subjects, other.subjects) for consumer, other in combinations(earlier, 2)):",
+        before="if not any(intersections(consumer.subjects, other.subjects) for consumer, other in combinations(earlier, 2)):",
         after="if earlier:",
         seen_by=("tests/quantities/test_splits.py::test_what_two_have_delivered_counts_once",),
     ),

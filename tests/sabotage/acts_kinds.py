@@ -348,8 +348,8 @@ FILES = (
     Act(
         name="consumers that go with one of many deleted streams are not named",
         file="reconciler/report/document/entries.py",
-        before="        groups.setdefault((_sameness(section, change), below), []).append(change)\n",
-        after="        groups.setdefault((_sameness(section, change), bool(below)), []).append(change)\n",
+        before="        groups.setdefault((_grouping_key(section, change), below), []).append(change)\n",
+        after="        groups.setdefault((_grouping_key(section, change), bool(below)), []).append(change)\n",
         seen_by=("tests/report/test_text.py",),
     ),
     Act(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.sabotage.act import Act
 
-DIVIDE = "reconciler/journeys/stages/divide.py"
-PASSING = "reconciler/journeys/stages/stage_checks.py"
+DIVIDE = "reconciler/journeys/rollout/divide.py"
+PASSING = "reconciler/journeys/rollout/stage_checks.py"
 STAGED = "reconciler/cli/account/staged_apply.py"
 SEVERAL = "reconciler/cli/shared/each_topology.py"
 STAGES = "tests/cli/test_stages.py"
@@ -49,7 +49,7 @@ ACTS = (
     ),
     Act(
         name="two users of one account are taken for two accounts",
-        file="reconciler/journeys/stages/one_account.py",
+        file="reconciler/journeys/rollout/one_account.py",
         before="accounts=(place,) if held is None else (place, held))",
         after="accounts=(place,))",
         seen_by=("tests/fleet/test_plan.py",),
@@ -127,14 +127,14 @@ ACTS = (
     ),
     Act(
         name="a change may harm more than was shown before the first stage",
-        file="reconciler/journeys/stages/stage_checks.py",
+        file="reconciler/journeys/rollout/stage_checks.py",
         before="(not is_new and _field_values(now)",
         after="(_field_values(now)",
         seen_by=("tests/stages/test_agreed.py",),
     ),
     Act(
         name="a stage may lose a hundred times what was shown before the first one",
-        file="reconciler/journeys/stages/stage_checks.py",
+        file="reconciler/journeys/rollout/stage_checks.py",
         before='    if grown := next(_grown_losses(shown, now, consents), ""):\n',
         after='    if grown := "":\n',
         seen_by=(f"{STAGES}::test_a_stage_that_would_lose_more_than_was_shown_is_not_applied",),

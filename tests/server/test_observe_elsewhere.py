@@ -184,7 +184,7 @@ def test_what_the_link_between_leaf_and_hub_may_is_not_taken_for_what_the_user_m
     """Both servers answer who we are; asked often, since any of them may be the first."""
 
     async def told(js: JetStream) -> set[str]:
-        answers = [await js.account() or {} for _ in range(30)]
+        answers = [await js.user_info() or {} for _ in range(30)]
         return {
             f"{said['server']['id'] == js.pipeline.server_id} {said['data'].get('permissions')}" for said in answers
         }

@@ -11,7 +11,7 @@ from reconciler.changes.change import Action
 from reconciler.changes.consent import DeclaredConsents
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.verdict import Outcome
-from reconciler.journeys.stages.stage_checks import addresses_beyond, check_as_shown
+from reconciler.journeys.rollout.stage_checks import addresses_beyond, check_as_shown
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.resource import Consent, no_terms
 from tests.report.plans import create, delete, field, plan, planned, update, verdict

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.journeys.stages.divide import RolloutMember, RolloutStage, divide
+from reconciler.journeys.rollout.divide import RolloutMember, RolloutStage, divide_members
 from reconciler.model.diagnostic import CannotContinue
 
 MEMBERS = [RolloutMember(name=name) for name in ("dev", "canary", "prod-eu", "prod-us", "prod-ap")]
@@ -31,7 +31,7 @@ def test_every_member_is_in_exactly_one_stage_and_the_canary_is_first(
     canary = data.draw(st.sampled_from(found))
     said = ",".join([canary, *(f"{share:.4f}%" for share in shares), "rest"])
     try:
-        stages = divide(said, [RolloutMember(name=name) for name in found], "environment")
+        stages = divide_members(said, [RolloutMember(name=name) for name in found], "environment")
     except CannotContinue as problem:
         assert "nothing is left for stage" in str(problem), "there were fewer members than stages"
         return
@@ -44,17 +44,17 @@ def test_every_member_is_in_exactly_one_stage_and_the_canary_is_first(
 def test_a_share_is_rounded_up_so_that_it_is_at_least_one(many: int, percent: int) -> None:
     members = [RolloutMember(name=f"m{number}") for number in range(many)]
     said = f"{percent}%,rest" if -(-many * percent // 100) < many else f"{percent}%"
-    assert len(divide(said, members, "target")[0].members) == -(-many * percent // 100)
+    assert len(divide_members(said, members, "target")[0].members) == -(-many * percent // 100)
 
 
 def test_a_share_is_one_of_those_that_are_left() -> None:
-    assert names(divide("canary,50%,rest", MEMBERS, "environment")) == [
+    assert names(divide_members("canary,50%,rest", MEMBERS, "environment")) == [
         ("canary",), ("dev", "prod-eu"), ("prod-us", "prod-ap"),
     ]  # fmt: skip
 
 
 def test_a_pattern_takes_those_that_no_earlier_stage_has() -> None:
-    assert names(divide("prod-us, prod-*, rest", MEMBERS, "environment")) == [
+    assert names(divide_members("prod-us, prod-*, rest", MEMBERS, "environment")) == [
         ("prod-us",), ("prod-eu", "prod-ap"), ("dev", "canary"),
     ]  # fmt: skip
 
@@ -64,14 +64,18 @@ def test_targets_are_named_by_their_labels_too() -> None:
         RolloutMember(name="eu", labels={"tier": "gold", "at": "a:b"}),
         RolloutMember(name="us", labels={"tier": "canary"}),
     ]
-    assert names(divide("tier=canary,tier=g*", members, "target")) == [("us",), ("eu",)]
-    (first, _) = divide("at=a:b:90s,rest", members, "target")
+    assert names(divide_members("tier=canary,tier=g*", members, "target")) == [("us",), ("eu",)]
+    (first, _) = divide_members("at=a:b:90s,rest", members, "target")
     assert (first.members, first.stay) == (("eu",), 90)
-    assert names(divide("at=a:b,rest", members, "target")) == [("eu",), ("us",)]
+    assert names(divide_members("at=a:b,rest", members, "target")) == [("eu",), ("us",)]
 
 
 def test_each_stage_has_its_own_time() -> None:
-    assert [stage.stay for stage in divide("canary:1h30m,10%:500ms,rest", MEMBERS, "environment")] == [5400, 0.5, 0]
+    assert [stage.stay for stage in divide_members("canary:1h30m,10%:500ms,rest", MEMBERS, "environment")] == [
+        5400,
+        0.5,
+        0,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +100,7 @@ def test_each_stage_has_its_own_time() -> None:
 )
 def test_wrong_stages_are_errors_that_say_what_to_write(said: str, why: str) -> None:
     with pytest.raises(CannotContinue) as caught:
-        divide(said, MEMBERS, "environment")
+        divide_members(said, MEMBERS, "environment")
     (found,) = caught.value.diagnostics
     assert found.message.startswith(f"--stages: {why}"), found.message
     assert found.message.endswith("Nothing was applied.")
@@ -110,7 +114,7 @@ def test_wrong_stages_are_errors_that_say_what_to_write(said: str, why: str) -> 
 )
 def test_whatever_is_written_divides_everybody_or_is_told_without_moving_a_cursor(said: str) -> None:
     try:
-        stages = divide(said, MEMBERS, "environment")
+        stages = divide_members(said, MEMBERS, "environment")
     except CannotContinue as problem:
         assert not {category(char) for char in str(problem)} & {"Cc", "Cf", "Zl", "Zp"}, repr(str(problem))
         return

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.journeys.stages.stage_checks import (
+from reconciler.journeys.rollout.stage_checks import (
     OFTEN,
     SELDOM,
     Seen,

@@ -24,8 +24,8 @@ from reconciler.cli.shared.screen import NobodyReads, confirm, paper, say, tell,
 from reconciler.cli.shared.status_line import LINE
 from reconciler.journeys.apply.apply import apply as run_plan
 from reconciler.journeys.plan.plan import Planned
+from reconciler.journeys.rollout.stage_checks import check_as_shown
 from reconciler.journeys.saved.saving import SavedReview
-from reconciler.journeys.stages.stage_checks import check_as_shown
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.codec.json import json_of

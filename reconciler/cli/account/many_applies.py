@@ -10,7 +10,7 @@ from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.each_topology import Unit, UnitResults
 from reconciler.cli.shared.reporting import Gathered
 from reconciler.cli.shared.screen import say
-from reconciler.journeys.stages.text import NOT_BEGUN
+from reconciler.journeys.rollout.text import NOT_BEGUN
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.codec.json import json_list

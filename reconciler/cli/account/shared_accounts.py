@@ -10,7 +10,7 @@ from dataclasses import field
 from reconciler.cli.account.planning import Made
 from reconciler.cli.shared.each_topology import Unit, UnitResults
 from reconciler.journeys.plan.files import load, topologies_of
-from reconciler.journeys.stages.one_account import Claimant, contradictions
+from reconciler.journeys.rollout.one_account import Claimant, contradictions
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.server.read.observe import observe

@@ -26,9 +26,9 @@ from reconciler.cli.shared.reporting import document
 from reconciler.cli.shared.screen import NobodyReads, confirm, tell
 from reconciler.engine.idle_patterns import refuse_patterns_idle_everywhere
 from reconciler.journeys.drift.look import look
-from reconciler.journeys.stages.divide import RolloutMember, RolloutStage, divide, division_text
-from reconciler.journeys.stages.stage_checks import Seen, judge_look, objections_while_staying
-from reconciler.journeys.stages.text import (
+from reconciler.journeys.rollout.divide import RolloutMember, RolloutStage, divide_members, division_text
+from reconciler.journeys.rollout.stage_checks import Seen, judge_look, objections_while_staying
+from reconciler.journeys.rollout.text import (
     NOT_BEGUN,
     Progress,
     passed_line,
@@ -118,7 +118,7 @@ class Staged:
     def _divide_units(self) -> list[RolloutStage]:
         members = [RolloutMember(name=unit.name, labels=unit.labels) for unit in self.units]
         if self.stages is not None:
-            return divide(self.stages, members, self.word)
+            return divide_members(self.stages, members, self.word)
         return [RolloutStage(text="", members=tuple(unit.name for unit in members))]
 
     def _plan_work(self) -> Work[Made]:

@@ -62,7 +62,7 @@ class FleetSelection:
         from reconciler.fleet.accounts.fleet_file import load_fleet  # noqa: PLC0415 - `--help` needs none of it
 
         fleet = load_fleet(self.file)
-        fits = {target.name: self._fits(target.name, target.labels) for target in fleet.targets}
+        fits = {target.name: self._is_selected(target.name, target.labels) for target in fleet.targets}
         chosen, others = (
             tuple(target for target in fleet.targets if fits[target.name] is is_chosen) for is_chosen in (True, False)
         )
@@ -72,7 +72,7 @@ class FleetSelection:
             )
         return replace(fleet, targets=chosen, others=others)
 
-    def _fits(self, name: str, labels: dict[str, str] | object) -> bool:
+    def _is_selected(self, name: str, labels: dict[str, str] | object) -> bool:
         if not self.patterns:
             return True
         pairs = labels if isinstance(labels, dict) else {}

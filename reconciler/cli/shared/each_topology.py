@@ -16,7 +16,7 @@ from reconciler.cli.shared.reporting import document
 from reconciler.cli.shared.screen import PrintOrder, tell
 from reconciler.cli.shared.value_option import Values
 from reconciler.journeys.plan.files import Several, owners_named
-from reconciler.journeys.stages.text import NOT_BEGUN, summary_text
+from reconciler.journeys.rollout.text import NOT_BEGUN, summary_text
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.report.document.document import Document

@@ -198,7 +198,7 @@ def load_each(paths: Sequence[Path], registry: Registry, tree: Tree = DISK) -> L
         return loaded
     discovered = discover(paths, tree, registry)
     topologies = [
-        _load_topology(home, files, registry, tree) for home, files in _files_by_home(discovered, registry, tree)
+        _load_topology(home, files, registry, tree) for home, files in _merged_homes(discovered, registry, tree)
     ]
     if len(topologies) < 2:
         return loaded
@@ -213,7 +213,7 @@ def _declares_twice(loaded: Loaded) -> bool:
     return any(diagnostic.name == "duplicate" for diagnostic in loaded.diagnostics)
 
 
-def _files_by_home(discovered: Discovered, registry: Registry, tree: Tree) -> Iterator[tuple[Home, list[Path]]]:
+def _merged_homes(discovered: Discovered, registry: Registry, tree: Tree) -> Iterator[tuple[Home, list[Path]]]:
     """Merge places of the same name into one, unless that would declare something twice."""
     for name in dict.fromkeys(home.name for home in discovered.files):
         homes = {home: files for home, files in discovered.files.items() if home.name == name}

@@ -235,7 +235,7 @@ def _rev_parse(folder: Path, question: str) -> str:
     return _git(folder, "rev-parse", question).decode().rstrip("\n")
 
 
-def checked_out(repository: Path) -> str:
+def head_commit(repository: Path) -> str:
     """Return the commit that a working tree has checked out."""
     return _resolve_commit(repository, "HEAD")
 

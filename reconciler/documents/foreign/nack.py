@@ -187,7 +187,7 @@ def _defaults(
     return {default.name: default.value for default in live if default.value is not None}
 
 
-def is_nack(document: Json) -> bool:
+def is_kubernetes_manifest(document: Json) -> bool:
     """Is this a Kubernetes manifest? `read_nack` tells whether it is one of NACK's."""
     return isinstance(document, Mapping) and "kind" in document and "apiVersion" in document
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from reconciler.documents.foreign.nack import is_nack, read_nack
+from reconciler.documents.foreign.nack import is_kubernetes_manifest, read_nack
 from reconciler.documents.foreign.nats_json import is_nats, read_nats
 from reconciler.documents.foreign.terraform import STATE, is_terraform, read_terraform
 from reconciler.documents.foreign.translation import Findings
@@ -130,7 +130,7 @@ def _read_document(path: Path, root: Mapping | object, findings: Findings) -> It
 
 
 def _add_objects(value: Json, where: Where, findings: Findings) -> None:
-    if is_nack(value):
+    if is_kubernetes_manifest(value):
         read_nack(value, where, findings)
     elif is_terraform(value):
         read_terraform(value, where, findings)

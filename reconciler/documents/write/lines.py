@@ -157,10 +157,10 @@ class Lines:
             return [head, *self._dedented_lines(piece.line + 1, piece)]
         inner = self._level_lines(piece.level)
         if not piece.is_compact:
-            return [head, *_indent(inner)]
+            return [head, *_indented_lines(inner)]
         first = len(piece.level.pieces[0].above)  # a comment has no place between a dash and its key
         first_line = FormLine(f"{piece.head} {inner[first].text}", inner[first].note)
-        return [*inner[:first], first_line, *_indent(inner[first + 1 :])]
+        return [*inner[:first], first_line, *_indented_lines(inner[first + 1 :])]
 
     def _dedented_lines(self, first: int, piece: Piece) -> Iterator[FormLine]:
         """The lines of a piece from this number on, without the indentation of its column."""
@@ -198,7 +198,7 @@ def _lines_broken_inside(token: Token, lines: Sequence[str]) -> range:
     return range(token.start_mark.line + is_block, last_line(token, lines) + is_block)
 
 
-def _indent(form_lines: Iterable[FormLine]) -> Iterator[FormLine]:
+def _indented_lines(form_lines: Iterable[FormLine]) -> Iterator[FormLine]:
     return (line._replace(text=STEP + line.text) if line.text else line for line in form_lines)
 
 

@@ -67,7 +67,7 @@ def events(messages: DataFrame) -> DataFrame:
         F.regexp_extract("it.type", _TYPE, 1).alias("type"),
         _event_time().alias("at"),
         F.from_json("it.response", _ANSWER).alias("answer"),
-        *(_or_null(F.regexp_extract("it.subject", _ASKED, number)).alias(name)
+        *(_null_if_empty(F.regexp_extract("it.subject", _ASKED, number)).alias(name)
           for number, name in enumerate(("endpoint", "on", "of"), 1)),
     ).where("type != '' and at is not null")  # fmt: skip
     return read.select(
@@ -78,7 +78,7 @@ def events(messages: DataFrame) -> DataFrame:
         (F.col("it.ack_time") / 1e9).alias("ack_seconds"),
         F.col("it.subject").alias("request"),
         _client_name().alias("client"),
-        *(_or_null(F.col(f"it.client.{theirs}")).alias(ours) for ours, theirs in _WHO.items()),
+        *(_null_if_empty(F.col(f"it.client.{theirs}")).alias(ours) for ours, theirs in _WHO.items()),
         _deed_column().alias("deed"),
         _refusal_text().alias("refused"),
         F.col("answer.did_create").alias("made"),
@@ -118,7 +118,7 @@ def _event_time() -> Column:
     return F.when((reported >= _OLDEST) & (reported <= stored + F.expr("interval 1 hour")), reported)
 
 
-def _or_null(text: Column) -> Column:
+def _null_if_empty(text: Column) -> Column:
     """Null where it is empty."""
     return F.nullif(text, F.lit(""))
 
@@ -136,8 +136,10 @@ def _deed_column() -> Column:
 
 def _client_name() -> Column:
     """The client as drift names it: the server knows a leaf node, and not the client behind it."""
-    name = _or_null(F.col("it.client.name"))
-    language = _or_null(F.concat_ws(" ", _or_null(F.col("it.client.lang")), _or_null(F.col("it.client.ver"))))
+    name = _null_if_empty(F.col("it.client.name"))
+    language = _null_if_empty(
+        F.concat_ws(" ", _null_if_empty(F.col("it.client.lang")), _null_if_empty(F.col("it.client.ver")))
+    )
     leaf = F.concat(F.lit("somebody behind leaf node "), F.coalesce(name, F.lit("")))
     return F.when(F.col("it.client.kind") == "Leafnode", leaf).otherwise(F.coalesce(name, language))
 
@@ -185,7 +187,7 @@ FLAPPING, WINDOW = 3, 600
 """This many switches within this many seconds are too many, unless the caller says otherwise."""
 
 
-def pinnings(events: DataFrame) -> DataFrame:
+def pin_periods(events: DataFrame) -> DataFrame:
     """EVENTS → PINNINGS. A pin that still lasts is counted up to the last event of any kind from the target."""
     now = F.max("at").over(Window.partitionBy("target"))
     of_consumer = Window.partitionBy("target", "stream", "consumer").orderBy("at", "sequence")
@@ -214,14 +216,14 @@ def pinnings(events: DataFrame) -> DataFrame:
     ).select(*PINNINGS.names)
 
 
-def pins(pinnings: DataFrame, *, flapping: int = FLAPPING, window: int = WINDOW) -> DataFrame:
+def pins_by_group(pin_periods: DataFrame, *, flapping: int = FLAPPING, window: int = WINDOW) -> DataFrame:
     """PINNINGS → PINS. `flapping`: this many switches within a `window` of seconds are too many."""
     is_pinned, is_idle = F.col("began") == "pinned", F.col("began") != "pinned"
     of_group = Window.partitionBy(*_GROUP).orderBy("since")
     within = Window.partitionBy(*_GROUP).orderBy(F.col("since").cast("double")).rangeBetween(-window, 0)
-    counted = pinnings.withColumn("switch", is_pinned & (F.sum(is_pinned.cast("int")).over(of_group) > 1)).withColumn(
-        "recent", F.sum(F.col("switch").cast("int")).over(within)
-    )
+    counted = pin_periods.withColumn(
+        "switch", is_pinned & (F.sum(is_pinned.cast("int")).over(of_group) > 1)
+    ).withColumn("recent", F.sum(F.col("switch").cast("int")).over(within))
     idle = F.when(is_idle, F.col("seconds"))
     return (
         counted.groupBy(*_GROUP)

@@ -163,7 +163,7 @@ def _equal_changes(plans: Sequence[TargetPlan]) -> list[Group]:
         for change in planned.plan.changes if planned.plan else ():
             section = section_of(change)
             if section not in _QUIET:
-                groups.setdefault(_sameness(section, change), (section, {}))[1][planned.target] = change
+                groups.setdefault(_grouping_key(section, change), (section, {}))[1][planned.target] = change
     return sorted(groups.values(), key=lambda group: (group[0], -len(group[1]), _first(group[1]).address))
 
 
@@ -175,7 +175,7 @@ _TOLD = ("address", "span", "fields", "reason", "verdicts", "consequences")
 """All that an entry shows of a change. What it creates may differ: the entry says how."""
 
 
-def _sameness(section: Section, change: PlannedChange) -> object:
+def _grouping_key(section: Section, change: PlannedChange) -> object:
     data = data_of(change)
     return section, repr({name: data.get(name) for name in _TOLD})
 

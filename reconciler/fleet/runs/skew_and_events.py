@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import PySparkException
 
-from reconciler.fleet.events.events import acks, actors, events, merged_events, pinnings, pins, positions, up_to_gaps
+from reconciler.fleet.events.events import (
+    acks,
+    actors,
+    events,
+    merged_events,
+    pin_periods,
+    pins_by_group,
+    positions,
+    up_to_gaps,
+)
 from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.run_rows import SeenTarget
 from reconciler.fleet.runs.fleet_run import FleetRun
@@ -76,8 +85,8 @@ def read_events(fleet_run: FleetRun, stream: str | None = None) -> FleetFindings
     all_events = fleet_run.store_whole("events", merged_events(before, events(up_to_gaps(messages))))
     silent = {row.target: row.error for row in messages.where("error is not null").collect()}
     messages.unpersist()
-    stretches = fleet_run.store_whole("pinnings", pinnings(all_events))
-    parts = {"pins": pins(stretches), "acks": acks(all_events), "actors": actors(all_events)}
+    stretches = fleet_run.store_whole("pinnings", pin_periods(all_events))
+    parts = {"pins": pins_by_group(stretches), "acks": acks(all_events), "actors": actors(all_events)}
     shown = fleet_run.report_rows(
         **{name: fleet_run.rows_of_selected(fleet_run.store_whole(name, rows)) for name, rows in parts.items()}
     )

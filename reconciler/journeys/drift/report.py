@@ -108,13 +108,13 @@ def _equal_items(items: Sequence[Item]) -> list[list[Item]]:
     """Show equal drift of many objects once."""
     groups: dict[object, list[Item]] = {}
     for item in items:
-        groups.setdefault(_sameness(item), []).append(item)
+        groups.setdefault(_grouping_key(item), []).append(item)
     return [
         part for same in groups.values() for part in ([same] if len(same) >= ALIKE else [[alone] for alone in same])
     ]
 
 
-def _sameness(item: Item) -> object:
+def _grouping_key(item: Item) -> object:
     fields = tuple(
         (f.path, repr(f.change.live), repr(f.change.desired), repr(f.applied), f.drifted, f.ignored, _person(f.by))
         for f in item.fields

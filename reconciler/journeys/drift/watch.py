@@ -152,7 +152,7 @@ class Watch:
         assert self.topology is not None, "the first reading raises"
         snapshot = await observe(js)
         looked = look(self.topology, snapshot, replace(self.options, may_match_nothing=self._has_looked))
-        ear.consumers = _consumers(looked)
+        ear.consumers = _watched_consumers(looked)
         heard = Heard(events=tuple(ear.changes), live=live) if live is not None else None
         with_authors = await attribute_drift(looked, js, heard)
         return replace(
@@ -171,7 +171,7 @@ class Watch:
         return ()
 
 
-def _consumers(looked: Looked) -> frozenset[Raw]:
+def _watched_consumers(looked: Looked) -> frozenset[Raw]:
     raws = (REGISTRY.of(address).primary(address) for address in looked.view.changes)
     return frozenset(raw for raw in raws if raw.type == "consumer")
 

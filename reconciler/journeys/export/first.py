@@ -105,10 +105,10 @@ def _in_the_way(snapshot: Snapshot, held: ExportedAccount, part: Part) -> Cannot
     if not held.chosen and (wrong := [diagnostic for diagnostic in held.left_out if diagnostic.is_error]):
         return CannotContinue(*wrong)
     own = sum(record.topology == part.topology for record in held.records.values())
-    return _at_work(part.topology, own) if own else None
+    return _topology_owns_objects(part.topology, own) if own else None
 
 
-def _at_work(topology: str, number: int) -> CannotContinue:
+def _topology_owns_objects(topology: str, number: int) -> CannotContinue:
     message = f"Topology `{topology}` is at work in this account already: it owns {counted(number, 'object')} here. Nothing was written."
     fix = "Write its files again with `reconciler export --into DIR`, or begin another one: --topology NAME."
     return CannotContinue.because("XX925", "topology-at-work", message, fix=fix)

@@ -42,9 +42,9 @@ def import_files(paths: Sequence[Path], topology: str = "imported") -> Imported:
     snapshot = _snapshot(sound, streams)
     writer = Writer(snapshot, REGISTRY, {a: item.beside for item in sound for a in _addresses_it_may_have(item)})
     ours = [address for address in writer.addresses if address.kind != "stream" or address.name in streams]
-    _name_missing(sound, set(ours), read)
+    _add_left_out(sound, set(ours), read)
     sections = writer.sections(set(ours).__contains__)
-    _name_unmanaged(sections, sound, read)
+    _add_unmanaged(sections, sound, read)
     text = dump(topology, in_order(sections, document_order(REGISTRY)))
     return Imported(text=text, count=len(ours), problems=tuple(ordered(read.problems)))
 
@@ -127,7 +127,7 @@ def _version(objects: Sequence[ForeignObject]) -> Version:
     return min((Version.parse(text) for text in versions if text), default=SUPPORTED[-1])
 
 
-def _name_missing(objects: Sequence[ForeignObject], written: set[Address], read: Findings) -> None:
+def _add_left_out(objects: Sequence[ForeignObject], written: set[Address], read: Findings) -> None:
     for foreign_object in objects:
         if not written & set(_addresses_it_may_have(foreign_object)):
             message = (
@@ -137,7 +137,7 @@ def _name_missing(objects: Sequence[ForeignObject], written: set[Address], read:
             read.add_left_out(foreign_object.where, "", message, about=foreign_object.address)
 
 
-def _name_unmanaged(sections: Mapping[str, Any], objects: Sequence[ForeignObject], read: Findings) -> None:
+def _add_unmanaged(sections: Mapping[str, Any], objects: Sequence[ForeignObject], read: Findings) -> None:
     entries = {("stream", name): entry for name, entry in sections.get("streams", {}).items()}
     for foreign_object in objects:
         parent = entries.get(("stream", foreign_object.on[0]), {})

@@ -135,11 +135,11 @@ def predicted_forms(snapshot: Snapshot) -> Forms:
         if len(step.on) == 1:
             streams[step.on[0]] = echo
             settled = stream_config.settle(sent, snapshot.target, name=step.on[0], origin=_origin_of(sent, streams))
-            return surprise_texts(settled.config, settled.filled, stream_config.canonical(echo))
+            return mispredicted_field_texts(settled.config, settled.filled, stream_config.canonical(echo))
         parent = stream_config.canonical(streams.get(step.on[0], {}))
         written = sent if before is None else _without_pause(sent, echo)
         predicted = consumer_config.settle(written, snapshot.target, parent=parent)
-        return surprise_texts(predicted.config, predicted.filled, consumer_config.canonical(echo))
+        return mispredicted_field_texts(predicted.config, predicted.filled, consumer_config.canonical(echo))
 
     def stored_entry(on: tuple[str, ...]) -> Entry | None:
         bucket, key = on
@@ -166,7 +166,7 @@ def _origin_of(sent: Config, streams: Mapping[str, Config]) -> Config | None:
     return stream_config.canonical(origin) if origin is not None else None
 
 
-def surprise_texts(predicted: Config, filled: Mapping[str, ServerDefault], echoed: Config) -> list[str]:
+def mispredicted_field_texts(predicted: Config, filled: Mapping[str, ServerDefault], echoed: Config) -> list[str]:
     """Describe each field whose answer differs from the prediction, except where a limit of the server explains the
     difference."""
     surprises = []

@@ -25,7 +25,7 @@ from reconciler.journeys.rehearse.probe_scenes import (
     streams_of,
     without_consumers,
 )
-from reconciler.journeys.rehearse.rehearse import Program, cast_for, read_stage
+from reconciler.journeys.rehearse.rehearse import Program, cast_for, read_throwaway_servers
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.predicted_effects import codes_about_side, sides_by_code, why_harmless
 from reconciler.kinds.predicted_effects import most_exact_codes as narrowed_codes
@@ -193,12 +193,12 @@ class _Theatre:
         """Plan with every consent given, and apply: people want to know what a change would do before they consent."""
         codes = (*(rule.code for rule in REGISTRY.rules()), *PLANNING)
         options = replace(self.options, allow=(*self.options.allow, *((code, "*") for code in codes)))
-        plan_made = await plan_from_snapshot(self.topology, await read_stage(js), js, options)
+        plan_made = await plan_from_snapshot(self.topology, await read_throwaway_servers(js), js, options)
         stop = asyncio.Event()
         given_up = asyncio.get_running_loop().call_later(PATIENCE, stop.set)
         (finished,) = [event async for event in apply(plan_made, js, stop=stop) if isinstance(event, Finished)]
         given_up.cancel()
-        return _ChangesMade.of(plan_made.plan, finished, await read_stage(js))
+        return _ChangesMade.of(plan_made.plan, finished, await read_throwaway_servers(js))
 
     async def _play_scene(self, scene: Scene, clients: Sequence[Client], change: _ChangesMade) -> Played | None:
         if time.monotonic() > self.until:
@@ -219,7 +219,7 @@ async def _set_up(built: Stage, live: Snapshot, times: float) -> AsyncIterator[_
     options = built.options()
     async with session(options) as js, connection(options) as nc:
         await recreate(js, live)
-        await read_stage(js)
+        await read_throwaway_servers(js)
         yield _Setting(js, Client(nc, times))
 
 

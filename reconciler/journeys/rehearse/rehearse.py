@@ -125,7 +125,7 @@ async def _carry_plan_out(
 ) -> tuple[Plan, RunOptions, Finished, list[Missing], Snapshot]:
     tell(f"recreating what the account holds ({counted(len(live.streams), 'stream')}), without its messages …")
     missing = await recreate(js, live)
-    snapshot = await read_stage(js)
+    snapshot = await read_throwaway_servers(js)
     to_apply = await plan_from_snapshot(topology, snapshot, js, options)
     shown = to_apply.plan
     if passing := _stopped_only_here(shown, there):
@@ -134,7 +134,7 @@ async def _carry_plan_out(
         shown = _as_there(to_apply.plan, shown, passing)
     tell(f"carrying the plan out there ({counted(len(to_apply.plan.steps), 'step')}) …")
     events = [event async for event in apply(to_apply, js) if isinstance(event, Finished)]
-    return shown, options, events[0], missing, await read_stage(js)
+    return shown, options, events[0], missing, await read_throwaway_servers(js)
 
 
 def _stopped_only_here(plan: Plan, there: Plan | None) -> dict[str, PlannedChange]:
@@ -169,17 +169,17 @@ def _as_there(plan: Plan, at_first: Plan, passing: Mapping[str, PlannedChange]) 
     return replace(plan, changes=tuple(changes[address] for address in sorted(changes)), hidden=at_first.hidden)
 
 
-async def read_stage(js: JetStream) -> Snapshot:
+async def read_throwaway_servers(js: JetStream) -> Snapshot:
     """Read what the stage holds, and wait for what does not answer yet."""
     with Pauses(PATIENCE, "for throw-away servers that have just started to answer for each stream") as pauses:
         while (snapshot := await observe(js)).unknown and await pauses.wait():
             pass
-    return replace(snapshot, target=replace(snapshot.target, is_stage=True))
+    return replace(snapshot, target=replace(snapshot.target, is_throwaway=True))
 
 
 async def _plan_again(js: JetStream, topology: Topology, options: RunOptions) -> Planned:
     again = replace(options, may_match_nothing=True)  # what a pattern named may be removed by now
-    return await plan_from_snapshot(topology, await read_stage(js), js, again)
+    return await plan_from_snapshot(topology, await read_throwaway_servers(js), js, again)
 
 
 def _still_to_change(again: Plan, plan: Plan) -> tuple[PlannedChange, ...]:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from reconciler.documents.fill.values import Filled
 from reconciler.documents.find.discover import Discovered, Home, discover
-from reconciler.documents.find.git_tree import GitTree, checked_out
+from reconciler.documents.find.git_tree import GitTree, head_commit
 from reconciler.documents.parse.files import DISK, Tree
 from reconciler.documents.parse.nodes import error_at
 from reconciler.engine.compare import version_warnings
@@ -125,7 +125,7 @@ def _submodules_left_behind(paths: Sequence[Path], older: GitTree, committed: Gi
     for module in sorted(committed.submodules.keys() - committed.files):
         named = committed.submodules[module]
         if named != older.submodules.get(module) and _concerns(paths, module, older):
-            seen = checked_out(committed.root / module)
+            seen = head_commit(committed.root / module)
             if seen != named:
                 message = (
                     f"the submodule {module} is compared at commit {seen}, which is checked out; HEAD names {named}"

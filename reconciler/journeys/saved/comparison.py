@@ -21,11 +21,11 @@ from reconciler.engine.pairing.unfinished import Begun
 from reconciler.journeys.plan.plan import field_infos_of
 from reconciler.journeys.saved.interrupted import (
     is_continued,
-    is_left_to_later,
     is_other,
     is_rest,
     is_resumed,
     kept_start,
+    only_later_steps_needed,
     own_values,
     steps_left,
 )
@@ -216,7 +216,7 @@ def _compare(change: PlannedChange, change_now: PlannedChange, both: _BothPlans)
     mine = both.planned_steps.get(change.address, [])
     needed = both.needed.get(change.address, [])
     is_being_replaced = Address.parse(change.address) in both.begun  # and not by this plan
-    if (is_rest(mine, needed) or is_left_to_later(mine, needed)) and not is_being_replaced:
+    if (is_rest(mine, needed) or only_later_steps_needed(mine, needed)) and not is_being_replaced:
         return Judged(change=change, standing=SavedStanding.TO_DO, rest=tuple(needed))
     if recreated_name := _first_recreated_object(change, both):
         return _stopped_as_recreated(change, recreated_name)

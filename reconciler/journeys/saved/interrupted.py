@@ -37,7 +37,7 @@ def is_rest(mine: Iterable[Step], needed: Sequence[Step]) -> bool:
     return all(_is_same_step(planned[step.id], step, written) for step in needed)
 
 
-def is_left_to_later(mine: Iterable[Step], needed: Sequence[Step]) -> bool:
+def only_later_steps_needed(mine: Iterable[Step], needed: Sequence[Step]) -> bool:
     """Is everything done that was planned, and only needed what any run may leave to a later one? A plan made while
     another apply was at work may not hold such a step, which became possible since."""
     planned = {step.id for step in mine}

@@ -63,11 +63,13 @@ def too_many_streams(change: Change, view: View) -> Iterator[Finding]:
                 "",
                 f"the account may hold {some(most, 'stream')}; with {ledger}{some(others, 'other')} there is no room for {name}",
                 "remove what nobody needs, or have the account's limit raised",
-                reaction=None if others >= most and not _is_forgotten(config, view.target) else Reaction.DOES,
+                reaction=None
+                if others >= most and not _server_counts_no_streams(config, view.target)
+                else Reaction.DOES,
             )
 
 
-def _is_forgotten(config: Config, target: Target) -> bool:
+def _server_counts_no_streams(config: Config, target: Target) -> bool:
     """In an account with tiers, 2.11 counts no streams if the request leaves out the one replica it wants."""
     return has_tiers(target) and target.version < V2_12 and StreamReservation.of(config).replicas == 1
 

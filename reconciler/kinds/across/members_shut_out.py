@@ -57,7 +57,7 @@ def _group_findings(change: Change, view: View) -> Iterator[Finding]:
                 change, f"consumer {other} takes {_as_code(theirs)}", consumers(stream, [other], view), wanted, theirs
             )
     for address, config in _earlier_groups(change, view):
-        if theirs := _shared_subject(group_subjects(change.wanted), group_subjects(config)):
+        if theirs := _first_colliding_filter(group_subjects(change.wanted), group_subjects(config)):
             yield _shut_out_finding(
                 change, f"static group {address.name} takes {_as_code(theirs)}", [address], wanted, theirs
             )
@@ -112,7 +112,7 @@ def _earlier_groups(change: Change, view: View) -> Iterator[tuple[Address, Confi
             yield address, config
 
 
-def _shared_subject(mine: Sequence[str], others: Sequence[str]) -> str | None:
+def _first_colliding_filter(mine: Sequence[str], others: Sequence[str]) -> str | None:
     """The first of the others that matches what mine match."""
     return next((other for other in others if any(collide(other, subject) for subject in mine)), None)
 

@@ -24,7 +24,7 @@ from reconciler.kinds.fields.words import few, listed, some, verb, written_size
 from reconciler.kinds.losses.dependants import consumers, everybody, streams
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subject_part import SubjectPart
-from reconciler.kinds.subjects.subjects import collide, common_subject, is_subset, storable
+from reconciler.kinds.subjects.subjects import collide, intersection, is_subset, storable
 from reconciler.model.resource import Address, Config
 
 NAMED = 3
@@ -339,7 +339,7 @@ def _arriving_messages(sent: Iterable[_SentMessages], subjects: Iterable[str]) -
     theirs = list(subjects)
     for messages in sent:
         for subject in theirs:
-            if collide(messages.to, subject) and (both := common_subject(messages.to, subject)):
+            if collide(messages.to, subject) and (both := intersection(messages.to, subject)):
                 yield _SentMessages(messages.stored, both)
 
 

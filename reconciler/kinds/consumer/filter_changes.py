@@ -21,7 +21,7 @@ from reconciler.kinds.losses.lagging import is_kept, keeping_sentence
 from reconciler.kinds.losses.unprocessed import uncounted_questions_of_consumer, undelivered_messages
 from reconciler.kinds.subjects.filters import EVERYTHING, FILTERS, filters_of, keeping_filters, partly_lost_subjects
 from reconciler.kinds.subjects.subject_moves import passed_on_subjects, taken_at_deletions
-from reconciler.kinds.subjects.subjects import collide, common_subjects, is_subset
+from reconciler.kinds.subjects.subjects import collide, intersections, is_subset
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.questions import MessagesFrom, Question
@@ -97,7 +97,7 @@ class _FilterChange:
     @property
     def both(self) -> Sequence[str]:
         """What matches before and after."""
-        return common_subjects(self.before, self.after)
+        return intersections(self.before, self.after)
 
 
 def _move(change: Change, view: View) -> _FilterChange:
@@ -389,7 +389,7 @@ def _processed_and_delivered_again(change: Change, move: _FilterChange, staying:
     stored = int(view.snapshot.state_of(move.stream).get("messages", 0))
     after, both = (total_count(_all_stored_questions(move, subjects), view) for subjects in (move.after, move.both))
     own = max(0, (stored if both is None else both) - (staying or 0) - move.in_flight)
-    is_left = common_subjects(
+    is_left = intersections(
         move.gained_subjects, [subject for other in givers(change, view) for subject in partly_lost_subjects(other)]
     )
     gained = max(0, (stored if after is None else after) - (both or 0)) if is_left else 0

@@ -39,12 +39,12 @@ def spelling_consequences(change: Change) -> Iterator[Consequence]:
         return
     if is_same_filter(change):
         old = next((f"with {name}" for name in FILTERS if change.was(name)), "without a filter")
-        yield _consequence("Clients get the same messages as before", old)
+        yield _refused_at_start_up("Clients get the same messages as before", old)
     if _is_same_frequency(change):
         before = change.was("sample_freq")
         old = f"with sample_freq {before}" if before else "without sample_freq"
-        yield _consequence("The server samples as many acknowledgements as before", old)
+        yield _refused_at_start_up("The server samples as many acknowledgements as before", old)
 
 
-def _consequence(same: str, old: str) -> Consequence:
+def _refused_at_start_up(same: str, old: str) -> Consequence:
     return Consequence(message=f"{same}; an application that creates this consumer at start-up {old} {REFUSED}")

@@ -15,7 +15,7 @@ from reconciler.kinds.losses.over_limit import MANY_SUBJECTS
 from reconciler.kinds.losses.unprocessed import consumers_afterwards
 from reconciler.kinds.stream_config.origins import copies_afterwards
 from reconciler.kinds.subjects.filters import filters_of, wanted_subjects
-from reconciler.kinds.subjects.subjects import collide, common_subjects, is_subset
+from reconciler.kinds.subjects.subjects import collide, intersections, is_subset
 from reconciler.model.wire.questions import MessagesFrom, SubjectCounts
 
 NAMED = 3
@@ -54,7 +54,7 @@ def questions(
         state = (view.snapshot.streams.get(stream) or {}).get("state") or {}
         if 0 < state.get("num_subjects", 0) <= MANY_SUBJECTS:
             yield from subject_questions(stream, before)
-        for subjects in (before, common_subjects(before, after), taken):
+        for subjects in (before, intersections(before, after), taken):
             yield from count_questions(stream, subjects)
 
 
@@ -63,7 +63,7 @@ def successors_clause(change: Change, before: Sequence[str], after: Sequence[str
     them, or some were not counted."""
     stream, subjects_by_successor = change.address.stream, _subjects_by_successor(change, before, view)
     taken = _taken_subjects(subjects_by_successor, before, after)
-    if not taken or not takes_all(stream, taken, before, common_subjects(before, after), view):
+    if not taken or not takes_all(stream, taken, before, intersections(before, after), view):
         return ""
     return f"{_listed_names(subjects_by_successor)} {'takes' if len(subjects_by_successor) == 1 else 'take'} those stored now"
 
@@ -91,7 +91,7 @@ def _subjects_by_successor(change: Change, before: Sequence[str], view: View) ->
             others = [creation for _, given in pairs for creation in given]
             if not any(collide(creation, other) for creation in theirs for other in others):
                 pairs.append((name, theirs))
-    return {name: theirs for name, theirs in pairs if common_subjects(theirs, before)}
+    return {name: theirs for name, theirs in pairs if intersections(theirs, before)}
 
 
 def _consumers_behind(change: Change, view: View) -> Iterator[tuple[str, Sequence[str]]]:
@@ -123,7 +123,7 @@ def _taken_subjects(
     subjects_by_successor: Mapping[str, Sequence[str]], before: Sequence[str], after: Sequence[str]
 ) -> list[str]:
     """What the successors take of these subjects; nothing if the consumer keeps some of it, since it cannot be counted then."""
-    taken = common_subjects((subject for theirs in subjects_by_successor.values() for subject in theirs), before)
+    taken = intersections((subject for theirs in subjects_by_successor.values() for subject in theirs), before)
     return [] if any(collide(subject, kept) for subject in taken for kept in after) else taken
 
 

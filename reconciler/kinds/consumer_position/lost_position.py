@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-from reconciler.changes.amount import Amount, inexact, mosts
+from reconciler.changes.amount import Amount, mosts, uncounted_amounts
 from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
@@ -45,7 +45,7 @@ def consequences(change: Change, view: View) -> Iterator[Consequence]:
             redelivered = predecessors.delivered_before(change, view)
             quantities = start.quantities | ({"delivered_before": redelivered} if redelivered.most else {})
             message = f"It starts at {start.words}{_redelivery_clause(change, start, view)}{predecessors.summary_text(change, view)}"
-            yield Consequence(message=message, quantities=mosts(quantities), bounds=inexact(quantities))
+            yield Consequence(message=message, quantities=mosts(quantities), bounds=uncounted_amounts(quantities))
         elif start is None and (earlier := _earlier_consumer_clause(change, view)) and _is_filled(change, view):
             stream = change.address.stream
             yield Consequence(

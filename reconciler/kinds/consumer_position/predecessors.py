@@ -17,7 +17,7 @@ from reconciler.kinds.fields.words import amount, listed
 from reconciler.kinds.losses.lagging import is_kept, keeping_sentence
 from reconciler.kinds.losses.unprocessed import undelivered_messages
 from reconciler.kinds.subjects.filters import FILTERS, held_subjects, partly_lost_subjects, wanted_subjects
-from reconciler.kinds.subjects.subjects import common_subjects, is_subset
+from reconciler.kinds.subjects.subjects import intersections, is_subset
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.model.wire.questions import MessagesFrom, Question
@@ -69,7 +69,7 @@ def predecessors(change: Change, view: View) -> list[Predecessor]:
     is_left = retention_of(stream, view) != "workqueue" or is_kept(stream, view)
     state = (view.snapshot.streams.get(stream) or {}).get("state") or {}
     found = (
-        _predecessor(giver, common_subjects(partly_lost_subjects(giver), wanted_subjects(change)), start, view)
+        _predecessor(giver, intersections(partly_lost_subjects(giver), wanted_subjects(change)), start, view)
         for giver in (givers(change, view) if is_left else ())
     )
     return [
@@ -111,7 +111,7 @@ def _predecessor(change: Change, subjects: Sequence[str], start: int, view: View
         stream=stream,
         subjects=subjects,
         held=held_subjects(change),
-        kept=common_subjects(held_subjects(change), wanted_subjects(change)),
+        kept=intersections(held_subjects(change), wanted_subjects(change)),
         pending=undelivered_messages(stream, info, view),
         reached=_undelivered_from(info),
         left=left_from(change, view),
@@ -139,7 +139,7 @@ def delivered_before(change: Change, view: View) -> Amount:
     same."""
     earlier = predecessors(change, view)
     each = [_delivered_by(consumer, view) for consumer in earlier]
-    if not any(common_subjects(consumer.subjects, other.subjects) for consumer, other in combinations(earlier, 2)):
+    if not any(intersections(consumer.subjects, other.subjects) for consumer, other in combinations(earlier, 2)):
         return total(each)
     stored = total_count(_taken_questions(change, earlier), view)
     most = sum(consumer.most for consumer in each)

@@ -26,7 +26,7 @@ from reconciler.kinds.stream_config.origins import (
     taken_subjects,
 )
 from reconciler.kinds.subjects.filters import FILTERS, filters_of
-from reconciler.kinds.subjects.subjects import common_subjects, is_subset
+from reconciler.kinds.subjects.subjects import intersections, is_subset
 from reconciler.model.resource import Address, Config, Json
 
 Consumers = Mapping[str, Mapping[str, Json]]
@@ -156,16 +156,14 @@ def _filters_of_new_consumers(stream: str, view: View) -> Iterator[Sequence[str]
 def _copied_already(origin: str, view: View) -> Iterator[Sequence[str]]:
     """What copies that stay copy now: the queue deletes that as it is, whoever else copies it."""
     afterwards = copies_afterwards(origin, view)
-    return (common_subjects(subjects, afterwards.get(copy, ())) for copy, subjects in copies_now(origin, view).items())
+    return (intersections(subjects, afterwards.get(copy, ())) for copy, subjects in copies_now(origin, view).items())
 
 
 def _stored_parts(subject: str, origin: str, view: View) -> Sequence[str]:
     """What the origin stores of it, where only publishers fill it and nothing renames subjects."""
     config = config_afterwards(origin, view) or {}
     is_plain = not any(config.get(field) for field in ("mirror", "sources", "subject_transform"))
-    return (
-        common_subjects([subject], config.get("subjects") or ()) if is_plain and config.get("subjects") else [subject]
-    )
+    return intersections([subject], config.get("subjects") or ()) if is_plain and config.get("subjects") else [subject]
 
 
 def _is_covered(subject: str, wanted: Iterable[Sequence[str]]) -> bool:
@@ -182,7 +180,7 @@ def _deleted_at_once(
         [
             _claimed_of(source, info, subjects, view)
             for info in infos
-            if common_subjects(filters_of(info["config"]), subjects)
+            if intersections(filters_of(info["config"]), subjects)
         ]
         for infos in (staying.values(), _feeding_consumers(source.origin, view))
     )

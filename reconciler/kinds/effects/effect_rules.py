@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
-from reconciler.changes.amount import Amount, inexact, mosts
+from reconciler.changes.amount import Amount, mosts, uncounted_amounts
 from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.rule import Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
@@ -121,7 +121,7 @@ class Effects:
         }
         for (message, code), numbers in notes.items():
             yield Consequence(
-                message=f"{message} ({code})", code=code, quantities=mosts(numbers), bounds=inexact(numbers)
+                message=f"{message} ({code})", code=code, quantities=mosts(numbers), bounds=uncounted_amounts(numbers)
             )
 
     def questions(self, change: Change, view: View) -> Iterator[Question]:

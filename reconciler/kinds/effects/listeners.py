@@ -29,7 +29,7 @@ from reconciler.kinds.stream_config.origins import taken_subjects
 from reconciler.kinds.subjects.filters import filters_of
 from reconciler.kinds.subjects.subject_moves import is_parking_subject
 from reconciler.kinds.subjects.subject_part import transformed_subjects
-from reconciler.kinds.subjects.subjects import collide, common_subjects, is_subset
+from reconciler.kinds.subjects.subjects import collide, intersections, is_subset
 from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Json
 from reconciler.model.units import show_duration
@@ -46,7 +46,7 @@ def taken_in_besides(moved: MovedField) -> Iterable[Finding]:
     is_renamed = bool((stored_value(moved, "subject_transform") or {}).get("dest"))
     for name, wanted, _ in readers_with_subjects(stream_of(moved.change), moved.view):
         if list(wanted) == [">"] or not is_renamed:
-            getting.setdefault(tuple(_subjects_not_held(common_subjects(added, wanted), held)), []).append(name)
+            getting.setdefault(tuple(_subjects_not_held(intersections(added, wanted), held)), []).append(name)
     for subjects, names in getting.items():
         if subjects:
             rest = [some(len(names) - NAMED, "more reader")] if len(names) > NAMED else []
@@ -425,9 +425,7 @@ def _readers_text(source: NewSource, number: Amount) -> str:
     stream = stream_of(source.change)
     live, stay = source.view.snapshot.consumers.get(stream, {}), unprocessed.staying_only(stream, source.view)
     names = sorted(
-        name
-        for name, info in live.items()
-        if stay(info) and common_subjects(filters_of(info["config"]), source.lands_on)
+        name for name, info in live.items() if stay(info) and intersections(filters_of(info["config"]), source.lands_on)
     )
     if not names:
         return ""

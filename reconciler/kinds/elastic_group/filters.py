@@ -16,7 +16,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.elastic_group.queue_stream import stream_name, transforms
 from reconciler.kinds.group_records.group_record import MEMBERSHIP
 from reconciler.kinds.group_records.group_rules import refusal
-from reconciler.kinds.subjects.subjects import collide, common_subjects, is_subset, is_valid
+from reconciler.kinds.subjects.subjects import collide, intersections, is_subset, is_valid
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.questions import MessagesFrom
 from reconciler.model.wire.version import Version
@@ -121,7 +121,7 @@ def unmatched_questions(change: Change) -> list[MessagesFrom]:
         return []
     queue = stream_name(*change.address.names)
     return [
-        MessagesFrom(stream=queue, start=1, filter=f"*.{subject}") for subject in common_subjects(*_filter_pair(change))
+        MessagesFrom(stream=queue, start=1, filter=f"*.{subject}") for subject in intersections(*_filter_pair(change))
     ]
 
 

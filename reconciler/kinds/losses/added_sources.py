@@ -22,7 +22,7 @@ from reconciler.kinds.losses.unprocessed import taking_questions
 from reconciler.kinds.stream_config.mirrors_and_sources import origin_of, source_identity, source_index
 from reconciler.kinds.stream_config.origins import fed_stream, given_subjects, is_fed_durably, taken_subjects
 from reconciler.kinds.subjects.filters import filters_of
-from reconciler.kinds.subjects.subjects import common_subjects, widest_subjects
+from reconciler.kinds.subjects.subjects import intersections, widest_subjects
 from reconciler.model.dataclass import dataclass
 from reconciler.model.ledger.records import BUCKET, encode_key
 from reconciler.model.resource import Address, Config, Json
@@ -88,7 +88,7 @@ class NewSource:
         return sorted(
             name
             for name, info in live.items()
-            if subjects != [">"] and common_subjects(filters_of(info["config"]), subjects)
+            if subjects != [">"] and intersections(filters_of(info["config"]), subjects)
         )
 
     @property
@@ -216,7 +216,7 @@ class NewSource:
         """Subjects under which its copies are stored, unless the stream renames all that it stores. `>`: nobody knows."""
         if self._subject_transforms:
             return given_subjects(self.source)
-        return common_subjects(taken_subjects(self.source), self._ever_stored)
+        return intersections(taken_subjects(self.source), self._ever_stored)
 
     @property
     def held_messages(self) -> int:
@@ -362,7 +362,7 @@ class NewSource:
             if origin_of(source) == origin_of(self.source)
             for subject in taken_subjects(source)
         ]
-        stored, taken = (self._before_the_start(subjects) for subjects in (new, common_subjects(old, new)))
+        stored, taken = (self._before_the_start(subjects) for subjects in (new, intersections(old, new)))
         least = 0 if stored is None or taken is None else max(0, stored - taken)
         if stored is None or self.unacknowledged_count:
             return Amount(least, max(least, self.stored_messages.most))
@@ -393,7 +393,7 @@ class NewSource:
         likely = (
             ()
             if self._subject_transforms
-            else tuple(common_subjects(taken_subjects(self.source), self._subjects_to_come))
+            else tuple(intersections(taken_subjects(self.source), self._subjects_to_come))
         )
         config = (self.change.live.state.get("config") or {}) if self.change.live else {}
         return last_copy_question(stream_of(self.change), config, self.source, self.lands_on, likely)

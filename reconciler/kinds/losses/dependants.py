@@ -10,7 +10,7 @@ from reconciler.changes.change import Change
 from reconciler.changes.view import View
 from reconciler.kinds.stream_config import origins
 from reconciler.kinds.subjects.filters import filters_of
-from reconciler.kinds.subjects.subjects import common_subjects
+from reconciler.kinds.subjects.subjects import intersections
 from reconciler.model.resource import Address
 
 
@@ -77,9 +77,9 @@ def everybody(stream: str, view: View) -> list[Address]:
 def readers_of(subjects: Sequence[str], stream: str, view: View) -> list[Address]:
     """What consumes or copies some of these subjects of it now."""
     consumers_now = view.snapshot.consumers.get(stream, {})
-    reading = [name for name, info in consumers_now.items() if common_subjects(filters_of(info["config"]), subjects)]
+    reading = [name for name, info in consumers_now.items() if intersections(filters_of(info["config"]), subjects)]
     copying = [
-        name for name, taken in origins.copies_afterwards(stream, view).items() if common_subjects(taken, subjects)
+        name for name, taken in origins.copies_afterwards(stream, view).items() if intersections(taken, subjects)
     ]
     return [*consumers(stream, reading, view), *streams(copying, view)]
 

@@ -233,7 +233,7 @@ OTHER_DOMAIN = re.compile(r"\$JS\.[^.]+\.API")
 
 def elsewhere_questions(change: Change, view: View, own: OwnName = as_named) -> Iterator[Elsewhere]:
     """Whether anybody answers for the streams of other domains that it comes to copy."""
-    if change.action not in (Action.CREATE, Action.UPDATE) or view.target.is_stage:
+    if change.action not in (Action.CREATE, Action.UPDATE) or view.target.is_throwaway:
         return
     before = [change.was(own("mirror")), *(change.was(own("sources")) or ())]
     known = [origin_of(copied) for copied in before if copied]
@@ -469,10 +469,10 @@ def _origin_text(copied: Json, view: View) -> str:
     if "external" in copied:
         stored = f", {elsewhere_text(copied, view)}"
     start = next((copied[key] for key in ("opt_start_seq", "opt_start_time") if copied.get(key)), None)
-    return f"{origin_label(copied)}{stored}{_copied_part_text(copied)}{f', from {start} on' if start else ''}"
+    return f"{origin_label(copied)}{stored}{_copy_filters_text(copied)}{f', from {start} on' if start else ''}"
 
 
-def _copied_part_text(copied: Json) -> str:
+def _copy_filters_text(copied: Json) -> str:
     """What of it is copied, if not all."""
     filters = [transform.get("src") for transform in copied.get("subject_transforms") or () if transform.get("src")]
     filters += [copied["filter_subject"]] if copied.get("filter_subject") else []

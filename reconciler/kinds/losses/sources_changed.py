@@ -22,7 +22,7 @@ from reconciler.kinds.losses.made_again import purge_advice
 from reconciler.kinds.losses.over_limit import OwnName, as_named, state_of, stream_of
 from reconciler.kinds.stream_config.mirrors_and_sources import origin_label, origin_of, source_identity
 from reconciler.kinds.stream_config.origins import given_subjects, taken_subjects
-from reconciler.kinds.subjects.subjects import collide, common_subjects
+from reconciler.kinds.subjects.subjects import collide, intersections
 from reconciler.model.resource import Address, Json
 from reconciler.model.wire.snapshot import hears_origin
 
@@ -104,7 +104,7 @@ def _new_source(source: Source, change: Change, view: View) -> NewSource | None:
 
 def _overlapping_subjects(source: Source, change: Change) -> list[str]:
     """What the source takes of its origin that another one took before."""
-    return common_subjects(
+    return intersections(
         taken_subjects(source),
         [subject for other in _same_earlier(source, change) for subject in taken_subjects(other)],
     )

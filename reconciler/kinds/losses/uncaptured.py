@@ -29,7 +29,7 @@ from reconciler.kinds.stream_config.origins import copies_afterwards, streams_st
 from reconciler.kinds.subjects.filters import filters_of, keeping_filters
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subject_moves import is_parking_subject, taken_at_deletions
-from reconciler.kinds.subjects.subjects import collide, common_subjects, is_subset, matches
+from reconciler.kinds.subjects.subjects import collide, intersections, is_subset, matches
 from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Address
 from reconciler.model.wire.questions import MessagesFrom, SubjectCounts, Unanswered
@@ -199,10 +199,10 @@ def _caveat_about_readers(change: Change, subject: str, taker: str, view: View) 
     arrived, stream = streams_storing(taker.removeprefix("stream/"), subject, view), change.address.name
     nothing, less = list[str](), list[str]()
     for name, wanted, where in readers_with_subjects(stream, view):
-        got = common_subjects(common_subjects(wanted, [subject]), arrived.get(where, ()))
+        got = intersections(intersections(wanted, [subject]), arrived.get(where, ()))
         if not got and any(collide(pattern, subject) for pattern in wanted):
             nothing.append(name)
-        elif any(not any(is_subset(part, other) for other in got) for part in common_subjects(wanted, [subject])):
+        elif any(not any(is_subset(part, other) for other in got) for part in intersections(wanted, [subject])):
             less.append(f"; {name}, which reads {stream}, gets only {listed(got)} of them")
     is_single = len(nothing) == 1
     who = f"{few(nothing)}, which read{'s' if is_single else ''} {stream},"

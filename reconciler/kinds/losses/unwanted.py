@@ -26,7 +26,7 @@ from reconciler.kinds.stream_config.origins import (
 )
 from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
 from reconciler.kinds.subjects.subject_part import SubjectPart, transformed_subjects
-from reconciler.kinds.subjects.subjects import common_subject, common_subjects, is_covered, widest_subjects
+from reconciler.kinds.subjects.subjects import intersection, intersections, is_covered, widest_subjects
 from reconciler.kinds.subjects.transforms import published_as
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.units import show_duration
@@ -131,8 +131,8 @@ def _compare_configs(
         for old in _zones(transforms[0])
         for new in _zones(transforms[1])
         for part in _rest(
-            common_subjects(
-                common_subjects(common_subjects(*taken), common_subjects([old.within], [new.within])),
+            intersections(
+                intersections(intersections(*taken), intersections([old.within], [new.within])),
                 old.published_subjects(wanted_before),
             ),
             (*new.published_subjects(wanted_after), *old.outside, *new.outside),
@@ -143,7 +143,7 @@ def _compare_configs(
         part
         for new in _zones(transforms[1])
         for part in _rest(
-            common_subjects(taken[1], [new.within]), (*taken[0], *new.published_subjects(wanted), *new.outside)
+            intersections(taken[1], [new.within]), (*taken[0], *new.published_subjects(wanted), *new.outside)
         )
     ]
     caveat = _unless_unread_text(stream, view) if lost or added else ""
@@ -177,7 +177,7 @@ def _rest(subjects: Sequence[str], kept: Sequence[str]) -> Iterator[SubjectPart]
     """The subjects without those that are kept."""
     for subject in subjects:
         if not is_covered(subject, kept):
-            inside = dict.fromkeys(both for other in kept if (both := common_subject(subject, other)))
+            inside = dict.fromkeys(both for other in kept if (both := intersection(subject, other)))
             yield SubjectPart(subject, tuple(widest_subjects(inside) if len(inside) <= FEW else inside))
 
 

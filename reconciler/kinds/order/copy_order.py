@@ -25,7 +25,7 @@ from reconciler.kinds.order.subject_handovers import parked_subjects
 from reconciler.kinds.stream_config.new_copies import new_reads
 from reconciler.kinds.stream_config.stream_settle import duplicate_window_after
 from reconciler.kinds.subjects.filters import filters_of
-from reconciler.kinds.subjects.subjects import common_subjects
+from reconciler.kinds.subjects.subjects import intersections
 from reconciler.model.resource import Config
 
 Origins = Mapping[str, set[str]]
@@ -46,13 +46,13 @@ def _ties_of_moving_copies(view: View) -> Iterator[Tie]:
         for change in view.changes.values()
         if change.action.writes and view.is_stream(change.address)
     }
-    held: Origins = {name: _origins_in(_live_config(change)) for name, change in writing.items()}
+    held: Origins = {name: _origins_in_config(_live_config(change)) for name, change in writing.items()}
     wanted: Origins = {name: _origins_after(change, view) for name, change in writing.items()}
     giving = {name for name in writing if held[name] - wanted[name]}
     taking = {name for name in writing if wanted[name] - held[name]}
     if not (giving and taking):
         return
-    every = {name: _origins_in(config) for name, config in live_streams(view).items()}
+    every = {name: _origins_in_config(config) for name, config in live_streams(view).items()}
     every |= {name: every.get(name, set()) | origins for name, origins in wanted.items()}
     for name, change in writing.items():
         upstream = _upstream(name, wanted[name], every)
@@ -66,10 +66,10 @@ def _live_config(change: Change) -> Config:
 
 
 def _origins_after(change: Change, view: View) -> set[str]:
-    return set() if change.action is Action.DELETE else _origins_in(config_of(change, view))
+    return set() if change.action is Action.DELETE else _origins_in_config(config_of(change, view))
 
 
-def _origins_in(config: Config) -> set[str]:
+def _origins_in_config(config: Config) -> set[str]:
     return {copy.origin for copy in copies("", config)}
 
 
@@ -117,7 +117,7 @@ def _ties_of_consumers_and_copies(view: View) -> Iterator[Tie]:
                 if (
                     is_written
                     and consumer.desired
-                    and common_subjects(filters_of(consumer.desired.config), read.subjects)
+                    and intersections(filters_of(consumer.desired.config), read.subjects)
                 ):
                     yield Tie(consumer.address, change.address, weak=weak)
 

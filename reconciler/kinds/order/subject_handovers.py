@@ -16,7 +16,7 @@ from reconciler.kinds.afterwards.streams import afterwards, config_of
 from reconciler.kinds.fields.words import few
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subject_moves import is_parking_subject, parking_subject
-from reconciler.kinds.subjects.subjects import collide, common_subjects
+from reconciler.kinds.subjects.subjects import collide, intersections
 from reconciler.model.resource import Address
 
 
@@ -47,7 +47,7 @@ def subjects_after(change: Change, view: View) -> set[str]:
 def _kept_subjects_first(change: Change, view: View) -> FirstStage | None:
     """Only the subjects that stay its own throughout; if there are none, a subject that nobody publishes to."""
     held, wanted = subjects_before(change), subjects_after(change, view)
-    kept = sorted(common_subjects(held, wanted))
+    kept = sorted(intersections(held, wanted))
     stays = kept or parked_subjects(change.address, view)
     if stays is None:
         return None

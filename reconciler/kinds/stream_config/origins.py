@@ -14,7 +14,7 @@ from reconciler.kinds.fields.words import in_words
 from reconciler.kinds.stream_config.config_checks import is_since
 from reconciler.kinds.stream_config.stream_settle import canonical
 from reconciler.kinds.subjects.filters import filters_of
-from reconciler.kinds.subjects.subjects import common_subjects, is_subset
+from reconciler.kinds.subjects.subjects import intersections, is_subset
 from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.snapshot import Snapshot, Target
@@ -120,7 +120,7 @@ def streams_storing(origin: str, subject: str, view: View) -> dict[str, list[str
     while todo:
         through, coming = todo.pop()
         for name, taken in copies_afterwards(through, view).items():
-            passed = coming if through in _renaming_streams(view) else common_subjects(coming, taken)
+            passed = coming if through in _renaming_streams(view) else intersections(coming, taken)
             new = [
                 pattern for pattern in passed if not any(is_subset(pattern, other) for other in by_stream.get(name, ()))
             ]
@@ -255,7 +255,7 @@ def losing_consumers(feed: Feed, origin: Config, consumers: Mapping[str, Sequenc
         return [*consumers] if is_hit else []
     if target.version < V2_14 or origin.get("storage") == "memory":
         return []
-    return [name for name, filters in consumers.items() if name > feed.name and common_subjects(filters, feed.subjects)]
+    return [name for name, filters in consumers.items() if name > feed.name and intersections(filters, feed.subjects)]
 
 
 def consents_of_group(stream: str, group: Config, view: View) -> tuple[str, ...]:

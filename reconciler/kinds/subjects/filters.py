@@ -11,7 +11,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.fields.canonical_form import SECOND
 from reconciler.kinds.fields.words import in_words, some
 from reconciler.kinds.subjects.subject_moves import is_parking_subject
-from reconciler.kinds.subjects.subjects import common_subjects, is_subset
+from reconciler.kinds.subjects.subjects import intersections, is_subset
 from reconciler.model.resource import Config, Json
 
 ACK_WAIT = 30 * SECOND
@@ -140,4 +140,4 @@ def handed_over_subjects(change: Change, view: View) -> list[str]:
         if taker.action.writes and taker.address != change.address
         for subject in gained_subjects(taker)
     )
-    return common_subjects(given, taken)
+    return intersections(given, taken)

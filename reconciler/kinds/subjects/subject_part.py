@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from reconciler.kinds.fields.words import outside
-from reconciler.kinds.subjects.subjects import collide, common_subject, common_subjects, is_subset
+from reconciler.kinds.subjects.subjects import collide, intersection, intersections, is_subset
 from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Json
 
@@ -21,13 +21,13 @@ class SubjectPart(NamedTuple):
         """Those of them that a filter matches; None: not one."""
         if not collide(self.subject, wanted):
             return None
-        both = common_subject(self.subject, wanted) or self.subject
+        both = intersection(self.subject, wanted) or self.subject
         without = tuple(subject for subject in self.without if collide(subject, both))
         return None if any(is_subset(both, subject) for subject in without) else SubjectPart(both, without)
 
     def outside(self, taken: str) -> SubjectPart | None:
         """Those of them that a pattern does not match; None: not one."""
-        both = common_subject(self.subject, taken)
+        both = intersection(self.subject, taken)
         if both is None or is_subset(self.subject, taken):
             return None if both else self
         return SubjectPart(self.subject, tuple(dict.fromkeys([*self.without, both])))
@@ -64,7 +64,7 @@ def lost_parts(before: Iterable[SubjectPart], after: Sequence[SubjectPart]) -> l
 
 
 def _lost_of(part: SubjectPart, after: Sequence[SubjectPart]) -> Iterator[SubjectPart]:
-    gaps = [gap for wider in after for gap in common_subjects([part.subject], wider.without)]
+    gaps = [gap for wider in after for gap in intersections([part.subject], wider.without)]
     if not any(is_subset(part.subject, wider.subject) for wider in after):
         gaps.insert(0, part.subject)
     for gap in gaps:

@@ -38,7 +38,7 @@ def is_subset(inner: str, outer: str) -> bool:
     return len(ins) == len(outs)
 
 
-def common_subject(one: str, other: str) -> str | None:
+def intersection(one: str, other: str) -> str | None:
     """The subject that matches exactly what both match; None if nothing does."""
     if is_subset(one, other):
         return one
@@ -61,10 +61,10 @@ def _token(tokens: list[str], index: int) -> str | None:
     return ">" if tokens[-1] == ">" else None
 
 
-def common_subjects(some: Iterable[str], others: Iterable[str]) -> list[str]:
+def intersections(some: Iterable[str], others: Iterable[str]) -> list[str]:
     """What lies in both sets of subjects, nothing twice."""
     others = list(others)
-    return widest_subjects(both for subject in some for other in others if (both := common_subject(subject, other)))
+    return widest_subjects(both for subject in some for other in others if (both := intersection(subject, other)))
 
 
 def widest_subjects(subjects: Iterable[str]) -> list[str]:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from reconciler.kinds.fields.known import V2_12, V2_15
-from reconciler.kinds.subjects.subjects import WHITE, common_subject, is_literal, is_valid
+from reconciler.kinds.subjects.subjects import WHITE, intersection, is_literal, is_valid
 from reconciler.model.resource import Json
 from reconciler.model.wire.version import Version
 
@@ -65,7 +65,7 @@ def published_as(subject: str, transform: Mapping[str, Json]) -> str | None:
     """Everything that a transform stores under this subject, by the subjects under which it is published; None: nothing. What
     other functions than `wildcard` make of a token does not narrow it, so the answer is rather too much."""
     dest = transform["dest"].split(".")
-    if (met := common_subject(subject, outcome(transform["dest"]))) is None:
+    if (met := intersection(subject, outcome(transform["dest"]))) is None:
         return None
     given = met.split(".")
     values = {number: value for token, value in zip(dest, given, strict=False) if (number := _wildcard_number(token))}

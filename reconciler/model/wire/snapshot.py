@@ -50,7 +50,7 @@ class Target:
     """That server holds all there is: it stands in no cluster, and nothing passes through it to another one."""
     is_imagined: Annotated[bool, UNWRITTEN] = False
     """Files and records tell what may be there; no server was asked."""
-    is_stage: Annotated[bool, UNWRITTEN] = False
+    is_throwaway: Annotated[bool, UNWRITTEN] = False
     """A throw-away server that stands for the account, and reaches no other account or domain."""
     at: Annotated[str | None, UNWRITTEN] = None
     """When that server was asked, by its own clock."""

@@ -137,7 +137,7 @@ class Document:
         """Return the place as viewers look for it: from the root of the repository."""
         return self._from_root(span) if span else None
 
-    def somewhere(self) -> SourceSpan:
+    def fallback_place(self) -> SourceSpan:
         """Return a place for a finding that has none of its own: the beginning of a file of the topology."""
         file = next(iter((*(self.declared.files if self.declared else ()), *self.named)), ".")
         return SourceSpan(self.from_root(file), 1, 1, 1, 1)

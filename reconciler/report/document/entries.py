@@ -107,7 +107,7 @@ def _grouped_entries(
     groups: dict[object, list[PlannedChange]] = {}
     for change in changes:
         below = tuple(_kind_and_name(child) for child in children.get(change.address, ()))
-        groups.setdefault((_sameness(section, change), below), []).append(change)
+        groups.setdefault((_grouping_key(section, change), below), []).append(change)
     grouped: list[ChangeEntry] = []
     for group in groups.values():
         if len(group) >= SAME_ENOUGH:
@@ -127,7 +127,7 @@ def _kind_and_name(child: PlannedChange) -> tuple[str, str]:
     return kind, name
 
 
-def _sameness(section: Section, change: PlannedChange) -> object:
+def _grouping_key(section: Section, change: PlannedChange) -> object:
     """Changes with an equal key read the same except for their names and quantities."""
     kind = change.address.split("/")[0]
     fields = tuple((f.path, repr(f.live), repr(f.desired), f.field_class) for f in change.fields)

@@ -125,7 +125,7 @@ def _card(box: Box, anchors: Mapping[str, str]) -> Markup:
         rows.append(
             element("text", f"and {card.more:_} more", x=box.x + 12, y=_baseline(box, len(rows)), class_="note")
         )
-    style = " ".join(filter(None, ("card", _style(card.section), "elsewhere" if card.elsewhere else "")))
+    style = " ".join(filter(None, ("card", _section_class(card.section), "elsewhere" if card.elsewhere else "")))
     return element("g", _linked(head, anchors.get(card.address)), *rows, class_=style)
 
 
@@ -146,7 +146,9 @@ def _row(row: CardRow, box: Box, number: int, anchors: Mapping[str, str]) -> Mar
         ),
         element("text", note, x=box.x + WIDTH - 12, y=y, class_="note", text_anchor="end") if note else None,
     )
-    return element("g", _linked(pieces, anchors.get(row.address)), class_=f"reader {_style(row.section)}".strip())
+    return element(
+        "g", _linked(pieces, anchors.get(row.address)), class_=f"reader {_section_class(row.section)}".strip()
+    )
 
 
 def _baseline(box: Box, number: int) -> int:
@@ -165,7 +167,7 @@ def _tooltip(address: str, section: Section | None) -> str:
     return f"{address}: {section.name.lower()}" if section is not None else address
 
 
-def _style(section: Section | None) -> str:
+def _section_class(section: Section | None) -> str:
     return f"is-{section.name.lower()}" if section is not None else ""
 
 

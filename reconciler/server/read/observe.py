@@ -95,7 +95,7 @@ def _is_torn(snapshot: Snapshot) -> bool:
 
 
 async def _read_once(js: JetStream, buckets: Iterable[str], consumers_of: Container[str] | None) -> Snapshot:
-    info, who, streams = await asyncio.gather(js.read("INFO"), js.account(), _list_streams(js))
+    info, who, streams = await asyncio.gather(js.read("INFO"), js.user_info(), _list_streams(js))
     _check_jetstream(js, info, streams)
     unknown: dict[str, str] = {}
     denied: set[str] = set()

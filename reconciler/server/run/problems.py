@@ -99,7 +99,7 @@ def still_there(step: Step, names: Sequence[str]) -> Unsuccessful:
     return Unsuccessful(_diagnostic(step, "AP106", "members-still-attached", message, fix), nothing_done=True)
 
 
-def unbound(step: Step) -> Unsuccessful:
+def position_unknown(step: Step) -> Unsuccessful:
     """AP108: the server does not report a position that later steps need, so the object was not replaced."""
     if step.call is Call.QUEUE_READ:
         return _no_resume_point(step)

@@ -127,7 +127,7 @@ async def carry_out(run: RunContext, step: Step) -> Result:
     if step.bind is None or not isinstance(result, Succeeded):
         return result
     run.bound[step.id] = BINDS[Bind(step.bind)](result.echo)
-    return problems.unbound(step) if run.bound[step.id] is None else result
+    return problems.position_unknown(step) if run.bound[step.id] is None else result
 
 
 async def _create(run: RunContext, step: Step) -> Result:

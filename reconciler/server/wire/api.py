@@ -259,7 +259,7 @@ class JetStream:
                     pauses.tell(_wait_text(endpoint, answer))
         return answer
 
-    async def account(self) -> Mapping[str, Json] | None:
+    async def user_info(self) -> Mapping[str, Json] | None:
         """Return who we are, as the connected server says (`$SYS.REQ.USER.INFO`); None when it may not be asked. Across
         a leaf node the other server answers too, and reports what the link between them may do."""
 

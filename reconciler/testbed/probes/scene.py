@@ -131,12 +131,12 @@ async def wait_until_settled(client: Client, streams: Iterable[str], seen: Calla
     for _ in range(SETTLES):
         infos = [await client.ask(f"STREAM.INFO.{name}") for name in streams]
         looks.append([seen(), *(_stored_numbers(info) for info in infos)])
-        if looks[-3:] == 3 * looks[-1:] and not any(_is_late(info) for info in infos):
+        if looks[-3:] == 3 * looks[-1:] and not any(_lags_behind_origin(info) for info in infos):
             return
         await asyncio.sleep(0.03)
 
 
-def _is_late(info: Mapping[str, Json] | str) -> bool:
+def _lags_behind_origin(info: Mapping[str, Json] | str) -> bool:
     if isinstance(info, str):
         return False
     origins = [*([info["mirror"]] if info.get("mirror") else []), *(info.get("sources") or ())]

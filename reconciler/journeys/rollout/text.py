@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from reconciler.journeys.stages.divide import RolloutStage, few_names
+from reconciler.journeys.rollout.divide import RolloutStage, few_names
 from reconciler.model.dataclass import dataclass
 from reconciler.model.units import show_duration
 from reconciler.report.words.values import counted

@@ -14,7 +14,7 @@ from reconciler.changes.consent import DeclaredConsents
 from reconciler.changes.plan import Plan, PlannedChange
 from reconciler.changes.recount import losses_beyond_consent_sentences
 from reconciler.journeys.drift.drift import Drift
-from reconciler.journeys.stages.divide import few_names
+from reconciler.journeys.rollout.divide import few_names
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.waits import waiting

@@ -44,7 +44,7 @@ class RolloutStage:
     """Seconds for which its members must stay as they were applied."""
 
 
-def divide(text: str, members: Sequence[RolloutMember], word: str) -> list[RolloutStage]:
+def divide_members(text: str, members: Sequence[RolloutMember], word: str) -> list[RolloutStage]:
     """Put each member into exactly one stage, in the order of the members. `word` says what they are. Raises
     CannotContinue where a stage names nobody, or where somebody is in no stage."""
     stages, left = list[RolloutStage](), [*members]
