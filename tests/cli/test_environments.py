@@ -141,7 +141,7 @@ def test_a_review_shows_the_environments_that_change(shell: Shell) -> None:
     assert ("orders in prod since" in said, "orders in dev since" in said) == (True, False)
     assert "max_msgs  100 → 50" in said
     assert here("review", "--base", "HEAD", "--environment", "dev").out.startswith("No object changes")
-    assert "reconciler plan --environment prod t.yaml" in " ".join(said.split())
+    assert "reconciler plan --environment prod ." in " ".join(said.split())
 
 
 def test_files_that_get_environments_are_compared_with_what_they_were(shell: Shell) -> None:
