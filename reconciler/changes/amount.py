@@ -36,7 +36,7 @@ def total(amounts: Iterable[Amount]) -> Amount:
     return Amount(sum(amount.least for amount in each), sum(amount.most for amount in each))
 
 
-def mosts(amounts: Mapping[str, int | Amount]) -> dict[str, int]:
+def maxima(amounts: Mapping[str, int | Amount]) -> dict[str, int]:
     """The numbers that a consent bounds; what was not counted has its upper bound."""
     return {name: amount.most if isinstance(amount, Amount) else amount for name, amount in amounts.items()}
 

@@ -131,7 +131,7 @@ def is_of_use(option: Option, verdicts: Iterable[Verdict]) -> bool:
     return not is_policy(option[0]) and any(verdict.consentable and is_about(option, verdict) for verdict in verdicts)
 
 
-def options_in_vain(
+def unused_option_warnings(
     options: Iterable[Option], verdicts: Iterable[Verdict], codes: Collection[str]
 ) -> Iterable[Diagnostic]:
     """Warnings about options that consent to nothing here: whoever gave one believes that something is allowed."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from reconciler.changes.amount import mosts, uncounted_amounts
+from reconciler.changes.amount import maxima, uncounted_amounts
 from reconciler.changes.change import Action, Change
 from reconciler.changes.verdict import ACCEPTED_REACTIONS, HARMFUL_REACTIONS, Finding, Other, Outcome, Reaction, Verdict
 from reconciler.changes.view import View
@@ -138,7 +138,7 @@ def _verdict_of_finding(by_rule: Rule, finding: Finding, change: Change, view: V
         fix=finding.fix,
         to=finding.to,
         consentable=finding.consentable or outcome in (Outcome.NEEDS_CONSENT, Outcome.REPLACES),
-        quantities=mosts({**({"dependants": len(others)} if others else {}), **finding.quantities}),
+        quantities=maxima({**({"dependants": len(others)} if others else {}), **finding.quantities}),
         bounds=uncounted_amounts(finding.quantities),
         reaction=reaction,
         can_stand=finding.can_stand

@@ -21,8 +21,8 @@ from typer.core import TyperGroup
 from reconciler.cli.app import app
 from reconciler.cli.shared import exits
 from reconciler.cli.shared.common import Interrupted, Misused
-from reconciler.cli.shared.exits import ended_at_once
-from reconciler.cli.shared.screen import NobodyReads, emit, has_printed, paper, tell
+from reconciler.cli.shared.exits import interrupted_by_signals
+from reconciler.cli.shared.screen import OutputClosed, emit, has_printed, paper, tell
 from reconciler.cli.shared.status_line import LINE
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
@@ -35,7 +35,7 @@ def run(arguments: Sequence[str]) -> int:
     _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    with LINE.refreshed(), ended_at_once():
+    with LINE.refreshed(), interrupted_by_signals():
         return _run_and_report(arguments)
 
 
@@ -54,7 +54,7 @@ def _run_and_report(arguments: Sequence[str]) -> int:
             result = command.invoke(context)
     except typer.Exit as end:
         return end.exit_code
-    except NobodyReads:
+    except OutputClosed:
         return exits.FINE
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - the last door: whatever ends a command leaves by it
         return report_failure(_failure_of(error), arguments)
@@ -134,7 +134,7 @@ def report_failure(failure: Failure, arguments: Sequence[str]) -> int:
     unwritten = ""
     try:
         _write_documents(failure, arguments)
-    except NobodyReads:
+    except OutputClosed:
         pass
     except CannotContinue as problem:  # this may be why the command ended
         codes = {diagnostic.code for diagnostic in failure.diagnostics}

@@ -96,7 +96,7 @@ def same_source(seen: Info) -> Json:
     return True if reached is not None and reached <= seen["afterwards"]["state"]["last_seq"] else None
 
 
-def count_passed(seen: Info) -> int:
+def count_gone_from_source(seen: Info) -> int:
     """How many of the queued messages the source no longer holds, at most: those before its first one, or all if it has
     lost its end."""
     if seen.get("rewound"):

@@ -15,7 +15,7 @@ from reconciler.engine.pairing import identity, moves, unfinished
 from reconciler.engine.pairing.canonical import recognised_resources, settle_declared
 from reconciler.engine.pairing.misnamed import KnownNames, misnamed_entries
 from reconciler.engine.pairing.removals import changes_of_undeclared, expand_entries, match_entries, refusals_of_entries
-from reconciler.engine.pairing.take_over import names_of_owner, take_over_records, with_new_records
+from reconciler.engine.pairing.take_over import names_of_topology, take_over_records, with_new_records
 from reconciler.memory.remembered import Ledger, Memory
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity, SourceSpan
 from reconciler.model.ledger.intents import Intent, intents
@@ -32,7 +32,7 @@ def compare(
     topology: Topology, snapshot: Snapshot, memory: Memory, registry: Registry, options: RunOptions = NO_OPTIONS
 ) -> View:
     """Pair desired, live and owned resources, and decide what happens to each address."""
-    owners = names_of_owner(topology, options.day)
+    owners = names_of_topology(topology, options.day)
     matches = match_entries(topology, memory.records, owners, registry, options.day)
     topology = expand_entries(topology, matches, options.day)
     ledger = take_over_records(topology, memory.records, options)
@@ -177,9 +177,9 @@ def _keep_unrecorded(change: Change) -> Change:
 ASK = "allow this user to publish to $SYS.REQ.USER.INFO, by which a server tells the account, or correct `expect`"
 
 
-def check_place(topology: Topology, target: Target) -> None:
+def refuse_wrong_target(topology: Topology, target: Target) -> None:
     """Refuse to work against the wrong account or cluster before anything is compared."""
-    if wrong := unexpected_of_target(topology.expect, target):
+    if wrong := target_mismatches(topology.expect, target):
         raise CannotContinue(
             *(
                 Diagnostic(
@@ -197,7 +197,7 @@ def check_place(topology: Topology, target: Target) -> None:
         )
 
 
-def unexpected_of_target(expect: Expect, target: Target) -> list[tuple[str, str]]:
+def target_mismatches(expect: Expect, target: Target) -> list[tuple[str, str]]:
     """(key of `expect`, what is wrong) for everything about this target that is not as the files expect."""
     wrong = []
     for key, wanted, names in (

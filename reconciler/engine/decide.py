@@ -63,13 +63,13 @@ def decide(
         )
         for address, each in findings.items()
     }
-    manner = {a: replacement.decide_manner(change, verdicts.get(a, ())) for a, change in view.changes.items()}
+    manner = {a: replacement.with_final_action(change, verdicts.get(a, ())) for a, change in view.changes.items()}
     view = replace(view, changes=manner)
     hidden = _hidden_addresses(view, options)
     tallies = guards.tally_kinds(view, registry, hidden, options.day)
     for address, refusal in (
         *guards.refusals_of_mass_changes(tallies),
-        *guards.unowned_losses(view, verdicts),
+        *guards.refusals_of_unowned_losses(view, verdicts),
         *view.refusals,
     ):
         verdicts[address] = (*verdicts.get(address, ()), refusal)
@@ -97,7 +97,7 @@ def decide(
             *_consent_warnings(view, verdicts, registry, options, unjudged),
             *guards.unneeded_guards(tallies, view, options.day),
             *idle_patterns(view, options),
-            *consent.options_in_vain(
+            *consent.unused_option_warnings(
                 options.allow,
                 [verdict for address, each in verdicts.items() if address not in hidden for verdict in each],
                 {*(rule.code for rule in registry.rules()), *PLANNING},
@@ -185,7 +185,7 @@ def _steps_by_stage(
         if first_stage := edges.first_stages.get(address):
             first, rest = stages.split_change(change, first_stage, kind.fields)
             yield (address, order.ChangeStage.FIRST), stages.first_stage_steps(kind.steps(first, view), first_stage)
-        if _goes_with_its_parent(rest, going, registry):
+        if _is_deleted_with_parent(rest, going, registry):
             steps: tuple[Step, ...] = ()
         else:
             steps = _steps_of_change(rest, kind, view, verdicts.get(address, ()), options)
@@ -207,7 +207,7 @@ def _steps_of_change(
     return tuple(kind.steps(change, view))
 
 
-def _goes_with_its_parent(change: Change, going: Mapping[Address, Change], registry: Registry) -> bool:
+def _is_deleted_with_parent(change: Change, going: Mapping[Address, Change], registry: Registry) -> bool:
     """A delete that its parent's delete includes needs no step of its own."""
     above = registry.parent_of(change.address)
     parent = going.get(above) if above else None
@@ -325,13 +325,13 @@ def _allowance_warnings(
     options: RunOptions,
     unjudged: Collection[Address],
 ) -> Iterable[Diagnostic]:
-    def is_reached(address: Address) -> bool:
+    def is_selected(address: Address) -> bool:
         return allowed.selects(address, view.changes[address].labels)
 
     reached = [
         (verdict, registry.of(address).spec)
-        for address in filter(is_reached, verdicts)
+        for address in filter(is_selected, verdicts)
         for verdict in verdicts[address]
     ]
-    is_judged = not any(map(is_reached, unjudged))
+    is_judged = not any(map(is_selected, unjudged))
     yield from consent.leftover_allowances(allowed, reached, options.day, is_judged=is_judged, is_shared=view.is_shared)

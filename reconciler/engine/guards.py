@@ -83,7 +83,9 @@ def refusals_of_mass_changes(counts: list[Tally]) -> Iterator[tuple[Address, Ver
             yield from ((change.address, _refusal_of_mass_change(change, tally)) for change in tally.going)
 
 
-def unowned_losses(view: View, verdicts: Mapping[Address, Sequence[Verdict]]) -> Iterator[tuple[Address, Verdict]]:
+def refusals_of_unowned_losses(
+    view: View, verdicts: Mapping[Address, Sequence[Verdict]]
+) -> Iterator[tuple[Address, Verdict]]:
     """Refusals for lossy changes of what this topology does not own. Consent in a file covers only what the topology
     owns: a change that deletes messages or loses a position is no way to adopt something. The user hears that before
     giving any consent. If nobody can read who owns what, this holds for everything."""

@@ -30,12 +30,12 @@ class IgnoredDrift:
         """Return the reason of the first entry that covers this field, or (without a path) the whole object; empty:
         none does."""
         for index, entry in enumerate(self._entries):
-            if index not in self._over and fnmatchcase(address, entry.address) and _is_under(path, entry.path):
+            if index not in self._over and fnmatchcase(address, entry.address) and _is_path_covered(path, entry.path):
                 self._used.add(index)
                 return entry.reason
         return ""
 
-    def put_back(self, changes: Sequence[PlannedChange]) -> Iterator[Diagnostic]:
+    def reverted_drift_warnings(self, changes: Sequence[PlannedChange]) -> Iterator[Diagnostic]:
         """Warn of what a plan changes back although drift of it is ignored: to ignore it is not to leave it to others."""
         for index, entry in enumerate(self._entries):
             fields = [
@@ -43,7 +43,7 @@ class IgnoredDrift:
                 for change in changes
                 if change.action.writes and index not in self._over and fnmatchcase(change.address, entry.address)
                 for field in change.fields
-                if field.field_class in OUTSIDE and _is_under(field.path, entry.path)
+                if field.field_class in OUTSIDE and _is_path_covered(field.path, entry.path)
             ]
             if fields:
                 named = ", ".join(fields[:NAMED]) + (f" and {len(fields) - NAMED} more" if len(fields) > NAMED else "")
@@ -53,7 +53,7 @@ class IgnoredDrift:
                     fix="to leave the value to others, name the field under `unmanaged` of the resource",
                 )  # fmt: skip
 
-    def leftovers(self, *, complete: bool) -> Iterator[Diagnostic]:
+    def unused_entry_warnings(self, *, complete: bool) -> Iterator[Diagnostic]:
         """Report entries that cover nothing: one day they would hide drift that nobody thought of. When only part of a
         topology is compared, this cannot be known."""
         for index, entry in enumerate(self._entries):
@@ -71,7 +71,7 @@ class IgnoredDrift:
                 )
 
 
-def _is_under(path: str | None, wanted: str | None) -> bool:
+def _is_path_covered(path: str | None, wanted: str | None) -> bool:
     """Does the pattern cover the path? `placement` covers `placement.tags` and `placement`."""
     if wanted is None:
         return True

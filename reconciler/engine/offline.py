@@ -22,7 +22,7 @@ from reconciler.model.wire.snapshot import SOME_CLUSTER, Snapshot, Target
 VOLATILE = frozenset({"state", "created", "ts"})
 
 
-class Unseen(Exception):
+class ServerDataNeeded(Exception):
     """A rule asks for something that only a server can tell."""
 
 
@@ -34,24 +34,24 @@ class PartlyKnown(Mapping[str, Json]):
 
     def __getitem__(self, key: Any) -> Json:
         if key not in self._known:
-            raise Unseen(key)
+            raise ServerDataNeeded(key)
         return self._known[key]
 
     def __bool__(self) -> bool:
         return True
 
     def __iter__(self) -> Iterator[str]:
-        raise Unseen
+        raise ServerDataNeeded
 
     def __len__(self) -> NoReturn:
-        raise Unseen
+        raise ServerDataNeeded
 
 
 NOTHING: Mapping[Any, Any] = PartlyKnown({})
 
 
 @dataclass(slots=True)
-class Watched:
+class OfflineJudge:
     """Judges as `verdicts_of` does, and notes which rules wanted to know more."""
 
     calm: View
@@ -62,12 +62,12 @@ class Watched:
     """(code, address) of verdicts that hold whatever their quantities are."""
 
     def __call__(self, rules: Sequence[Rule], change: Change, view: View) -> list[Verdict]:
-        return [verdict for rule in rules for verdict in self._one(rule, change, view)]
+        return [verdict for rule in rules for verdict in self._verdicts_of_rule(rule, change, view)]
 
-    def _one(self, rule: Rule, change: Change, view: View) -> list[Verdict]:
+    def _verdicts_of_rule(self, rule: Rule, change: Change, view: View) -> list[Verdict]:
         try:
             return verdicts_of((rule,), change, view)
-        except Unseen:
+        except ServerDataNeeded:
             at_least = verdicts_of((rule,), replace(change, live=self.calm.live.get(change.address)), self.calm)
             if not any(verdict.outcome.rank > Outcome.WARNS.rank for verdict in at_least):
                 self.left.setdefault(rule.code, set()).add(change.address)
@@ -112,7 +112,9 @@ def _snapshot_without_state(snapshot: Snapshot) -> Snapshot:
     }
     target = replace(snapshot.target, limits=NOTHING, usage=NOTHING)
     if target.cluster == SOME_CLUSTER and not any(map(_is_replicated, snapshot.streams.values())):
-        target = _Anywhere(**{attribute.name: getattr(target, attribute.name) for attribute in fields(target)})
+        target = _PossiblyClusteredTarget(
+            **{attribute.name: getattr(target, attribute.name) for attribute in fields(target)}
+        )
     return replace(snapshot, target=target, streams=streams, consumers=consumers)
 
 
@@ -120,7 +122,7 @@ def _is_replicated(info: Mapping[str, Json]) -> bool:
     return (info["config"].get("num_replicas") or 1) > 1
 
 
-class _Anywhere(Target):
+class _PossiblyClusteredTarget(Target):
     """Servers of which nothing tells whether they form a cluster."""
 
     __slots__ = ()
@@ -128,4 +130,4 @@ class _Anywhere(Target):
     @property
     def is_clustered(self) -> NoReturn:
         """Nobody asked them."""
-        raise Unseen("cluster")
+        raise ServerDataNeeded("cluster")

@@ -92,7 +92,7 @@ def build_graph(changes: Changes, registry: Registry, view: View) -> Graph:
     for tie in writing_ties:
         if tie.first == tie.then and (stage := first_stage(tie.first)):
             edges.first_stages[tie.first] = stage
-    while ring := _find_ring(edges):
+    while ring := _find_cycle(edges):
         weakest = max(ring, key=lambda tie: tie.weak)
         if weakest.weak:
             edges.ties.remove(weakest)
@@ -136,7 +136,7 @@ def _parent_addresses(address: Address, registry: Registry) -> tuple[Address, ..
     return tuple(registry.backed_by(address.stream)) if registry.of(address).place.within else ()
 
 
-def _find_ring(edges: Graph) -> list[Tie]:
+def _find_cycle(edges: Graph) -> list[Tie]:
     """The ties of one ring, if there is one."""
     before = edges.before()
     try:

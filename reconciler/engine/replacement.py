@@ -29,7 +29,7 @@ def replaces(verdicts: Iterable[Verdict]) -> bool:
     return any(verdict.outcome is Outcome.REPLACES for verdict in verdicts)
 
 
-def decide_manner(change: Change, verdicts: Sequence[Verdict]) -> Change:
+def with_final_action(change: Change, verdicts: Sequence[Verdict]) -> Change:
     """An update that no server makes in place becomes a replacement."""
     if change.action is not Action.UPDATE or not replaces(verdicts):
         return change
@@ -76,7 +76,7 @@ def replacement_steps(change: Change, intent: Intent, kind: Kind, view: View, re
     tidied = kind.tidy(replace(change, intent=intent), view)
     creating, learned = _with_creation_recorded(middle, change, kind)
     remembered = _record_step(change, replace(record, start=how.start), view, starts | learned)
-    row = in_a_row((*creating, *tidied, remembered, *_forget_old_name(change, view), _end_step(change, view)))
+    row = chained_steps((*creating, *tidied, remembered, *_forget_old_name(change, view), _end_step(change, view)))
     return (*row, replace(how.back, undoes=how.swap[-1].id)) if how.back else row
 
 
@@ -95,7 +95,7 @@ def finishing_steps(change: Change, kind: Kind, view: View, record: Owned | None
         steps.append(_record_step(change, replace(record, start=start), view, learned))
     elif record and change.intent and (change.began or change.intent.made):  # what only the intent knows
         steps.append(_record_step(change, record, view, learned))
-    return in_a_row((*steps, _end_step(change, view)))
+    return chained_steps((*steps, _end_step(change, view)))
 
 
 def _note_of_new_wish(change: Change, start: Config, view: View) -> Iterator[Step]:
@@ -144,7 +144,7 @@ def with_start(resource: Resource, start: Config) -> Resource:
     return replace(resource, config={name: value for name, value in config.items() if value is not None})
 
 
-def in_a_row(steps: Iterable[Step]) -> tuple[Step, ...]:
+def chained_steps(steps: Iterable[Step]) -> tuple[Step, ...]:
     """Return the steps, each after the one before it."""
     row: list[Step] = []
     for step in steps:

@@ -140,29 +140,29 @@ def shorter(ask: Ask) -> Awaitable[None]:
     return _update(ask, "ORDERS", max_age=3 * 86_400 * 10**9)
 
 
-def drops(ask: Ask) -> Awaitable[None]:
+def discard_old_payments(ask: Ask) -> Awaitable[None]:
     """Somebody wants publishing to continue when PAYMENTS is full."""
     return _update(ask, "PAYMENTS", discard="old")
 
 
-def as_before(ask: Ask) -> Awaitable[None]:
+def reset_max_age(ask: Ask) -> Awaitable[None]:
     """Somebody sets `max_age` of ORDERS back to the 7 days that the file declares."""
     return _update(ask, "ORDERS", max_age=7 * 86_400 * 10**9)
 
 
-async def loses_audit(ask: Ask) -> None:
+async def delete_audit(ask: Ask) -> None:
     """Somebody deletes the consumer `audit` of ORDERS."""
     await ask("CONSUMER.DELETE.ORDERS.audit")
 
 
-async def is_made_anew(ask: Ask) -> None:
+async def recreate_payments(ask: Ask) -> None:
     """Somebody recreates a stream with the same configuration; its messages are gone."""
     config = (await ask("STREAM.INFO.PAYMENTS"))["config"]
     await ask("STREAM.DELETE.PAYMENTS")
     await ask("STREAM.CREATE.PAYMENTS", config)
 
 
-async def gets_a_helper(ask: Ask) -> None:
+async def add_debug_stream(ask: Ask) -> None:
     """Somebody adds a consumer that nobody declares and no other shop has."""
     await ask("STREAM.CREATE.DEBUG", {"name": "DEBUG", "subjects": ["debug.>"], "storage": "memory"})
 
@@ -180,12 +180,12 @@ DAYS = (
     Day("The first day: the shops sell, and nobody touches a thing.", {}, 400),
     Day(
         "The second day: somebody shortens max_age in Europe; a consumer and a stream's messages are lost elsewhere.",
-        {"eu-1": shorter, "eu-2": shorter, "eu-3": shorter, "ap-1": loses_audit, "us-4": is_made_anew, "us-2": gets_a_helper},
+        {"eu-1": shorter, "eu-2": shorter, "eu-3": shorter, "ap-1": delete_audit, "us-4": recreate_payments, "us-2": add_debug_stream},
         700,
     ),
     Day(
         "The third day: one shop is repaired, two more drift, and a server is gone.",
-        {"eu-2": as_before, "us-1": drops, "ap-3": drops}, 1_100,
+        {"eu-2": reset_max_age, "us-1": discard_old_payments, "ap-3": discard_old_payments}, 1_100,
     ),
 )  # fmt: skip
 

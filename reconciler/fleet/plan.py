@@ -62,7 +62,7 @@ async def _plan(
     except CannotContinue as problem:
         result = replace(result, problems=problem.diagnostics)
     except TimeoutError:
-        result = replace(result, problems=(late_diagnostic(target),))
+        result = replace(result, problems=(deadline_diagnostic(target),))
     except Exception as error:  # noqa: BLE001 - what one account holds must not end the plans of all others
         result = replace(result, problems=(_failed_diagnostic(target, error),))
     return replace(result, seconds=time.monotonic() - began)
@@ -86,7 +86,7 @@ async def _plan_within_deadline(
         return replace(unplanned, plan=plan), claimant
 
 
-def late_diagnostic(target: FleetTarget) -> Diagnostic:
+def deadline_diagnostic(target: FleetTarget) -> Diagnostic:
     """Return why a target has no plan that was not read in time."""
     message = f"{target.name} was not read within {target.deadline:g} s. Nothing was changed."
     fix = "Raise its `deadline`, or find out with `reconciler plan` why it is slow."

@@ -51,7 +51,7 @@ def adoption(planned_all: Planned, *, as_is: bool = False) -> Adoption:
         if _is_somebody_elses(change) or change.action is Action.UNKNOWN:
             differing.append(change)
         elif change.action is Action.ADOPT:
-            adopted.append(_as_adoption(change, verdicts=_standing_verdicts(change)))
+            adopted.append(_as_adoption(change, verdicts=_remaining_warnings(change)))
         elif as_is and (live_object := live.get(Address.parse(change.address))) and change.record:
             recorded = replace(change, record=_as_live(change.record, live_object))
             adopted.append(replace(_as_adoption(recorded), fields=change.fields))
@@ -59,8 +59,8 @@ def adoption(planned_all: Planned, *, as_is: bool = False) -> Adoption:
             differing.append(change)
 
     later = sum(change.action.writes and not _is_to_be_adopted(change) for change in planned_all.plan.changes)
-    ours = replace(_only(planned_all, adopted), purpose=PlanPurpose.ADOPT_AS_IS if as_is else PlanPurpose.ADOPT)
-    return Adoption(planned=ours, differing=_only(planned_all, differing), later=later)
+    ours = replace(_reduced_plan(planned_all, adopted), purpose=PlanPurpose.ADOPT_AS_IS if as_is else PlanPurpose.ADOPT)
+    return Adoption(planned=ours, differing=_reduced_plan(planned_all, differing), later=later)
 
 
 def _is_to_be_adopted(change: PlannedChange) -> bool:
@@ -80,7 +80,7 @@ def _as_adoption(change: PlannedChange, verdicts: tuple[Verdict, ...] = ()) -> P
     )
 
 
-def _standing_verdicts(change: PlannedChange) -> tuple[Verdict, ...]:
+def _remaining_warnings(change: PlannedChange) -> tuple[Verdict, ...]:
     """Keep the warnings about what exists and stays as it is."""
     return tuple(verdict for verdict in change.verdicts if verdict.outcome is Outcome.WARNS)
 
@@ -100,7 +100,7 @@ def _managed_values(record: Owned, config: Config) -> Iterator[tuple[str, object
             yield name, value
 
 
-def _only(planned_all: Planned, changes: list[PlannedChange]) -> Planned:
+def _reduced_plan(planned_all: Planned, changes: list[PlannedChange]) -> Planned:
     warned = tuple(diagnostic for diagnostic in planned_all.plan.diagnostics if not diagnostic.is_error)
     plan = replace(planned_all.plan, changes=tuple(changes), steps=(), unmanaged=(), diagnostics=warned)
     return replace(planned_all, plan=plan)

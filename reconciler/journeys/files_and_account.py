@@ -22,7 +22,7 @@ from reconciler.server.wire.pipeline import Window
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Both:
+class FilesAndAccount:
     """What is declared, what is live, and the open connection."""
 
     loaded: Loaded
@@ -39,7 +39,7 @@ async def both(
     window: Window = 64,
     *,
     account: Snapshot | None = None,
-) -> AsyncIterator[Both]:
+) -> AsyncIterator[FilesAndAccount]:
     """Read both, and keep the connection open until the block is left. Errors in the files are reported first, whatever
     the server does. An `account` that is given is not read."""
     async with AsyncExitStack() as stack:
@@ -56,7 +56,7 @@ async def both(
             )  # the error in the files comes first, whatever became of this
             raise
         with about_topology(topology.name):
-            yield Both(loaded=loaded, topology=topology, js=js, snapshot=snapshot)
+            yield FilesAndAccount(loaded=loaded, topology=topology, js=js, snapshot=snapshot)
 
 
 async def _look(

@@ -16,7 +16,7 @@ from reconciler.changes.view import View
 from reconciler.documents.find.policies import read_policies
 from reconciler.engine.compare import compare
 from reconciler.engine.judging import EVERYTHING
-from reconciler.journeys.plan.validate import nowhere
+from reconciler.journeys.plan.validate import imagined_target
 from reconciler.kinds import REGISTRY
 from reconciler.memory.remembered import Memory
 from reconciler.model.dataclass import dataclass
@@ -62,7 +62,7 @@ def _case_name(placed: PlacedPolicy, index: int) -> str:
     return f"case {index + 1} of {placed.policy.code}"
 
 
-class _Unfit(Exception):
+class _CaseError(Exception):
     """The case describes no resource."""
 
 
@@ -84,7 +84,7 @@ def _diagnostics_of_policy(placed: PlacedPolicy) -> Iterator[Diagnostic]:
     for index, case in enumerate(policy.cases):
         try:
             problem = _wrong_answer_text(placed, case)
-        except _Unfit as why:
+        except _CaseError as why:
             problem = str(why)
         if problem:
             yield Diagnostic(
@@ -108,7 +108,7 @@ def _wrong_answer_text(placed: PlacedPolicy, case: PolicyCase) -> str:
 def _kind(placed: PlacedPolicy, case: PolicyCase) -> Kind:
     name = case.kind or next(iter(placed.policy.kinds), REGISTRY.kinds[0].name)
     if name not in REGISTRY.by_name or not is_about(placed.policy, REGISTRY[name]):
-        raise _Unfit(f"is about kind `{name}`, which the policy does not judge")
+        raise _CaseError(f"is about kind `{name}`, which the policy does not judge")
     return REGISTRY[name]
 
 
@@ -139,7 +139,7 @@ def _change(kind: Kind, case: PolicyCase) -> tuple[Change, View]:
 
 def _view_of_case(resources: Sequence[Declared], case: PolicyCase) -> View:
     topology = Topology(name="example", resources=tuple(resources), environment=case.environment)
-    snapshot = Snapshot(target=nowhere(topology, SUPPORTED[-1]))
+    snapshot = Snapshot(target=imagined_target(topology, SUPPORTED[-1]))
     return replace(compare(topology, snapshot, Memory(), REGISTRY), today=_day(case.today))
 
 
@@ -147,7 +147,7 @@ def _day(text: str) -> date:
     try:
         return date.fromisoformat(text) if text else datetime.now(UTC).date()
     except ValueError:
-        raise _Unfit(f"is on `{text}`, which is no day; write 2026-12-31") from None
+        raise _CaseError(f"is on `{text}`, which is no day; write 2026-12-31") from None
 
 
 def _without_name(values: Mapping[str, Json]) -> dict[str, Json]:
@@ -164,7 +164,7 @@ def _declared_resource(kind: Kind, address: Address, stated: Mapping[str, Json],
         first = error.errors()[0]
         path = ".".join((key, *map(str, first["loc"])))
         why = "there is no such key" if first["type"] == "extra_forbidden" else first["msg"]
-        raise _Unfit(f"has a wrong `{path}`: {why}") from None
+        raise _CaseError(f"has a wrong `{path}`: {why}") from None
 
 
 def names(kind: str) -> dict[str, str]:

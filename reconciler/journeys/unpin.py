@@ -35,7 +35,7 @@ async def unpin(js: JetStream, wanted: str) -> Unpinned:
     if client:
         answer = await js.write(f"CONSUMER.UNPIN.{stream}.{consumer}", {"group": groups[0]})
         if not isinstance(answer, Mapping):
-            raise _cannot(f"{wanted}: the server did not unpin client {client}: {answer}.", LOOK)
+            raise _pin_error(f"{wanted}: the server did not unpin client {client}: {answer}.", LOOK)
     return Unpinned(consumer=wanted, groups=groups, client=client)
 
 
@@ -45,12 +45,12 @@ async def _consumer_info(js: JetStream, stream: str, consumer: str) -> Mapping[s
         return answer
     if isinstance(answer, Refusal) and answer.err_code == NO_STREAM:
         names = await _listed_names(js, "STREAM.NAMES", "streams")
-        raise _cannot(f"There is no stream {stream}{_did_you_mean_text(stream, names)}", "Name an existing stream.")
+        raise _pin_error(f"There is no stream {stream}{_did_you_mean_text(stream, names)}", "Name an existing stream.")
     if isinstance(answer, Refusal) and answer.err_code == NO_CONSUMER:
         names = await _listed_names(js, f"CONSUMER.NAMES.{stream}", "consumers")
         message = f"Stream {stream} has no consumer {consumer}{_did_you_mean_text(consumer, names)}"
-        raise _cannot(message, "Name an existing consumer.")
-    raise _cannot(
+        raise _pin_error(message, "Name an existing consumer.")
+    raise _pin_error(
         f"{stream}/{consumer} could not be read: {answer}.", "Try again, or as a user who may read the consumer."
     )
 
@@ -68,7 +68,7 @@ async def _listed_names(js: JetStream, endpoint: str, key: str) -> list[str]:
 def _group_names(wanted: str, config: Mapping[str, Any]) -> tuple[str, ...]:
     policy = config.get("priority_policy") or "none"
     if policy != PINNED:
-        raise _cannot(
+        raise _pin_error(
             f"{wanted} never pins a client: its priority_policy is {policy}.", f"Only {PINNED} pins a client."
         )
     return tuple(config["priority_groups"])
@@ -79,5 +79,5 @@ def _pinned_client_id(info: Mapping[str, Any]) -> str | None:
     return next(filter(None, clients), None)
 
 
-def _cannot(message: str, fix: str) -> CannotContinue:
+def _pin_error(message: str, fix: str) -> CannotContinue:
     return CannotContinue.because("GR196", "not-unpinned", message, fix=fix)

@@ -166,7 +166,7 @@ def static_group_change(change: Change, _view: View) -> Found:
     starts with everything that the stream holds, also what the old one has processed. On a work queue the server
     refuses the consumers of its members until the old group is removed.
     """
-    changed = change.fields if group_rules.is_current(change) else ()
+    changed = change.fields if group_rules.has_current_record(change) else ()
     if not changed:
         return None
     is_edited = all(item.field_class is FieldClass.DRIFTED for item in changed)

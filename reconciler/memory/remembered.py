@@ -66,7 +66,7 @@ def unreadable_warning(snapshot: Snapshot) -> Diagnostic | None:
     any other user must try again."""
     if (why := snapshot.why_bucket_unknown(BUCKET)) is None:
         return None
-    if snapshot.denied_bucket(BUCKET):
+    if snapshot.is_bucket_denied(BUCKET):
         return Diagnostic(
             severity=Severity.WARNING, code="LE105", name="ledger-unreadable",
             message=f"planned without bucket {BUCKET} ({why}), so owners and interrupted runs are unknown: apply may update what another "

@@ -175,14 +175,14 @@ _BECAME: Mapping[tuple[_Standing, _Standing], Literal["created", "adopted", "del
 }  # fmt: skip
 
 
-def _standing_before(change: Mapping[str, Any]) -> _Standing:
+def _state_before(change: Mapping[str, Any]) -> _Standing:
     if change.get("action") == Action.CREATE:
         return "gone"
     return "outside" if change.get("adopts") else "owned"
 
 
 @dataclass(slots=True)
-class _Course:
+class _ResourceHistory:
     """What happened to one resource, run by run."""
 
     began: _Standing
@@ -219,23 +219,25 @@ def changed_by(run: Run) -> tuple[Differs, ...]:
 
 
 def _differing_resources(runs: Iterable[Run]) -> tuple[Differs, ...]:
-    courses: dict[str, _Course] = {}
+    courses: dict[str, _ResourceHistory] = {}
     for run in runs:
         finished = dict(_finished_changes(run))
         courses |= _renamed_courses(finished, courses)
         for address, change in finished.items():
-            before = _standing_before(change)
-            courses.setdefault(address, _Course(began=before, now=before)).follow(change)
+            before = _state_before(change)
+            courses.setdefault(address, _ResourceHistory(began=before, now=before)).follow(change)
     differing = (_difference_of_resource(address, course) for address, course in sorted(courses.items()))
     return tuple(resource for resource in differing if resource)
 
 
-def _renamed_courses(changes: Mapping[str, Mapping[str, Any]], courses: dict[str, _Course]) -> dict[str, _Course]:
+def _renamed_courses(
+    changes: Mapping[str, Mapping[str, Any]], courses: dict[str, _ResourceHistory]
+) -> dict[str, _ResourceHistory]:
     """What a run renames, under its new names; taken from `courses`, where it has the old ones."""
-    renamed = dict[str, _Course]()
+    renamed = dict[str, _ResourceHistory]()
     for address, change in changes.items():
         if old := change.get("renamed_from"):
-            renamed[address] = courses.pop(old, _Course(began="owned", now="owned"))
+            renamed[address] = courses.pop(old, _ResourceHistory(began="owned", now="owned"))
             renamed[address].renamed_from = renamed[address].renamed_from or old
     return renamed
 
@@ -248,7 +250,7 @@ def _finished_changes(run: Run) -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield address, change
 
 
-def _difference_of_resource(address: str, course: _Course) -> Differs | None:
+def _difference_of_resource(address: str, course: _ResourceHistory) -> Differs | None:
     became = _BECAME.get((course.began, course.now))
     if course.now != "owned" or became == "created":
         return Differs(address=address, became=became) if became else None

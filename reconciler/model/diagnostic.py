@@ -110,7 +110,7 @@ def about_topology(topology: str) -> Iterator[None]:
 
 
 @contextmanager
-def told_at(span: SourceSpan | None) -> Iterator[None]:
+def located_at(span: SourceSpan | None) -> Iterator[None]:
     """Give what keeps us from going on in here this place in a file, unless it has one."""
     try:
         yield

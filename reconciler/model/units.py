@@ -27,7 +27,7 @@ _BYTES = re.compile(r"(\d+(?:\.\d+)?) ?([KMGT]?i?B|[KMGT])")
 _INTEGER = re.compile(r"[+-]?(?:0|[1-9][\d_]*)")
 
 
-def _refuse(kind: str, value: Any, advice: str) -> PydanticCustomError:
+def _wrong_value_error(kind: str, value: Any, advice: str) -> PydanticCustomError:
     shown = value if isinstance(value, str) else repr(value)
     return PydanticCustomError("wrong_value", "`{value}` is not {kind}; write {advice}",
                                {"value": shown, "kind": kind, "advice": advice})  # fmt: skip
@@ -54,7 +54,7 @@ def _integer(value: Any) -> int | None:
 
 def _within(number: int, kind: str, value: Any, bound: int = INT64) -> int:
     if not -INT64 <= number < bound:
-        raise _refuse(kind, value, f"a number between {-INT64:_} and {bound - 1:_}")
+        raise _wrong_value_error(kind, value, f"a number between {-INT64:_} and {bound - 1:_}")
     return number
 
 
@@ -65,7 +65,7 @@ def parse_duration(value: Any) -> int:
         return _within(raw, "a duration", value)
     parts = _DURATION_PART.findall(value) if isinstance(value, str) and len(value) <= LONGEST else []
     if not parts or "".join(number + unit for number, unit in parts) != value:
-        raise _refuse("a duration", value, HOW_TO_WRITE[DURATION_PATTERN])
+        raise _wrong_value_error("a duration", value, HOW_TO_WRITE[DURATION_PATTERN])
     return _within(round(sum(_scaled_number(number, NANOSECONDS[unit]) for number, unit in parts)), "a duration", value)
 
 
@@ -97,7 +97,7 @@ def parse_bytes(value: Any) -> int:
         return _within(raw, "a size", value)
     match = _BYTES.fullmatch(value) if isinstance(value, str) and len(value) <= LONGEST else None
     if not match or match[2] not in BYTES:
-        raise _refuse("a size", value, HOW_TO_WRITE[BYTES_PATTERN])
+        raise _wrong_value_error("a size", value, HOW_TO_WRITE[BYTES_PATTERN])
     return _within(round(_scaled_number(match[1], BYTES[match[2]])), "a size", value)
 
 
@@ -105,7 +105,7 @@ def parse_count(value: Any, bound: int = INT64) -> int:
     """A whole number; `1_000_000` is welcome."""
     raw = _integer(value)
     if raw is None:
-        raise _refuse("a whole number", value, "for example 5 or 1_000_000")
+        raise _wrong_value_error("a whole number", value, "for example 5 or 1_000_000")
     return _within(raw, "a whole number", value, bound)
 
 

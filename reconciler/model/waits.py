@@ -25,7 +25,7 @@ class Wait:
     quiet: float = WORTH_A_WORD
     """Seconds after which it is worth a word."""
 
-    def begins_anew(self, within: float) -> None:
+    def restart_deadline(self, within: float) -> None:
         """Let it take that long from now on."""
         self.until = time.monotonic() + within
 

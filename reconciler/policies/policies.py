@@ -147,7 +147,7 @@ def problems(placed: Sequence[PlacedPolicy], registry: Registry) -> Iterator[Dia
             yield _problem(entry, "on", f"policy {policy.code} is about `{unknown}`, which is no kind{hint}")
             continue
         for kind in (kind for kind in registry.kinds if is_about(policy, kind)):
-            if isinstance(misreading := _compile(entry, kind, registry), Misread):
+            if isinstance(misreading := _compile(entry, kind, registry), ConditionProblem):
                 on_kind = f" (on {kind.name})" if len(policy.kinds) != 1 else ""
                 yield _problem(
                     entry,
@@ -161,10 +161,10 @@ def _problem(entry: PlacedPolicy, path: str, message: str) -> Diagnostic:
     return Diagnostic(severity=Severity.ERROR, code="XX528", name="policy", message=message, span=entry.where(path))
 
 
-def _compile(placed: PlacedPolicy, kind: Kind, registry: Registry) -> Program | Misread:
+def _compile(placed: PlacedPolicy, kind: Kind, registry: Registry) -> Program | ConditionProblem:
     condition, known_variables = placed.policy.forbid, variables(kind, registry)
     if tested := first_tested_field(condition, known_variables):
-        return Misread(
+        return ConditionProblem(
             f"`has({tested})` is not needed: a field that is not set has the server's default, or is empty",
             fault=ASKS_IN_VAIN,
         )
@@ -174,7 +174,7 @@ def _compile(placed: PlacedPolicy, kind: Kind, registry: Registry) -> Program | 
     except RuntimeError as error:
         return explain_compile_error(str(error), known_variables, condition)
     if (result := expression.return_type().name()) not in ("bool", "BOOL"):
-        return Misread(f"it is {type_in_words(result)}, and not a condition that is true or false")
+        return ConditionProblem(f"it is {type_in_words(result)}, and not a condition that is true or false")
     possible = possible_texts(kind, registry, placed.policy.kinds, sorted(action.value for action in JUDGED))
     for never in impossible_texts(condition, possible):
         return _explain_impossible(never, condition)
@@ -186,9 +186,9 @@ def _compile(placed: PlacedPolicy, kind: Kind, registry: Registry) -> Program | 
     return Program(placed, judged, expression, mentions)
 
 
-def _slips(condition: str, known_variables: Mapping[str, Variable]) -> Iterator[Misread]:
+def _slips(condition: str, known_variables: Mapping[str, Variable]) -> Iterator[ConditionProblem]:
     for slip in (*slips_in_items(condition, known_variables), *slips_in_texts(condition, _why_it_fails)):
-        yield Misread(slip.message, *_line_and_column(condition, slip.at), slip.fault)
+        yield ConditionProblem(slip.message, *_line_and_column(condition, slip.at), slip.fault)
 
 
 def _why_it_fails(expression: str) -> str:
@@ -205,12 +205,12 @@ def _line_and_column(condition: str, at: int) -> tuple[int, int]:
     return before.count("\n") + 1, at - (before.rfind("\n") + 1) + 1
 
 
-def _explain_impossible(never: ImpossibleText, condition: str) -> Misread:
+def _explain_impossible(never: ImpossibleText, condition: str) -> ConditionProblem:
     line, column = _line_and_column(condition, never.at)
     near = meant_choice(never.text, never.possible)
     verb = "never names" if never.name == FIELDS else "is never"
     choices = f"; it is {', '.join(never.possible)}" if len(never.possible) <= MANY else ""
-    return Misread(
+    return ConditionProblem(
         f"`{never.name}` {verb} `{never.text}`{f'; did you mean `{near}`?' if near else choices}",
         line,
         column,
@@ -355,7 +355,7 @@ _WORDS = {
 }  # fmt: skip
 
 
-class Misread(NamedTuple):
+class ConditionProblem(NamedTuple):
     """Why a condition cannot be compiled."""
 
     message: str
@@ -384,44 +384,46 @@ def type_in_words(type_: str) -> str:
     return _WORDS.get(plain, type_)
 
 
-def explain_compile_error(error: str, names: Collection[str], condition: str) -> Misread:
+def explain_compile_error(error: str, names: Collection[str], condition: str) -> ConditionProblem:
     """Say in words what the library says of a condition."""
     match = _ERROR.search(error)
     if _DEEP.search(error) or match is None:
         text = error.partition(" [")[0].partition(": ")[2] or error
-        return Misread(
+        return ConditionProblem(
             "it nests too deep; divide it into several policies" if _DEEP.search(error) else text.splitlines()[0]
         )
     line, column, message = int(match[1]), int(match[2]), match[3].removesuffix(" (in container '')")
     if name := _UNDECLARED.search(message):
         return _explain_undeclared(name[1], names, condition, line, column)
     if overload := _OVERLOAD.search(message):
-        return Misread(_explain_overload(overload[1], overload[2]), line, column)
+        return ConditionProblem(_explain_overload(overload[1], overload[2]), line, column)
     if unexpected := _UNEXPECTED.search(message):
         token = unexpected[1] or unexpected[2]
-        return Misread("it ends too early" if token == "<EOF>" else f"`{token}` cannot stand there", line, column)
-    return Misread(message.removeprefix("Syntax error: "), line, column)
+        return ConditionProblem(
+            "it ends too early" if token == "<EOF>" else f"`{token}` cannot stand there", line, column
+        )
+    return ConditionProblem(message.removeprefix("Syntax error: "), line, column)
 
 
-def _explain_undeclared(name: str, names: Collection[str], condition: str, line: int, column: int) -> Misread:
+def _explain_undeclared(name: str, names: Collection[str], condition: str, line: int, column: int) -> ConditionProblem:
     """Explain a name that does not exist. The library points at a dot, and names as much as it looked at; a reader
     wants the whole name."""
     lines = condition.splitlines()
     text = lines[line - 1] if 0 < line <= len(lines) else ""
     if hyphened := re.search(rf"(\w+\.(?:labels|metadata))\.(\w[\w-]*-{re.escape(name)})\b", text):
         advice = f"write a key with a hyphen in brackets: `{hyphened[1]}['{hyphened[2]}']`"
-        return Misread(f"there is no `{name}`; {advice}", line, hyphened.start() + 1)
+        return ConditionProblem(f"there is no `{name}`; {advice}", line, hyphened.start() + 1)
     around = next((word for word in re.finditer(r"[A-Za-z_][\w.]*", text) if word.start() < column <= word.end()), None)
     whole = around[0] if around and around[0].startswith(name) else name
     start = around.start() + 1 if around else column
     is_called = text[column - 1 : column] == "(" or (around and text[around.end() : around.end() + 1] == "(")
     if is_called and "." not in name and not whole.startswith(f"{name}."):
-        return Misread(f"there is no function `{name}`", line, start)
+        return ConditionProblem(f"there is no function `{name}`", line, start)
     if around and whole == around[0] and text[around.end() : around.end() + 1] == "(":
         whole = whole.rpartition(".")[0]  # the rest is a function that is asked of it
     of_resource = f"resource.{whole.partition('.')[2]}"
     near = of_resource if whole.startswith("stream.") and of_resource in names else _likely_name(whole, names)
-    return Misread(f"there is no `{whole}`" + (f"; did you mean `{near}`?" if near else ""), line, start)
+    return ConditionProblem(f"there is no `{whole}`" + (f"; did you mean `{near}`?" if near else ""), line, start)
 
 
 def _likely_name(full_name: str, names: Collection[str]) -> str | None:

@@ -201,7 +201,7 @@ def _rest_line(more: Sequence[ChangeEntry]) -> str:
 def reminder_lines(plan: Plan, every: Sequence[ChangeEntry], paper: Paper, *, goes_on: bool) -> list[str]:
     """Return what stops the plan, or else what it destroys, each in a line, so that the last screen tells it by itself."""
     stops = [entry for entry in every if entry.section in STOPS]
-    hurts = [entry for entry in every if goes_on and entry.section not in STOPS and _destroys(entry)]
+    hurts = [entry for entry in every if goes_on and entry.section not in STOPS and _is_destructive(entry)]
     wrong = [_error_line(*error) for error in _plan_errors(plan)]
     titles = [_reminder_line(entry, paper) for entry in stops]
     return [
@@ -214,7 +214,7 @@ def reminder_lines(plan: Plan, every: Sequence[ChangeEntry], paper: Paper, *, go
     ]
 
 
-def _destroys(entry: ChangeEntry) -> bool:
+def _is_destructive(entry: ChangeEntry) -> bool:
     return entry.section in DESTROYS or any(
         verdict.consented for change in entry.changes for verdict in change.verdicts
     )

@@ -112,9 +112,9 @@ def _start(dev_folder: DevFolder, program: Path) -> DevServer:
         _launch(dev_folder, program, port)
         if record := _wait_for_answer(dev_folder):
             return record
-        if "address already in use" not in dev_folder.last_words():
+        if "address already in use" not in dev_folder.log_tail():
             break
-    message = f"The embedded server of {dev_folder.owner} did not start: {dev_folder.last_words()}. Its data was left as it was."
+    message = f"The embedded server of {dev_folder.owner} did not start: {dev_folder.log_tail()}. Its data was left as it was."
     fix = f"See {dev_folder.log}, or start over with `reconciler dev wipe`."
     raise CannotContinue.because("NA123", "dev-server-failed", message, fix=fix)
 
@@ -157,11 +157,11 @@ def _wait_for_answer(dev_folder: DevFolder) -> DevServer | None:
         deadline = time.monotonic() + START_TIMEOUT
         while dev_folder.is_running:
             record = dev_folder.recorded_server()
-            if record and _greets(record):
+            if record and _is_recorded_server(record):
                 return record
             if time.monotonic() > deadline:
                 message = (
-                    f"The embedded server of {dev_folder.owner} runs, but does not answer: {dev_folder.last_words()}."
+                    f"The embedded server of {dev_folder.owner} runs, but does not answer: {dev_folder.log_tail()}."
                 )
                 fix = f"Stop it with `reconciler dev stop` and try again; its log is {dev_folder.log}."
                 raise CannotContinue.because("NA123", "dev-server-failed", message, fix=fix)
@@ -169,7 +169,7 @@ def _wait_for_answer(dev_folder: DevFolder) -> DevServer | None:
         return None
 
 
-def _greets(record: DevServer) -> bool:
+def _is_recorded_server(record: DevServer) -> bool:
     """Is the server that answers this one, and not another one that got its port?"""
     with contextlib.suppress(OSError, ValueError):
         with socket.create_connection(("127.0.0.1", record.port), timeout=2) as connection:
@@ -277,7 +277,7 @@ class DevFolder:
             return any(_is_same_file(file, ours) for file in open_files.iterdir())
         return False
 
-    def last_words(self) -> str:
+    def log_tail(self) -> str:
         """Return the end of what the server logged, for messages."""
         for file in (self.log, self.output):
             with contextlib.suppress(OSError):

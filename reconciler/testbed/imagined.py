@@ -14,7 +14,7 @@ from reconciler.changes.plan import Plan
 from reconciler.engine.bindings import BINDS, record_of_created, with_bound_values
 from reconciler.engine.compare import compare
 from reconciler.engine.decide import decide
-from reconciler.engine.pairing.misnamed import addresses_let_go
+from reconciler.engine.pairing.misnamed import removed_or_renamed_addresses
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.consumer_config.consumer_settle import ACK_WAIT, MAX_ACK_PENDING, MAX_WAITING
@@ -268,7 +268,7 @@ def snapshot_of_topologies(topologies: Iterable[Topology], target: Target, outsi
     for topology in topologies:
         plan = _plan_without_rules(topology, snapshot)
         snapshot = snapshot_after_plan(snapshot, plan)
-        done = {*addresses_let_go(topology), *_bulk_examples(topology)}
+        done = {*removed_or_renamed_addresses(topology), *_bulk_examples(topology)}
         snapshot = snapshot_with_records(snapshot, dict.fromkeys(done - revisions(snapshot).keys()))
     return snapshot
 

@@ -134,7 +134,7 @@ class Node:
         deadline = time.monotonic() + START_TIMEOUT
         with waiting(f"for a throw-away nats-server to start ({self.program})", START_TIMEOUT):
             while not _accepts(self.port):
-                self._still_starting(deadline)
+                self._wait_while_starting(deadline)
         return self
 
     def stop(self) -> None:
@@ -186,7 +186,7 @@ class Node:
         added = self._config if isinstance(self._config, str) else self._config()
         return "\n".join([*(f"{key}: {json.dumps(value)}" for key, value in own.items()), added])
 
-    def _still_starting(self, deadline: float) -> None:
+    def _wait_while_starting(self, deadline: float) -> None:
         if not self.is_running or time.monotonic() > deadline:
             output = (self.home / "output").read_text()
             raise RuntimeError(f"{self.program} did not start:\n{output}{self.log[-4000:]}")
@@ -298,7 +298,7 @@ class Cluster:
         return result
 
     async def _is_ready(self) -> bool:
-        return _agrees(await self._ask_nodes(), len(self.nodes)) and await self._knows_all_peers()
+        return _has_agreed_leader(await self._ask_nodes(), len(self.nodes)) and await self._knows_all_peers()
 
     async def _knows_all_peers(self) -> bool:
         """Does the leader know the room of all nodes? The leader of 2.11 places nothing on a node that has not reported
@@ -353,7 +353,7 @@ async def _look_or_none(look: Callable[[], Awaitable[T | None]]) -> T | None:
     return None
 
 
-def _agrees(views: dict[str, dict[str, Any]], size: int) -> bool:
+def _has_agreed_leader(views: dict[str, dict[str, Any]], size: int) -> bool:
     """Do all name one leader, and does the leader know every running node as current? Followers cannot know that."""
     leaders = {view.get("leader") for view in views.values()}
     leader = views.get(next(iter(leaders)) or "", {}) if len(leaders) == 1 else {}

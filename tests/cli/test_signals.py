@@ -6,7 +6,7 @@ import signal
 
 import pytest
 
-from reconciler.cli.shared.exits import ended_at_once, ending_signals
+from reconciler.cli.shared.exits import ending_signals, interrupted_by_signals
 from tests.cli.running import Shell, command, environment
 from tests.cli.test_status_line import target
 from tests.support.accounts import Account
@@ -35,7 +35,7 @@ def test_a_signal_at_a_question_ends_the_command_at_once_and_nothing_is_changed(
 
 
 def test_a_closing_terminal_is_ignored_where_the_command_was_started_so() -> None:
-    with hanging_up(signal.SIG_IGN), ended_at_once():
+    with hanging_up(signal.SIG_IGN), interrupted_by_signals():
         assert ending_signals() == [signal.SIGINT, signal.SIGTERM]
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
         assert signal.getsignal(signal.SIGTERM) is signal.default_int_handler

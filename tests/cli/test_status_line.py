@@ -149,7 +149,7 @@ def test_whoever_waits_for_a_lease_says_for_whom_and_until_when(account: Account
 
 def test_whoever_asks_again_says_what_was_answered(account: Account) -> None:
     async def work(js: JetStream) -> Wait | None:
-        asking = asyncio.create_task(js.doubting(lambda *_: True).read("STREAM.INFO.NONE"))
+        asking = asyncio.create_task(js.repeating_stale_refusals(lambda *_: True).read("STREAM.INFO.NONE"))
         shown = await beginning("asking again")
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.journeys.plan.files import Several, in_order, load
+from reconciler.journeys.plan.files import SeveralTopologies, in_order, load
 from reconciler.journeys.plan.validate import checked_each
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
 
@@ -60,7 +60,7 @@ def test_a_stream_that_its_owner_does_not_declare_is_an_error_at_the_place() -> 
     (said,) = told(files)
     assert (said.code, said.is_error, str(said.span)) == ("XX531", True, "payments.yaml:5:22")
     loaded = load(files)
-    several = Several(*loaded.diagnostics)
+    several = SeveralTopologies(*loaded.diagnostics)
     several.each = loaded.each
     with pytest.raises(CannotContinue) as stopped:
         several.readable()

@@ -17,7 +17,7 @@ from reconciler.changes.consent import (
     is_of_use,
     leftover_allowances,
     leftover_consents,
-    options_in_vain,
+    unused_option_warnings,
 )
 from reconciler.changes.consent import covers as _covers
 from reconciler.changes.verdict import Outcome, Verdict
@@ -359,7 +359,7 @@ def test_an_option_is_of_use_where_it_is_consent_to_something(option: tuple[str,
     ids=["not found", "no rule", "a warning", "refused"],
 )  # fmt: skip
 def test_an_option_in_vain_says_why(option: tuple[str, str], why: str, fix: str, address: str | None) -> None:
-    (said,) = options_in_vain([("ST101", "stream/ORDERS"), option], FOUND, {"ST101", "ST102"})
+    (said,) = unused_option_warnings([("ST101", "stream/ORDERS"), option], FOUND, {"ST101", "ST102"})
     assert said.message == f"--allow {option[0]}={option[1]} allows nothing: {why}"
     assert (said.code, said.name, said.severity) == ("XX304", "allowed-in-vain", Severity.WARNING)
     assert (said.fix, said.address) == (fix, address)

@@ -9,7 +9,7 @@ import pytest
 
 from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan
-from reconciler.engine.compare import unexpected_of_target
+from reconciler.engine.compare import target_mismatches
 from reconciler.engine.pairing import take_over as handover
 from reconciler.model.ledger.records import Owned
 from reconciler.model.run_options import RunOptions
@@ -190,9 +190,9 @@ HERE = Target(version=Version(2, 12, 3), account="ORDERS", cluster="prod-eu", do
     ],
 )
 def test_a_place_that_is_not_as_expected_is_wrong(expected: dict[str, str], wrong: list[str]) -> None:
-    assert [key for key, _ in unexpected_of_target(Expect(**expected), HERE)] == wrong
+    assert [key for key, _ in target_mismatches(Expect(**expected), HERE)] == wrong
 
 
 def test_what_is_wrong_names_what_was_expected_and_what_answered() -> None:
-    ((_, message),) = unexpected_of_target(Expect(cluster="prod-us"), HERE)
+    ((_, message),) = target_mismatches(Expect(cluster="prod-us"), HERE)
     assert message == "expected cluster `prod-us`, but `prod-eu` answered"

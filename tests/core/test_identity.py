@@ -12,7 +12,7 @@ from reconciler.engine.pairing.identity import (
     identity_after_request,
     identity_in_answer,
     identity_of_resource,
-    is_another,
+    is_another_object,
     is_recreated,
     recreated_stream_behind,
 )
@@ -56,7 +56,7 @@ def seen(created: str | None = "then", at: Any = 9, server: str = OLD) -> dict[s
     ],
 )  # fmt: skip
 def test_what_is_surely_another_object(was: dict[str, Any], now: dict[str, Any], keeps: bool, another: bool) -> None:
-    assert is_another(was, now, keeps=keeps) is another
+    assert is_another_object(was, now, keeps=keeps) is another
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,8 @@ def test_what_is_surely_another_object(was: dict[str, Any], now: dict[str, Any],
 )
 def test_while_its_server_goes_on_running_creation_alone_tells(was: str | None, now: str | None, another: bool) -> None:
     then, found = ({**seen(at=0), "process": one} if one else seen(at=0) for one in (was, now))
-    assert is_another(then, {**found, "created": "later", "at": 9}, keeps=False) is another
-    assert not is_another(then, found, keeps=True), "created then"
+    assert is_another_object(then, {**found, "created": "later", "at": 9}, keeps=False) is another
+    assert not is_another_object(then, found, keeps=True), "created then"
 
 
 @pytest.mark.parametrize(

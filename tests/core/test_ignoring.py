@@ -58,7 +58,9 @@ def changed(path: str, since: FieldClass, address: str = "stream/S", action: Act
 
 def test_a_plan_that_puts_back_what_drift_ignores_says_so() -> None:
     entries = IgnoredDrift([rule(path="max_age"), rule("stream/OTHER")], TODAY)
-    (told,) = entries.put_back([changed("max_age", FieldClass.DRIFTED), changed("max_msgs", FieldClass.DRIFTED)])
+    (told,) = entries.reverted_drift_warnings(
+        [changed("max_age", FieldClass.DRIFTED), changed("max_msgs", FieldClass.DRIFTED)]
+    )
     assert (told.code, told.span) == ("DR103", PLACE)
     assert told.message.startswith("ignore_drift covers max_age of stream/S, and an apply puts back")
 
@@ -72,7 +74,7 @@ def test_a_plan_that_puts_back_what_drift_ignores_says_so() -> None:
     ids=["the file changes it", "nothing is written", "another object"],
 )  # fmt: skip
 def test_what_no_plan_puts_back_is_not_said_to_be(change: PlannedChange) -> None:
-    assert not [*IgnoredDrift([rule(path="max_age")], TODAY).put_back([change])]
+    assert not [*IgnoredDrift([rule(path="max_age")], TODAY).reverted_drift_warnings([change])]
 
 
 OVER = date(2026, 5, 31)
@@ -93,18 +95,20 @@ USELESS: dict[str, tuple[IgnoreRule, tuple[Any, ...]]] = {
 @pytest.mark.parametrize("how", USELESS)
 def test_a_rule_of_no_use_is_told_at_its_place(how: str) -> None:
     useless, said = USELESS[how]
-    (one,) = IgnoredDrift([useless], TODAY).leftovers(complete=True)
+    (one,) = IgnoredDrift([useless], TODAY).unused_entry_warnings(complete=True)
     assert (one.code, one.name, one.message, one.fix) == said
     assert (one.severity, one.span) == (Severity.WARNING, PLACE)
 
 
 def test_in_part_of_a_topology_nobody_can_tell_what_is_of_no_use() -> None:
-    assert [one.code for one in IgnoredDrift([rule(), rule(until=OVER)], TODAY).leftovers(complete=False)] == ["DR102"]
+    assert [
+        one.code for one in IgnoredDrift([rule(), rule(until=OVER)], TODAY).unused_entry_warnings(complete=False)
+    ] == ["DR102"]
 
 
 def test_a_rule_that_covered_something_is_of_use() -> None:
     rules = IgnoredDrift([rule("stream/A"), rule("stream/B")], TODAY)
     assert rules.why_ignored("stream/B", "max_age")
-    assert [one.message for one in rules.leftovers(complete=True)] == [
+    assert [one.message for one in rules.unused_entry_warnings(complete=True)] == [
         "the entry that ignores drift of stream/A covers nothing now"
     ]

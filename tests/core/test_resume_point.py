@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.engine.bindings import count_passed, resume_point, same_source
+from reconciler.engine.bindings import count_gone_from_source, resume_point, same_source
 
 
 def seen(
@@ -79,7 +79,7 @@ def test_what_the_source_drops_while_it_is_looked_at_is_counted() -> None:
     looked_at["queue"]["state"]["messages"] = 30
     looked_at["source"]["state"]["first_seq"] = 12
     looked_at["afterwards"] = {"state": {"last_seq": 40, "first_seq": 20}}
-    assert count_passed(looked_at) == 8
+    assert count_gone_from_source(looked_at) == 8
 
 
 def test_a_server_that_lists_no_source_does_not_say_that_it_is_another_one() -> None:

@@ -10,7 +10,7 @@ import pytest
 from reconciler.documents.find.git import path_from_root
 from reconciler.documents.find.git_tree import GitTree
 from reconciler.documents.read.load import load
-from reconciler.journeys.plan.going_back import Earlier
+from reconciler.journeys.plan.going_back import EarlierFiles
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.run_options import Origin
@@ -112,7 +112,7 @@ def test_a_submodule_is_read_at_the_commit_that_its_pointer_names(
     assert (tree.repository_of(Path("inner/a.yaml")), tree.repository_of(Path("b.yaml"))) == (
         (inner.folder, pointer), (repository.folder, commit)
     )  # fmt: skip
-    assert Earlier.at("main", [Path("inner")]).came_from == Origin(repository=f"root:{pointer}", revision=pointer)
+    assert EarlierFiles.at("main", [Path("inner")]).came_from == Origin(repository=f"root:{pointer}", revision=pointer)
     monkeypatch.chdir(inner.folder)
     assert GitTree.at("main", Path()).root == inner.folder
     monkeypatch.chdir("/")

@@ -140,7 +140,7 @@ def test_a_group_whose_queue_somebody_edited_drifted_and_no_apply_puts_it_back(
     assert [(two.path, two.change.live, two.is_drift, two.is_sayable, two.stays) for two in one.fields] == [
         ("queue_stream", said, True, False, True)
     ]
-    assert (found.exit_code, found.in_sync, one.is_restorable, one.is_left) == (3, 1, False, True)
+    assert (found.exit_code, found.in_sync, one.is_restorable, one.has_drift_left) == (3, 1, False, True)
 
 
 EARLY = QUEUE % ", partitioning_filters: [{filter: s.*, partitioning_wildcards: [1]}]"

@@ -17,7 +17,7 @@ import pytest
 
 from reconciler.cli.drift.watch import Outlets, WatchReporter
 from reconciler.journeys.drift.drift import Drift
-from reconciler.journeys.drift.watch import Happening, LookedAtAll, Lost, Watch, Wrong
+from reconciler.journeys.drift.watch import AccountUnreachable, FilesUnusable, FullLook, Happening, Watch
 from reconciler.journeys.drift.watch_text import (
     ConnectedAgain,
     ConnectionLost,
@@ -85,7 +85,7 @@ class Watching:
 
     async def until(self, is_so: Callable[[Drift], bool]) -> None:
         async with asyncio.timeout(PATIENCE):
-            while not is_so((await self.next(LookedAtAll)).drift):
+            while not is_so((await self.next(FullLook)).drift):
                 pass
 
 
@@ -93,7 +93,7 @@ class Watching:
 async def watching(owner: Owner, every: float = 900) -> Any:
     under_way = Watching(owner, every)
     task = asyncio.create_task(under_way.watch.run())
-    first = asyncio.create_task(under_way.next(LookedAtAll))
+    first = asyncio.create_task(under_way.next(FullLook))
     try:
         await asyncio.wait([task, first], return_when=asyncio.FIRST_COMPLETED)
         if task.done():
@@ -205,7 +205,7 @@ def test_everything_is_looked_at_every_so_often(owner: Owner) -> None:
 
     async def work() -> None:
         async with watching(owner, every=0.3) as watch:
-            await watch.next(LookedAtAll)
+            await watch.next(FullLook)
 
     asyncio.run(work())
 
@@ -221,7 +221,7 @@ def test_files_that_change_count_at_the_next_look_and_broken_ones_as_they_were(o
             await watch.until(lambda drift: [one.address for one in drift.drifted] == ["consumer/S/c"])
             watch.file.write_text("streams: [")
             await as_alice(owner, updating("S", max_age=2 * HOUR))
-            assert (await watch.next(Wrong)).diagnostics
+            assert (await watch.next(FilesUnusable)).diagnostics
             await watch.until(lambda drift: strayed(drift, "stream/S"))
 
     asyncio.run(work())
@@ -240,7 +240,7 @@ def test_a_server_that_restarts_is_watched_again_and_nothing_is_missed(server: N
     async def work() -> None:
         async with watching(owner) as watch:
             await asyncio.to_thread(server.kill)
-            await watch.next(Lost)
+            await watch.next(AccountUnreachable)
             server.start()
             await as_alice(owner, updating("S", max_age=HOUR))
             await watch.until(lambda drift: strayed(drift, "stream/S"))
@@ -266,7 +266,7 @@ def test_why_nothing_is_seen_is_told_once_and_again_when_it_is_for_another_reaso
         """Why nothing was seen, so many times."""
         async with asyncio.timeout(PATIENCE):
             happenings = [await heard.get() for _ in range(number)]
-        return [happening.code for happening in happenings if isinstance(happening, Lost)]
+        return [happening.code for happening in happenings if isinstance(happening, AccountUnreachable)]
 
     async def work(where: ConnectOptions) -> None:
         watch = Watch(paths=[file], connecting=where, options=RunOptions(), every=900, tell=tell)

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from reconciler.fleet.skew.candidates import Choice, Membership, Partitioning, Unclear, as_declared, candidates
+from reconciler.fleet.skew.candidates import (
+    Choice,
+    Membership,
+    Partitioning,
+    UnclearCandidates,
+    candidates,
+    declared_candidates,
+)
 
 
 def choices(*texts: str) -> list[str]:
@@ -58,13 +65,13 @@ def test_members_are_numbers_one_after_the_other_or_names_together() -> None:
     ],
 )
 def test_what_no_group_could_be_is_said(text: str, said: str) -> None:
-    with pytest.raises(Unclear, match=said.replace("*", r"\*")):
+    with pytest.raises(UnclearCandidates, match=said.replace("*", r"\*")):
         candidates([text], [8])
 
 
 @pytest.mark.parametrize(("partitions", "members"), [(0, "1"), (65_537, "1"), (8, "0"), (8, " , ")])
 def test_numbers_no_group_could_have_are_said(partitions: int, members: str) -> None:
-    with pytest.raises(Unclear):
+    with pytest.raises(UnclearCandidates):
         candidates(["o.*"], [partitions], [members])
 
 
@@ -74,10 +81,10 @@ def test_a_declared_group_is_a_candidate_too() -> None:
         "partitioning_filters": [{"filter": "o.*", "partitioning_wildcards": [1]}],
         "member_mappings": {"a": [0, 1], "b": [2, 3]},
     }
-    declared = as_declared(config)
+    declared = declared_candidates(config)
     assert ([str(one) for one in declared.choices], declared.partitions) == (["o.* by 1"], (4,))
     assert declared.memberships == (Membership(mappings=(("a", (0, 1)), ("b", (2, 3)))),)
 
 
 def test_a_group_without_filters_takes_everything_by_its_whole_subject() -> None:
-    assert [str(one) for one in as_declared({"max_members": 2}).choices] == ["> by whole subject"]
+    assert [str(one) for one in declared_candidates({"max_members": 2}).choices] == ["> by whole subject"]

@@ -9,14 +9,14 @@ from reconciler.fleet.skew.candidates import (
     Choice,
     Membership,
     Partitioning,
-    every_choice,
+    all_choices,
     handovers,
     ownership,
 )
 
 
 def test_every_set_of_wildcards_and_the_whole_subject_are_a_choice() -> None:
-    assert [str(one) for one in every_choice("o.*.*")] == [
+    assert [str(one) for one in all_choices("o.*.*")] == [
         "o.*.* by 1",
         "o.*.* by 2",
         "o.*.* by 1,2",
@@ -25,7 +25,7 @@ def test_every_set_of_wildcards_and_the_whole_subject_are_a_choice() -> None:
 
 
 def test_only_the_whole_subject_needs_a_younger_server() -> None:
-    assert [one.since for one in every_choice("o.*")] == [None, "2.12"]
+    assert [one.since for one in all_choices("o.*")] == [None, "2.12"]
     assert Choice().since == "2.12"
 
 

@@ -84,7 +84,7 @@ def test_a_variable_meant_for_one_account_is_none_of_all_the_others(tmp_path: Pa
 def test_what_goes_to_another_machine_holds_no_secret_and_no_file(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("correct-horse", encoding="utf-8")
     (eu,) = load(tmp_path, "targets: {eu: {server: x, user: u, password: 'file://secret'}}").targets
-    sent = pickle.dumps(eu.to_go())
+    sent = pickle.dumps(eu.portable_copy())
     assert b"correct-horse" not in sent
     assert pickle.loads(sent).options({}).user == "u"
 

@@ -54,6 +54,6 @@ def test_what_a_report_has_no_room_for_is_the_oldest_and_is_counted(spark: Spark
         spark=spark, fleet=fleet, store=store(spark, str(tmp_path)), run="a", day=date(2026, 11, 21), say=Silent()
     )
     deeds = spark.range(MOST + 5).select(F.timestamp_seconds("id").alias("at"), F.lit("eu").alias("target"))
-    found = look.conclude("events", look.report_rows(actors=with_columns_of(deeds, ACTORS)))
+    found = look.make_findings("events", look.report_rows(actors=with_columns_of(deeds, ACTORS)))
     assert found.left_out == {"actors": 5}
     assert [len(found.actors or ()), (found.actors or ())[-1]["at"].timestamp()] == [MOST, 5]

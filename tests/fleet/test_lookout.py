@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from reconciler.fleet.accounts.lookout import Lookout, Offsets, Wanted
+from reconciler.fleet.accounts.lookout import Lookout, MessageQuery, Offsets
 from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.server.wire.api import JetStream
 from tests.fleet.told import Odd, reached
@@ -14,7 +14,7 @@ from tests.support.accounts import Account, accounts_config
 from tests.support.jetstream import make_stream, talk
 from tests.support.servers import NatsServer
 
-S = Wanted(stream="S")
+S = MessageQuery(stream="S")
 
 
 def hold(account: Account, number: int, stream: str = "S", **config: Any) -> None:
@@ -26,7 +26,7 @@ def hold(account: Account, number: int, stream: str = "S", **config: Any) -> Non
     talk(account, work)
 
 
-def looking(work: Callable[[Lookout], Awaitable[None]], *targets: FleetTarget, wanted: Wanted = S) -> None:
+def looking(work: Callable[[Lookout], Awaitable[None]], *targets: FleetTarget, wanted: MessageQuery = S) -> None:
     async def session() -> None:
         lookout = Lookout(targets, wanted)
         try:
@@ -85,7 +85,7 @@ def test_without_a_name_it_is_every_stream_that_keeps_events(account: Account) -
         found = await lookout.look({})
         assert set(found["east"]) == {"AUDIT"}  # nobody has acknowledged anything yet
 
-    looking(work, reached(account, "east"), wanted=Wanted())
+    looking(work, reached(account, "east"), wanted=MessageQuery())
 
 
 def test_where_nothing_keeps_events_that_is_said(account: Account) -> None:
@@ -97,7 +97,7 @@ def test_where_nothing_keeps_events_that_is_said(account: Account) -> None:
             "": "No stream captures $JS.EVENT.>, so it is unknown what happened."
         }
 
-    looking(work, reached(account, "east"), wanted=Wanted())
+    looking(work, reached(account, "east"), wanted=MessageQuery())
 
 
 def test_a_target_that_does_not_answer_keeps_what_is_known_beside_the_reason(account: Account) -> None:
@@ -174,7 +174,7 @@ def test_one_stream_of_several_whose_end_nobody_could_tell_is_not_left_out(accou
         assert found["ACKS"]["error"] == "stream ACKS: stream not found (10059)"
         assert "error" not in found["AUDIT"]
 
-    looking(work, reached(account, "east"), wanted=Wanted())
+    looking(work, reached(account, "east"), wanted=MessageQuery())
 
 
 def test_whoever_looks_the_next_night_notices_again_what_is_still_wrong(account: Account) -> None:

@@ -13,7 +13,7 @@ from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.fleet.report.findings import FleetFindings
 from reconciler.fleet.report.overview import totals_line
 from reconciler.fleet.report.run_rows import SeenTarget
-from reconciler.fleet.runs.looks import LOST, all_selected, drift_found
+from reconciler.fleet.runs.looks import LOST, drift_found, with_lost_targets
 from reconciler.server.connect.settings import Settings
 from tests.fleet.drift_rows import Row, field, frame, look, night, undeclared, unremembered, whole
 
@@ -94,7 +94,7 @@ def test_a_target_whose_ledger_could_not_be_read_was_compared_all_the_same(spark
 
 def test_a_target_of_which_no_row_is_kept_was_not_read() -> None:
     asked = [FleetTarget(name=name, settings=Settings(url="x"), labels={"env": name}) for name in ("eu", "us")]
-    assert all_selected(asked, [SeenTarget(name="us")]) == (
+    assert with_lost_targets(asked, [SeenTarget(name="us")]) == (
         SeenTarget(name="eu", labels={"env": "eu"}, error=LOST),
         SeenTarget(name="us"),
     )

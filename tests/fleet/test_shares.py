@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reconciler.fleet.accounts.messages import StreamPiece, share_pieces
-from reconciler.fleet.accounts.reading import REQUESTS, TargetPart, deal_out
+from reconciler.fleet.accounts.reading import REQUESTS, TargetPart, share_among_tasks
 from reconciler.fleet.accounts.source import TargetsReader, heavy_targets, target_parts
 from reconciler.fleet.accounts.targets import HEAVY, FleetTarget
 from reconciler.fleet.tables.tables import CONFIGS, SUBJECTS
@@ -30,18 +30,18 @@ def names(parts: tuple[TargetPart, ...]) -> list[tuple[str, int]]:
 
 def test_parts_of_one_target_go_to_different_tasks() -> None:
     parts = [*target_parts(target("big", parts=2), 0), *target_parts(target("small"), 0)]
-    assert [names(some) for some, _ in deal_out(parts, 2)] == [[("big", 0), ("small", 0)], [("big", 1)]]
+    assert [names(some) for some, _ in share_among_tasks(parts, 2)] == [[("big", 0), ("small", 0)], [("big", 1)]]
 
 
 def test_no_more_tasks_than_there_is_to_read_nor_none() -> None:
-    assert len(list(deal_out(list(target_parts(target(), 0)), 8))) == 1
+    assert len(list(share_among_tasks(list(target_parts(target(), 0)), 8))) == 1
     nothing: list[TargetPart] = []
-    assert [names(some) for some, _ in deal_out(nothing, 8)] == [[]]
+    assert [names(some) for some, _ in share_among_tasks(nothing, 8)] == [[]]
 
 
 def test_requests_of_all_tasks_together_are_bounded() -> None:
     for tasks in (1, 2, 7, 400, 5000):
-        requests = [found for _, found in deal_out(range(1000), tasks)]
+        requests = [found for _, found in share_among_tasks(range(1000), tasks)]
         assert sum(requests) <= REQUESTS
         assert min(requests) > 0
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from reconciler.fleet.skew.candidates import Candidates, Choice, Membership, Partitioning, every_choice
+from reconciler.fleet.skew.candidates import Candidates, Choice, Membership, Partitioning, all_choices
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -116,7 +116,7 @@ def test_what_nobody_owns_is_no_members_load(spark: SparkSession, fallen: DataFr
 def test_a_filter_that_matches_nothing_says_so(subjects: DataFrame, spark: SparkSession) -> None:
     from reconciler.fleet.skew.skew import falls, loads, ownership_frame, skew
 
-    wanted = Candidates(choices=every_choice("x.*")[:1], partitions=(2,), memberships=(Membership.of(2),))
+    wanted = Candidates(choices=all_choices("x.*")[:1], partitions=(2,), memberships=(Membership.of(2),))
     fallen = falls(subjects, wanted)
     found = skew(fallen, loads(fallen, ownership_frame(spark, wanted))).where("error is null")
     assert rows(found, "membership", "of", "total", "missed", "ratio") == [

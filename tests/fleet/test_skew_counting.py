@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reconciler.fleet.skew import counting as falling
-from reconciler.fleet.skew.candidates import Choice, Partitioning, every_choice
+from reconciler.fleet.skew.candidates import Choice, Partitioning, all_choices
 from reconciler.kinds.subjects.partitions import partition
 
 BY_CUSTOMER = Choice((Partitioning(filter="orders.*.*", wildcards=(1,)),))
@@ -92,7 +92,7 @@ def test_a_subject_is_partitioned_by_the_filter_it_matches() -> None:
 def test_however_rows_are_cut_into_batches_the_counts_are_those_of_one_by_one(
     rows: list[tuple[str, int, int]], partitions: set[int], size: int
 ) -> None:
-    choices = every_choice("o.*.*")
+    choices = all_choices("o.*.*")
     subjects = [(place, f"o.{number % 7}.{number}", messages, None) for place, number, messages in rows]
     batches = [batch(*subjects[start : start + size]) for start in range(0, len(subjects), size)]
     expected: Counter[tuple[Any, ...]] = Counter()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reconciler.fleet.accounts.source import read_live
-from reconciler.fleet.skew.candidates import as_declared
+from reconciler.fleet.skew.candidates import declared_candidates
 from reconciler.server.wire.api import JetStream
 from tests.groups.making import RECORD, publish, queue, sourced
 from tests.support.accounts import Account
@@ -39,6 +39,6 @@ def test_subjects_fall_as_the_server_lets_them_fall(
 
     queued = talk(account, a_group_with_messages)
     file = fleet(eu=account, down={"server": "nats://127.0.0.1:1"})
-    fallen = falls(read_live(spark, file, "subjects", stream="S"), as_declared(RECORD)).collect()
+    fallen = falls(read_live(spark, file, "subjects", stream="S"), declared_candidates(RECORD)).collect()
     assert {row["partition"]: row["messages"] for row in fallen if row["messages"]} == queued
     assert {row["target"] for row in fallen if row["error"]} == {"down"}

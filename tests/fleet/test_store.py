@@ -17,7 +17,7 @@ import pytest
 from pyspark.sql import functions as F
 
 from reconciler.cli.fleet.options import fleet_folder_name
-from reconciler.fleet.tables.store import Folder, Store, store, why_unfit
+from reconciler.fleet.tables.store import FolderStore, Store, store, why_unfit
 from reconciler.fleet.tables.tables import DRIFT
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
@@ -185,14 +185,14 @@ def test_what_a_write_that_was_cut_off_left_is_not_written_over(spark: SparkSess
 
 
 @dataclass(frozen=True, kw_only=True)
-class CutOff(Folder):
+class CutOff(FolderStore):
     """Killed before it moves or deletes something for the `step`th time."""
 
     step: int
     taken: list[str] = field(default_factory=list)
 
     def _file_system(self) -> Any:
-        return Steps(Folder._file_system(self), self)
+        return Steps(FolderStore._file_system(self), self)
 
     def take(self, what: str) -> None:
         self.taken.append(what)
@@ -348,7 +348,7 @@ def test_a_table_of_a_catalog_is_there_though_writing_it_anew_was_cut_off(
 
 def test_a_lock_that_found_no_room_keeps_nobody_waiting(spark: SparkSession, tmp_path: Path) -> None:
     """A disk that is full takes the name of a file, and nothing into it."""
-    folder = Folder(spark=spark, path=str(tmp_path / "fleet"))
+    folder = FolderStore(spark=spark, path=str(tmp_path / "fleet"))
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
     try:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from reconciler.changes.verdict import Outcome
 from reconciler.journeys.plan.plan import plan_from_snapshot
-from reconciler.journeys.plan.validate import nowhere, validate
+from reconciler.journeys.plan.validate import imagined_target, validate
 from reconciler.kinds import REGISTRY
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.run_options import RunOptions
@@ -149,7 +149,7 @@ def refusals(text: str, folder: Path) -> list[str]:
     if topology is None:
         return codes(said, are_errors=True)
     made = asyncio.run(
-        plan_from_snapshot(topology, Snapshot(target=nowhere(topology, SUPPORTED[-1])), None, RunOptions())
+        plan_from_snapshot(topology, Snapshot(target=imagined_target(topology, SUPPORTED[-1])), None, RunOptions())
     )
     verdicts = [verdict for change in made.plan.changes for verdict in change.verdicts]
     return sorted(one.code for one in verdicts if one.outcome is Outcome.REFUSED)

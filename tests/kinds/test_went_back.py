@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.kinds.across.went_back import consumers_beyond_end, streams_that_went_back
+from reconciler.kinds.across.went_back import consumer_beyond_end_warnings, went_back_warnings
 from tests.support.topologies import scene
 
 STATE = {"first_seq": 1, "last_seq": 100, "messages": 100}
@@ -28,7 +28,7 @@ def test_only_what_the_file_does_not_ask_for_is_a_loss(
     file: str, delivered: dict[str, int], said: list[str], tmp_path: Path
 ) -> None:
     raw = {"streams": {"S": {"state": STATE}}, "consumers": {"S": {"c": {"delivered": delivered}}}}
-    found = consumers_beyond_end(scene(tmp_path, file, file, raw=raw).snapshot)
+    found = consumer_beyond_end_warnings(scene(tmp_path, file, file, raw=raw).snapshot)
     assert [one.message.partition(":")[0] for one in found] == said
 
 
@@ -65,7 +65,7 @@ def test_a_copy_knows_a_later_message_than_its_origin(
     origin: dict[str, int], raw: dict[str, Any], said: dict[str, str], tmp_path: Path
 ) -> None:
     raw = {"streams": {"O": {"state": origin, "ts": READ, "created": "2026-06-01T08:00:00Z"}, **raw}}
-    found = [*streams_that_went_back(scene(tmp_path, COPIED, COPIED, raw=raw).view())]
+    found = [*went_back_warnings(scene(tmp_path, COPIED, COPIED, raw=raw).view())]
     assert {one.address: one.message.partition(":")[0] for one in found} == said
     purge = "before anybody writes to it, run nats stream purge O --seq 11 --force"
     assert all((purge in (one.fix or "")) is (origin == EMPTY) for one in found)
@@ -73,7 +73,7 @@ def test_a_copy_knows_a_later_message_than_its_origin(
 
 def test_a_source_begins_again_with_a_stream_that_was_recreated_since(tmp_path: Path) -> None:
     raw = {"streams": {"O": {"state": EMPTY, "ts": READ, "created": "2026-06-02T08:00:05Z"}, "S": copy(15, seq=10)}}
-    assert [*streams_that_went_back(scene(tmp_path, COPIED, COPIED, raw=raw).view())] == []
+    assert [*went_back_warnings(scene(tmp_path, COPIED, COPIED, raw=raw).view())] == []
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_the_record_knows_a_later_message_than_the_stream(
     seen = {"created": "2026-06-01T08:00:00Z", "at": 500, "server": "2.15.1"}
     records = {"stream/O": {"written": "2026-06-02T08:00:00Z", "seen": seen}}
     raw = {"streams": {"O": {"created": created, "state": {"messages": last, "last_seq": last}}}}
-    found = streams_that_went_back(scene(tmp_path, file, file, raw=raw, records=records).view())
+    found = went_back_warnings(scene(tmp_path, file, file, raw=raw, records=records).view())
     assert [one.message.partition(":")[0] for one in found] == said
 
 
@@ -117,5 +117,5 @@ def test_the_record_knows_a_later_position_than_a_consumer_in_memory(
         "streams": {"O": {"state": {"messages": 20, "last_seq": 20}}},
         "consumers": {"O": {"m": {"created": created, "delivered": at}}},
     }
-    found = streams_that_went_back(scene(tmp_path, file, file, raw=raw, records=records).view())
+    found = went_back_warnings(scene(tmp_path, file, file, raw=raw, records=records).view())
     assert [one.message.partition(":")[0] for one in found] == said

@@ -20,7 +20,7 @@ from reconciler.testbed.probes.battery import SETTLED, STANDARD, Battery, experi
 from reconciler.testbed.probes.client import Client
 from reconciler.testbed.probes.reading import Waits, waiting_pulls
 from reconciler.testbed.probes.record import Difference, Record, differences
-from reconciler.testbed.probes.scene import Body, Change, Scene, Unmade, bring_clients, check_done, create_objects
+from reconciler.testbed.probes.scene import Body, Change, Scene, SceneRefused, bring_clients, check_done, create_objects
 from tests.convergence.drawing import topology
 from tests.probes.drawing import Case
 from tests.probes.judging import Judged
@@ -125,7 +125,7 @@ class Room:
                 await _carry_out(case, changed)
                 await asyncio.sleep(SETTLED)
                 after = await moved.record(case)
-        except Unmade as refusal:
+        except SceneRefused as refusal:
             return NotTaken(case, str(refusal))
         return Judged(case=case, said=told, felt=differences(before, after))
 
@@ -160,7 +160,7 @@ class Room:
                 if self._together is not None:
                     await self._together.restarted()
                     records = await self._after_a_restart(case, times, control, changed)
-            except Unmade as refusal:
+            except SceneRefused as refusal:
                 return NotTaken(case, str(refusal))
         return Judged(case=case, said=told, felt=differences(*records))
 
@@ -196,7 +196,7 @@ class _Play:
 
 @asynccontextmanager
 async def _playing(client: Client, case: Case) -> AsyncIterator[_Play]:
-    """Raises Unmade."""
+    """Raises SceneRefused."""
     async with AsyncExitStack() as stack:
         await create_objects(client, case.scene)
         for wishes in case.made:
@@ -223,10 +223,10 @@ async def _apply(client: Client, wishes: Mapping[Address, Body]) -> None:
         found = await plan(topology("probes", wishes), js, RunOptions(allow=CONSENTS))
         refused = (verdict.code for one in found.plan.changes for verdict in one.verdicts if verdict.blocks)
         if code := next(refused, ""):
-            raise Unmade(f"the plan refuses it ({code})")
+            raise SceneRefused(f"the plan refuses it ({code})")
         (finished,) = [event async for event in apply(found, js) if isinstance(event, Finished)]
         if not finished.is_success:
-            raise Unmade(f"not applied: {finished}")
+            raise SceneRefused(f"not applied: {finished}")
     finally:
         await js.close()
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from reconciler.changes.rehearsal import Missing
-from reconciler.journeys.rehearse.probe_scenes import ELSEWHERE, MESSAGES, NEW, Casting, choose_scenes
+from reconciler.journeys.rehearse.probe_scenes import ELSEWHERE, MESSAGES, NEW, ChosenScenes, choose_scenes
 from reconciler.testbed.probes.scene import Scene
 from tests.support.topologies import scene
 
 
-def cast(folder: Path, live: str, desired: str, *missing: Missing) -> Casting:
+def cast(folder: Path, live: str, desired: str, *missing: Missing) -> ChosenScenes:
     made = scene(folder, f"streams: {{{desired}}}", f"streams: {{{live}}}")
     return choose_scenes(made.snapshot, made.plan(), missing)
 
 
-def only(found: Casting) -> Scene:
+def only(found: ChosenScenes) -> Scene:
     (one,) = found.scenes
     return one
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reconciler.engine.judging import VerdictsByAddress, verdicts_of_all
-from reconciler.engine.offline import PartlyKnown, Unseen, Watched, without_server_data
+from reconciler.engine.offline import OfflineJudge, PartlyKnown, ServerDataNeeded, without_server_data
 from reconciler.kinds import REGISTRY
 from reconciler.model.wire.snapshot import SOME_CLUSTER
 from tests.rules.test_rules import FILES, cases, prepared
@@ -34,10 +34,10 @@ def said(found: VerdictsByAddress) -> set[tuple[str, str]]:
     return {(one.code, str(address)) for address, verdicts in found.items() for one in verdicts}
 
 
-def offline(case: dict[str, Any], folder: Path) -> tuple[set[tuple[str, str]], Watched]:
+def offline(case: dict[str, Any], folder: Path) -> tuple[set[tuple[str, str]], OfflineJudge]:
     """As a review has it: the configurations of the case, and an account in which nothing has happened."""
     calm = prepared({name: one for name, one in case.items() if name not in HAPPENED}, folder / "calm").view()
-    watched = Watched(calm)
+    watched = OfflineJudge(calm)
     return said(verdicts_of_all(without_server_data(prepared(case, folder).view()), REGISTRY, judge=watched)), watched
 
 
@@ -63,7 +63,7 @@ def test_nothing_is_said_that_the_account_would_not_confirm_and_whoever_says_les
     "looking", [lambda seen: seen["state"], lambda seen: seen.get("num_pending", 0), list, len, dict]
 )
 def test_looking_at_something_unseen_is_noticed(looking: Any) -> None:
-    with pytest.raises(Unseen):
+    with pytest.raises(ServerDataNeeded):
         looking(PartlyKnown({"config": {"name": "S"}, "state": {"messages": 3}}))
 
 
@@ -86,6 +86,6 @@ def test_whether_servers_form_a_cluster_is_known_or_named(
     """A single server refuses three replicas, and a review asks no server."""
     wanted = live.replace("S: {subjects: [s.*]}", "S: {subjects: [s.*], num_replicas: 3}")
     view = scene(tmp_path, wanted, live, cluster=cluster).view()
-    watched = Watched(view)
+    watched = OfflineJudge(view)
     verdicts_of_all(without_server_data(view), REGISTRY, judge=watched)
     assert ("ST511" in watched.left) == is_named

@@ -465,7 +465,7 @@ REPLACING = (
     Act(
         name="a consumer that somebody recreated is replaced at its own position",
         file="reconciler/kinds/consumer_position/position.py",
-        before="        return recorded_position.continues_at(change, view)",
+        before="        return recorded_position.continuation_sequence(change, view)",
         after="        return None",
         seen_by=("tests/replacement/test_recreated.py",),
     ),

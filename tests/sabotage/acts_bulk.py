@@ -110,8 +110,8 @@ ACTS = (
     Act(
         name="a review calls an entry misspelt that stood there before",
         file="reconciler/testbed/imagined.py",
-        before="        done = {*addresses_let_go(topology), *_bulk_examples(topology)}",
-        after="        done = addresses_let_go(topology)",
+        before="        done = {*removed_or_renamed_addresses(topology), *_bulk_examples(topology)}",
+        after="        done = removed_or_renamed_addresses(topology)",
         seen_by=("tests/review/test_revisions.py", "tests/core/test_bulk.py"),
     ),
     Act(

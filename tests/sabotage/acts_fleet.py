@@ -115,8 +115,8 @@ ACTS = (
     Act(
         name="what could not be read is told as in order",
         file="reconciler/fleet/accounts/reading.py",
-        before='        await self.tell({"row": ["error"], "error":',
-        after='        await self.tell({"row": ["target"], "error":',
+        before='        await self.emit_rows({"row": ["error"], "error":',
+        after='        await self.emit_rows({"row": ["target"], "error":',
         seen_by=("tests/fleet/test_reading.py",),
     ),
     Act(

@@ -460,7 +460,7 @@ RULES = (
     Act(
         name="the 503 of pulls on a removed consumer goes unsaid",
         file="reconciler/kinds/consumer/deletion.py",
-        before="ended_pulls_clause(info, finds_nothing_clause(change.address.name))",
+        before="ended_pulls_clause(info, missing_consumer_clause(change.address.name))",
         after='ended_pulls_clause(info, "clients must pull again")',
         seen_by=(says("CO310"),),
     ),
@@ -933,8 +933,8 @@ RULES = (
     Act(
         name="nothing is said of what a stopped member of a recreated group had not acknowledged",
         file="reconciler/kinds/elastic_group/recreation_cost.py",
-        before="if _are_gone(change, view) else in_flight",
-        after="if not _are_gone(change, view) else in_flight",
+        before="if _has_member_without_consumer(change, view) else in_flight",
+        after="if not _has_member_without_consumer(change, view) else in_flight",
         seen_by=(says("EG101"),),
     ),
     Act(
@@ -1082,7 +1082,7 @@ RULES = (
     Act(
         name="no plan says that an interest stream deletes what a consumer gave up",
         file="reconciler/kinds/consumer_position/unclaimed.py",
-        before="    before = _stored_up_to(_floor_sequence(change), change, view) if gives_up(change) else 0",
+        before="    before = _stored_up_to(_floor_sequence(change), change, view) if has_delivery_limit(change) else 0",
         after="    before = 0",
         seen_by=("tests/rules/test_rules.py",),
     ),
@@ -1096,7 +1096,7 @@ RULES = (
     Act(
         name="a consumer whose filter somebody changed does not count with what its owner applied",
         file="reconciler/kinds/across/dry_readers.py",
-        before="    every = (*live, *recorded_readers(stream, view), *as_applied(stream, view))",
+        before="    every = (*live, *recorded_readers(stream, view), *readers_as_applied(stream, view))",
         after="    every = (*live, *recorded_readers(stream, view))",
         seen_by=("tests/rules/test_rules.py",),
     ),
@@ -1215,7 +1215,7 @@ RULES = (
     Act(
         name="a consumer that has processed messages is said to take them",
         file="reconciler/kinds/consumer/taking_over.py",
-        before="        is_behind = floor < left_from(change, view) and not",
+        before="        is_behind = floor < leftover_start(change, view) and not",
         after="        is_behind = not",
         seen_by=(says("CO301"),),
     ),
@@ -1424,8 +1424,8 @@ RULES = (
     Act(
         name="pulls of a renamed consumer are said to be worth another try",
         file="reconciler/kinds/consumer_position/recreation_offer.py",
-        before='    elif change.origin:\n        after = f"{finds_nothing_clause(',
-        after='    elif change.origin and False:\n        after = f"{finds_nothing_clause(',
+        before='    elif change.origin:\n        after = f"{missing_consumer_clause(',
+        after='    elif change.origin and False:\n        after = f"{missing_consumer_clause(',
         seen_by=("tests/golden/test_golden.py",),
     ),
     Act(
@@ -1714,7 +1714,7 @@ RULES = (
     Act(
         name="a rename that was cut off is recorded without the old name",
         file="reconciler/engine/pairing/moves.py",
-        before="change = replace(change, earlier=_earlier(entry, owned)) if is_renamable(entry, kind) else change",
+        before="change = replace(change, earlier=_former_addresses(entry, owned)) if is_renamable(entry, kind) else change",
         after="is_renamable(entry, kind)",
         seen_by=("tests/core/test_moves.py",),
     ),
@@ -2349,8 +2349,8 @@ QUANTITIES = (
     Act(
         name="what an interest stream captures anew and does not store gets no note",
         file="reconciler/kinds/losses/unwanted.py",
-        before="return Unwanted(lost, added, f",
-        after="return Unwanted(lost, [], f",
+        before="return UnwantedSubjects(lost, added, f",
+        after="return UnwantedSubjects(lost, [], f",
         seen_by=("tests/kinds/test_unwanted.py",),
     ),
     Act(
@@ -2421,7 +2421,7 @@ QUANTITIES = (
     Act(
         name="a consumer that goes in the same plan is said to want what a stream no longer captures",
         file="reconciler/kinds/losses/uncaptured.py",
-        before="counts=staying_only(change.address.name, view),",
+        before="counts=staying_consumer_test(change.address.name, view),",
         after="counts=lambda info: True,",
         seen_by=(says("ST303"),),
     ),
@@ -2684,8 +2684,8 @@ QUANTITIES = (
     Act(
         name="a start that comes with another policy is a decision of its own",
         file="reconciler/kinds/consumer/rules.py",
-        before="    if follows_from_the_policy(change, refusal.path) and _changes_fixed_field",
-        after="    if not follows_from_the_policy(change, refusal.path) and not _changes_fixed_field",
+        before="    if is_part_of_policy_change(change, refusal.path) and _changes_fixed_field",
+        after="    if not is_part_of_policy_change(change, refusal.path) and not _changes_fixed_field",
         seen_by=("tests/quantities/test_starting.py::test_the_start_where_a_recreated_one_is_wanted_is_one_decision",),
     ),
     Act(
@@ -2922,7 +2922,7 @@ QUANTITIES = (
     Act(
         name="an upgrade of a single server is said to keep what only its memory holds",
         file="reconciler/journeys/upgrade/check.py",
-        before="    lost = [*refused, *_forgotten(snapshot)]",
+        before="    lost = [*refused, *_memory_only_findings(snapshot)]",
         after="    lost = [*refused]",
         seen_by=("tests/upgrades/test_upgrade_check.py::test_what_is_said_of_a_store_happens_to_it[2.14-2.14]",),
     ),
@@ -3182,7 +3182,7 @@ QUANTITIES = (
     Act(
         name="publishers that expect a stream by name are not said to be refused where their subject moves",
         file="reconciler/kinds/losses/uncaptured.py",
-        before="{_caveat_about_message_ids(change)}. {refused_by_name(change.address.name)}",
+        before="{_caveat_about_message_ids(change)}. {refused_publishers_sentence(change.address.name)}",
         after="{_caveat_about_message_ids(change)}",
         seen_by=(says("ST303"),),
     ),
@@ -3312,7 +3312,7 @@ QUANTITIES = (
     Act(
         name="every plan says again what a full copy misses",
         file="reconciler/kinds/copies/copied_and_deleted.py",
-        before=" or _lost_before(copy, view):",
+        before=" or _had_losing_limit(copy, view):",
         after=":",
         seen_by=(says("XX209"),),
     ),
@@ -3340,7 +3340,7 @@ QUANTITIES = (
     Act(
         name="a plan that makes a cluster delete from a copied interest stream asks for nothing",
         file="reconciler/kinds/copies/at_restart.py",
-        before="return risk not in _losses_now(view) or risk in _losses_ended(view)",
+        before="return risk not in _losses_now(view) or risk in _losses_during_apply(view)",
         after="return risk not in _losses_now(view)",
         seen_by=(says("XX212"),),
     ),
@@ -3450,7 +3450,7 @@ QUANTITIES = (
     Act(
         name="pulls that end with 409 from 2.15 on are said to wait in vain",
         file="reconciler/kinds/losses/fewer_copies.py",
-        before="and (view.target.version < HANDS_OVER or _is_lost(info, change))\n    }",
+        before="and (view.target.version < HANDS_OVER or _has_no_current_copy(info, change))\n    }",
         after="}",
         seen_by=("tests/kinds/test_new_leader.py::test_pulls_at_another_server_than_the_one_that_stays_wait_in_vain",),
     ),

@@ -113,8 +113,8 @@ ACTS = (
     Act(
         name="what was removed and is there again is called somebody else's",
         file="reconciler/kinds/across/ownership.py",
-        before="    if again := _refuse_recreated(change, view):",
-        after="    if (again := _refuse_recreated(change, view)) and not change.owned and False:",
+        before="    if again := _recreated_object_refusal(change, view):",
+        after="    if (again := _recreated_object_refusal(change, view)) and not change.owned and False:",
         seen_by=(OLDER + "test_what_was_removed_and_is_there_again_is_said_to_be[2.11]",),
     ),
     Act(

@@ -96,8 +96,8 @@ ACTS = (
     Act(
         name="only live readers are told when subjects go",
         file="reconciler/kinds/across/dry_readers.py",
-        before="(*live, *recorded_readers(stream, view), *as_applied(stream, view))",
-        after="(*live, *as_applied(stream, view))",
+        before="(*live, *recorded_readers(stream, view), *readers_as_applied(stream, view))",
+        after="(*live, *readers_as_applied(stream, view))",
         seen_by=(says("XX233"),),
     ),
     Act(
@@ -203,7 +203,7 @@ ACTS = (
     Act(
         name="accepting limits of a stream writes a file that changes its consumers",
         file="reconciler/journeys/drift/accept.py",
-        before="        if self.left and self._keep_heirs(self.left):",
+        before="        if self.left and self._keep_inherited_values(self.left):",
         after="        if self.left and not self.written:",
         seen_by=(
             "tests/drift/test_accept.py::test_consumers_stay_as_they_are_beside_accepted_limits_that_they_do_not_have",
@@ -291,7 +291,7 @@ ACTS = (
     Act(
         name="a review names who uses a stream of that name from somebody else",
         file="reconciler/journeys/review/other_topologies.py",
-        before=" - _of_somebody_else(other, owner)",
+        before=" - _streams_of_third_topologies(other, owner)",
         after="",
         seen_by=REVIEWS,
     ),

@@ -105,8 +105,8 @@ FORMATS = (
     Act(
         name="the status line is written over a question",
         file="reconciler/cli/shared/screen.py",
-        before="with LINE.cleared(), ended_at_once():",
-        after="with ended_at_once():",
+        before="with LINE.cleared(), interrupted_by_signals():",
+        after="with interrupted_by_signals():",
         seen_by=("tests/cli/test_status_line.py::test_a_question_is_not_written_over_by_what_is_waited_for",),
     ),
     Act(
@@ -551,7 +551,7 @@ SECRETS = (
     Act(
         name="a redaction is removed: a secret where a server belongs",
         file="reconciler/server/connect/options.py",
-        before=' and not is_pasted(match["host"])',
+        before=' and not is_literal_secret(match["host"])',
         after="",
         seen_by=("tests/server/test_contexts.py::test_what_is_no_server_url_is_refused_without_repeating_it",),
     ),
@@ -565,7 +565,7 @@ SECRETS = (
     Act(
         name="a redaction is removed: a secret pasted for a file in a next command",
         file="reconciler/server/connect/settings.py",
-        before='    return HIDDEN if value and is_pasted(value) else value or ""',
+        before='    return HIDDEN if value and is_literal_secret(value) else value or ""',
         after='    return value or ""',
         seen_by=("tests/server/test_shown_settings.py",),
     ),
@@ -859,7 +859,7 @@ DRIFT = (
     Act(
         name="a restoration says that everything is put back, although no apply changes the queue of a group",
         file="reconciler/journeys/drift/report.py",
-        before="if item.is_left])\n    drifted",
+        before="if item.has_drift_left])\n    drifted",
         after="if not item.is_ours])\n    drifted",
         seen_by=("tests/drift/test_restore.py::test_the_queue_that_no_apply_changes_is_not_said_to_be_put_back",),
     ),
@@ -875,7 +875,7 @@ DRIFT = (
     Act(
         name="a Ctrl-C at a question waits until the question is answered",
         file="reconciler/cli/shared/screen.py",
-        before="with LINE.cleared(), ended_at_once():",
+        before="with LINE.cleared(), interrupted_by_signals():",
         after="with LINE.cleared():",
         seen_by=("tests/cli/test_signals.py",),
     ),
@@ -898,7 +898,7 @@ DRIFT = (
     Act(
         name="a review takes it for known that the servers form a cluster",
         file="reconciler/engine/offline.py",
-        before='        raise Unseen("cluster")',
+        before='        raise ServerDataNeeded("cluster")',
         after="        return True",
         seen_by=("tests/review/test_watched.py::test_whether_servers_form_a_cluster_is_known_or_named[nothing tells]",),
     ),

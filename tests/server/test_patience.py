@@ -14,7 +14,7 @@ from reconciler.server.read.listing import Listed, ask_each
 from reconciler.server.wire.answers import NO_CONSUMER, Conflict, Refusal, Stored
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import NoAnswer, Silence
-from reconciler.server.wire.shared_connection import Line
+from reconciler.server.wire.shared_connection import SharedConnection
 from tests.faults.wire import Goes, Moment, Point, Request, Side, wire
 from tests.support.accounts import Account
 from tests.support.accounts import connect as connect_plainly
@@ -28,7 +28,7 @@ def test_a_read_finds_the_server_again_when_that_has_restarted() -> None:
         options = ConnectOptions(servers=(Server(url=server.url),), timeout=5)
 
         async def work() -> tuple[object, object]:
-            line = Line(await connect(options), lambda: connect(options))
+            line = SharedConnection(await connect(options), lambda: connect(options))
             js = await JetStream.open(line, within=5)
             await make_stream(js, "S", subjects=["s"])
             await asyncio.to_thread(server.kill)
@@ -38,7 +38,7 @@ def test_a_read_finds_the_server_again_when_that_has_restarted() -> None:
             await asyncio.to_thread(server.start)
             found = await asking
             await js.close()
-            await close(await line.hang_up())
+            await close(await line.stop_dialling())
             return first, found
 
         first, found = asyncio.run(work())

@@ -12,7 +12,7 @@ import typer
 
 from reconciler.changes.events import Finished
 from reconciler.cli.account.apply_run import apply_with_progress
-from reconciler.cli.account.planning import Made, Selection, open_plan
+from reconciler.cli.account.planning import MadePlan, Selection, open_plan
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
@@ -57,7 +57,7 @@ def adopt_(
         only=tuple(only or ()), exclude=tuple(exclude or ()), allow=(), take_over=tuple(take_over or ()),
         values=values,
     )  # fmt: skip
-    connection = connection.in_environment(values, paths)
+    connection = connection.for_environment(values, paths)
     arguments = selection.arguments(paths, connection)
     if not yes and not sys.stdin.isatty():
         raise common.Misused("There is no terminal to ask on; add --yes to adopt without being asked.")
@@ -84,10 +84,10 @@ class _Run:
                 return exits.FAILED
             return self._report(await apply_with_progress(adoptable.planned, js), adoptable)
 
-    def _show(self, made: Made, planned: Planned) -> None:
+    def _show(self, made: MadePlan, planned: Planned) -> None:
         say(FORMATS["text"](replace(made, planned=planned).document(self._sheet, command="adopt", goes_on=True)))
 
-    def _report_refused(self, made: Made, adoptable: Adoption) -> int:
+    def _report_refused(self, made: MadePlan, adoptable: Adoption) -> int:
         self._show(made, adoptable.differing)
         number = counted(len(adoptable.differing.plan.changes), "resource")
         tell(

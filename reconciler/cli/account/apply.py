@@ -15,7 +15,7 @@ import typer
 from reconciler.cli.account.apply_run import ApplyRun, Manner
 from reconciler.cli.account.backups import Backup
 from reconciler.cli.account.many_applies import (
-    Applied,
+    ApplyResult,
     ManyApplies,
     is_failure,
     is_refused,
@@ -90,8 +90,8 @@ def apply_(
         return _apply_in_stages(stages, paths, selection, connection, manner, single_options, parallel)
     many_applies, claims = ManyApplies(manner), Claims()
 
-    def begin() -> Work[Applied]:
-        async def apply_unit(unit: Unit, files: Sequence[Path]) -> Applied:
+    def begin() -> Work[ApplyResult]:
+        async def apply_unit(unit: Unit, files: Sequence[Path]) -> ApplyResult:
             is_alone = files is unit.paths and not selection.values.is_pattern
             unit_manner = manner if is_alone else many_applies.manner_of(unit)
             apply_run = (
@@ -99,12 +99,12 @@ def apply_(
                 if len(all_units) > 1
                 else ApplyRun(unit_manner)
             )
-            unit_connection = connection.in_environment(unit.values, files)
+            unit_connection = connection.for_environment(unit.values, files)
             unit_selection = replace(selection, values=unit.values, owners_named=unit.owners_named)
             code = await apply_run.plan_and_apply(
                 files, unit_connection.options(), unit_selection, lambda used: used.arguments(files, unit_connection)
             )
-            return Applied(code=code, outcome=apply_run.outcome)
+            return ApplyResult(code=code, outcome=apply_run.outcome)
 
         return apply_unit
 
@@ -118,7 +118,7 @@ def apply_(
 
 
 async def _apply_all(
-    unit_run: UnitRun[Applied],
+    unit_run: UnitRun[ApplyResult],
     all_units: Sequence[Unit],
     single_options: Sequence[SingleOption],
     many_applies: ManyApplies,
@@ -140,7 +140,7 @@ def _apply_in_stages(
     stages: str, paths: Sequence[Path], selection: Selection, connection: Connection, manner: Manner,
     single_options: Sequence[SingleOption], parallel: int,
 ) -> int:  # fmt: skip
-    from reconciler.cli.account.staged_apply import Reached, Staged  # noqa: PLC0415 - only for who applies in stages
+    from reconciler.cli.account.staged_apply import StagedApply, TopologyAccess  # noqa: PLC0415 - only for who applies in stages
 
     common.refuse_if_any(
         *((is_given, f"--stages is for several environments, and {option} works on one; leave one of them out.")
@@ -153,15 +153,15 @@ def _apply_in_stages(
             "or leave it out to apply all environments."
         )
 
-    def reach(unit: Unit, files: Sequence[Path]) -> Reached:
-        unit_connection = connection.in_environment(unit.values, files)
-        return Reached(
+    def reach(unit: Unit, files: Sequence[Path]) -> TopologyAccess:
+        unit_connection = connection.for_environment(unit.values, files)
+        return TopologyAccess(
             options=unit_connection.options(), chosen=replace(selection, values=unit.values, owners_named=unit.owners_named),
             arguments=lambda used: used.arguments(files, unit_connection),
         )  # fmt: skip
 
     all_units = environments(paths, values, connection)
-    staged = Staged(units=all_units, reach=reach, manner=manner, stages=stages, at_once=parallel)
+    staged = StagedApply(units=all_units, reach=reach, manner=manner, stages=stages, at_once=parallel)
     return asyncio.run(staged.run())
 
 

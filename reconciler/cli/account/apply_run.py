@@ -16,11 +16,11 @@ from reconciler.changes.events import REFUSALS, Event, Finished, Started, Waitin
 from reconciler.changes.plan import Plan
 from reconciler.cli.account.backups import back_up_first, unused_folder
 from reconciler.cli.account.interruption import interruptible
-from reconciler.cli.account.planning import Made, Selection, open_plan
+from reconciler.cli.account.planning import MadePlan, Selection, open_plan
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.each_topology import failure_document
 from reconciler.cli.shared.reporting import Reports, outcome_document
-from reconciler.cli.shared.screen import NobodyReads, confirm, paper, say, tell, width
+from reconciler.cli.shared.screen import OutputClosed, confirm, paper, say, tell, width
 from reconciler.cli.shared.status_line import LINE
 from reconciler.journeys.apply.apply import apply as run_plan
 from reconciler.journeys.plan.plan import Planned
@@ -74,7 +74,7 @@ class Manner:
             return True
         try:
             say(FORMATS["text"](replace(document, is_asked_about=document.goes_on and not self.yes)))
-        except NobodyReads:
+        except OutputClosed:
             tell("The plan could not be shown, so it was not applied. Nothing was changed.\n")
             return False
         return True
@@ -136,8 +136,8 @@ class ApplyRun:
     def __init__(
         self,
         manner: Manner,
-        check: Callable[[Made], None] = lambda _: None,
-        applied: Callable[[Made, JetStream], Awaitable[None]] | None = None,
+        check: Callable[[MadePlan], None] = lambda _: None,
+        applied: Callable[[MadePlan, JetStream], Awaitable[None]] | None = None,
     ) -> None:
         """`check` raises CannotContinue where a plan must be neither shown nor applied; `applied` hears that it was."""
         self._manner, self._check, self._applied = manner, check, applied
@@ -152,7 +152,7 @@ class ApplyRun:
         async with open_plan(paths, options, chosen, arguments) as (made, js):
             return await self.show_and_apply(made, js)
 
-    async def show_and_apply(self, made: Made, js: JetStream) -> int:
+    async def show_and_apply(self, made: MadePlan, js: JetStream) -> int:
         """Show the plan, ask, and carry it out."""
         self._check(made)
         plan, manner = made.planned.plan, self._manner
@@ -167,7 +167,7 @@ class ApplyRun:
             self.outcome = "not confirmed"
             return manner.report_declined(plan)
         self.outcome = "interrupted"
-        agreed = Agreed(
+        agreed = AgreedPlan(
             what=made.planned, plan=plan, shown=document, arguments=made.arguments, manner=manner, ended=self._mark_applied,
         )  # fmt: skip
         code = await agreed.carry_out(js)
@@ -180,7 +180,7 @@ class ApplyRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agreed:
+class AgreedPlan:
     """Carries out and reports what was shown and agreed to: a plan just made, or a saved one."""
 
     what: Planned | SavedReview
@@ -217,7 +217,7 @@ class Agreed:
             left=len(plan.blocked) + plan.hidden, later=isinstance(self.what, SavedReview), commands=commands,
         )  # fmt: skip
         outcome = manner.outcome(finished, plan, code, self.as_wanted)
-        with contextlib.suppress(NobodyReads):  # the exit code says it all the same, and so do the reports
+        with contextlib.suppress(OutputClosed):  # the exit code says it all the same, and so do the reports
             if manner.format is common.PlainFormat.JSON:
                 manner.report_to_tools(json_of(outcome))
             elif manner.agreed is None:
@@ -282,14 +282,14 @@ class _ProgressLine:
             LINE.show("")
             return
         if isinstance(event, Waiting):
-            self._wait(event)
+            self._show_waiting(event)
             return
         self._settled += not isinstance(event, Started)
         if LINE.is_watched and time.monotonic() >= self._next:
             self._next = time.monotonic() + 0.05
             LINE.show(progress_line(self._settled, self._total, event.step, width(sys.stderr)))
 
-    def _wait(self, event: Waiting) -> None:
+    def _show_waiting(self, event: Waiting) -> None:
         """Say once for each step what a run waits for, because readers of a log want to know what took so long."""
         if LINE.is_watched:
             LINE.show(steps_so_far_text(self._settled, self._total))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 
-from reconciler.cli.account.apply_run import Agreed, Manner, confirm_plan
+from reconciler.cli.account.apply_run import AgreedPlan, Manner, confirm_plan
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.connecting import Connection
 from reconciler.cli.shared.reporting import document
@@ -67,7 +67,7 @@ class SavedRun:
             say("\nCounted again:\n" + "".join(f"  {text}\n" for text in outlook.counted_again))
         if not self._manner.yes and not confirm_plan(outlook.plan):
             return self._manner.report_declined(saved.plan)
-        agreed = Agreed(
+        agreed = AgreedPlan(
             what=reviewed, plan=saved.plan, shown=self._document(saved, goes_on=True), arguments=self._plan_arguments(saved),
             manner=self._manner, as_wanted=outlook.as_wanted,
         )  # fmt: skip

@@ -55,7 +55,7 @@ async def back_up_first(planned: Planned, js: JetStream, folder: Path) -> None:
             LINE.show("")
             tell(visible(_backed_up_text(backup, is_deleted=backup.stream in deleted)) + "\n")
     except OSError as error:
-        raise common.cannot_write(Path(error.filename or folder), error, NOTHING_CHANGED) from None
+        raise common.write_error(Path(error.filename or folder), error, NOTHING_CHANGED) from None
     finally:
         LINE.show("")
 

@@ -40,7 +40,7 @@ class HistoryOptions:
     topology: str | None
     sheet: Paper | None
 
-    def answer(self, numbers: Sequence[int], report: Report) -> int:
+    def print_report(self, numbers: Sequence[int], report: Report) -> int:
         """Print the report about these runs, and return the exit code."""
         if numbers and self.topology is not None:
             raise common.Misused("A number already names one run; leave out --topology.")
@@ -81,7 +81,7 @@ def history_(
 
     The number of a run is its revision in bucket `reconciler`, which counts every other write too: numbers have gaps.
     """
-    return history_options.answer([] if run is None else [run], _runs_report)
+    return history_options.print_report([] if run is None else [run], _runs_report)
 
 
 async def _runs_report(js: JetStream, numbers: Sequence[int], topology: str | None, sheet: Paper | None) -> str:

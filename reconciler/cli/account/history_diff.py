@@ -37,7 +37,7 @@ def history_diff(
     numbers = runs or []
     if len(numbers) > 2:
         raise common.Misused("A difference is between two runs: write `history diff`, with at most two numbers.")
-    return history_options.answer(numbers, _difference_report)
+    return history_options.print_report(numbers, _difference_report)
 
 
 async def _difference_report(js: JetStream, numbers: Sequence[int], topology: str | None, sheet: Paper | None) -> str:

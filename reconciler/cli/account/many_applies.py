@@ -8,7 +8,7 @@ from typing import TypeAlias
 from reconciler.cli.account.apply_run import Manner
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.each_topology import Unit, UnitResults
-from reconciler.cli.shared.reporting import Gathered
+from reconciler.cli.shared.reporting import GatheredReports
 from reconciler.cli.shared.screen import say
 from reconciler.journeys.rollout.text import NOT_BEGUN
 from reconciler.model.dataclass import dataclass
@@ -19,7 +19,7 @@ from reconciler.report.words.visible import visible
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Applied:
+class ApplyResult:
     """How the apply of one topology ended."""
 
     code: int
@@ -28,12 +28,12 @@ class Applied:
     """What became of it, where nothing failed."""
 
 
-Ended: TypeAlias = Applied | CannotContinue
+Ended: TypeAlias = ApplyResult | CannotContinue
 
 
 def topology_exit_code(result: Ended) -> int:
     """Return the exit code of one topology."""
-    if isinstance(result, Applied):
+    if isinstance(result, ApplyResult):
         return result.code
     return exits.INTERRUPTED if isinstance(result, common.Interrupted) else exits.FAILED
 
@@ -49,7 +49,7 @@ def is_refused(result: Ended) -> bool:
     return topology_exit_code(result) == exits.REFUSED
 
 
-def not_begun_line(part: UnitResults[Applied]) -> str:
+def not_begun_line(part: UnitResults[ApplyResult]) -> str:
     """Return which topologies of a unit were left alone, and why; nothing if all were begun."""
     if not part.not_begun:
         return ""
@@ -58,14 +58,14 @@ def not_begun_line(part: UnitResults[Applied]) -> str:
     return f"\nNot begun{where}, because the topology before was {fate}: {', '.join(map(visible, part.not_begun))}\n"
 
 
-def unit_outcome_words(part: UnitResults[Applied]) -> str:
+def unit_outcome_words(part: UnitResults[ApplyResult]) -> str:
     """Return what became of a unit, in a word or two: the worst of its topologies counts."""
     if not part.results:
         return NOT_BEGUN
     worst = min(part.results, key=lambda ended: exits.WORST_FIRST.index(topology_exit_code(ended)))
-    outcomes = {result.outcome for result in part.results if isinstance(result, Applied)}
+    outcomes = {result.outcome for result in part.results if isinstance(result, ApplyResult)}
     names = {exits.INTERRUPTED: "interrupted", exits.FAILED: "failed", exits.REFUSED: "refused"}
-    if isinstance(worst, Applied) and worst.outcome == "not confirmed":
+    if isinstance(worst, ApplyResult) and worst.outcome == "not confirmed":
         return worst.outcome
     if topology_exit_code(worst) == exits.REFUSED and "applied" in outcomes:
         return "partly applied"
@@ -78,10 +78,10 @@ class ManyApplies:
 
     manner: Manner
     _manners: dict[str, Manner] = field(default_factory=dict)
-    _gathered: Gathered = field(init=False)
+    _gathered: GatheredReports = field(init=False)
 
     def __post_init__(self) -> None:
-        self._gathered = Gathered(wanted=self.manner.reports.wanted)
+        self._gathered = GatheredReports(wanted=self.manner.reports.wanted)
 
     def fix_order(self, *units: Unit) -> None:
         """Fix the order in which the units are reported."""

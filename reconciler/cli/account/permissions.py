@@ -64,7 +64,7 @@ def permissions_(
     loaded = load(paths, values.tree())
     topologies = topologies_of(loaded, values.environment)
     tell(report([finding for one in loaded.each or (loaded,) for finding in one.diagnostics]))
-    api = _api(connection.in_environment(values, paths))
+    api = _api(connection.for_environment(values, paths))
     needs = permissions_for_all(topologies, purpose, api, allow=consents, backup=backup, watch=watch)
     names = [topology.name for topology in topologies]
     title = f"to {_DOES[purpose]} {'topologies' if names[1:] else 'topology'} {', '.join(names)}"

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from reconciler.cli.account.planning import Made, Selection, open_plan, selection
+from reconciler.cli.account.planning import MadePlan, Selection, open_plan, selection
 from reconciler.cli.account.shared_accounts import refuse_shared_accounts
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
@@ -61,15 +61,15 @@ def plan_(
         )
     sheet = paper(verbose=verbose, no_color=no_color)
     applying = (
-        connection.in_environment(selection.values, paths).arguments(str(out), without_files=True) if out else None
+        connection.for_environment(selection.values, paths).arguments(str(out), without_files=True) if out else None
     )
 
-    def begin() -> Work[Made]:
-        before: Made | None = None
+    def begin() -> Work[MadePlan]:
+        before: MadePlan | None = None
 
-        async def plan_unit(unit: Unit, files: Sequence[Path]) -> Made:
+        async def plan_unit(unit: Unit, files: Sequence[Path]) -> MadePlan:
             nonlocal before
-            unit_connection = connection.in_environment(unit.values, files)
+            unit_connection = connection.for_environment(unit.values, files)
             unit_selection = replace(selection, values=unit.values, owners_named=unit.owners_named)
             async with open_plan(
                 files,
@@ -87,7 +87,7 @@ def plan_(
     parts = result_of(UnitRun(begin, at_once=parallel).run(all_units, *single_options))
     refuse_shared_accounts(parts)
     plans = [*results(parts)]
-    if out is not None and isinstance(plans[0], Made):
+    if out is not None and isinstance(plans[0], MadePlan):
         _save(plans[0], out, selection.file_arguments(paths))
     documents = (
         failure_document("plan", made, sheet)
@@ -96,11 +96,13 @@ def plan_(
         for made in plans
     )
     reports.publish(format_, *documents, ending=summary_line(parts, _outcome_word))
-    return exits.of_plans((made.planned.plan if isinstance(made, Made) else None for made in plans), pending=exit_code)
+    return exits.plans_exit_code(
+        (made.planned.plan if isinstance(made, MadePlan) else None for made in plans), pending=exit_code
+    )
 
 
-def _outcome_word(part: UnitResults[Made]) -> str:
-    plans = [made.planned.plan for made in part.results if isinstance(made, Made)]
+def _outcome_word(part: UnitResults[MadePlan]) -> str:
+    plans = [made.planned.plan for made in part.results if isinstance(made, MadePlan)]
     if len(plans) < len(part.results) or exits.FAILED in (plan.exit_code for plan in plans):
         return "failed"
     if any(plan.exit_code for plan in plans):
@@ -108,10 +110,10 @@ def _outcome_word(part: UnitResults[Made]) -> str:
     return "without changes" if all(plan.is_empty for plan in plans) else "with changes"
 
 
-def _save(made: Made, out: Path, files: Sequence[str]) -> None:
+def _save(made: MadePlan, out: Path, files: Sequence[str]) -> None:
     from reconciler.journeys.saved import saving  # noqa: PLC0415 - only for who saves a plan
 
     try:
         saving.save(saving.to_saved(made.planned, files), out)
     except OSError as error:
-        raise common.cannot_write(out, error) from None
+        raise common.write_error(out, error) from None

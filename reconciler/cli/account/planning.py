@@ -24,7 +24,7 @@ from reconciler.documents.fill.values import Filled
 from reconciler.documents.read.load import Loaded
 from reconciler.engine.idle_patterns import is_idle
 from reconciler.journeys.files_and_account import both
-from reconciler.journeys.plan.going_back import Earlier, lasting_losses
+from reconciler.journeys.plan.going_back import EarlierFiles, lasting_losses
 from reconciler.journeys.plan.plan import Planned, plan_from_snapshot
 from reconciler.model.dataclass import dataclass
 from reconciler.model.run_options import RunOptions
@@ -61,16 +61,16 @@ class Selection:
         options = ((self.only, "--only"), (self.exclude, "--exclude"), (self.allow, "--allow"))
         return (*options, (self.take_over, "--take-over"))
 
-    def earlier(self, paths: Sequence[Path]) -> Earlier | None:
+    def earlier(self, paths: Sequence[Path]) -> EarlierFiles | None:
         """Return the commit that --revision names; None without it. Raises CannotContinue where git does not know
         it."""
-        return Earlier.at(self.revision, paths) if self.revision else None
+        return EarlierFiles.at(self.revision, paths) if self.revision else None
 
-    def tree(self, earlier: Earlier | None) -> Filled:
+    def tree(self, earlier: EarlierFiles | None) -> Filled:
         """Return the files as they are on disk, or in that commit, with the values of their parameters."""
         return self.values.tree(earlier.tree if earlier else None)
 
-    def options(self, earlier: Earlier | None = None, stopped: Sequence[str] = ()) -> RunOptions:
+    def options(self, earlier: EarlierFiles | None = None, stopped: Sequence[str] = ()) -> RunOptions:
         """Return the selection for the planner, with the commit that the files came from, if it was an earlier one, and
         with the topologies before it that are `stopped`."""
         came_from = earlier.came_from if earlier else None
@@ -127,7 +127,7 @@ def selection(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Made:
+class MadePlan:
     """A plan with the other content of its report."""
 
     planned: Planned
@@ -163,7 +163,7 @@ class Made:
         )  # fmt: skip
 
 
-def with_file_warnings(plan: Plan, loaded: Loaded, earlier: Earlier | None) -> Plan:
+def with_file_warnings(plan: Plan, loaded: Loaded, earlier: EarlierFiles | None) -> Plan:
     """Add the warnings about the files, and about what going back does not bring back."""
     return replace(
         plan, diagnostics=(*loaded.diagnostics, *(lasting_losses(plan) if earlier else ()), *plan.diagnostics)
@@ -176,8 +176,8 @@ async def open_plan(
     options: ConnectOptions,
     selected: Selection,
     arguments: Callable[[Selection], str],
-    before: Made | None = None,
-) -> AsyncIterator[tuple[Made, JetStream]]:
+    before: MadePlan | None = None,
+) -> AsyncIterator[tuple[MadePlan, JetStream]]:
     """Make the plan, and keep the connection to carry it out. `arguments` says what a next command line repeats of a
     selection. A plan that comes after the one `before` starts from what that one leaves."""
     LINE.show("reading files and account …")
@@ -197,7 +197,7 @@ async def open_plan(
             )
             repeated = arguments(selected.without_idle_parts(plan))
             complete = replace(without_files, plan=plan)
-            yield Made(
+            yield MadePlan(
                 planned=complete, topology=state.topology, arguments=repeated, seconds=seconds, connection=options.repeated or "",
             ), state.js  # fmt: skip
     finally:

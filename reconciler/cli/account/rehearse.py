@@ -83,7 +83,7 @@ def rehearse(
             trees = (selection.values.tree(repository, are_all_needed=False), selection.tree(earlier))
             live = before(topology, paths, repository, trees, version or programs.installed_version(os.environ))
         else:
-            own_connection = connection.in_environment(selection.values, paths)
+            own_connection = connection.for_environment(selection.values, paths)
             asked = own_connection.ask(lambda js: plan(topology, js, options))
             live, there = _with_version(asked.snapshot, version), asked.plan
         try:

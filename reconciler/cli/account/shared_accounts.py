@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import field
 
-from reconciler.cli.account.planning import Made
+from reconciler.cli.account.planning import MadePlan
 from reconciler.cli.shared.each_topology import Unit, UnitResults
 from reconciler.journeys.plan.files import load, topologies_of
 from reconciler.journeys.rollout.one_account import Claimant, contradictions
@@ -17,13 +17,13 @@ from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 
 
-def refuse_shared_accounts(parts: Sequence[UnitResults[Made]], word: str = "environment") -> None:
+def refuse_shared_accounts(parts: Sequence[UnitResults[MadePlan]], word: str = "environment") -> None:
     """Take away the plans of units that are one account, and want different things of it."""
-    members = [_claimant(part.unit, made) for part in parts for made in part.results if isinstance(made, Made)]
+    members = [_claimant(part.unit, made) for part in parts for made in part.results if isinstance(made, MadePlan)]
     wrong = {(member.name, member.topology.name): finding for member, finding in contradictions(members, word)}
     for part in parts:
         for number, made in enumerate(part.results):
-            if isinstance(made, Made) and (finding := wrong.get((part.unit.name, made.topology.name))):
+            if isinstance(made, MadePlan) and (finding := wrong.get((part.unit.name, made.topology.name))):
                 part.results[number] = CannotContinue(finding, topology=made.topology.name)
 
 
@@ -51,7 +51,7 @@ class Claims:
 
     _claimants: dict[tuple[str, str], Claimant] = field(default_factory=dict)
 
-    def add(self, unit: Unit, made: Made) -> None:
+    def add(self, unit: Unit, made: MadePlan) -> None:
         """Raise CannotContinue where an earlier one is the same account, and wants something else."""
         claimant = _claimant(unit, made)
         self._claimants[unit.name, made.topology.name] = claimant
@@ -60,12 +60,12 @@ class Claims:
             if contradicting is claimant:
                 raise CannotContinue(finding, topology=made.topology.name)
 
-    async def renew(self, unit: Unit, made: Made, js: JetStream) -> None:
+    async def renew(self, unit: Unit, made: MadePlan, js: JetStream) -> None:
         """Look at the account again: after an apply it is no longer what it was known by."""
         with suppress(CannotContinue):
             after = Claimant.at(unit.name, made.topology, await observe(js), unit.place)
             self._claimants[unit.name, made.topology.name] = after
 
 
-def _claimant(unit: Unit, made: Made) -> Claimant:
+def _claimant(unit: Unit, made: MadePlan) -> Claimant:
     return Claimant.at(unit.name, made.topology, made.planned.snapshot, unit.place)

@@ -11,19 +11,19 @@ from typing import TypeAlias
 from reconciler.cli.account.apply_run import ApplyRun, Manner
 from reconciler.cli.account.interruption import interruptible_between
 from reconciler.cli.account.many_applies import (
-    Applied,
+    ApplyResult,
     ManyApplies,
     is_failure,
     is_refused,
     topology_exit_code,
     unit_outcome_words,
 )
-from reconciler.cli.account.planning import Made, Selection, open_plan
+from reconciler.cli.account.planning import MadePlan, Selection, open_plan
 from reconciler.cli.account.shared_accounts import refuse_shared_accounts
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.each_topology import Unit, UnitResults, UnitRun, Work, results
 from reconciler.cli.shared.reporting import document
-from reconciler.cli.shared.screen import NobodyReads, confirm, tell
+from reconciler.cli.shared.screen import OutputClosed, confirm, tell
 from reconciler.engine.idle_patterns import refuse_patterns_idle_everywhere
 from reconciler.journeys.drift.look import look
 from reconciler.journeys.rollout.divide import RolloutMember, RolloutStage, divide_members, division_text
@@ -47,7 +47,7 @@ from reconciler.server.connect.options import ConnectOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reached:
+class TopologyAccess:
     """How one topology of a unit is reached, and what of it is applied."""
 
     options: ConnectOptions
@@ -59,7 +59,7 @@ class Reached:
     late: Callable[[], Diagnostic] | None = None
     """What to say then."""
 
-    async def make_plan(self, files: Sequence[Path], before: Made | None = None) -> Made:
+    async def make_plan(self, files: Sequence[Path], before: MadePlan | None = None) -> MadePlan:
         """Make the plan that comes after the one `before`. Raises CannotContinue where that takes too long."""
         try:
             async with (
@@ -75,12 +75,12 @@ class Reached:
 
 DONE = ("applied", "unchanged")
 """The outcomes with which a stage may pass."""
-Reach: TypeAlias = Callable[[Unit, Sequence[Path]], Reached]
-Plans: TypeAlias = Sequence[UnitResults[Made]]
+Reach: TypeAlias = Callable[[Unit, Sequence[Path]], TopologyAccess]
+Plans: TypeAlias = Sequence[UnitResults[MadePlan]]
 
 
 @dataclass(slots=True, kw_only=True)
-class Staged:
+class StagedApply:
     """One run, from reading the accounts to the last line."""
 
     units: Sequence[Unit]
@@ -104,7 +104,7 @@ class Staged:
         self._outcomes = dict.fromkeys((unit.name for unit in self.units), NOT_BEGUN)
         plans = await UnitRun(self._plan_work, at_once=self.at_once).run(self.units)
         refuse_shared_accounts(plans, self.word)
-        made = [result for result in results(plans) if isinstance(result, Made)]
+        made = [result for result in results(plans) if isinstance(result, MadePlan)]
         refuse_patterns_idle_everywhere([result.planned.plan.diagnostics for result in made])
         if not self._show_plans(plans, stages):
             return exits.FAILED
@@ -121,10 +121,10 @@ class Staged:
             return divide_members(self.stages, members, self.word)
         return [RolloutStage(text="", members=tuple(unit.name for unit in members))]
 
-    def _plan_work(self) -> Work[Made]:
-        before: Made | None = None
+    def _plan_work(self) -> Work[MadePlan]:
+        before: MadePlan | None = None
 
-        async def plan_unit(unit: Unit, files: Sequence[Path]) -> Made:
+        async def plan_unit(unit: Unit, files: Sequence[Path]) -> MadePlan:
             nonlocal before
             before = await self.reach(unit, files).make_plan(files, before)
             return before
@@ -136,7 +136,7 @@ class Staged:
         documents = list[Document]()
         for part in plans:
             for result in part.results:
-                if isinstance(result, Made):
+                if isinstance(result, MadePlan):
                     goes_on = self.manner.can_apply(result.planned.plan)
                     documents.append(result.document(self.manner.paper, command="apply", goes_on=goes_on))
                     self._many_applies.manner_of(part.unit).reports.write(documents[-1], so=common.NOTHING_CHANGED)
@@ -149,17 +149,19 @@ class Staged:
                 self._many_applies.print_text(FORMATS["text"].render_several(documents))
             if self.stages is not None:
                 self._many_applies.print_text(f"\n{division_text(stages, self.word)}\n")
-        except NobodyReads:
+        except OutputClosed:
             tell("The plans could not be shown, so they were not applied. Nothing was changed.\n")
             return False
         return True
 
-    def _can_apply(self, part: UnitResults[Made]) -> bool:
-        return any(isinstance(result, Made) and self.manner.can_apply(result.planned.plan) for result in part.results)
+    def _can_apply(self, part: UnitResults[MadePlan]) -> bool:
+        return any(
+            isinstance(result, MadePlan) and self.manner.can_apply(result.planned.plan) for result in part.results
+        )
 
-    def _is_stopping(self, result: Made | CannotContinue) -> bool:
+    def _is_stopping(self, result: MadePlan | CannotContinue) -> bool:
         """Return whether this keeps every stage from beginning. With --partial, a refusal stops only what depends on it."""
-        code = result.planned.plan.exit_code if isinstance(result, Made) else exits.FAILED
+        code = result.planned.plan.exit_code if isinstance(result, MadePlan) else exits.FAILED
         return code == exits.FAILED or (code == exits.REFUSED and not self.manner.partial)
 
     def _is_stopped(self, plans: Plans) -> bool:
@@ -171,10 +173,11 @@ class Staged:
         is_stopped = self._is_stopped(plans)
         for part in plans:
             unit_codes = [
-                result.planned.plan.exit_code if isinstance(result, Made) else exits.FAILED for result in part.results
+                result.planned.plan.exit_code if isinstance(result, MadePlan) else exits.FAILED
+                for result in part.results
             ]
             for result in part.results:
-                if isinstance(result, Made):
+                if isinstance(result, MadePlan):
                     self._many_applies.manner_of(part.unit).report_nothing_done(result.planned.plan)
             word = "unchanged" if not self._can_apply(part) else NOT_BEGUN
             self._outcomes[part.unit.name] = {**words, exits.FINE: word}.get(exits.worst(unit_codes), "failed")
@@ -213,7 +216,7 @@ class Staged:
         self._many_applies.print_text(
             f"\n{stage_title(number, stage, len(stages))}\n" if self.stages is not None else "\n"
         )
-        unplanned = [part for part in parts if not all(isinstance(result, Made) for result in part.results)]
+        unplanned = [part for part in parts if not all(isinstance(result, MadePlan) for result in part.results)]
         for part in unplanned:
             self._outcomes[part.unit.name] = "failed"
             self._codes.append(exits.FAILED)
@@ -240,9 +243,9 @@ class Staged:
             self._many_applies.print_text(passed_line(number, stage, self.word))
         return reasons
 
-    def _apply_work(self, by_unit: dict[str, UnitResults[Made]]) -> Work[Applied]:
-        async def apply_unit(unit: Unit, files: Sequence[Path]) -> Applied:
-            plans = [result.planned.plan for result in by_unit[unit.name].results if isinstance(result, Made)]
+    def _apply_work(self, by_unit: dict[str, UnitResults[MadePlan]]) -> Work[ApplyResult]:
+        async def apply_unit(unit: Unit, files: Sequence[Path]) -> ApplyResult:
+            plans = [result.planned.plan for result in by_unit[unit.name].results if isinstance(result, MadePlan)]
             manner = replace(
                 self._many_applies.manner_of(unit), agreed={plan.topology: plan for plan in plans},
                 member=unit.name if self.overview is not None else "",
@@ -252,7 +255,7 @@ class Staged:
                 code = await apply_run.plan_and_apply(files, reached.options, reached.chosen, reached.arguments)
             finally:
                 self._outcomes[unit.name] = apply_run.outcome  # also where somebody interrupts the whole run
-            return Applied(code=code, outcome=apply_run.outcome)
+            return ApplyResult(code=code, outcome=apply_run.outcome)
 
         return apply_unit
 

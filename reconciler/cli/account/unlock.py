@@ -40,7 +40,7 @@ def unlock(
     lease; the next one waits for that."""
     values.require_files(paths)
     topology = _topology_name(paths or [], values)
-    return connection.in_environment(values, paths or []).ask(lambda js: _unlock(js, topology, yes=yes))
+    return connection.for_environment(values, paths or []).ask(lambda js: _unlock(js, topology, yes=yes))
 
 
 def _topology_name(paths: list[Path], values: Values) -> str | None:

@@ -27,7 +27,7 @@ class Offer(NamedTuple):
     about: str = ""
 
 
-class Named(Protocol):
+class NameSource(Protocol):
     """The names there are; each is looked up when it is asked for."""
 
     def addresses(self, files: Sequence[str]) -> Sequence[str]: ...
@@ -42,7 +42,7 @@ class Named(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class TypedWord:
     """The last word of a line: what it may be, and what stands before it."""
 
     command: Mapping[str, Any]
@@ -59,7 +59,7 @@ class Asked:
 _UNKNOWN: Mapping[str, Any] = {"options": ()}
 
 
-def parse_line(words: Sequence[str], table: Table) -> Asked:
+def parse_line(words: Sequence[str], table: Table) -> TypedWord:
     """Return what the last of these words may be; the program comes first."""
     command, arguments, option, is_over = table["program"], list[str](), "", False
     left = 0
@@ -79,24 +79,26 @@ def parse_line(words: Sequence[str], table: Table) -> Asked:
         elif "=" not in word:
             option = _option_name(word, command, table)
             left = table["takes_several"].get(option, 1)
-    so_far = Asked(command=command, option=option, arguments=tuple(arguments))
+    so_far = TypedWord(command=command, option=option, arguments=tuple(arguments))
     return _parse_last_word(words[-1], so_far, is_over, table)
 
 
-def _parse_last_word(word: str, so_far: Asked, is_over: bool, table: Table) -> Asked:
+def _parse_last_word(word: str, so_far: TypedWord, is_over: bool, table: Table) -> TypedWord:
     command, arguments, option = so_far.command, so_far.arguments, so_far.option
     if option:
         takes = _option_entry(option, command, table)[1]
-        return Asked(command=command, option=option, takes=takes, begun=word, arguments=arguments)
+        return TypedWord(command=command, option=option, takes=takes, begun=word, arguments=arguments)
     name, equals, value = word.partition("=")
     if equals and not is_over and (option := _option_name(name, command, table)):
         takes = _option_entry(option, command, table)[1]
-        return Asked(command=command, option=option, takes=takes, begun=value, before=f"{name}=", arguments=arguments)
+        return TypedWord(
+            command=command, option=option, takes=takes, begun=value, before=f"{name}=", arguments=arguments
+        )
     if (word.startswith("-") and not is_over) or any(
         name.startswith(word) for name in _subcommands(command, arguments)
     ):
-        return Asked(command=command, begun=word, arguments=arguments)
-    return Asked(command=command, takes=_argument_at(command, len(arguments)), begun=word, arguments=arguments)
+        return TypedWord(command=command, begun=word, arguments=arguments)
+    return TypedWord(command=command, takes=_argument_at(command, len(arguments)), begun=word, arguments=arguments)
 
 
 def _subcommands(command: Mapping[str, Any], arguments: Sequence[str]) -> Mapping[str, Any]:
@@ -133,7 +135,7 @@ def _option_name(word: str, command: Mapping[str, Any], table: Table) -> str:
 # -- what it may become
 
 
-def offers(typed: Asked, table: Table, names: Named) -> list[Offer]:
+def offers(typed: TypedWord, table: Table, names: NameSource) -> list[Offer]:
     """Return what begins as the typed word does, in a fixed order; nothing where the shell knows files better."""
     candidates = _candidates(typed, table, names)
     fitting = [offer for offer in candidates if offer.word.startswith(typed.begun) and _SAFE.fullmatch(offer.word)]
@@ -147,7 +149,7 @@ def _shortened_offers(offers_: Sequence[Offer], begun: str) -> Iterable[Offer]:
     return [Offer(word) for word in dict.fromkeys(word[:end] for end, word in ends)]
 
 
-def _candidates(typed: Asked, table: Table, names: Named) -> Iterator[Offer]:
+def _candidates(typed: TypedWord, table: Table, names: NameSource) -> Iterator[Offer]:
     if typed.takes is None:
         yield from _options(typed, table) if typed.begun.startswith("-") else _commands(typed)
     elif not isinstance(typed.takes, str):
@@ -156,18 +158,18 @@ def _candidates(typed: Asked, table: Table, names: Named) -> Iterator[Offer]:
         yield from _values_of(typed.option or typed.takes, typed, table, names)
 
 
-def _commands(typed: Asked) -> Iterator[Offer]:
+def _commands(typed: TypedWord) -> Iterator[Offer]:
     return (Offer(name, subcommand["about"]) for name, subcommand in typed.command.get("commands", {}).items())
 
 
-def _options(typed: Asked, table: Table) -> Iterator[Offer]:
+def _options(typed: TypedWord, table: Table) -> Iterator[Offer]:
     for name in typed.command["options"]:
         others, _, about = _option_entry(name, typed.command, table)
         yield Offer(name, about)
         yield from (Offer(other, about) for other in others if other.startswith("--"))
 
 
-def _values_of(name: str, typed: Asked, table: Table, names: Named) -> Iterator[Offer]:
+def _values_of(name: str, typed: TypedWord, table: Table, names: NameSource) -> Iterator[Offer]:
     """Offer the values of an option, or of an argument by its name."""
     files = typed.arguments
     if name in ("--only", "--exclude"):
@@ -206,7 +208,7 @@ def _code_offers(begun: str, table: Table) -> Iterator[Offer]:
         yield from (Offer(code, names[code]) for code in sorted(names))
 
 
-def _consent_offers(typed: Asked, table: Table, names: Named) -> Iterator[Offer]:
+def _consent_offers(typed: TypedWord, table: Table, names: NameSource) -> Iterator[Offer]:
     """Offer `ST301=` first, then the addresses that a rule of this family may be about."""
     code, equals, _ = typed.begun.partition("=")
     if not equals:

@@ -29,7 +29,7 @@ Kinds = Mapping[str, Sequence[Any]]
 
 
 @dataclass(slots=True)
-class NamesThere:
+class NamesOnMachine:
     """What there is on this machine; files are read once."""
 
     kinds: Kinds

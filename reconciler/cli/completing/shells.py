@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from reconciler.cli.completing.line import Offer, offers, parse_line
-from reconciler.cli.completing.named import NamesThere
+from reconciler.cli.completing.named import NamesOnMachine
 
 COMPLETING = "_RECONCILER_COMPLETE"
 """Set by the scripts: the shell that asks. `COMP_WORDS` are the words, one a line, and `COMP_CWORD` is the one typed."""
@@ -62,7 +62,7 @@ def completion_lines(environ: Mapping[str, str]) -> str:
     words = [_unquoted_word(word) for word in (*typed_words, *[""] * typed)[: typed + 1]]
     words, typed_before = _rejoined_words(words) if shell == "bash" else (words, "")
     table = json.loads(Path(__file__).with_name("words.json").read_text(encoding="utf-8"))
-    offered = offers(parse_line(words, table), table, NamesThere(table["kinds"], environ))
+    offered = offers(parse_line(words, table), table, NamesOnMachine(table["kinds"], environ))
     return "".join(f"{_LINE_FOR[shell](offer, typed_before)}\n" for offer in offered)
 
 

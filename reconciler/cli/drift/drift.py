@@ -27,7 +27,7 @@ from reconciler.cli.shared.each_topology import (
     summary_line,
     units,
 )
-from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, informed, reports
+from reconciler.cli.shared.reporting import ChosenFormat, ReportFormat, Reports, reports, with_meanings
 from reconciler.cli.shared.screen import doing, paper
 from reconciler.cli.shared.value_option import Values, values
 from reconciler.journeys.drift.attribute import attribute_drift
@@ -77,7 +77,7 @@ def drift_(
     sheet = paper(verbose=verbose, no_color=no_color)
 
     async def look_at_unit(unit: Unit, files: Sequence[Path]) -> tuple[Looked, float, str]:
-        own_connection = connection.in_environment(unit.values, files)
+        own_connection = connection.for_environment(unit.values, files)
         own_selection = replace(selection, values=unit.values)
         looked, duration = await look_for_drift(files, own_connection.options(), own_selection)
         return looked, duration, own_selection.arguments(files, own_connection)
@@ -120,7 +120,7 @@ def _metrics_of_failure(metrics: Path | None) -> Iterator[None]:
 
 
 def _drift_document(looked: Looked, sheet: Paper, arguments: str, seconds: float) -> Document:
-    return informed(
+    return with_meanings(
         drift_document(looked.drift, declared=looked.topology, paper=sheet, arguments=arguments, seconds=seconds)
     )
 

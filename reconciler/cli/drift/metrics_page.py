@@ -22,7 +22,7 @@ def write_metrics_file(path: Path, text: str) -> None:
     try:
         write_whole({path: text.encode()})
     except OSError as error:
-        raise common.cannot_write(path, error) from None
+        raise common.write_error(path, error) from None
 
 
 _ADDRESS = re.compile(r"(\[(?P<six>[^\[\]]+)\]|(?P<host>[^:\[\]]*)):(?P<port>[0-9]{1,5})")
@@ -66,7 +66,7 @@ def serve_metrics(address: tuple[str, int], metrics: Callable[[], str]) -> Itera
     try:
         server = Server(address, Page)
     except (OSError, TypeError) as error:  # the latter where no host can have the name
-        raise CannotContinue(_cannot_listen(address, error)) from None
+        raise CannotContinue(_listen_diagnostic(address, error)) from None
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
     thread.start()
     try:
@@ -80,7 +80,7 @@ def _host_and_port(host: str, port: int) -> str:
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def _cannot_listen(address: tuple[str, int], error: OSError | TypeError) -> Diagnostic:
+def _listen_diagnostic(address: tuple[str, int], error: OSError | TypeError) -> Diagnostic:
     return Diagnostic(
         severity=Severity.ERROR, code="DR112", name="cannot-listen",
         message=f"Cannot listen on {_host_and_port(*address)}: {(getattr(error, 'strerror', None) or str(error)).lower()}.",

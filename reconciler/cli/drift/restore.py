@@ -11,7 +11,7 @@ from pathlib import Path
 
 from reconciler.changes.events import Finished
 from reconciler.cli.account.apply_run import ApplyRun, Manner
-from reconciler.cli.account.planning import Made, Selection
+from reconciler.cli.account.planning import MadePlan, Selection
 from reconciler.cli.drift.drift import selection
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import OutcomeFormat, PlainFormat, takes
@@ -51,7 +51,7 @@ def restore_(
     out. End with 3 where drift is left that is no matter of this topology."""
     selection = replace(selection, allow=tuple(allow or ()))
     common.parse_consents(allow)
-    connection = connection.in_environment(selection.values, paths)
+    connection = connection.for_environment(selection.values, paths)
     arguments = replace(selection, allow=()).arguments(paths, connection)  # a look takes no consents
     if not yes and not sys.stdin.isatty():
         raise common.Misused(
@@ -79,12 +79,12 @@ async def _restore_drift(
             _report_nothing_restored(looked, manner, arguments)
             return looked.drift.exit_code
         planned = await restore(looked, state.js)
-        made = Made(
+        made = MadePlan(
             planned=planned, topology=state.topology, arguments=arguments, seconds=time.monotonic() - began,
             commands=replace(commands, then=restored_sentence(planned.plan, looked.drift)),
         )  # fmt: skip
         code = await ApplyRun(manner).show_and_apply(made, state.js)
-        return exits.DRIFT if code == exits.FINE and any(item.is_left for item in looked.drift.items) else code
+        return exits.DRIFT if code == exits.FINE and any(item.has_drift_left for item in looked.drift.items) else code
 
 
 def _report_nothing_restored(looked: Looked, manner: Manner, arguments: str) -> None:

@@ -24,7 +24,7 @@ from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.screen import paper, say, tell
 from reconciler.journeys.drift.drift import Drift
 from reconciler.journeys.drift.metrics import Gauges, metrics_text
-from reconciler.journeys.drift.watch import Happening, LookedAtAll, Lost, Watch, Wrong
+from reconciler.journeys.drift.watch import AccountUnreachable, FilesUnusable, FullLook, Happening, Watch
 from reconciler.journeys.drift.watch_text import (
     ConnectedAgain,
     ConnectionLost,
@@ -62,7 +62,7 @@ def watch_(
     format_: ChosenPlainFormat = PlainFormat.TEXT,
 ) -> int:
     """Stay, and tell of each change of one topology when it happens, and who made it. Ctrl-C ends it."""
-    connection = connection.in_environment(selection.values, paths)
+    connection = connection.for_environment(selection.values, paths)
     outlets = Outlets(file=metrics, listen=parse_address(listen) if listen else None)
     teller = WatchReporter(as_json=format_ is PlainFormat.JSON, outlets=outlets)
     watch = Watch(
@@ -105,9 +105,9 @@ class WatchReporter:
         metrics."""
         self._tell_problems(happening)
         lines = [*self._lines(happening)]
-        if isinstance(happening, LookedAtAll):
+        if isinstance(happening, FullLook):
             self.drift, self.lost, self.looks = happening.drift, "", self.looks + 1
-        elif isinstance(happening, Lost):
+        elif isinstance(happening, AccountUnreachable):
             self.lost = happening.code
         self._update_gauges(happening)
         for line in lines:
@@ -115,17 +115,17 @@ class WatchReporter:
 
     def _tell_problems(self, happening: Happening) -> None:
         """Print on stderr what is wrong now and was not before."""
-        if isinstance(happening, Wrong):
+        if isinstance(happening, FilesUnusable):
             tell(report(happening.diagnostics, paper()))
-        elif isinstance(happening, LookedAtAll) and (
+        elif isinstance(happening, FullLook) and (
             self.drift is None or self.drift.diagnostics != happening.drift.diagnostics
         ):
             tell(report(happening.drift.diagnostics, paper()))
 
     def _lines(self, happening: Happening) -> Iterator[WatchLine]:
-        if isinstance(happening, Wrong):
+        if isinstance(happening, FilesUnusable):
             yield from self._error_lines(happening.diagnostics)
-        elif isinstance(happening, LookedAtAll):
+        elif isinstance(happening, FullLook):
             if self.lost:
                 yield WatchLine(ConnectedAgain(), "connected again")
             yield from change_lines(self.drift, happening.drift)
@@ -143,7 +143,7 @@ class WatchReporter:
             say(line_json(line, time.time()))
 
     def _update_gauges(self, happening: Happening) -> None:
-        full_look = happening if isinstance(happening, LookedAtAll) else None
+        full_look = happening if isinstance(happening, FullLook) else None
         self.gauges = Gauges(
             drift=self.drift, up=not self.lost, looks=self.looks,
             topology=self.watch.topology.name if self.watch and self.watch.topology else "",

@@ -70,7 +70,7 @@ def export_(
     else:
         write({output: file.text}, overwrite=overwrite)
         tell(f"Wrote {output}. Next: reconciler plan {connection.arguments(str(output))}{_take_over_options(file)}\n")
-    return _report_left_out((*_several_owners(file), *file.left_out))
+    return _report_left_out((*_several_owners_warnings(file), *file.left_out))
 
 
 def _write_folder(exported: ExportedFolder, folder: Path, connection: Connection, *, overwrite: bool) -> None:
@@ -93,7 +93,7 @@ def _leftover_files(folder: Path, files: Mapping[Path, str]) -> list[Diagnostic]
     ]  # fmt: skip
 
 
-def _several_owners(file: Exported) -> Iterator[Diagnostic]:
+def _several_owners_warnings(file: Exported) -> Iterator[Diagnostic]:
     if file.others:
         yield Diagnostic(
             severity=Severity.WARNING, code="XX910", name="several-owners",

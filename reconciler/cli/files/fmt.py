@@ -84,7 +84,7 @@ def _write_formed(files: Sequence[Formed]) -> None:
     try:
         write(files)
     except OSError as error:
-        raise common.cannot_write(Path(error.filename), error, "Nothing was written.") from None
+        raise common.write_error(Path(error.filename), error, "Nothing was written.") from None
 
 
 def _tell_result(files: Sequence[Formed], paths: Sequence[Path], *, check: bool) -> None:

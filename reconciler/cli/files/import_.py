@@ -41,12 +41,12 @@ def import_(
     topology_file = import_files(sources, topology)
     has_errors = any(problem.is_error for problem in topology_file.problems)
     if topology_file.count or not has_errors:
-        _hand_out(topology_file, output, overwrite=overwrite)
+        _write_or_print(topology_file, output, overwrite=overwrite)
     tell(report(topology_file.problems, paper(sys.stderr)))
     return exits.FAILED if has_errors else exits.FINE
 
 
-def _hand_out(topology_file: Imported, output: Path | None, *, overwrite: bool) -> None:
+def _write_or_print(topology_file: Imported, output: Path | None, *, overwrite: bool) -> None:
     if output is None:
         emit(topology_file.text)
         return

@@ -16,7 +16,7 @@ from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
 from reconciler.cli.shared.connecting import Connection, connection
 from reconciler.cli.shared.screen import paper, say, tell
-from reconciler.cli.shared.writing import already_exists, write
+from reconciler.cli.shared.writing import existing_file_error, write
 from reconciler.documents.find.discover import discover
 from reconciler.documents.parse.files import DISK
 from reconciler.documents.schema.topology import topology_text
@@ -77,7 +77,7 @@ def init_(
 def _check_free(folder: Path, name: str) -> None:
     """Raise CannotContinue where files are in the way, before the account is read, which may take a while."""
     if (main := folder / main_file_name(name)).exists():
-        raise already_exists(str(main), _ELSEWHERE)
+        raise existing_file_error(str(main), _ELSEWHERE)
     declared = discover([folder], DISK, REGISTRY).files if folder.is_dir() else {}
     if files := [file for topology, files in declared.items() if topology.name == name for file in files]:
         message = f"{files[0]} is of topology `{name}` already. Nothing was written."

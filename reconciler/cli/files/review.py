@@ -99,7 +99,7 @@ def review(
         tell(left_out_line(reviewed.left_out, values.environment))
     sheet = paper(verbose=verbose, no_color=no_color)
     reports.publish(format_, *_review_documents(reviewed, folders, values, head, sheet, asked_ledger=ledger))
-    return exits.of_plans((review.plan for review in reviewed.reviews), pending=exit_code)
+    return exits.plans_exit_code((review.plan for review in reviewed.reviews), pending=exit_code)
 
 
 def _review_documents(
@@ -143,7 +143,7 @@ def _versions_phrase(review: Review) -> str:
 
 def _unjudged_note(review: Review, files: Sequence[Path], values: Values, *, asked_ledger: bool) -> str:
     """Say what was not judged here, with the command that judges it, and whose reading of the streams is unknown."""
-    unknown = "" if asked_ledger or not _changes_streams(review) else f"\n{READERS_UNKNOWN}"
+    unknown = "" if asked_ledger or not _has_stream_changes(review) else f"\n{READERS_UNKNOWN}"
     if not review.unjudged:
         return unknown.strip()
     codes = ", ".join(review.unjudged)
@@ -154,7 +154,7 @@ def _unjudged_note(review: Review, files: Sequence[Path], values: Values, *, ask
     )
 
 
-def _changes_streams(review: Review) -> bool:
+def _has_stream_changes(review: Review) -> bool:
     """Return whether it changes or deletes something that others may read."""
     changing = (change for change in review.plan.changes if change.action in (Action.UPDATE, Action.DELETE))
     return any(REGISTRY[change.address.split("/")[0]].backing is not None for change in changing)
@@ -171,7 +171,7 @@ class _Ledgers:
         """Return the ledger of the account that a topology is for. Raises CannotContinue where it cannot be read."""
         if topology.environment not in self._read:
             own_values = replace(self._values, environment=topology.environment or None)
-            own_connection = self._connection.in_environment(own_values, [*map(Path, topology.files)])
+            own_connection = self._connection.for_environment(own_values, [*map(Path, topology.files)])
             self._read[topology.environment] = own_connection.ask(_ledger)
         return self._read[topology.environment]
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from reconciler.cli.account.apply_run import Manner
-from reconciler.cli.account.planning import Made, Selection
-from reconciler.cli.account.staged_apply import Plans, Reached, Staged
+from reconciler.cli.account.planning import MadePlan, Selection
+from reconciler.cli.account.staged_apply import Plans, StagedApply, TopologyAccess
 from reconciler.cli.fleet.options import FleetSelection, fleet_selection
 from reconciler.cli.fleet.plan import target_arguments
 from reconciler.cli.shared import common, exits
@@ -73,8 +73,8 @@ def apply(
         only=tuple(only or ()), exclude=tuple(exclude or ()), allow=tuple(allow or ()), take_over=(), may_match_nothing=True,
     )  # fmt: skip
     common.parse_consents(allow)
-    staged = Staged(
-        units=_units(fleet), reach=_Reach(fleet, selection), manner=manner, stages=stages, at_once=parallel,
+    staged = StagedApply(
+        units=_units(fleet), reach=_AccessByTarget(fleet, selection), manner=manner, stages=stages, at_once=parallel,
         word="target", overview=lambda plans: _overview_text(fleet, plans, sheet),
     )  # fmt: skip
     return asyncio.run(staged.run())
@@ -110,20 +110,20 @@ def _target_place(target: FleetTarget) -> object:
         return target.name
 
 
-class _Reach:
+class _AccessByTarget:
     """How a target is reached: as the fleet file says, and not as any variable does."""
 
     def __init__(self, fleet: Fleet, selection: Selection) -> None:
         self._targets, self._selection = {target.name: target for target in fleet.targets}, selection
 
-    def __call__(self, unit: Unit, _files: Sequence[Path]) -> Reached:
-        from reconciler.fleet.plan import late_diagnostic  # noqa: PLC0415 - `--help` needs none of it
+    def __call__(self, unit: Unit, _files: Sequence[Path]) -> TopologyAccess:
+        from reconciler.fleet.plan import deadline_diagnostic  # noqa: PLC0415 - `--help` needs none of it
 
         target = self._targets[unit.name]
-        return Reached(
+        return TopologyAccess(
             options=target.options(), chosen=replace(self._selection, values=unit.values, owners_named=unit.owners_named),
             arguments=lambda used: target_arguments(target, _selected_options(used)), deadline=target.deadline,
-            late=with_target(late_diagnostic, target),
+            late=with_target(deadline_diagnostic, target),
         )  # fmt: skip
 
 
@@ -136,7 +136,7 @@ def _overview_text(fleet: Fleet, plans: Plans, sheet: Paper) -> str:
     """Return what `fleet plan` shows: equal changes once, with the targets that have them."""
     plans_of_targets = [
         TargetPlan(target=part.unit.name, labels=part.unit.labels, plan=made.planned.plan, seconds=made.seconds)
-        if isinstance(made, Made)
+        if isinstance(made, MadePlan)
         else TargetPlan(
             target=part.unit.name, labels=part.unit.labels, problems=tuple(_without_target_name(part.unit, made))
         )

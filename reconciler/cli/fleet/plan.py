@@ -16,7 +16,7 @@ from reconciler.cli.fleet.options import FleetFormat, FleetSelection, Format, Pr
 from reconciler.cli.fleet.running import check_formats
 from reconciler.cli.shared import common, exits
 from reconciler.cli.shared.common import takes
-from reconciler.cli.shared.reporting import ReportFormat, Reports, informed, reports
+from reconciler.cli.shared.reporting import ReportFormat, Reports, reports, with_meanings
 from reconciler.cli.shared.screen import paper
 from reconciler.engine.idle_patterns import is_idle
 from reconciler.fleet.report.json import fleet_plan_document
@@ -75,9 +75,9 @@ def plan(
     following = tuple(_next_command_lines(fleet_selection.arguments(), fleet, target_plans, repeated))
     report = plans_report(name, target_plans, seconds, following)
     reports.publish(
-        ReportFormat(format_), informed(replace(report, data=fleet_plan_document(name, target_plans), paper=sheet))
+        ReportFormat(format_), with_meanings(replace(report, data=fleet_plan_document(name, target_plans), paper=sheet))
     )
-    return exits.of_plans((planned.plan for planned in target_plans), pending=exit_code)
+    return exits.plans_exit_code((planned.plan for planned in target_plans), pending=exit_code)
 
 
 def _next_command_lines(

@@ -51,11 +51,11 @@ def skew(
     ] = None,
 ) -> int:
     """Show how evenly keys would fall on partitions and members, for every candidate, and what moves when members change."""
-    from reconciler.fleet.skew.candidates import Unclear, candidates  # noqa: PLC0415
+    from reconciler.fleet.skew.candidates import UnclearCandidates, candidates  # noqa: PLC0415
 
     try:
         tried = candidates(filters or [">"], _numbers("--partitions", partitions, least=1), members or ["3,4"])
-    except Unclear as unclear:
+    except UnclearCandidates as unclear:
         raise common.Misused(f"{unclear}.") from None
 
     def work(fleet_run: FleetRun) -> FleetFindings:

@@ -22,7 +22,7 @@ from reconciler.journeys.groups.members import Preview, preview, preview_offline
 from reconciler.journeys.groups.migrate import describe_migration, migrate, migrations
 from reconciler.journeys.groups.text import members_preview_text, migrations_text
 from reconciler.journeys.plan.files import read_topology
-from reconciler.kinds.groups.membership import Wish
+from reconciler.kinds.groups.membership import MembershipRequest
 from reconciler.report.codec.json import json_of
 from reconciler.report.words.commands import with_connection
 from reconciler.report.words.values import counted
@@ -78,11 +78,11 @@ def plan_members(
 ) -> int:
     """Show what other members would change: which partitions move, what is queued on them, what is redelivered.
     Changes nothing in the account."""
-    wish = Wish(add=_names(add), drop=_names(drop), exactly=_names(exactly), mapped=mapped)
+    wish = MembershipRequest(add=_names(add), drop=_names(drop), exactly=_names(exactly), mapped=mapped)
     _check_usage(wish, write=write_, offline=offline, paths=paths, values=values)
-    connection = connection.in_environment(values, paths or ())
+    connection = connection.for_environment(values, paths or ())
     options = None if offline else connection.options()
-    with connection.repeated_in_errors():
+    with connection.adding_connection_to_errors():
         preview = result_of(_preview_members(group, wish, paths or (), values.tree(), options))
     _print_preview(preview, format_, connection, offline=offline)
     if write_:
@@ -95,7 +95,9 @@ def _names(lists: list[str] | None) -> Sequence[str]:
     return [name.strip() for value in lists or () for name in value.split(",") if name.strip()]
 
 
-def _check_usage(wish: Wish, *, write: bool, offline: bool, paths: list[Path] | None, values: Values) -> None:
+def _check_usage(
+    wish: MembershipRequest, *, write: bool, offline: bool, paths: list[Path] | None, values: Values
+) -> None:
     values.require_files(paths)
     if wish.exactly and (wish.add or wish.drop):
         raise common.Misused("--set names all members; leave out --add and --drop.")
@@ -114,7 +116,7 @@ def _check_usage(wish: Wish, *, write: bool, offline: bool, paths: list[Path] | 
 
 
 async def _preview_members(
-    group: str, wish: Wish, paths: Sequence[Path], tree: Tree, options: ConnectOptions | None
+    group: str, wish: MembershipRequest, paths: Sequence[Path], tree: Tree, options: ConnectOptions | None
 ) -> Preview:
     if options is None:
         return await preview_offline(read_topology(paths, tree), group, wish)

@@ -33,7 +33,7 @@ def schema(
     try:
         _write_schemas(write)
     except OSError as error:
-        raise common.cannot_write(write, error) from None
+        raise common.write_error(write, error) from None
     return exits.FINE
 
 

@@ -141,7 +141,7 @@ def parse_version(text: str | None) -> Version | None:
         raise Misused(str(error)) from None
 
 
-def cannot_write(path: Path, error: OSError, so: str = "") -> CannotContinue:
+def write_error(path: Path, error: OSError, so: str = "") -> CannotContinue:
     """Return the error for a file that cannot be written; `so` is a sentence about the consequence."""
     message = f"Cannot write {path}: {(error.strerror or str(error)).lower()}.{so and f' {so}'}"
     fix = (

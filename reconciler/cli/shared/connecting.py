@@ -15,7 +15,7 @@ import typer
 from reconciler.cli.shared import common
 from reconciler.cli.shared.screen import doing, tell
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import CannotContinue, SourceSpan, told_at
+from reconciler.model.diagnostic import CannotContinue, SourceSpan, located_at
 
 if TYPE_CHECKING:
     from reconciler.cli.shared.value_option import Values
@@ -53,7 +53,7 @@ class Connection:
         """Whether the command line itself names a server."""
         return bool(self.dev or self.settings.context or self.settings.url)
 
-    def in_environment(self, values: Values, paths: Sequence[Path]) -> Connection:
+    def for_environment(self, values: Values, paths: Sequence[Path]) -> Connection:
         """Return the connection to the environment that the files declare, unless options say another place. Raises
         CannotContinue where there is no such environment."""
         from reconciler.documents.fill.environments import environments_in  # noqa: PLC0415 - only where there are any
@@ -91,7 +91,7 @@ class Connection:
         if not self.dev:
             if self.place is None:
                 return resolve(self.settings, os.environ)
-            with told_at(self.place_span):
+            with located_at(self.place_span):
                 resolve(self.place, {name: value for name, value in os.environ.items() if not name.startswith("NATS_")})
             settings = replace(self.settings, context=self.place.context, url=self.place.url)
             return resolve(settings, {name: value for name, value in os.environ.items() if name not in _ELSEWHERE})
@@ -119,11 +119,11 @@ class Connection:
             async with self.open() as js:
                 return await work(js)
 
-        with self.repeated_in_errors():
+        with self.adding_connection_to_errors():
             return result_of(connected())
 
     @contextmanager
-    def repeated_in_errors(self) -> Iterator[None]:
+    def adding_connection_to_errors(self) -> Iterator[None]:
         """Let the commands that errors name connect as this one does."""
         from reconciler.report.words.commands import findings_with_connection  # noqa: PLC0415 - only who fails pays for it
 

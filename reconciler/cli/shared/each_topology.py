@@ -15,7 +15,7 @@ from reconciler.cli.shared.common import left_out_line
 from reconciler.cli.shared.reporting import document
 from reconciler.cli.shared.screen import PrintOrder, tell
 from reconciler.cli.shared.value_option import Values
-from reconciler.journeys.plan.files import Several, owners_named
+from reconciler.journeys.plan.files import SeveralTopologies, owners_named
 from reconciler.journeys.rollout.text import NOT_BEGUN, summary_text
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
@@ -92,7 +92,7 @@ def environments(paths: Sequence[Path], values: Values, connection: Connection) 
 def _place(connection: Connection, values: Values, paths: Sequence[Path]) -> Hashable:
     """Return its server, or its name where settings are wrong, which is reported when it is worked on."""
     try:
-        return connection.in_environment(values, paths).options()
+        return connection.for_environment(values, paths).options()
     except CannotContinue:
         return values.environment
 
@@ -159,7 +159,7 @@ class UnitRun(Generic[T]):
         unit, several = part.unit, None
         try:
             self._record(part, await work(unit, unit.paths))
-        except Several as error:
+        except SeveralTopologies as error:
             if unit.is_one_topology:
                 raise
             several = error

@@ -31,13 +31,13 @@ def worst(codes: Iterable[int]) -> int:
     return min(codes, key=WORST_FIRST.index, default=FINE)
 
 
-def of_plans(plans: Iterable[Plan | None], *, pending: bool) -> int:
+def plans_exit_code(plans: Iterable[Plan | None], *, pending: bool) -> int:
     """Return the exit code of several plans, where None is one that could not be made; with `pending`, 2 in place of 0
     where there is something to apply."""
-    return worst(_of_plan(plan, pending=pending) for plan in plans)
+    return worst(_plan_exit_code(plan, pending=pending) for plan in plans)
 
 
-def _of_plan(plan: Plan | None, *, pending: bool) -> int:
+def _plan_exit_code(plan: Plan | None, *, pending: bool) -> int:
     if plan is None:
         return FAILED
     return PENDING if plan.exit_code == FINE and pending and not plan.is_empty else plan.exit_code
@@ -116,7 +116,7 @@ def _is_ignored(number: signal.Signals) -> bool:
 
 
 @contextmanager
-def ended_at_once() -> Iterator[None]:
+def interrupted_by_signals() -> Iterator[None]:
     """Let each of them raise KeyboardInterrupt inside the block. An event loop would keep a Ctrl-C until it gets its
     turn."""
     numbers = [number for number in ending_signals() if not _is_ignored(number)]

@@ -127,7 +127,7 @@ class Reports:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gathered(Reports):
+class GatheredReports(Reports):
     """Reports of several topologies that are handled one by one: each file holds all reports so far."""
 
     told: dict[tuple[int, str], Document] = field(default_factory=dict)
@@ -148,7 +148,7 @@ def _write_report(name: str, path: Path, documents: Sequence[Document], so: str)
     try:
         write_whole({path: FORMATS[name].render_several(plain).encode(errors="backslashreplace")})
     except OSError as error:
-        return common.cannot_write(path, error, so)
+        return common.write_error(path, error, so)
     return None
 
 
@@ -179,10 +179,10 @@ def document(**parts: Any) -> Document:
     """Return a document that knows the repository of its files, and the meaning of codes."""
     from reconciler.report.document.document import Document  # noqa: PLC0415 - text needs none of it
 
-    return informed(Document(**parts))
+    return with_meanings(Document(**parts))
 
 
-def informed(document: Document) -> Document:
+def with_meanings(document: Document) -> Document:
     """Return the document with the repository of its files, and the meaning of codes."""
     from reconciler.documents.find.git import path_from_root  # noqa: PLC0415 - as above
     from reconciler.kinds import REGISTRY  # noqa: PLC0415

@@ -16,7 +16,7 @@ from typing import TextIO
 import typer
 
 from reconciler.cli.shared.common import Interrupted
-from reconciler.cli.shared.exits import ended_at_once
+from reconciler.cli.shared.exits import interrupted_by_signals
 from reconciler.cli.shared.status_line import LINE
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic, Severity
@@ -25,7 +25,7 @@ from reconciler.report.words.visible import inert
 
 
 @dataclass(slots=True)
-class _Held:
+class _PostponedPrints:
     """What one part wants printed, until its turn."""
 
     may_print: bool = False
@@ -33,10 +33,10 @@ class _Held:
     waiting: list[Callable[[], None]] = field(default_factory=list)
 
 
-_HELD: ContextVar[_Held | None] = ContextVar("held", default=None)
+_HELD: ContextVar[_PostponedPrints | None] = ContextVar("held", default=None)
 
 
-def is_postponed(print_later: Callable[[], None]) -> bool:
+def postpone_if_needed(print_later: Callable[[], None]) -> bool:
     """Keep the print for later where the turn of this part has not come, and return whether it was kept."""
     part = _HELD.get()
     if part is None or part.may_print:
@@ -49,7 +49,7 @@ class PrintOrder:
     """Lets the first part print at once; each other when all before it are done."""
 
     def __init__(self) -> None:
-        self._parts: dict[int, _Held] = {}
+        self._parts: dict[int, _PostponedPrints] = {}
         self._now = 0
         self._part(0).may_print = True
 
@@ -65,8 +65,8 @@ class PrintOrder:
             part.is_done = True
             self._print_following()
 
-    def _part(self, number: int) -> _Held:
-        return self._parts.setdefault(number, _Held())
+    def _part(self, number: int) -> _PostponedPrints:
+        return self._parts.setdefault(number, _PostponedPrints())
 
     def _print_following(self) -> None:
         while self._part(self._now).is_done:
@@ -81,7 +81,7 @@ class PrintOrder:
 def paper(stream: TextIO | None = None, *, verbose: bool = False, no_color: bool = False) -> Paper:
     """Return paper as wide and as high as the terminal; COLUMNS overrides the width everywhere."""
     stream = stream or sys.stdout
-    colours = not no_color and wants_colours(stream)
+    colours = not no_color and can_show_colours(stream)
     high = shutil.get_terminal_size().lines if stream.isatty() else None
     return Paper(width=width(stream), height=high, paint=colour_paint() if colours else plain, verbose=verbose)
 
@@ -93,7 +93,7 @@ def width(stream: TextIO) -> int:
     return max(40, columns)
 
 
-def wants_colours(stream: TextIO) -> bool:
+def can_show_colours(stream: TextIO) -> bool:
     """Return whether to write colours, as https://no-color.org has it: NO_COLOR wins unless it is empty."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
@@ -111,7 +111,7 @@ def mark_printed(stream: TextIO) -> None:
     _PRINTED.add(stream)
 
 
-class NobodyReads(Exception):
+class OutputClosed(Exception):
     """The reader of our output has closed it: `reconciler plan … | head`."""
 
 
@@ -122,7 +122,7 @@ def say(text: str) -> None:
 
 def emit(text: str) -> None:
     """Print what others read or run, as it is: files, scripts, annotations. A formatted report is already safe."""
-    if is_postponed(lambda: _emit_late(text)):
+    if postpone_if_needed(lambda: _emit_postponed(text)):
         return
     _PRINTED.add(sys.stdout)
     try:
@@ -131,15 +131,15 @@ def emit(text: str) -> None:
             sys.stdout.flush()
     except BrokenPipeError:
         _discard_output(sys.stdout)
-        raise NobodyReads from None
+        raise OutputClosed from None
     except OSError as error:
         _discard_output(sys.stdout)
-        raise CannotContinue(_output_not_written(error)) from None
+        raise CannotContinue(_output_error_diagnostic(error)) from None
 
 
-def _emit_late(text: str) -> None:
+def _emit_postponed(text: str) -> None:
     """Print in its turn what a part of the run printed before; that part cannot learn any more that nobody reads."""
-    with suppress(NobodyReads):
+    with suppress(OutputClosed):
         emit(text)
 
 
@@ -148,7 +148,7 @@ def _discard_output(stream: TextIO) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def _output_not_written(error: OSError) -> Diagnostic:
+def _output_error_diagnostic(error: OSError) -> Diagnostic:
     message = f"The output could not be written: {(error.strerror or str(error)).lower()}."
     fix = "Make room there, and look at the live state with `reconciler plan`."
     return Diagnostic(severity=Severity.ERROR, code="XX906", name="output-not-written", message=message, fix=fix)
@@ -157,7 +157,7 @@ def _output_not_written(error: OSError) -> Diagnostic:
 def tell(text: str) -> None:
     """Print about the run itself on stderr. The run continues where nobody reads that, or where it cannot be
     written."""
-    if is_postponed(lambda: tell(text)):
+    if postpone_if_needed(lambda: tell(text)):
         return
     try:
         with LINE.cleared():
@@ -170,7 +170,7 @@ def tell(text: str) -> None:
 def confirm(question: str, unless: str = "Nothing was changed.") -> bool:
     """Ask on the terminal; only an explicit yes makes it True. A Ctrl-C or another signal raises Interrupted, which says
     `unless`."""
-    with LINE.cleared(), ended_at_once():
+    with LINE.cleared(), interrupted_by_signals():
         try:
             return typer.confirm(question, default=False, err=True)
         except typer.Abort:

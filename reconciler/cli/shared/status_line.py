@@ -64,7 +64,7 @@ class StatusLine:
             yield
             return
         over = threading.Event()
-        keeper = threading.Thread(target=self._keep, args=(over,), daemon=True)
+        keeper = threading.Thread(target=self._redraw_until, args=(over,), daemon=True)
         self._is_kept = True
         keeper.start()
         try:
@@ -75,7 +75,7 @@ class StatusLine:
             keeper.join()
             self.show("")
 
-    def _keep(self, over: threading.Event) -> None:
+    def _redraw_until(self, over: threading.Event) -> None:
         while not over.wait(OFTEN):
             self.draw()
 

@@ -24,12 +24,12 @@ def write(files: Mapping[Path, str], *, overwrite: bool = False, fix: str = ANOT
     try:
         write_files(files, overwrite=overwrite)
     except InTheWay as obstacle:
-        raise already_exists(str(obstacle), fix) from None
+        raise existing_file_error(str(obstacle), fix) from None
     except OSError as error:
-        raise common.cannot_write(Path(error.filename or next(iter(files))), error) from None
+        raise common.write_error(Path(error.filename or next(iter(files))), error) from None
 
 
-def already_exists(paths: str, fix: str) -> CannotContinue:
+def existing_file_error(paths: str, fix: str) -> CannotContinue:
     """Return the error about a file that exists where a new one should be."""
     message = f"Something exists there already, and its contents might be lost: {paths}. Nothing was written."
     return CannotContinue.because("XX902", "cannot-write", message, fix=fix)

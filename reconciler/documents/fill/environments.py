@@ -61,7 +61,7 @@ class Environment(Spec):
     begin with `environment: NAME`."""
 
 
-class InFile(NamedTuple):
+class FileEnvironment(NamedTuple):
     """An environment as a file declares it."""
 
     says: Environment
@@ -105,7 +105,7 @@ class InFile(NamedTuple):
 class Environments:
     """Gathers the environments of all files of a topology."""
 
-    declared: dict[str, InFile] = field(default_factory=dict)
+    declared: dict[str, FileEnvironment] = field(default_factory=dict)
     problems: list[Diagnostic] = field(default_factory=list)
     names: dict[str, SourceSpan] = field(default_factory=dict)
     """Every name that is declared, even one that cannot be read."""
@@ -151,9 +151,9 @@ class Environments:
         for finding in findings:
             self._add_error(finding)
         if environment is not None and not findings:
-            self.declared[name.text] = InFile(environment, name, node)
+            self.declared[name.text] = FileEnvironment(environment, name, node)
 
-    def choose(self, wanted: str | None, topology: str, start: SourceSpan | None) -> InFile | None:
+    def choose(self, wanted: str | None, topology: str, start: SourceSpan | None) -> FileEnvironment | None:
         """Return the environment of this run. One is needed where there are any."""
         if wanted is None:
             if self.names:
@@ -222,7 +222,7 @@ def _contradictions(environment: Environment, node: Table, path: str) -> Iterato
         )  # fmt: skip
 
 
-def environments_in(paths: Sequence[Path], tree: Tree) -> Mapping[str, InFile]:
+def environments_in(paths: Sequence[Path], tree: Tree) -> Mapping[str, FileEnvironment]:
     """Return the environments that these files declare, as far as they can be read: loading them reports the rest."""
     files, environments = tree.find(paths)[0], Environments()
     for path in files:
@@ -230,7 +230,7 @@ def environments_in(paths: Sequence[Path], tree: Tree) -> Mapping[str, InFile]:
         if problems or SECTION not in text:
             continue
         mask = Mask.for_text(text)
-        root, _ = read_tree(str(path), mask.put_on(text))
+        root, _ = read_tree(str(path), mask.hide_braces(text))
         if isinstance(root, Table) and (entry := root.entries.get(SECTION)):
             environments.read_section(*entry, mask)
     return environments.declared

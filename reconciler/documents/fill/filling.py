@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import field, replace
 
 from reconciler.changes.kind import Kind
-from reconciler.documents.fill.for_each import EACH, FOR_EACH, Each, Stamped, Unfit, elements
+from reconciler.documents.fill.for_each import EACH, FOR_EACH, Each, ElementScalar, InvalidElement, elements
 from reconciler.documents.fill.parameters import WITHIN_TEXT, Chosen, Declaration, Type
 from reconciler.documents.fill.values import MENTIONED, Mask
 from reconciler.documents.parse.files import KEYS, LISTS
@@ -139,7 +139,7 @@ class _FileFilling:
                 self._add_error("XX527", "for-each", message, key, "mention `${each.key}` in the name")
                 return
             elements_by_name[text.text] = element
-            name = Stamped(key, text.text, False, of_element.each.origin)
+            name = ElementScalar(key, text.text, False, of_element.each.origin)
             self._add_entry(section, name, of_element._fill_table(template, inner))
 
     def _each_element(self, key: Scalar, node: Node) -> Iterator[_FileFilling]:
@@ -150,7 +150,7 @@ class _FileFilling:
         else:
             container = self.fill_node(node)
         for element in elements(key, container, self.each) if container else ():
-            if isinstance(element, Unfit):
+            if isinstance(element, InvalidElement):
                 self.whole.problems.append(error_at("XX527", "for-each", element.message, span(element.node)))
             else:
                 yield replace(self, each=element, done={})
@@ -204,7 +204,7 @@ class _FileFilling:
 
     def _lone_parameter(self, node: Scalar) -> str | None:
         """The parameter that stands there alone."""
-        text = self.mask.take_off(node.text)
+        text = self.mask.show_braces(node.text)
         match = MENTIONED.fullmatch(text) if text != node.text else None
         return match["name"] if match and not match["own"] else None
 
@@ -214,7 +214,7 @@ class _FileFilling:
             return self._fill_text(node)
         value = self._value_of(name, node)
         if value is None:
-            return node.with_text(self.mask.take_off(node.text), plain=False)
+            return node.with_text(self.mask.show_braces(node.text), plain=False)
         note = f"`${{{name}}}` is {_value_in_words(value)}, from {value.origin}"
         if not _is_of_element(name):
             self.whole.note(node, note)
@@ -222,7 +222,7 @@ class _FileFilling:
 
     def _fill_text(self, node: Scalar) -> Scalar:
         """Fill in a key, or a text that mentions parameters."""
-        text = self.mask.take_off(node.text)
+        text = self.mask.show_braces(node.text)
         if text == node.text:
             return node
         notes: dict[bool, list[str]] = {True: [], False: []}
@@ -247,7 +247,7 @@ class _FileFilling:
 
         result = node.with_text(MENTIONED.sub(replace_mention, text), plain=False)
         self.whole.note(node, "; ".join(dict.fromkeys(notes[False])))
-        return Stamped(node, result.text, False, "; ".join(dict.fromkeys(notes[True]))) if notes[True] else result
+        return ElementScalar(node, result.text, False, "; ".join(dict.fromkeys(notes[True]))) if notes[True] else result
 
     def _value_of(self, name: str, node: Scalar) -> Chosen | None:
         """The value of a parameter that is mentioned here; None if it has none, which is reported."""
@@ -296,7 +296,7 @@ class _FileFilling:
             return (
                 mention.with_text(scalar.text, plain=plain)
                 if note is None
-                else Stamped(mention, scalar.text, plain, note)
+                else ElementScalar(mention, scalar.text, plain, note)
             )
         if isinstance(node, Sequence):
             items = list_at(mention)
@@ -328,7 +328,7 @@ def _original_if_same(node: Table, filled: Table) -> Table:
 
 
 def _for_element_text(key: Scalar) -> str:
-    return f" for {key.note}" if isinstance(key, Stamped) else ""
+    return f" for {key.note}" if isinstance(key, ElementScalar) else ""
 
 
 def _value_in_words(value: Chosen) -> str:

@@ -29,7 +29,7 @@ _UNFIT = re.compile(r"[\s./*>\\]")
 """What cannot be in a key, because names and subjects are made of it."""
 
 
-class Stamped(Scalar):
+class ElementScalar(Scalar):
     """A text that was made for one element."""
 
     __slots__ = ("note",)
@@ -83,14 +83,14 @@ class ElementValue(NamedTuple):
     origin: str
 
 
-class Unfit(NamedTuple):
+class InvalidElement(NamedTuple):
     """Why something cannot be an element."""
 
     message: str
     node: Node
 
 
-def elements(key: Scalar, node: Node, outer: Each | None) -> Iterator[Each | Unfit]:
+def elements(key: Scalar, node: Node, outer: Each | None) -> Iterator[Each | InvalidElement]:
     """Yield each element, and what is wrong with others. `key` is the one of `for_each`."""
     pairs: list[tuple[Node, Node]]
     if isinstance(node, Table):
@@ -99,10 +99,10 @@ def elements(key: Scalar, node: Node, outer: Each | None) -> Iterator[Each | Unf
         pairs = [(item, item) for item in node.items]
     else:
         problem = "has no value" if is_null(node) else f"is {shape_in_words(node)}"
-        yield Unfit(f"{FOR_EACH} {problem}; write a list of names, or a mapping", node_to_show(key, node))
+        yield InvalidElement(f"{FOR_EACH} {problem}; write a list of names, or a mapping", node_to_show(key, node))
         return
     if len(pairs) > MOST:
-        yield Unfit(
+        yield InvalidElement(
             f"{FOR_EACH} stands for {len(pairs):_} entries, and {MOST:_} are the most; divide them",
             node_to_show(key, node),
         )
@@ -111,11 +111,13 @@ def elements(key: Scalar, node: Node, outer: Each | None) -> Iterator[Each | Unf
     for name, value in pairs:
         if not isinstance(name, Scalar) or is_null(name):
             message = f"{FOR_EACH} lists {shape_in_words(name)}; to say more than names, write a mapping (`acme: {{keep: 7d}}`)"
-            yield Unfit(message, node_to_show(None, name))
+            yield InvalidElement(message, node_to_show(None, name))
         elif wrong := _problem_with_key(name.text):
-            yield Unfit(f"key `{name.text}` of {FOR_EACH} {wrong}, and cannot stand in a name or a subject", name)
+            yield InvalidElement(
+                f"key `{name.text}` of {FOR_EACH} {wrong}, and cannot stand in a name or a subject", name
+            )
         elif (first := seen.setdefault(name.text, name)) is not name:
-            yield Unfit(f"key `{name.text}` of {FOR_EACH} is there twice, also at {span(first)}", name)
+            yield InvalidElement(f"key `{name.text}` of {FOR_EACH} is there twice, also at {span(first)}", name)
         else:
             yield Each(name, value, f"key `{name.text}` at {span(name)}", outer)
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
 from reconciler.changes.kind import Kind
-from reconciler.documents.fill.for_each import Stamped
+from reconciler.documents.fill.for_each import ElementScalar
 from reconciler.documents.parse.nodes import Mapping as Table
 from reconciler.documents.parse.nodes import (
     Node,
@@ -155,7 +155,7 @@ class OverlayMerger:
         before = base.entries.get(key.text)
         base.entries[key.text] = (key, node)
         if before:
-            value = "what is said" if isinstance(before[1], Stamped) else _node_in_words(before[1])
+            value = "what is said" if isinstance(before[1], ElementScalar) else _node_in_words(before[1])
             self.note(node_to_show(key, node), f"in place of {value} at {span(node_to_show(*before))}")
 
     def _unset_key(self, base: Table, item: Scalar, path: str) -> None:

@@ -132,12 +132,12 @@ class Mask(NamedTuple):
         start, end, *_ = (*islice((chr(code) for code in PRIVATE if chr(code) not in text), 2), "{", "}")
         return cls(start, end) if "{" not in (start, end) else cls("{", "}")
 
-    def put_on(self, text: str) -> str:
+    def hide_braces(self, text: str) -> str:
         """Hide the braces of every mention."""
         braces = str.maketrans({"{": self.start, "}": self.end})
         return MENTIONED.sub(lambda match: match[0].translate(braces), text)
 
-    def take_off(self, text: str) -> str:
+    def show_braces(self, text: str) -> str:
         """Show them again."""
         if self.start not in text:
             return text
@@ -149,11 +149,11 @@ def unmask(node: Node, mask: Mask | None) -> Node:
     if mask is None:
         return node
     if isinstance(node, Scalar):
-        return node.with_text(mask.take_off(node.text), plain=node.plain)
+        return node.with_text(mask.show_braces(node.text), plain=node.plain)
     if isinstance(node, Table):
         table = mapping_at(node)
         for key, value in node.entries.values():
-            shown_key = key.with_text(mask.take_off(key.text), plain=key.plain)
+            shown_key = key.with_text(mask.show_braces(key.text), plain=key.plain)
             table.entries[shown_key.text] = (shown_key, unmask(value, mask))
         return table
     items = list_at(node)

@@ -28,7 +28,7 @@ from reconciler.documents.parse.nodes import Sequence as Items
 from reconciler.documents.parse.tree import read_tree
 from reconciler.documents.read.header import top_level_keys
 from reconciler.documents.read.load import Loaded, load
-from reconciler.documents.read.other_files import other_file
+from reconciler.documents.read.other_files import other_file_error
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan
 
@@ -156,13 +156,13 @@ def _read_file(path: Path, tree: Tree, own_keys: Sequence[str], *, in_full: bool
     if not (problems or in_full or _OURS.search(text)):
         return _File(path, "", is_ours=False, problems=[])
     mask = Mask.for_text(text)
-    root, wrong = (None, problems) if problems else read_tree(str(path), mask.put_on(text))
-    if other := other_file(str(path), root, own_keys):
+    root, wrong = (None, problems) if problems else read_tree(str(path), mask.hide_braces(text))
+    if other := other_file_error(str(path), root, own_keys):
         return _File(path, "", is_ours=False, problems=[other])
     if not isinstance(root, Mapping):
         return _File(path, "", is_ours=_BEGINS_AS_OURS.search(text) is not None, problems=wrong)
     topology_entry = root.entries.get("topology")
-    name = mask.take_off(topology_entry[1].text) if topology_entry and isinstance(topology_entry[1], Scalar) else ""
+    name = mask.show_braces(topology_entry[1].text) if topology_entry and isinstance(topology_entry[1], Scalar) else ""
     declared = root.get("parameters")
     parameters = frozenset(declared.entries if isinstance(declared, Mapping) else ())
     is_ours = not {"reconciler", OF_FILE}.isdisjoint(root.entries) or bool(name)
@@ -202,7 +202,7 @@ def load_each(paths: Sequence[Path], registry: Registry, tree: Tree = DISK) -> L
     ]
     if len(topologies) < 2:
         return loaded
-    lost = tuple(_lost_files(discovered, paths, tree))
+    lost = tuple(_lost_file_problems(discovered, paths, tree))
     problem = _too_many_topologies(topologies)
     return replace(
         loaded, topology=None, diagnostics=lost or (problem,), name="", each=() if lost else tuple(topologies)
@@ -235,7 +235,7 @@ def short_paths(folder: Path, files: Sequence[Path], tree: Tree = DISK) -> tuple
     return (folder,) if not problems and set(inside) == set(files) else tuple(files)
 
 
-def _lost_files(discovered: Discovered, paths: Sequence[Path], tree: Tree) -> Iterator[Diagnostic]:
+def _lost_file_problems(discovered: Discovered, paths: Sequence[Path], tree: Tree) -> Iterator[Diagnostic]:
     """Files that belong to no topology although they should, or that were named on the command line."""
     yield from discovered.problems
     placed = {path for files in discovered.files.values() for path in files} | {

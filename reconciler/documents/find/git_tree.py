@@ -11,7 +11,7 @@ from dataclasses import field
 from pathlib import Path, PurePosixPath
 
 from reconciler.documents.find.git import ask_git
-from reconciler.documents.parse.files import ENDINGS, no_files
+from reconciler.documents.parse.files import ENDINGS, no_files_error
 from reconciler.documents.parse.tree import decode
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue, Diagnostic
@@ -76,7 +76,7 @@ class GitTree:
             else:
                 self.files[name] = RevisionFile(mode, kind, id_, repository)
 
-    def where_it_left(self, other: str) -> GitTree:
+    def tree_at_merge_base(self, other: str) -> GitTree:
         """Return the tree of the last common commit, as a pull request is compared; where there is none, return this
         one."""
         shared = self._ask_git_or_empty("merge-base", self.commit, _resolve_commit(self.root, other))
@@ -103,7 +103,7 @@ class GitTree:
             for name, shown in files_below:
                 by_name.setdefault(name, shown)
             if not files_below:
-                problems.append(no_files(path, f"{self._why_lacking(path)} in revision {self.revision}"))
+                problems.append(no_files_error(path, f"{self._why_lacking(path)} in revision {self.revision}"))
         self._read_texts(by_name)
         return [*by_name.values()], problems
 
@@ -115,11 +115,11 @@ class GitTree:
     def _refuse_outside(self, path: Path) -> None:
         """Refuse paths outside the repository, which would all look new."""
         if ".." in self.name_of(path).parts:
-            raise _git_fails(
+            raise _git_error(
                 f"`{path}` lies outside the repository {self.root}", "compare each repository in a run of its own"
             )
         if module := self._unread_submodule_of(path):
-            raise _git_fails(f"`{path}` lies in {self.lacking(module)}", self.how_to_fetch(module))
+            raise _git_error(f"`{path}` lies in {self.lacking(module)}", self.how_to_fetch(module))
 
     def lacking(self, module: str) -> str:
         """Name a submodule with the commit that its folder lacks."""
@@ -178,7 +178,7 @@ class GitTree:
         """Return the text in this revision, and its problems; the text is empty where the revision has no such file."""
         name = str(self.name_of(path))
         if (stored := self.files.get(name)) is None:
-            return "", [no_files(path, f"does not exist in revision {self.revision}")]
+            return "", [no_files_error(path, f"does not exist in revision {self.revision}")]
         if stored.mode == LINK:
             return self._read_linked(path, name)
         return decode(str(path), self._text_of_blob(stored))
@@ -189,7 +189,7 @@ class GitTree:
         leads_to = os.path.normpath(PurePosixPath(name).parent / target)
         stored = self.files.get(leads_to)
         if stored is None or stored.mode == LINK:
-            return "", [no_files(path, f"is a link that leads to no file of revision {self.revision}")]
+            return "", [no_files_error(path, f"is a link that leads to no file of revision {self.revision}")]
         return decode(str(path), self._text_of_blob(stored))
 
     def _files_below(self, path: Path) -> Iterator[tuple[str, Path]]:
@@ -258,7 +258,7 @@ def _resolve_commit(root: Path, revision: str) -> str:
             .strip()
         )
     except CannotContinue:
-        raise _git_fails(
+        raise _git_error(
             f"git knows no revision `{revision}` in {root}",
             "check the name; in CI, fetch enough history (actions/checkout: fetch-depth: 0)",
         ) from None
@@ -269,13 +269,13 @@ def _git(folder: Path, *question: str, given: str = "") -> bytes:
         with waiting(f"for git {question[0]}", PATIENCE):
             return ask_git(folder, *question, patience=PATIENCE, given=given.encode())
     except FileNotFoundError:
-        raise _git_fails("`git` reads revisions, but is not installed", "install git") from None
+        raise _git_error("`git` reads revisions, but is not installed", "install git") from None
     except subprocess.CalledProcessError as error:
         wrong = error.stderr.decode(errors="replace").strip().removeprefix("fatal: ").splitlines()[:1]
-        raise _git_fails(f"git says: {''.join(wrong) or 'nothing'}", "run this inside the repository") from None
+        raise _git_error(f"git says: {''.join(wrong) or 'nothing'}", "run this inside the repository") from None
     except subprocess.TimeoutExpired:
-        raise _git_fails(f"git did not answer within {PATIENCE:g} s", "try `git fetch` by hand") from None
+        raise _git_error(f"git did not answer within {PATIENCE:g} s", "try `git fetch` by hand") from None
 
 
-def _git_fails(message: str, fix: str) -> CannotContinue:
+def _git_error(message: str, fix: str) -> CannotContinue:
     return CannotContinue.because("XX540", "git", message, fix=fix)

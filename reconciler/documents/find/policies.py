@@ -177,7 +177,7 @@ def _fetch(repository: str, revision: str, cache: Path) -> None:
         cache.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         message = f"the cache {cache} cannot be written: {(error.strerror or '').lower()}"
-        raise _cannot_fetch(message, "let XDG_CACHE_HOME name a folder that can be written") from None
+        raise _fetch_error(message, "let XDG_CACHE_HOME name a folder that can be written") from None
     result = _run_git(cache, "init", "--quiet")
     # The commit itself, without history; a server that gives no single commits gives everything.
     for source in (("--depth=1", "--", repository, revision), ("--", repository, "+refs/heads/*:refs/policies/*")):
@@ -186,7 +186,7 @@ def _fetch(repository: str, revision: str, cache: Path) -> None:
             return
     wrong = result.stderr.decode(errors="replace").strip().removeprefix("fatal: ").splitlines()[:1]
     why = "".join(wrong) if result.returncode else f"it has no commit {revision}"
-    raise _cannot_fetch(f"policies of {repository} cannot be fetched: {why}")
+    raise _fetch_error(f"policies of {repository} cannot be fetched: {why}")
 
 
 def _run_git(folder: Path, *command: str) -> subprocess.CompletedProcess[bytes]:
@@ -199,12 +199,12 @@ def _run_git(folder: Path, *command: str) -> subprocess.CompletedProcess[bytes]:
                 timeout=PATIENCE, stdin=subprocess.DEVNULL,
             )  # fmt: skip
     except FileNotFoundError:
-        raise _cannot_fetch("`git` fetches policies, but is not installed") from None
+        raise _fetch_error("`git` fetches policies, but is not installed") from None
     except subprocess.TimeoutExpired:
-        raise _cannot_fetch(f"git did not answer within {PATIENCE:g} s") from None
+        raise _fetch_error(f"git did not answer within {PATIENCE:g} s") from None
 
 
-def _cannot_fetch(
+def _fetch_error(
     message: str, fix: str = "check the address and the commit, and that git may read it here"
 ) -> CannotContinue:
     return CannotContinue.because("XX528", "policy", message, fix=fix)

@@ -47,14 +47,14 @@ def _read_percentage(value: Json) -> str:
     return f"{number}%" if number else ""
 
 
-def _same_name(*names: str) -> dict[str, To]:
+def _unchanged_keys(*names: str) -> dict[str, To]:
     """Keys that NACK spells as the server does; their values are taken as they are."""
     return {name: To(path=name) for name in names}
 
 
 TRANSFORM = {"source": To(path="src"), "dest": To(path="dest")}
 SOURCE = {
-    **_same_name("name"), "optStartSeq": To(path="opt_start_seq"), "optStartTime": To(path="opt_start_time"),
+    **_unchanged_keys("name"), "optStartSeq": To(path="opt_start_seq"), "optStartTime": To(path="opt_start_time"),
     "filterSubject": To(path="filter_subject"), "externalApiPrefix": To(path="external.api"),
     "externalDeliverPrefix": To(path="external.deliver"),
     "subjectTransforms": To(path="subject_transforms", inside=TRANSFORM),
@@ -67,7 +67,7 @@ OPERATOR = {
     "preventUpdate": To(lost="updates of declared resources cannot be prevented; leave the resource out, or its fields `unmanaged`"),
 }  # fmt: skip
 STORED = {
-    **OPERATOR, **_same_name("description", "storage", "placement", "metadata"), "replicas": To(path="num_replicas"),
+    **OPERATOR, **_unchanged_keys("description", "storage", "placement", "metadata"), "replicas": To(path="num_replicas"),
     "maxBytes": To(path="max_bytes"),
 }  # fmt: skip
 REPUBLISH = {"source": To(path="src"), "destination": To(path="dest"), "headersOnly": To(path="headers_only")}
@@ -76,7 +76,7 @@ COPIES = {
     "republish": To(path="republish", inside=REPUBLISH),
 }  # fmt: skip
 STREAM = {
-    **STORED, **COPIES, **_same_name("subjects", "retention", "discard", "sealed", "compression"), "name": NOTHING,
+    **STORED, **COPIES, **_unchanged_keys("subjects", "retention", "discard", "sealed", "compression"), "name": NOTHING,
     "maxConsumers": To(path="max_consumers"), "maxMsgs": To(path="max_msgs"), "maxMsgSize": To(path="max_msg_size"),
     "maxMsgsPerSubject": To(path="max_msgs_per_subject"), "discardPerSubject": To(path="discard_new_per_subject"),
     "noAck": To(path="no_ack"), "denyDelete": To(path="deny_delete"), "denyPurge": To(path="deny_purge"),
@@ -100,7 +100,7 @@ POLICIES = {
     "byStartSequence": "by_start_sequence", "byStartTime": "by_start_time", "lastPerSubject": "last_per_subject",
 }  # fmt: skip
 CONSUMER = {
-    **OPERATOR, **_same_name("description", "metadata"), "durableName": NOTHING, "streamName": NOTHING,
+    **OPERATOR, **_unchanged_keys("description", "metadata"), "durableName": NOTHING, "streamName": NOTHING,
     "deliverPolicy": To(path="deliver_policy", read=lambda value: POLICIES.get(value, value)),
     "optStartSeq": To(path="opt_start_seq"), "optStartTime": To(path="opt_start_time"),
     "deliverSubject": To(path="deliver_subject"), "deliverGroup": To(path="deliver_group"),
@@ -245,14 +245,14 @@ def _add_consumer(spec: Mapping[str, Json], where: Where, findings: Findings) ->
         return
     config = {**translate(spec, CONSUMER, where, findings, address), "durable_name": name, "name": name}
     _drop_unpinned(config, spec, where, findings, address)
-    _send_one_filter_alone(config)
+    _unwrap_single_filter(config)
     defaults = _defaults(CONSUMER_DEFAULTS, spec, where, findings, address)
     extra = {**_protection(spec), **{key: value for key, value in defaults.items() if key == "ack_policy"}}
     config |= defaults
     findings.found.append(ForeignObject(on=(stream, name), config=config, where=where, beside=extra))
 
 
-def _send_one_filter_alone(config: dict[str, Json]) -> None:
+def _unwrap_single_filter(config: dict[str, Json]) -> None:
     """NACK sends a list of one filter as `filter_subject`. It refuses both."""
     filters = config.get("filter_subjects")
     if isinstance(filters, list) and len(filters) == 1 and "filter_subject" not in config:

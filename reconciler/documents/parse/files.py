@@ -108,7 +108,7 @@ def read_text(path: Path) -> tuple[str, list[Diagnostic]]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        return "", [no_files(path, f"cannot be read: {_reason_of(error)}")]
+        return "", [no_files_error(path, f"cannot be read: {_reason_of(error)}")]
     return decode(str(path), data)
 
 
@@ -117,13 +117,13 @@ def _files_at(path: Path) -> Iterator[Path | Diagnostic]:
         is_folder = stat.S_ISDIR(path.stat().st_mode)
     except OSError as error:
         missing = isinstance(error, FileNotFoundError)
-        yield no_files(path, "does not exist" if missing else f"cannot be read: {_reason_of(error)}")
+        yield no_files_error(path, "does not exist" if missing else f"cannot be read: {_reason_of(error)}")
         return
     if not is_folder:
         yield path
         return
     files = list(_walk(path, (os.path.realpath(path),)))
-    yield from files or [no_files(path, "holds no *.yaml or *.yml file")]
+    yield from files or [no_files_error(path, "holds no *.yaml or *.yml file")]
 
 
 def _walk(folder: Path, above: tuple[str, ...]) -> Iterator[Path | Diagnostic]:
@@ -131,21 +131,21 @@ def _walk(folder: Path, above: tuple[str, ...]) -> Iterator[Path | Diagnostic]:
     try:
         children = sorted(folder.iterdir())
     except OSError as error:
-        yield no_files(folder, f"cannot be read: {_reason_of(error)}")
+        yield no_files_error(folder, f"cannot be read: {_reason_of(error)}")
         return
     for path in children:
         if path.name.startswith("."):
             continue
         real = os.path.realpath(path)
         if real in above:
-            yield no_files(path, "leads back into a folder that contains it")
+            yield no_files_error(path, "leads back into a folder that contains it")
         elif path.is_dir():
             yield from _walk(path, (*above, real))
         elif path.name.endswith(ENDINGS):
-            yield path if path.is_file() else no_files(path, "is not a regular file")
+            yield path if path.is_file() else no_files_error(path, "is not a regular file")
 
 
-def no_files(path: Path, problem: str) -> Diagnostic:
+def no_files_error(path: Path, problem: str) -> Diagnostic:
     """Report a path that gives no file to read, and why."""
     return error_at("XX520", "no-files", f"`{path}` {problem}", SourceSpan(str(path), 1, 1, 1, 1))
 

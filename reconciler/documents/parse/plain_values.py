@@ -126,18 +126,18 @@ class Plain:
 
 def _problem_with_trap(trap: Trap, node: Scalar, shape: Shape) -> str:
     """Return the way out of a trap, which depends on the type of the field."""
-    if shape.choices and not _fits(trap, shape):
+    if shape.choices and not _is_possible_meaning(trap, shape):
         return (
             _problem_with_choice(node, node.text, shape) or f'`{node.text}` {trap.why}; put it in quotes: "{node.text}"'
         )
-    instead = f"write {trap.instead}" if _fits(trap, shape) else ""
+    instead = f"write {trap.instead}" if _is_possible_meaning(trap, shape) else ""
     is_text = shape.is_anything or not shape.types & _NUMBERS
     quote = f'put it in quotes: "{node.text}"' if is_text and shape.takes(node.text) else ""
     advice = ", or ".join(part for part in (instead, quote) if part) or _advice(shape)
     return f"`{node.text}` {trap.why}; {advice}"
 
 
-def _fits(trap: Trap, shape: Shape) -> bool:
+def _is_possible_meaning(trap: Trap, shape: Shape) -> bool:
     """Could this field have a value that may have been meant?"""
     if shape.is_anything or not trap.instead:
         return bool(trap.instead)
@@ -153,7 +153,7 @@ def _fits_in_no_way(node: Scalar, value: Json, shape: Shape) -> bool:
     if not shape.patterns or shape.takes(node.text):
         return False
     if type(value) is Trap:
-        return not _fits(value, shape)
+        return not _is_possible_meaning(value, shape)
     return not shape.types & (
         {"boolean"} if type(value) is bool else {"integer", "number"} if type(value) is int else {"number"}
     )

@@ -10,7 +10,7 @@ from dataclasses import field, replace
 from pathlib import Path
 
 from reconciler.changes.kind import Registry
-from reconciler.documents.fill.environments import OF_FILE, SECTION, Environments, InFile
+from reconciler.documents.fill.environments import OF_FILE, SECTION, Environments, FileEnvironment
 from reconciler.documents.fill.filling import Filling
 from reconciler.documents.fill.for_each import FOR_EACH
 from reconciler.documents.fill.overlay import OverlayMerger
@@ -20,7 +20,7 @@ from reconciler.documents.parse.files import ANCHORS, DISK, INCLUDE, KEYS, LISTS
 from reconciler.documents.parse.nodes import Mapping, Node, Place, Scalar, did_you_mean, error_at, items_below, span
 from reconciler.documents.parse.tree import read_tree
 from reconciler.documents.read.header import Header, top_level_keys
-from reconciler.documents.read.other_files import errors_of_root, other_file
+from reconciler.documents.read.other_files import errors_of_root, other_file_error
 from reconciler.documents.read.resources import Collector, NamedSection
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic, SourceSpan, ordered
@@ -123,8 +123,10 @@ class _Loading:
         file = str(path)
         text, problems = self.tree.read(path)
         mask = Mask.for_text(text) if "${" in text or FOR_EACH in text else None
-        root, misread = read_tree(file, mask.put_on(text) if mask else text) if text or not problems else (None, [])
-        if other := other_file(file, root, top_level_keys(self.registry)):
+        root, misread = (
+            read_tree(file, mask.hide_braces(text) if mask else text) if text or not problems else (None, [])
+        )
+        if other := other_file_error(file, root, top_level_keys(self.registry)):
             self.problems.append(other)
             return
         if problems:
@@ -200,7 +202,7 @@ class _Loading:
                 if self.tree.environment in names:
                     yield root
 
-    def _inline_overlay(self, environment: InFile) -> Iterator[_Root]:
+    def _inline_overlay(self, environment: FileEnvironment) -> Iterator[_Root]:
         """The overlay that an environment itself holds."""
         if (node := environment.overlay_table()) is not None:
             for name in [key for key in node.entries if key in ONLY_IN_FILES]:
@@ -209,7 +211,9 @@ class _Loading:
             mask = next(root.mask for root in self.roots if root.first.file == environment.name.file)
             yield _Root(environment.name, node, mask)
 
-    def _fill_values(self, given: Table[str, Given], environment: InFile | None, roots: Sequence[_Root]) -> None:
+    def _fill_values(
+        self, given: Table[str, Given], environment: FileEnvironment | None, roots: Sequence[_Root]
+    ) -> None:
         self.tree.known.update(self.parameters.names)
         values, names = self.parameters.settle(given), dict(self.parameters.names)
         if environment and OF_FILE not in names:
@@ -258,7 +262,7 @@ class _Loading:
         if self.is_complete and self.roots:
             self.header.require(self.roots[0].first.file)
         problems = [*self.problems, *self.header.problems, *self.collector.all_problems(), *self._contradictions()]
-        problems += [*self._stray_moves(), *self._consents_for_nothing()]
+        problems += [*self._stray_moves(), *self._unused_consent_problems()]
         roots = tuple(Place(root.first, root.node) for root in self.roots if not root.environments)
         topology = Topology(
             name=self.header.known_name, expect=self.header.expect, resources=tuple(self.collector.readable_resources()),
@@ -316,7 +320,7 @@ class _Loading:
                 message = f"`{move.address}` is the target of another move at {first('')}; keep one"
                 yield error_at("XX505", "duplicate", message, move.where("to"), address=str(move.address))
 
-    def _consents_for_nothing(self) -> Iterator[Diagnostic]:
+    def _unused_consent_problems(self) -> Iterator[Diagnostic]:
         """Report consent for objects that are neither declared nor removed here. Where something could not be read, or
         an entry is about many, that is unknown."""
         if not self.header.allowed or not self.is_complete or self.collector.unreadable or self.header.bulk:

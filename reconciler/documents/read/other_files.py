@@ -27,7 +27,7 @@ SHOWN = 3
 ELSEWHERE = "keep it out of the topology's folder, or name the files to read"
 
 
-def other_file(file: str, root: Node | None, own_keys: Collection[str]) -> Diagnostic | None:
+def other_file_error(file: str, root: Node | None, own_keys: Collection[str]) -> Diagnostic | None:
     """Report such a file: one without any of `ours`, the keys at the top of a topology's files, and without a slip of
     one."""
     document = _first_document(root)

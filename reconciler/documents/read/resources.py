@@ -8,7 +8,7 @@ from dataclasses import field, replace
 from typing import NamedTuple
 
 from reconciler.changes.kind import Kind, Registry
-from reconciler.documents.fill.for_each import Stamped
+from reconciler.documents.fill.for_each import ElementScalar
 from reconciler.documents.parse.explain_error import read_spec
 from reconciler.documents.parse.nodes import (
     Mapping,
@@ -77,7 +77,7 @@ class Collector:
                 self.problems.append(section.error_at("506", "bad-name", wrong, name))
             elif kind := self._kind_of(section, name, value):
                 self._read_resource(section, kind, Place(name, value))
-            if isinstance(name, Stamped) and len(self.problems) > before:
+            if isinstance(name, ElementScalar) and len(self.problems) > before:
                 new_problems = self.problems[before:]
                 self.problems[before:] = self._not_seen_before(new_problems, name.note)
 

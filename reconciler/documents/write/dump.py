@@ -71,7 +71,7 @@ def _entry_lines(key: str, value: Json, indent: str) -> Iterator[str]:
         yield head + colon
         for name, below in value.items():
             yield from _entry_lines(name, below, indent + "  ")
-    elif is_list(value) and value and not _fits(flow_text(value), len(indent) + len(written)):
+    elif is_list(value) and value and not _is_within_width(flow_text(value), len(indent) + len(written)):
         yield head + colon
         for item in value:
             yield from _item_lines(item, indent + "  ")
@@ -85,7 +85,7 @@ def _one_line(value: Json) -> str:
 
 def _item_lines(value: Json, indent: str) -> Iterator[str]:
     written = _one_line(value)
-    if not (isinstance(value, Mapping) and value) or _fits(written, len(indent)):
+    if not (isinstance(value, Mapping) and value) or _is_within_width(written, len(indent)):
         yield f"{indent}- {written}"
         return
     lines = [line for key, below in value.items() for line in _entry_lines(key, below, indent + "  ")]
@@ -112,5 +112,5 @@ def is_list(value: Json) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-def _fits(text: str, before: int) -> bool:
+def _is_within_width(text: str, before: int) -> bool:
     return before + len(text) + 2 <= WIDTH

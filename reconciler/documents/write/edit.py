@@ -31,7 +31,7 @@ def edit_values(
     `ordered` keys, a list whose order would change is rewritten.
     """
     mask = Mask.for_text(text)
-    masked = mask.put_on(text)
+    masked = mask.hide_braces(text)
     root, problems = read_tree(file, masked)
     if root is None or problems:
         raise CannotEdit(f"{file} cannot be read")
@@ -42,7 +42,7 @@ def edit_values(
         inner = {name: {key: value for key, value in inner.items() if value is not None}}
     edited = apply_splices(masked, Splicing(masked, ordered).change_mapping(_mapping_at(root, within, file), inner))
     _check_result(file, edited, root, path, changes)
-    result = mask.take_off(edited)
+    result = mask.show_braces(edited)
     if lost := next((mentions(text) - mentions(result)).elements(), None):
         raise CannotEdit(f"`{lost}` stands for the value there, and every other place where it is mentioned has it too")
     return result

@@ -20,7 +20,7 @@ from reconciler.documents.fill.values import HIDDEN, Mask
 from reconciler.documents.parse.nodes import Mapping, Node, Scalar, Sequence, error_at, span
 from reconciler.documents.parse.shape import Shape
 from reconciler.documents.parse.tree import read_tree
-from reconciler.documents.read.other_files import errors_of_root, other_file
+from reconciler.documents.read.other_files import errors_of_root, other_file_error
 from reconciler.documents.write.lines import WIDE, Lines
 from reconciler.documents.write.one_line import ENDS, STARTS
 from reconciler.documents.write.tokens import Comment, Token, comments_of, tokens_of
@@ -37,18 +37,18 @@ def in_form(file: str, text: str, order: Shape) -> tuple[str, list[Diagnostic]]:
     """
     line_break = "\r\n" if text.partition("\n")[0].endswith("\r") else "\n"
     mask = Mask.for_text(text)
-    before = mask.put_on(text.replace("\r\n", "\n").replace("\r", "\n"))
+    before = mask.hide_braces(text.replace("\r\n", "\n").replace("\r", "\n"))
     root, problems = read_tree(file, before)
-    if other := other_file(file, root, order.properties):
+    if other := other_file_error(file, root, order.properties):
         problems = [other]
     elif root is not None or not problems:
         problems += errors_of_root(file, root)
     if problems:
-        return text, [replace(diagnostic, message=mask.take_off(diagnostic.message)) for diagnostic in problems]
+        return text, [replace(diagnostic, message=mask.show_braces(diagnostic.message)) for diagnostic in problems]
     after = _format_lines(quote_in_brackets(before, mask.start), order)
     if after != before and (problem := first_loss(file, before, after)):
         return text, [problem]
-    return mask.take_off(after).replace("\n", line_break), []
+    return mask.show_braces(after).replace("\n", line_break), []
 
 
 def _format_lines(text: str, order: Shape) -> str:

@@ -69,7 +69,7 @@ def _anchors_first(left: list[T], before: Sequence[T], tokens: Sequence[Token]) 
     names_by_entry = {id(entry): _anchors_and_aliases(entry, tokens) for entry in before}
     earlier = {
         id(entry): {
-            id(other) for other in before[:index] if _conflict(names_by_entry[id(other)], names_by_entry[id(entry)])
+            id(other) for other in before[:index] if _has_conflict(names_by_entry[id(other)], names_by_entry[id(entry)])
         }
         for index, entry in enumerate(before)
     }
@@ -93,7 +93,7 @@ def _anchors_and_aliases(entry: HasKey, tokens: Sequence[Token]) -> Named:
     )
 
 
-def _conflict(one: Named, other: Named) -> bool:
+def _has_conflict(one: Named, other: Named) -> bool:
     return not (one[0].isdisjoint(other[0] | other[1]) and one[1].isdisjoint(other[0]))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from reconciler.documents.fill.for_each import Stamped
+from reconciler.documents.fill.for_each import ElementScalar
 from reconciler.documents.parse.files import ANCHORS
 from reconciler.documents.parse.nodes import Mapping as Table
 from reconciler.documents.parse.nodes import Node, Scalar, mapping_at
@@ -47,7 +47,7 @@ def _entry_lines(key: Scalar, node: Node, indent: str, origins: Origins | None) 
         yield head + _comment([key], origins)
         for name, below in node.entries.values():
             yield from _entry_lines(name, below, indent + "  ", origins)
-    elif isinstance(node, Items) and node.items and not _fits(node, head):
+    elif isinstance(node, Items) and node.items and not _is_one_line_list(node, head):
         yield head + _comment([key], origins)
         for item in node.items:
             yield from _item_lines(item, indent + "  ", origins)
@@ -64,7 +64,7 @@ def _item_lines(node: Node, indent: str, origins: Origins | None) -> Iterator[st
     yield from lines[1:]
 
 
-def _fits(node: Items, head: str) -> bool:
+def _is_one_line_list(node: Items, head: str) -> bool:
     return not any(isinstance(item, Table) for item in node.items) and len(head) + len(_on_one_line(node)) < WIDTH
 
 
@@ -97,5 +97,5 @@ def _comment(nodes: Sequence[Node], origins: Origins | None) -> str:
         for node in [first, *(node for node in others if node.file != first.file)]
     ]
     notes = [origins.get((node.file, node.line + 1, node.column + 1)) for node in nodes]
-    notes += [node.note for node in nodes if isinstance(node, Stamped)]
+    notes += [node.note for node in nodes if isinstance(node, ElementScalar)]
     return "  # " + "; ".join(dict.fromkeys(filter(None, [*places, *notes])))

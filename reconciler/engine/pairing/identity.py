@@ -88,7 +88,7 @@ def server_identity(target: Target) -> Config:
     }
 
 
-def is_another(was: Mapping[str, Json], now: Mapping[str, Json], *, keeps: bool) -> bool:
+def is_another_object(was: Mapping[str, Json], now: Mapping[str, Json], *, keeps: bool) -> bool:
     """Is the live object certainly not the remembered one? `keeps`: it outlives a restart of its server; what lives in
     memory starts again from nothing."""
     if not was or not now or not _are_numbers(was.get("at"), now.get("at")):
@@ -129,7 +129,7 @@ def recreated_stream_behind(owned: Owned, address: Address, kind: Kind, snapshot
 
 def _is_other_object(was: Config, raw: Raw, snapshot: Snapshot) -> bool:
     keeps = raw.type == "entry" or _outlives_restart(raw.on[0], snapshot)
-    return is_another(was, _identity_of_raw(raw, snapshot), keeps=keeps)
+    return is_another_object(was, _identity_of_raw(raw, snapshot), keeps=keeps)
 
 
 def _has_other_creation_time(owned: Owned, raw: Raw, snapshot: Snapshot) -> bool:
@@ -199,6 +199,6 @@ def recreated_object(step: Step, then: Seen, now: Seen) -> str | None:
     its id."""
     for on in _objects_of_step(step):
         name = "/".join(on)
-        if name != f"KV_{BUCKET}" and is_another(then.get(name, {}), now.get(name, {}), keeps=True):
+        if name != f"KV_{BUCKET}" and is_another_object(then.get(name, {}), now.get(name, {}), keeps=True):
             return f"{'stream' if len(on) == 1 else 'consumer'} {name}"
     return None

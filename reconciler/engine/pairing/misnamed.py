@@ -62,7 +62,7 @@ def _unmatched_patterns(entries: Sequence[BulkEntry], topology: Topology, names:
     marks = {decode_key(key) for key in names.snapshot.entries.get(BUCKET, {})} - {None}
     gone = [address for address in marks if address and address not in names.ledger]
     declared = {resource.address: resource.spec.labels for resource in topology.resources}
-    spoken_for = {*declared, *addresses_let_go(topology)}
+    spoken_for = {*declared, *removed_or_renamed_addresses(topology)}
     free = {address: names.ledger.get(address) for address in sorted(names.live) if address not in spoken_for}
     ours = {address: owned.labels for address, owned in free.items() if owned and owned.topology == topology.name}
     strange = [address for address, owned in free.items() if owned is None]
@@ -101,7 +101,7 @@ def _diagnostic_about_pattern(
 def _misspelt_entries(
     named: Sequence[_Named], topology: Topology, names: KnownNames, registry: Registry
 ) -> Iterator[Diagnostic]:
-    spoken_for = {entry.address for entry in topology.resources} | addresses_let_go(topology)
+    spoken_for = {entry.address for entry in topology.resources} | removed_or_renamed_addresses(topology)
     others = {a for a, owned in names.ledger.items() if owned.topology != topology.name}
     free = [address for address in names.live if address not in spoken_for and address not in others]
     remembered = {decode_key(key) for key in names.snapshot.entries.get(BUCKET, {})}
@@ -117,7 +117,7 @@ def _misspelt_entries(
             yield _diagnostic_about_name(entry, near, is_ours=is_ours, ledger_known=names.ledger_known)
 
 
-def addresses_let_go(topology: Topology) -> set[Address]:
+def removed_or_renamed_addresses(topology: Topology) -> set[Address]:
     """Addresses that its entries say are removed, forgotten or renamed."""
     return {entry.address for entry in _named_entries(topology, date.min)}
 

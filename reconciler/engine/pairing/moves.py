@@ -87,7 +87,7 @@ def _renamed_change(
             action=Action.REPLACE,
             intent=intent,
             origin=entry.origin,
-            earlier=_earlier(entry, owned),
+            earlier=_former_addresses(entry, owned),
             allow=_consent_of_entry(entry, kind),
             reason=unfinished.RESUMED if change.intent else f"it is {entry.origin} under a new name",
         ),
@@ -115,7 +115,7 @@ def _changes_for_gone_origin(
     )
     is_copied = is_there and not kind.renames  # clients or a source filled it; nobody can tell what is missing
     is_known = change.owned is not None or change.intent is not None
-    change = replace(change, earlier=_earlier(entry, owned)) if is_renamable(entry, kind) else change
+    change = replace(change, earlier=_former_addresses(entry, owned)) if is_renamable(entry, kind) else change
     if not is_known and not is_copied and entry.origin.names[:-1] == entry.address.names[:-1]:
         created = change.live.state.get("created") if change.live else None
         recreation = (
@@ -125,7 +125,7 @@ def _changes_for_gone_origin(
     yield entry.address, change
 
 
-def _earlier(entry: Moved, owned: Owned | None) -> tuple[str, ...]:
+def _former_addresses(entry: Moved, owned: Owned | None) -> tuple[str, ...]:
     """The addresses until now of what is renamed."""
     return (*(owned.earlier if owned else ()), str(entry.origin))
 

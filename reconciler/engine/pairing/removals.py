@@ -151,7 +151,7 @@ NAMED = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Matched:
+class EntryMatch:
     """An entry with what it matches."""
 
     entry: BulkEntry
@@ -160,13 +160,13 @@ class Matched:
 
 def match_entries(
     topology: Topology, ledger: Ledger, owners: Collection[str], registry: Registry, today: date
-) -> tuple[Matched, ...]:
+) -> tuple[EntryMatch, ...]:
     """Entries with what they match, if they still count today. `owners` are the names by which records know this topology."""
     if not topology.bulk:
         return ()
     left = sorted(_undeclared_addresses(topology, ledger, owners, registry, today))
     return tuple(
-        Matched(
+        EntryMatch(
             entry=entry,
             addresses=tuple(declared for declared in left if entry.selects(declared, ledger[declared].labels)),
         )
@@ -187,7 +187,7 @@ def _undeclared_addresses(
             yield address
 
 
-def expand_entries(topology: Topology, matches: Sequence[Matched], today: date) -> Topology:
+def expand_entries(topology: Topology, matches: Sequence[EntryMatch], today: date) -> Topology:
     """The topology with an entry for each object in place of entries about many. The first entry that counts and matches
     an object says what becomes of it; one that deletes goes before one that gives up, and `refusals` stops it then."""
     entries: dict[Address, BulkEntry] = {}
@@ -205,7 +205,7 @@ def expand_entries(topology: Topology, matches: Sequence[Matched], today: date) 
     return replace(topology, removed=(*topology.removed, *removed), forget=(*topology.forget, *forget))
 
 
-def refusals_of_entries(matches: Sequence[Matched], today: date) -> Iterator[tuple[Address, Verdict]]:
+def refusals_of_entries(matches: Sequence[EntryMatch], today: date) -> Iterator[tuple[Address, Verdict]]:
     """One for each object of an entry that matches more than it may, and for each that is to be deleted and given up at
     once."""
     counting = [match for match in matches if not is_over(match.entry, today)]
@@ -221,7 +221,7 @@ def refusals_of_entries(matches: Sequence[Matched], today: date) -> Iterator[tup
             yield from ((address, _refusal_of_both(address, match.entry, forgotten[address])) for address in in_both)
 
 
-def _refusal_of_too_many(address: Address, match: Matched) -> Verdict:
+def _refusal_of_too_many(address: Address, match: EntryMatch) -> Verdict:
     """A refusal at one object; only that at the first names what is matched."""
     entry, number, is_first = match.entry, len(match.addresses), address == match.addresses[0]
     named = ", ".join(map(str, match.addresses[:NAMED])) + (f" and {number - NAMED:_} more" if number > NAMED else "")

@@ -26,7 +26,7 @@ def take_over_records(topology: Topology, ledger: Ledger, options: RunOptions) -
     take_over, today = options.take_over, options.day
     wanted = {resource.address for resource in topology.resources if not resource.external}
     wanted |= {removal.address for removal in topology.removed} | {move.origin for move in topology.moved}
-    renamed = names_of_owner(topology, today)
+    renamed = names_of_topology(topology, today)
     records = dict(ledger)
     if not take_over and renamed == {topology.name}:
         return records
@@ -39,7 +39,7 @@ def take_over_records(topology: Topology, ledger: Ledger, options: RunOptions) -
     return records
 
 
-def names_of_owner(topology: Topology, today: date) -> set[str]:
+def names_of_topology(topology: Topology, today: date) -> set[str]:
     """The topology's own name, and those that it had before."""
     moved = (move for move in topology.moved if move.is_of_topology and not (move.until and today > move.until))
     return {topology.name, *(move.origin.name for move in moved)}

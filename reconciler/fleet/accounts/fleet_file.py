@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import Field
 
-from reconciler.documents.fill.environments import InFile, environments_in
+from reconciler.documents.fill.environments import FileEnvironment, environments_in
 from reconciler.documents.fill.values import Filled
 from reconciler.documents.parse.explain_error import read_spec
 from reconciler.documents.parse.files import read_text
@@ -36,7 +36,7 @@ from reconciler.model.diagnostic import CannotContinue, Diagnostic, SourceSpan, 
 from reconciler.model.resource import Json, Spec
 from reconciler.model.units import Duration
 from reconciler.server.connect.options import parse_servers
-from reconciler.server.connect.settings import Settings, is_pasted
+from reconciler.server.connect.settings import Settings, is_literal_secret
 
 
 class TargetSpec(Spec):
@@ -142,7 +142,7 @@ _FOUND_THERE = re.compile(r"(?i)env://|[~$/]")
 """Beginnings of references that do not depend on where fleet.yaml is."""
 
 
-Environments = abc.Mapping[str, InFile]
+Environments = abc.Mapping[str, FileEnvironment]
 
 
 @dataclass(slots=True)
@@ -197,7 +197,7 @@ class _Reading:
         topology = tuple(self.path.parent / part for part in _as_tuple(settings.get("topology")))
         if settings.get("environment"):
             own = node.entries.get("environment") if isinstance(node, Mapping) else None
-            settings |= self._way_of_environment(
+            settings |= self._environment_connection(
                 f"targets.{name}", node_to_show(*own) if own else key, settings, topology
             )
         if not (settings.get("context") or settings.get("server") or settings.get("environment")):
@@ -216,7 +216,7 @@ class _Reading:
             where=Place(key, node),
         )
 
-    def _way_of_environment(
+    def _environment_connection(
         self, path: str, node: Node, settings: dict[str, Any], topology: tuple[Path, ...]
     ) -> dict[str, Any]:
         """Return the context or server of an environment, for a target that names none."""
@@ -243,31 +243,31 @@ class _Reading:
         for name in ("password", "token"):
             if name in node.entries and not _REFERENCE.fullmatch(str(getattr(spec, name))):
                 message = f"{path}.{name} must refer to the secret, not contain it; write env://NAME or file://PATH"
-                self._complain_at(node, name, "502", "wrong-value", message)
+                self._add_error_at(node, name, "502", "wrong-value", message)
         for name, instead in _PATHS.items():
-            if any(map(is_pasted, _as_tuple(getattr(spec, name)))):
+            if any(map(is_literal_secret, _as_tuple(getattr(spec, name)))):
                 message = f"{path}.{name} must refer to it, not contain it; write {instead}"
-                self._complain_at(node, name, "502", "wrong-value", message)
+                self._add_error_at(node, name, "502", "wrong-value", message)
         if spec.server is not None:
             self._check_server(path, spec.server, node)
         for key, other in (("user", "password"), ("password", "user")):
             if getattr(spec, key) is not None and getattr(spec, other) is None:
-                self._complain_at(node, key, "503", "missing-key", f"{path}.{key} also needs `{other}`")
+                self._add_error_at(node, key, "503", "missing-key", f"{path}.{key} also needs `{other}`")
 
     def _check_server(self, path: str, urls: str, node: Mapping) -> None:
         try:
             has_login = any(server.user is not None for server in parse_servers(urls))
         except CannotContinue as error:
             why = error.diagnostics[0]
-            self._complain_at(node, "server", "502", "wrong-value", f"{path}.server: {why.message} {why.fix}")
+            self._add_error_at(node, "server", "502", "wrong-value", f"{path}.server: {why.message} {why.fix}")
             return
         if has_login:
             message = (
                 f"{path}.server contains a login; write user: NAME and password: env://NAME instead, or creds: PATH"
             )
-            self._complain_at(node, "server", "502", "wrong-value", message)
+            self._add_error_at(node, "server", "502", "wrong-value", message)
 
-    def _complain_at(self, node: Mapping, name: str, number: str, code_name: str, message: str) -> None:
+    def _add_error_at(self, node: Mapping, name: str, number: str, code_name: str, message: str) -> None:
         key, value = node.entries[name]
         self._add_error(NodeProblem(node_to_show(key, value), number, code_name, message))
 

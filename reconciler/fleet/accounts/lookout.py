@@ -53,7 +53,7 @@ Ends: TypeAlias = Mapping[str, Mapping[str, End] | str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class MessageQuery:
     """The question to each target."""
 
     stream: str | None = None
@@ -81,7 +81,7 @@ class Lookout:
     """The lookout of one loop; call `close` in the same loop. A `patient` one waits for elections and restarts; one
     that soon looks once more does not."""
 
-    def __init__(self, targets: Iterable[FleetTarget], wanted: Wanted, *, patient: bool = False) -> None:
+    def __init__(self, targets: Iterable[FleetTarget], wanted: MessageQuery, *, patient: bool = False) -> None:
         self._targets, self._wanted, self._is_patient = tuple(targets), wanted, patient
         self._connections: dict[str, _TargetConnection] = {}
         self._room = asyncio.Semaphore(AT_ONCE)

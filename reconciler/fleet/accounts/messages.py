@@ -24,8 +24,8 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
 from reconciler.fleet.accounts.background_loop import BackgroundLoop, merge_sources
-from reconciler.fleet.accounts.lookout import EVENTS, EVERYTHING, Ends, Entry, Lookout, Offsets, Wanted
-from reconciler.fleet.accounts.reading import SharedWindow, deal_out
+from reconciler.fleet.accounts.lookout import EVENTS, EVERYTHING, Ends, Entry, Lookout, MessageQuery, Offsets
+from reconciler.fleet.accounts.reading import SharedWindow, share_among_tasks
 from reconciler.fleet.accounts.targets import FleetTarget
 from reconciler.fleet.tables.tables import MESSAGES
 from reconciler.model.dataclass import dataclass
@@ -54,10 +54,10 @@ class Pieces(InputPartition):
         """What cannot be read ends the batch, and is read again by the next start; otherwise a row says so."""
 
 
-def wanted_of_options(options: Mapping[str, str]) -> Wanted:
+def wanted_of_options(options: Mapping[str, str]) -> MessageQuery:
     """Read the options `stream` (without it: all that capture events), `filter`, `first` and `last` sequence."""
     stream = options.get("stream")
-    return Wanted(
+    return MessageQuery(
         stream=stream,
         matching=options.get("filter", EVENTS if stream is None else ">"),
         first=int(options.get("first", 1)),
@@ -65,7 +65,7 @@ def wanted_of_options(options: Mapping[str, str]) -> Wanted:
     )
 
 
-class Batch(DataSourceReader):
+class MessagesReader(DataSourceReader):
     """Reads every stored message, or what came `since` certain messages, given by target and stream as offsets are.
     Their times may be approximate: a few messages may be read twice then, and none is left out."""
 
@@ -87,7 +87,7 @@ class Batch(DataSourceReader):
         return read_pieces(partition)
 
 
-class Followed(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class MessagesFollower(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Follows streams from look to look, with at most `most` messages each, if that option is given."""
 
     def __init__(self, targets: Iterable[FleetTarget], options: Mapping[str, str]) -> None:
@@ -160,7 +160,7 @@ def _number_of_tasks(options: Mapping[str, str]) -> int:
 
 def share_pieces(pieces: Iterable[StreamPiece], tasks: int, *, is_followed: bool) -> list[Pieces]:
     """Share the pieces among this many tasks."""
-    return [Pieces(*share, is_followed=is_followed) for share in deal_out([*pieces], tasks)]
+    return [Pieces(*share, is_followed=is_followed) for share in share_among_tasks([*pieces], tasks)]
 
 
 def read_pieces(partition: InputPartition) -> Iterator[RecordBatch]:

@@ -174,7 +174,7 @@ class Stopwatch:
 _MOMENT = 0.05
 
 
-def deal_out(things: Sequence[T], tasks: int) -> Iterator[tuple[tuple[T, ...], int]]:
+def share_among_tasks(things: Sequence[T], tasks: int) -> Iterator[tuple[tuple[T, ...], int]]:
     """Deal the reading out to this many tasks, one by one, with the number of requests that each may have under way, so
     that all together stay within REQUESTS. At least one task is made: without any, Spark makes up one of its own."""
     tasks = max(1, min(tasks, len(things), MOST_TASKS))
@@ -187,7 +187,7 @@ async def read_all(parts: Iterable[TargetPart], ask: Ask, emit: Emit, *, request
     total = asyncio.Semaphore(requests)
 
     async def one_after_another(left: Iterator[Reading]) -> list[Reading]:
-        return [reading for reading in left if not await reading.succeeds(ask, total)]
+        return [reading for reading in left if not await reading.read_once(ask, total)]
 
     async def side_by_side(readings: Iterable[Reading]) -> list[Reading]:
         left = iter(readings)
@@ -198,7 +198,7 @@ async def read_all(parts: Iterable[TargetPart], ask: Ask, emit: Emit, *, request
     lasting = [reading for reading in once if not reading.is_worth_retrying]
     twice = await side_by_side(reading for reading in once if reading.is_worth_retrying)
     for reading in (*lasting, *twice):
-        await reading.give_up()
+        await reading.emit_failure_row()
 
 
 @dataclass(slots=True)
@@ -212,7 +212,7 @@ class Reading:
     told: bool = False
     error: Exception | None = None
 
-    async def succeeds(self, ask: Ask, total: asyncio.Semaphore) -> bool:
+    async def read_once(self, ask: Ask, total: asyncio.Semaphore) -> bool:
         """Read the part once and hand its rows over. False: it failed, and `error` says how."""
         target, time, self.error = self.part.target, datetime.now(UTC), None
         watch = Stopwatch(SharedWindow(total), self.seconds)
@@ -225,14 +225,14 @@ class Reading:
                 async for columns in parts:
                     watch.stop()
                     self.seconds = watch.seconds()
-                    await self.tell(columns, time)
+                    await self.emit_rows(columns, time)
                     watch.start()
         except Exception as error:  # noqa: BLE001 - whatever a stranger answers, the other targets are read
             self.error = error
         self.seconds = watch.seconds()
         return self.error is None
 
-    async def tell(self, columns: Columns, time: datetime) -> None:
+    async def emit_rows(self, columns: Columns, time: datetime) -> None:
         """Hand the rows over, each with the target, its labels, the time and the seconds it took."""
         target, rows = self.part.target, len(next(iter(columns.values()), ()))
         same = {
@@ -251,9 +251,9 @@ class Reading:
         lasting = isinstance(self.error, CannotContinue) and self.error.diagnostics[0].code not in PASSING
         return not (lasting or self.told or self.seconds >= self.part.target.deadline)
 
-    async def give_up(self) -> None:
+    async def emit_failure_row(self) -> None:
         """Hand over one row, which says why the part could not be read."""
-        await self.tell({"row": ["error"], "error": [why_unread(self.part.target, self.error)]}, datetime.now(UTC))
+        await self.emit_rows({"row": ["error"], "error": [why_unread(self.part.target, self.error)]}, datetime.now(UTC))
 
 
 def why_unread(target: FleetTarget, error: BaseException | None) -> str:

@@ -25,7 +25,7 @@ from pyspark.sql.types import StructType
 from reconciler.fleet.accounts import messages
 from reconciler.fleet.accounts.background_loop import Put, items_of
 from reconciler.fleet.accounts.fleet_file import load_fleet
-from reconciler.fleet.accounts.reading import Ask, Columns, TargetPart, configs, deal_out, read_all, subjects
+from reconciler.fleet.accounts.reading import Ask, Columns, TargetPart, configs, read_all, share_among_tasks, subjects
 from reconciler.fleet.accounts.targets import HEAVY, Fleet, FleetTarget
 from reconciler.fleet.tables.frames import with_columns_of
 from reconciler.fleet.tables.tables import CONFIGS, MESSAGES, SNAPSHOTS, SUBJECTS
@@ -95,23 +95,25 @@ class JetStreamSource(DataSource):
         return table
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """Read the table once: a `Batch` for `messages`, a `TargetsReader` for any other table."""
+        """Read the table once: a `MessagesReader` for `messages`, a `TargetsReader` for any other table."""
         if self.table == "messages":
-            return messages.Batch(self._targets(), self.options)
+            return messages.MessagesReader(self._targets(), self.options)
         return TargetsReader(dict(self.options), schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002 - Spark names it
         """Follow `messages`. Raises ValueError for any other table."""
         if self.table != "messages":
             raise ValueError(f"option table: `{self.table}` cannot be followed, only `messages` can")
-        return messages.Followed(self._targets(), self.options)
+        return messages.MessagesFollower(self._targets(), self.options)
 
     def _targets(self) -> list[FleetTarget]:
-        return [target.to_go() for target in chosen_targets(load_fleet(Path(self.options["fleet"])), self.options)]
+        return [
+            target.portable_copy() for target in chosen_targets(load_fleet(Path(self.options["fleet"])), self.options)
+        ]
 
 
 @dataclass(frozen=True, slots=True)
-class Share(InputPartition):
+class TaskShare(InputPartition):
     """What one task reads."""
 
     parts: tuple[TargetPart, ...]
@@ -132,15 +134,15 @@ class TargetsReader(DataSourceReader):
         sizes: Mapping[str, int] = json.loads(self.options.get("sizes", "{}"))
         targets = chosen_targets(fleet, self.options)
         if self.options.get("table") == "subjects":  # a single stream is not divided
-            parts = [TargetPart(target=target.to_go(), stream=self.options["stream"]) for target in targets]
+            parts = [TargetPart(target=target.portable_copy(), stream=self.options["stream"]) for target in targets]
         else:
             parts = [part for target in targets for part in target_parts(target, sizes.get(target.name, 0))]
-        return [Share(*share) for share in deal_out(parts, int(self.options.get("tasks", "2")))]
+        return [TaskShare(*share) for share in share_among_tasks(parts, int(self.options.get("tasks", "2")))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the rows of one share, in batches as they come; a target that cannot be read is a row with the
         reason."""
-        assert isinstance(partition, Share)
+        assert isinstance(partition, TaskShare)
         schema, task = to_arrow_schema(self.wanted, timezone="UTC"), _task()
         if not gc.get_freeze_count():
             gc.freeze()  # otherwise Python looks for garbage in everything imported, again and again, as rows come in
@@ -164,8 +166,8 @@ def chosen_targets(fleet: Fleet, options: Mapping[str, str]) -> Iterable[FleetTa
 def target_parts(target: FleetTarget, objects: int) -> Iterator[TargetPart]:
     """Divide large accounts among several tasks, but only a few, because each lists all streams again."""
     of = min(max(target.parts, objects // HEAVY), 16)
-    to_go = target.to_go()
-    return (TargetPart(target=to_go, number=number, of=of) for number in range(of))
+    portable_copy = target.portable_copy()
+    return (TargetPart(target=portable_copy, number=number, of=of) for number in range(of))
 
 
 def columns_batch(columns: Columns, schema: pa.Schema, task: int) -> pa.RecordBatch:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Self
 
 from reconciler.model.dataclass import dataclass
-from reconciler.model.diagnostic import SourceSpan, told_at
+from reconciler.model.diagnostic import SourceSpan, located_at
 from reconciler.model.resource import Where, nowhere
 from reconciler.server.connect.options import ConnectOptions, resolve
 from reconciler.server.connect.settings import Settings
@@ -49,12 +49,12 @@ class FleetTarget:
     def options(self, environ: Mapping[str, str] = os.environ) -> ConnectOptions:
         """Return connection options for this machine: contexts and files are looked up here. A variable such as
         NATS_CREDS, which is meant for one account, is ignored."""
-        with told_at(self.where("context" if self.settings.context else "server")):
+        with located_at(self.where("context" if self.settings.context else "server")):
             return resolve(
                 self.settings, {name: value for name, value in environ.items() if not name.startswith("NATS_")}
             )
 
-    def to_go(self) -> Self:
+    def portable_copy(self) -> Self:
         """Return the same for another machine, without places in files."""
         return replace(self, where=nowhere)
 

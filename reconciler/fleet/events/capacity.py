@@ -37,9 +37,9 @@ def capacity(snapshots: DataFrame, *, days: int = 30) -> DataFrame:
     limited = _with_account_limits(_with_record_bytes(streams), accounts).select(
         "*",
         _days_to_limit("messages", "max_messages", "messages_per_day", F.lit(1)).alias("days_to_max_messages"),
-        _days_to_limit("bytes", "max_bytes", "bytes_per_day", _average_message()).alias("days_to_max_bytes"),
+        _days_to_limit("bytes", "max_bytes", "bytes_per_day", _average_message_bytes()).alias("days_to_max_bytes"),
         _days_to_limit(
-            "account_bytes", "account_limit", "account_per_day", _average_message() * F.col("replicas")
+            "account_bytes", "account_limit", "account_per_day", _average_message_bytes() * F.col("replicas")
         ).alias("days_to_account_limit"),
     )
     first = F.least("days_to_max_messages", "days_to_max_bytes", "days_to_account_limit")  # skips nulls
@@ -150,7 +150,7 @@ def _with_account_limits(streams: DataFrame, accounts: DataFrame) -> DataFrame:
     return held.withColumn("account_limit", F.col("account_limit") * scale)
 
 
-def _average_message() -> Column:
+def _average_message_bytes() -> Column:
     """The bytes of one more message of average size. A limit in bytes is hardly ever met exactly: a stream that refuses
     messages stays a little below it, and so does one that drops the oldest."""
     return F.coalesce(F.try_divide("bytes", "messages"), F.lit(1))

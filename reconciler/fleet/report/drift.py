@@ -74,7 +74,7 @@ def equal_drift(entries: Iterable[DriftEntry]) -> list[list[DriftEntry]]:
     """Group equal drift, worst first, then what most targets have."""
     groups: dict[object, list[DriftEntry]] = {}
     for entry in entries:
-        groups.setdefault(entry.sameness, []).append(entry)
+        groups.setdefault(entry.equality_key, []).append(entry)
     return sorted(groups.values(), key=lambda same: (_ORDER.index(same[0].standing), -len(same), same[0].address))
 
 

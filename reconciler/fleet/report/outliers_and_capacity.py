@@ -85,7 +85,7 @@ def capacity_part(capacity: Sequence[Row]) -> ReportPart:
     return ReportPart(title=title, lead=lead, pieces=(grid,))
 
 
-def refuses_in(stream: Row) -> float | None:
+def days_to_refusal(stream: Row) -> float | None:
     """Return the days until it takes no more. A stream that drops its oldest messages does so at its own limit, which
     is normal; the account's limit stops every stream."""
     days: float | None = stream.get("days_to_account_limit") if stream.get("when_full") == "old" else stream.get("days")
@@ -93,15 +93,17 @@ def refuses_in(stream: Row) -> float | None:
 
 
 def _urgency(stream: Row) -> tuple[object, ...]:
-    refuses, days = refuses_in(stream), stream.get("days")
+    refuses, days = days_to_refusal(stream), stream.get("days")
     growth = -(stream.get("bytes_per_day") or 0.0)
     return (refuses is None, refuses or 0.0, days is None, days or 0.0, growth, stream["target"], stream["stream"])
 
 
 def _capacity_lead_text(order: Sequence[Row]) -> str:
-    soon = [stream for stream in order if (days := refuses_in(stream)) is not None and days <= _SOON]
+    soon = [stream for stream in order if (days := days_to_refusal(stream)) is not None and days <= _SOON]
     drop = sum(
-        stream.get("days") is not None and stream["days"] <= _SOON for stream in order if refuses_in(stream) is None
+        stream.get("days") is not None and stream["days"] <= _SOON
+        for stream in order
+        if days_to_refusal(stream) is None
     )
     refusing = f"{counted(len(soon), 'stream')} full and refusing messages" if soon else "No stream refuses messages"
     rest = f" {counted(drop, 'stream')} will be dropping the oldest messages by then, as configured." if drop else ""
@@ -112,7 +114,7 @@ _BY = (("days_to_max_messages", "max_msgs"), ("days_to_max_bytes", "max_bytes"),
 
 
 def _stream_row(stream: Row) -> tuple[Cell, ...]:
-    refuses = refuses_in(stream)
+    refuses = days_to_refusal(stream)
     days = stream.get("days") if refuses is None else refuses
     tone: Any = "" if refuses is None or refuses > _LATER else "bad" if refuses <= _SOON else "warn"
     limits = _BY[-1:] if refuses is not None and stream.get("when_full") == "old" else _BY

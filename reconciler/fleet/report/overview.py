@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from reconciler.fleet.report.drift import drift_totals_line, show_span, show_time
 from reconciler.fleet.report.findings import FleetFindings, Row
-from reconciler.fleet.report.outliers_and_capacity import refuses_in, show_days
-from reconciler.fleet.report.targets import code_names, sentences_with_reasons, show_size
+from reconciler.fleet.report.outliers_and_capacity import days_to_refusal, show_days
+from reconciler.fleet.report.targets import quoted_names_text, sentences_with_reasons, show_size
 from reconciler.fleet.tables.rows import UNCOMPARED, UNREMEMBERED
 from reconciler.journeys.drift.drift import Standing
 from reconciler.report.document.pieces import Prose, ReportPart, Tile, Tiles, Tone
@@ -71,7 +71,7 @@ def _tiles(findings: FleetFindings) -> Iterator[Tile]:
         )
         yield Tile(label="Time to repair", value=show_span(totals_of_repairs.get("median_seconds")), note=note)
     if findings.capacity:
-        soon = min((days for item in findings.capacity if (days := refuses_in(item)) is not None), default=None)
+        soon = min((days for item in findings.capacity if (days := days_to_refusal(item)) is not None), default=None)
         note = (
             "until the first stream refuses messages" if soon is not None else "nothing grows towards refusing messages"
         )
@@ -131,10 +131,10 @@ def _drift_sentences(findings: FleetFindings) -> Iterator[str]:
         )
         name = next(alike, "") if number == 1 else ""
         if number:
-            yield f"{name or counted(number, 'object')} {how[number > 1]} on {code_names(_names_most_first(of))}."
+            yield f"{name or counted(number, 'object')} {how[number > 1]} on {quoted_names_text(_names_most_first(of))}."
     unknown = {item.target: item.objects for item in findings.unknown_counts}
     if unknown:
-        yield f"Not everything could be read on {code_names(_names_most_first(unknown))}: {sum(unknown.values()):_} unknown."
+        yield f"Not everything could be read on {quoted_names_text(_names_most_first(unknown))}: {sum(unknown.values()):_} unknown."
     yield from _unremembered_sentences(findings)
 
 
@@ -143,7 +143,7 @@ def _unremembered_sentences(findings: FleetFindings) -> Iterator[str]:
     if number := sum(lost.values()):
         names = [f"`{item.address}`" for item in findings.drift or () if item.standing == UNREMEMBERED]
         objects = names[0] if number == len(names) == 1 else counted(number, "object")
-        yield f"Records cannot be used: nobody knows what was applied of {objects} on {code_names(_names_most_first(lost))}."
+        yield f"Records cannot be used: nobody knows what was applied of {objects} on {quoted_names_text(_names_most_first(lost))}."
 
 
 def _names_most_first(numbers: Mapping[str, int]) -> list[str]:
@@ -155,7 +155,7 @@ def earlier_runs_sentences(findings: FleetFindings, how: str) -> Iterator[str]:
     runs = [run for run in findings.earlier if run["what"] == how]
     for run in runs[:_EARLIER]:
         names = run["targets"]
-        targets = code_names(names)
+        targets = quoted_names_text(names)
         was = "was" if len(names) == 1 else "were"
         when = f"in run `{run['run']}` ({show_time(run['at'])})" if run.get("run") else ""
         yield f"{targets} {was} last {how} {when}." if when else f"{targets} {was} never {how}; {_DRIFT}."
@@ -166,13 +166,15 @@ def earlier_runs_sentences(findings: FleetFindings, how: str) -> Iterator[str]:
 def _capacity_sentences(capacity: Sequence[Row]) -> Iterator[str]:
     """The same stream on several targets is one sentence, and another one where it is already full."""
     soon = [
-        (days, stream_row) for stream_row in capacity if (days := refuses_in(stream_row)) is not None and days <= _SOON
+        (days, stream_row)
+        for stream_row in capacity
+        if (days := days_to_refusal(stream_row)) is not None and days <= _SOON
     ]
     streams: dict[tuple[str, bool], list[tuple[float, Row]]] = {}
     for days, stream_row in sorted(soon, key=lambda it: it[0]):
         streams.setdefault((stream_row["stream"], days > 0), []).append((days, stream_row))
     for (stream, is_later), same in [*streams.items()][:_FULL]:
-        names = code_names([stream_row["target"] for _, stream_row in same])
+        names = quoted_names_text([stream_row["target"] for _, stream_row in same])
         within = "in" if len(same) == 1 else "first in"
         full = (
             f"full {within} about {show_days(same[0][0])} at the growth of the last looks, and refuses new messages then"

@@ -22,7 +22,7 @@ from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.fields import info_at
 from reconciler.model.shape import ALWAYS, UNWRITTEN
 from reconciler.report.codec.shape import data_of
-from reconciler.report.document.blocks import MARKS, first_paths, removal_reason
+from reconciler.report.document.blocks import MARKS, first_paths_text, removal_reason
 from reconciler.report.document.document import Document
 from reconciler.report.document.entries import Section, section_of
 from reconciler.report.document.judgements import sentence, verdict_head, verdicts_to_show, way_out_lines
@@ -182,7 +182,7 @@ def _grouping_key(section: Section, change: PlannedChange) -> object:
 
 def _fold(section: Section, targets: Targets) -> Fold:
     change, differing = _first(targets), _differing_values(targets)
-    what = first_paths(change.fields) or removal_reason(change).strip() or ("differently" if differing else "")
+    what = first_paths_text(change.fields) or removal_reason(change).strip() or ("differently" if differing else "")
     summary = " ".join(filter(None, (what, on_targets_text([*targets]))))
     return Fold(
         mark=MARKS.get(section, "·"), word=WORDS[section], style=section.name.lower(), name=change.address, about=summary,

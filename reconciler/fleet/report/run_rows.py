@@ -142,7 +142,7 @@ class DriftEntry:
         return self.standing in (UNREACHABLE, UNCOMPARED)
 
     @property
-    def sameness(self) -> object:
+    def equality_key(self) -> object:
         """The key of things that are equal on several targets."""
         fields = tuple(
             (field.path, repr(field.live), repr(field.desired), repr(field.applied), field.drifted, field.ignored)

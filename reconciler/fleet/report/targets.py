@@ -46,12 +46,12 @@ def sentences_with_reasons(reasons: Iterable[tuple[str, str]], verbs: tuple[str,
     for target, reason in reasons:
         targets.setdefault(reason, []).append(target)
     for reason, names in [*targets.items()][:most]:
-        yield f"{code_names(names)} {verbs[len(names) > 1]}: {reason}"
+        yield f"{quoted_names_text(names)} {verbs[len(names) > 1]}: {reason}"
     if more := sum(map(len, [*targets.values()][most:])):
         yield f"{more:_} more {verbs[more > 1]}."
 
 
-def code_names(names: Sequence[str]) -> str:
+def quoted_names_text(names: Sequence[str]) -> str:
     """Return the first three names as code, and how many more there are."""
     return few_names([f"`{name}`" for name in names])
 

@@ -61,7 +61,7 @@ FIRST: Mapping[str, Callable[[], Sequence[Column | str]]] = {
 them what could not be read."""
 
 
-class Say(Protocol):
+class ProgressListener(Protocol):
     """Hears what takes its time."""
 
     def __call__(self, text: str, /) -> None: ...
@@ -78,7 +78,7 @@ class FleetRun:
     store: Store
     run: str
     day: date
-    say: Say
+    say: ProgressListener
     is_named: bool = False
     """The user named the run."""
     began: float = field(default_factory=time.monotonic)
@@ -140,7 +140,7 @@ class FleetRun:
         more = {name: tables[name].count() - MOST for name, some in rows.items() if len(some) > MOST}
         return {**{name: some[:MOST] for name, some in rows.items()}, "left_out": more}
 
-    def conclude(self, command: str, *several: Mapping[str, Any], **parts: Any) -> FleetFindings:
+    def make_findings(self, command: str, *several: Mapping[str, Any], **parts: Any) -> FleetFindings:
         """Return what the command found, with the time it took. Each of `several` holds rows by table, and may say under
         `left_out` how many more there are."""
         took = time.monotonic() - self.began

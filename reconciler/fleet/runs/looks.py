@@ -51,8 +51,8 @@ LOST = "The store lacks what was read of it. Do all executors write to the same 
 
 def snapshot(fleet_run: FleetRun) -> FleetFindings:
     """Read what each target holds, and keep it as this run's."""
-    return fleet_run.conclude(
-        "snapshot", targets=all_selected(fleet_run.fleet.targets, targets(_read_snapshots(fleet_run)))
+    return fleet_run.make_findings(
+        "snapshot", targets=with_lost_targets(fleet_run.fleet.targets, targets(_read_snapshots(fleet_run)))
     )
 
 
@@ -64,8 +64,8 @@ def compare(fleet_run: FleetRun) -> FleetFindings:
     named = frame_of(fleet_run.spark, rows, WANTED)
     meant = fleet_run.store_look("desired", desired_rows(named, texts, run=fleet_run.run, day=fleet_run.day))
     entries = fleet_run.store_look("drift", drift(seen, meant, parts=parts_for(len(rows))))
-    return fleet_run.conclude(
-        "drift", targets=all_selected(fleet_run.fleet.targets, targets(seen)), **drift_found(entries)
+    return fleet_run.make_findings(
+        "drift", targets=with_lost_targets(fleet_run.fleet.targets, targets(seen)), **drift_found(entries)
     )
 
 
@@ -88,7 +88,7 @@ def targets(seen: DataFrame) -> tuple[SeenTarget, ...]:
     return tuple(seen_target(row.asDict()) for row in rows)
 
 
-def all_selected(selected: Iterable[FleetTarget], seen: Sequence[SeenTarget]) -> tuple[SeenTarget, ...]:
+def with_lost_targets(selected: Iterable[FleetTarget], seen: Sequence[SeenTarget]) -> tuple[SeenTarget, ...]:
     """Return each target: every look leaves a row of each; one without any was lost between reading and storing."""
     names = {target.name for target in seen}
     lost = (
@@ -122,7 +122,7 @@ def history(fleet_run: FleetRun) -> FleetFindings:
     it. Raises CannotContinue where none is stored."""
     fleet_run, _ = with_newest_run(fleet_run)
     tables = fleet_run.report_rows(**_history_tables(fleet_run), capacity=_capacity(fleet_run))
-    return fleet_run.conclude("history", tables, by_target=_drifted_by_target(fleet_run, tables["trend"]))
+    return fleet_run.make_findings("history", tables, by_target=_drifted_by_target(fleet_run, tables["trend"]))
 
 
 def find_outliers(fleet_run: FleetRun, by: Sequence[str] = ()) -> FleetFindings:
@@ -132,7 +132,7 @@ def find_outliers(fleet_run: FleetRun, by: Sequence[str] = ()) -> FleetFindings:
     fleet_run, read = with_newest_run(fleet_run)
     rows, number = _outliers(fleet_run, read, by)
     tables = fleet_run.report_rows(outliers=rows)
-    return fleet_run.conclude("outliers", tables, with_peers=number, infos=field_infos(tables["outliers"]))
+    return fleet_run.make_findings("outliers", tables, with_peers=number, infos=field_infos(tables["outliers"]))
 
 
 def _check_label(label: str, fleet_run: FleetRun) -> None:
@@ -154,7 +154,7 @@ def compile_report(fleet_run: FleetRun) -> FleetFindings:
     declared = {target.name for target in fleet_run.fleet.targets if target.topology}
     read_runs = tuple(target for target in read_runs if target["target"] in names)
     compared = tuple(target for target in fleet_run.newest_runs("drift") if target["target"] in declared)
-    return fleet_run.conclude(
+    return fleet_run.make_findings(
         "report", tables, _tables_of_other_commands(fleet_run), drift_found(fleet_run.rows_of_runs("drift", compared)) if compared else {},
         targets=targets(fleet_run.rows_of_runs("snapshots", read_runs)), earlier=_earlier_runs(fleet_run, read_runs, compared),
         by_target=_drifted_by_target(fleet_run, tables["trend"]), infos=field_infos(tables["outliers"]),

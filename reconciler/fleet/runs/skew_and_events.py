@@ -48,7 +48,7 @@ def skew(fleet_run: FleetRun, keys: Keys, candidates: Candidates) -> FleetFindin
     loads = fleet_run.store_whole("loads", falling.loads(fallen, falling.ownership_frame(fleet_run.spark, candidates)))
     even = fleet_run.store_whole("skew", falling.skew(fallen, loads))
     moved = fleet_run.store_whole("moves", falling.moves(fallen, falling.handovers_frame(fleet_run.spark, candidates)))
-    return fleet_run.conclude("skew", fleet_run.report_rows(skew=even, falls=fallen, moves=moved))
+    return fleet_run.make_findings("skew", fleet_run.report_rows(skew=even, falls=fallen, moves=moved))
 
 
 def _subjects_of(fleet_run: FleetRun, keys: Keys) -> DataFrame:
@@ -90,7 +90,7 @@ def read_events(fleet_run: FleetRun, stream: str | None = None) -> FleetFindings
     shown = fleet_run.report_rows(
         **{name: fleet_run.rows_of_selected(fleet_run.store_whole(name, rows)) for name, rows in parts.items()}
     )
-    return fleet_run.conclude("events", shown, **_silent_targets_findings(fleet_run, silent))
+    return fleet_run.make_findings("events", shown, **_silent_targets_findings(fleet_run, silent))
 
 
 def _silent_targets_findings(fleet_run: FleetRun, silent: Mapping[str, str]) -> dict[str, Any]:

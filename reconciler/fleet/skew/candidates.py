@@ -52,7 +52,7 @@ class Choice:
         return None if all(partitioning.wildcards for partitioning in self.filters) else "2.12"
 
 
-def every_choice(pattern: str) -> tuple[Choice, ...]:
+def all_choices(pattern: str) -> tuple[Choice, ...]:
     """Return every set of wildcards of this filter that could decide, and the whole subject.
 
     Another order of the same wildcards gives other partitions, but none that are more even because of it.
@@ -141,7 +141,7 @@ def _with_labels(memberships: Sequence[Membership]) -> Iterator[tuple[str, Membe
     return zip(labels, memberships, strict=True)
 
 
-class Unclear(ValueError):
+class UnclearCandidates(ValueError):
     """The request cannot be a group, or cannot be understood; the message says why."""
 
 
@@ -154,7 +154,7 @@ def candidates(filters: Iterable[str], partitions: Iterable[int], members: Itera
     )
 
 
-def as_declared(config: Config) -> Candidates:
+def declared_candidates(config: Config) -> Candidates:
     """Return the one candidate that a group's own configuration is."""
     filters = tuple(
         Partitioning(filter=entry["filter"], wildcards=tuple(entry["partitioning_wildcards"]))
@@ -175,15 +175,15 @@ def _choices(text: str) -> tuple[Choice, ...]:
     if len(filters) == 1 and " by " not in text:
         _valid_partitioning(Partitioning(filter=filters[0]))
         if filters[0].split(".").count("*") > MOST_CHOICES_OF:
-            raise Unclear(
+            raise UnclearCandidates(
                 f"`{text}` has too many `*` to try every choice of them: name those that decide, as in `{text} by 1,2`"
             )
-        return every_choice(filters[0])
+        return all_choices(filters[0])
     choice = Choice(tuple(_valid_partitioning(_partitioning(part)) for part in filters))
     for later, partitioning in enumerate(choice.filters):
         for earlier in choice.filters[:later]:
             if collide(partitioning.filter, earlier.filter):
-                raise Unclear(
+                raise UnclearCandidates(
                     f"`{partitioning.filter}` overlaps with `{earlier.filter}`: let every subject match one filter only"
                 )
     return (choice,)
@@ -196,20 +196,22 @@ def _partitioning(text: str) -> Partitioning:
     try:
         return Partitioning(filter=pattern.strip(), wildcards=tuple(int(number) for number in numbers.split(",")))
     except ValueError:
-        raise Unclear(f"`{text}`: write the numbers of the `*` that decide, as in `{pattern} by 1,2`") from None
+        raise UnclearCandidates(
+            f"`{text}`: write the numbers of the `*` that decide, as in `{pattern} by 1,2`"
+        ) from None
 
 
 def _valid_partitioning(partitioning: Partitioning) -> Partitioning:
     item = {"filter": partitioning.filter, "partitioning_wildcards": list(partitioning.wildcards)}
     for problem in filter_problems("filter", item):
-        raise Unclear(f"{problem.message}: {problem.fix}")
+        raise UnclearCandidates(f"{problem.message}: {problem.fix}")
     return partitioning
 
 
 def _memberships(text: str) -> tuple[Membership, ...]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
-        raise Unclear("members are numbers, or the names of one membership, with commas between")
+        raise UnclearCandidates("members are numbers, or the names of one membership, with commas between")
     if all(name.isdecimal() for name in names):
         return tuple(Membership.of(_valid_count(int(name), "members", MOST_PARTITIONS)) for name in names)
     return (Membership(members=tuple(names)),)
@@ -217,5 +219,5 @@ def _memberships(text: str) -> tuple[Membership, ...]:
 
 def _valid_count(number: int, things: str, most: int) -> int:
     if not 1 <= number <= most:
-        raise Unclear(f"{number} {things}: a group has from 1 to {most:,}")
+        raise UnclearCandidates(f"{number} {things}: a group has from 1 to {most:,}")
     return number

@@ -69,7 +69,7 @@ class Lock:
         """Does another command hold it that may still be running?"""
         if not self.system.exists(self.place):
             return False
-        return not (self._holder_is_gone(self._holder()) or self._age() > LASTS)
+        return not (self._is_holder_gone(self._holder()) or self._age() > LASTS)
 
     def _age(self) -> timedelta:
         """The age by the clock of the folder's file system: ours may be hours ahead, and would end a command that is at
@@ -93,7 +93,7 @@ class Lock:
         """Does this process hold it?"""
         return str(self.place) in _HELD
 
-    def _holder_is_gone(self, holder: dict[str, Any]) -> bool:
+    def _is_holder_gone(self, holder: dict[str, Any]) -> bool:
         """Is the process gone? A restarted container has the name of the one before it, and our number may be the old
         one's."""
         if holder.get("host") != socket.gethostname():

@@ -60,7 +60,7 @@ def store(spark: SparkSession, where: str) -> Store:
     """Open a folder (`fleet-data`, `hdfs:///fleet`) or a catalog's schema (`table:lake.fleet`)."""
     if where.startswith(CATALOG):
         return Tables(spark=spark, schema=where.removeprefix(CATALOG))
-    folder = Folder(spark=spark, path=where.rstrip("/") or "/")
+    folder = FolderStore(spark=spark, path=where.rstrip("/") or "/")
     if why := why_unfit(folder.scheme(), str(spark.sparkContext.master)):
         fix = "Name with --store a folder that all of them share (hdfs://…), or Delta or Iceberg tables: table:CATALOG.SCHEMA."
         message = f"Tables cannot be stored in {where}: {why}."
@@ -113,7 +113,7 @@ def _path_aside(folder: str, leaf: str) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Folder:
+class FolderStore:
     """Parquet: `<path>/<table>/run=<run>/`. Rows are written beside their place and then moved there, so that nobody
     reads a half; the old ones are moved aside first. After an interruption, the next command finishes the move."""
 

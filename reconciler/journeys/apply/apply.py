@@ -83,7 +83,7 @@ async def _run_steps(
     planned = _plan_in(now)
     plan, stopped = planned.plan, now.outlook.stopped if isinstance(now, SavedReview) else ()
     await ours.began(planned)
-    book = _Book.of(plan, planned.snapshot)
+    book = _RecordsToWrite.of(plan, planned.snapshot)
     lost = ours.may_write()  # this also sets `stop`
     cut = (
         (lost or "interrupted") if stop.is_set() and book.at_once else None
@@ -180,7 +180,7 @@ BATCH = 512
 
 
 @dataclass(slots=True)
-class _Book:
+class _RecordsToWrite:
     """Decides which records may be written: a change is recorded when the last step that writes any part of it is
     done."""
 
@@ -195,7 +195,7 @@ class _Book:
     owners: dict[str, list[Address]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, plan: Plan, snapshot: Snapshot) -> _Book:
+    def of(cls, plan: Plan, snapshot: Snapshot) -> _RecordsToWrite:
         records = {address: _as_seen(record, address, snapshot) for address, record in plan.records.items()}
         revisions = ledger.revisions(snapshot)
         book = cls(waiting={}, records=records, at_once={}, known=revisions, target=snapshot.target)

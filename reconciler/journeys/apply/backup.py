@@ -22,7 +22,7 @@ from reconciler.model.diagnostic import CannotContinue
 from reconciler.model.resource import Json
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.steps import Call
-from reconciler.server.read.snapshot import Taken, archive_fault, take_backup
+from reconciler.server.read.snapshot import BackupSummary, archive_fault, take_backup
 from reconciler.server.wire.api import JetStream
 
 Seen = Callable[[str, int], None]
@@ -86,7 +86,7 @@ def _rename_complete_folder(unfinished: Path, folder: Path) -> None:
     unfinished.rename(folder)
 
 
-async def _write_backup(js: JetStream, stream: str, folder: Path, seen: Seen) -> Taken:
+async def _write_backup(js: JetStream, stream: str, folder: Path, seen: Seen) -> BackupSummary:
     archive = folder / "stream.tar.s2"
     with archive.open("xb") as file:
         taken = await take_backup(js, stream, file, seen=lambda size: seen(stream, size))
@@ -117,7 +117,7 @@ def _head_for_restore(answer: Mapping[str, Json]) -> Mapping[str, Json]:
     return {name: value for name, value in answer.items() if name != "error"}
 
 
-def _why_broken(archive: Path, taken: Taken) -> str | None:
+def _why_broken(archive: Path, taken: BackupSummary) -> str | None:
     """What is wrong with the files on disk."""
     with archive.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()

@@ -67,7 +67,7 @@ def _user_name(environment: Mapping[str, str]) -> str:
         return f"user {os.getuid()}"
 
 
-def streams_met(steps: Iterable[Step], snapshot: Snapshot) -> set[str]:
+def streams_touched(steps: Iterable[Step], snapshot: Snapshot) -> set[str]:
     """Return the names of live streams that these steps reach. A step that only removes subjects from its own stream
     reaches no other stream."""
     configs = [_config_of_step(step) for step in steps if step.call in (Call.STREAM_CREATE, Call.STREAM_UPDATE)]
@@ -203,7 +203,7 @@ def other_topologies(plan: Plan, snapshot: Snapshot) -> list[str]:
     entries = snapshot.entries.get(BUCKET, {})
     touched = {encode_key(address) for step in plan.steps for address in _addresses_touched(step)}
     touched |= {
-        encode_key(address) for name in streams_met(plan.steps, snapshot) for address in REGISTRY.backed_by(name)
+        encode_key(address) for name in streams_touched(plan.steps, snapshot) for address in REGISTRY.backed_by(name)
     }
     touched |= {encode_key(address) for address in plan.records}  # a record that is taken over has no step
     records = (decode_owned(entries[key]) for key in touched if key in entries and not entries[key].deleted)

@@ -114,7 +114,7 @@ class _Acceptance:
             if any(drifting.is_drift for drifting in item.fields):
                 self._accept_item(item)
         self._look_again()
-        if self.left and self._keep_heirs(self.left):
+        if self.left and self._keep_inherited_values(self.left):
             self._look_again()
         return self
 
@@ -122,7 +122,7 @@ class _Acceptance:
         self.loaded = self._load()
         self.left = self._look(self.loaded)
 
-    def _keep_heirs(self, left: Looked) -> bool:
+    def _keep_inherited_values(self, left: Looked) -> bool:
         """Keep objects as they are live that would inherit what was written of others. False: there are none."""
         written = len(self.written)
         for address, change in left.view.changes.items():

@@ -46,7 +46,7 @@ class Trail:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Heard:
+class HeardEvents:
     """What a watch has heard since it began, and what was live then."""
 
     events: Sequence[Event] = ()
@@ -61,7 +61,7 @@ class Heard:
         return Trail(events=self.events, before=before)
 
 
-async def attribute_drift(looked: Looked, js: JetStream, heard: Heard | None = None) -> Looked:
+async def attribute_drift(looked: Looked, js: JetStream, heard: HeardEvents | None = None) -> Looked:
     """Add who did it to a drift. Only what drifted is looked up, and nothing is read where nothing drifted."""
     if not looked.drift.drifted:
         return looked

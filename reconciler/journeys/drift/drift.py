@@ -211,7 +211,7 @@ class Item:
         return [not drifting.stays for drifting in self.fields if drifting.is_drift]
 
     @property
-    def is_left(self) -> bool:
+    def has_drift_left(self) -> bool:
         """Does some of its drift stay after a restoration, because others own it or no apply changes it?"""
         return self.is_drift and not (self.is_ours and all(self._reachable))
 
@@ -232,7 +232,7 @@ class Item:
         return [] if is_whole or len(final) == sum(drifting.is_drift for drifting in self.fields) else final
 
     @property
-    def is_quiet(self) -> bool:
+    def is_all_ignored(self) -> bool:
         """Did something drift, and is all of it ignored?"""
         return self.standing.is_drift and not self.is_drift
 
@@ -309,7 +309,7 @@ class Drift:
         """Count the objects by state; an ignored object counts only as that."""
         counts = {**dict.fromkeys(map(str, Standing), 0), "ignored": 0, "in_sync": self.in_sync}
         for item in self.items:
-            counts["ignored" if item.is_quiet else item.standing.value] += 1
+            counts["ignored" if item.is_all_ignored else item.standing.value] += 1
         return counts
 
     @property

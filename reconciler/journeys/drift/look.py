@@ -17,7 +17,7 @@ from reconciler.changes.diff import value_in
 from reconciler.changes.kind import Registry
 from reconciler.changes.verdict import Verdict
 from reconciler.changes.view import View
-from reconciler.engine.compare import check_place, compare, count_objects
+from reconciler.engine.compare import compare, count_objects, refuse_wrong_target
 from reconciler.engine.decide import unanswered_questions
 from reconciler.engine.idle_patterns import idle_patterns, refuse_idle_patterns
 from reconciler.engine.ignoring import IgnoredDrift
@@ -27,7 +27,7 @@ from reconciler.journeys.drift.silent_origins import silent_origins
 from reconciler.journeys.drift.way_back import missing_streams
 from reconciler.journeys.plan.plan import complete_options
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.losses.made_again import is_forgotten
+from reconciler.kinds.losses.made_again import is_lost_at_restart
 from reconciler.memory import remembered
 from reconciler.model.dataclass import dataclass
 from reconciler.model.ledger.records import Owned
@@ -57,7 +57,7 @@ def look(
 ) -> Looked:
     """Compare everything declared or owned here with a snapshot that was already taken. Raises CannotContinue where
     this is not the account that the files expect."""
-    check_place(topology, snapshot.target)
+    refuse_wrong_target(topology, snapshot.target)
     options = complete_options(options, topology, snapshot)
     view = compare(topology, snapshot, remembered.read_memory(snapshot, registry), registry, options)
     refuse_idle_patterns(view, options)
@@ -124,7 +124,7 @@ def find_drift(topology: Topology, view: View, options: RunOptions) -> Drift:
         in_sync=sum(change.action in AT_REST and str(a) not in differing for a, change in chosen.items()),
         unrecorded=sum(map(_has_no_record, chosen.values())) if view.ledger_known else 0,
         coverage=Coverage(here=len(view.live) - len(view.unmanaged), elsewhere=elsewhere, extras=extras),
-        diagnostics=(*view.diagnostics, *ignored.leftovers(complete=options.is_about_all)),
+        diagnostics=(*view.diagnostics, *ignored.unused_entry_warnings(complete=options.is_about_all)),
         ledger_known=view.ledger_known,
     )
 
@@ -179,7 +179,7 @@ class _Look:
         )
         if change.record:
             gone = f"it was applied{'' if change.owned else ' under its old name'}, but no longer exists"
-            if is_forgotten(change, self.view):
+            if is_lost_at_restart(change, self.view):
                 gone = "it was applied in memory, which a single server forgets at each restart, and no longer exists"
         return _item_of(change, Standing.MISSING, reason=gone)
 

@@ -89,7 +89,7 @@ def _written_part(written: Sequence[Written]) -> Iterator[ReportPart]:
 
 def _drift_parts(drift: Drift, *, is_whole: bool, is_shared: bool) -> Iterator[ReportPart]:
     """Show what differs; with `is_whole` also what is ignored, and what nobody declares."""
-    shown = [item for item in drift.items if is_whole or not item.is_quiet]
+    shown = [item for item in drift.items if is_whole or not item.is_all_ignored]
     pieces: list[Piece] = [_items_folded(shown, is_shared=is_shared)] if shown else []
     if is_whole and drift.coverage.extras:
         pieces.append(Names(word="live, but not declared anywhere:", names=drift.coverage.extras))
@@ -224,7 +224,7 @@ def restored_sentence(restored: Plan, drift: Drift) -> str:
     gone = f" {GONE}" if lost else ""
     if not any(change.action.writes for change in restored.changes):
         return f"No configuration had to be put back.{gone}"
-    left = listed([_name_with_staying_fields(item) for item in drift.drifted if item.is_left])
+    left = listed([_name_with_staying_fields(item) for item in drift.drifted if item.has_drift_left])
     drifted = f"Everything that drifted here, but for {left}," if left else "Everything that drifted here"
     if any(item.owned is None for item in ours):
         how = AS_FAR_AS_RECORDED if any(item.owned for item in ours) else AS_DECLARED
@@ -278,7 +278,7 @@ def _advice(drift: Drift, arguments: str) -> Iterator[str]:
         yield f"To record it as it is now: {restoring}"
     if any(item.standing is Standing.MISSING and item.owned for item in ours):
         yield "If something that is missing is no longer wanted, move it in the files to `removed`."
-    if stay := [_name_with_staying_fields(item) for item in drift.drifted if item.is_ours and item.is_left]:
+    if stay := [_name_with_staying_fields(item) for item in drift.drifted if item.is_ours and item.has_drift_left]:
         yield f"No apply puts back {listed(stay)}; to see what to do: reconciler plan {arguments}".rstrip()
     if kept:
         codes = ", ".join(dict.fromkeys(code for item in kept for code in item.refusals))

@@ -18,7 +18,7 @@ from nats.errors import Error as NatsError
 
 from reconciler.changes.kind import Raw
 from reconciler.documents.parse.files import DISK, Tree
-from reconciler.journeys.drift.attribute import Heard, attribute_drift
+from reconciler.journeys.drift.attribute import HeardEvents, attribute_drift
 from reconciler.journeys.drift.drift import Drift
 from reconciler.journeys.drift.look import Looked, look
 from reconciler.journeys.plan.files import load
@@ -30,7 +30,7 @@ from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.server.connect.connection import close, connect
 from reconciler.server.connect.options import ConnectOptions
-from reconciler.server.read.listening import Ear, listen
+from reconciler.server.read.listening import ChangeListener, listen
 from reconciler.server.read.observe import observe
 from reconciler.server.wire.api import JetStream
 
@@ -44,7 +44,7 @@ UNREACHABLE = "NA101"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LookedAtAll:
+class FullLook:
     """A full look was taken."""
 
     drift: Drift
@@ -52,7 +52,7 @@ class LookedAtAll:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lost:
+class AccountUnreachable:
     """The account cannot be seen at the moment."""
 
     why: str
@@ -60,19 +60,19 @@ class Lost:
     """That of the page about it: with the same code, another sentence gives no other reason, as it holds times."""
 
     @classmethod
-    def of(cls, problem: Diagnostic) -> Lost:
+    def of(cls, problem: Diagnostic) -> AccountUnreachable:
         """Take it from the reason why nobody could connect, or listen."""
         return cls(why=problem.message.removesuffix(" Nothing was changed."), code=problem.code)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wrong:
+class FilesUnusable:
     """The files cannot be used as they are now; the watch continues with the earlier ones."""
 
     diagnostics: tuple[Diagnostic, ...]
 
 
-Happening = LookedAtAll | Lost | Wrong
+Happening = FullLook | AccountUnreachable | FilesUnusable
 OnHappening = Callable[[Happening], None]
 
 
@@ -100,22 +100,22 @@ class Watch:
                 async with self._listening() as (js, ear):
                     await self._look_again_and_again(js, ear)
                     failed = 0
-                lost = Lost(why="the connection ended")
+                lost = AccountUnreachable(why="the connection ended")
             except CannotContinue as problem:
                 if not self._has_looked:
                     raise
-                lost = Lost.of(problem.diagnostics[0])
+                lost = AccountUnreachable.of(problem.diagnostics[0])
             except NatsError as error:
-                lost = Lost(why=f"the connection ended ({error})")
+                lost = AccountUnreachable(why=f"the connection ended ({error})")
             if not self.stop.is_set():
                 self.tell(lost)
-                await _either(self.stop, within=PAUSES[min(failed, len(PAUSES) - 1)])
+                await _wait_for_any(self.stop, within=PAUSES[min(failed, len(PAUSES) - 1)])
                 failed, self.reconnects = failed + 1, self.reconnects + 1
 
     _has_looked: bool = False
 
     @asynccontextmanager
-    async def _listening(self) -> AsyncIterator[tuple[JetStream, Ear]]:
+    async def _listening(self) -> AsyncIterator[tuple[JetStream, ChangeListener]]:
         nc = await connect(self.connecting)
         try:
             options = self.connecting
@@ -127,7 +127,7 @@ class Watch:
             with contextlib.suppress(NatsError):
                 await close(nc)
 
-    async def _look_again_and_again(self, js: JetStream, ear: Ear) -> None:
+    async def _look_again_and_again(self, js: JetStream, ear: ChangeListener) -> None:
         live: dict[Address, Config] | None = None
         while not (self.stop.is_set() or ear.closed.is_set()):
             ear.stirred.clear()
@@ -140,20 +140,20 @@ class Watch:
                 del ear.changes[:heard]
             took = time.monotonic() - began
             self._has_looked = True
-            self.tell(LookedAtAll(drift=looked.drift, seconds=took))
+            self.tell(FullLook(drift=looked.drift, seconds=took))
             soon = RETRY if looked.drift.is_partial else self.every
-            await _either(self.stop, ear.stirred, within=min(soon, self.every))
-            await _either(self.stop, ear.closed, within=max(SETTLING, took / 2))
+            await _wait_for_any(self.stop, ear.stirred, within=min(soon, self.every))
+            await _wait_for_any(self.stop, ear.closed, within=max(SETTLING, took / 2))
             self.advisories += ear.heard
             ear.heard = 0
 
-    async def _look(self, js: JetStream, ear: Ear, live: dict[Address, Config] | None) -> Looked:
+    async def _look(self, js: JetStream, ear: ChangeListener, live: dict[Address, Config] | None) -> Looked:
         warnings = await self._read_files()
         assert self.topology is not None, "the first reading raises"
         snapshot = await observe(js)
         looked = look(self.topology, snapshot, replace(self.options, may_match_nothing=self._has_looked))
         ear.consumers = _watched_consumers(looked)
-        heard = Heard(events=tuple(ear.changes), live=live) if live is not None else None
+        heard = HeardEvents(events=tuple(ear.changes), live=live) if live is not None else None
         with_authors = await attribute_drift(looked, js, heard)
         return replace(
             with_authors, drift=replace(with_authors.drift, diagnostics=(*warnings, *with_authors.drift.diagnostics))
@@ -167,7 +167,7 @@ class Watch:
             return loaded.diagnostics
         if self.topology is None:
             raise CannotContinue(*loaded.diagnostics, topology=loaded.name)
-        self.tell(Wrong(diagnostics=loaded.diagnostics))
+        self.tell(FilesUnusable(diagnostics=loaded.diagnostics))
         return ()
 
 
@@ -176,7 +176,7 @@ def _watched_consumers(looked: Looked) -> frozenset[Raw]:
     return frozenset(raw for raw in raws if raw.type == "consumer")
 
 
-async def _either(*events: asyncio.Event, within: float) -> None:
+async def _wait_for_any(*events: asyncio.Event, within: float) -> None:
     """Wait until one of these happens, or the time is over."""
     tasks = [asyncio.create_task(event.wait()) for event in events]
     try:

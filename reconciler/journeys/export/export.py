@@ -152,7 +152,7 @@ def account(
     wanted = [address for address in writer.addresses if matches_selection(str(address), only, exclude)]
     broken = {address: why for address, resource in writer.live.items() if (why := resource.unreadable)}
     broken |= _unfit(writer, wanted, snapshot.target.version, registry)
-    twins = _twins([address for address in wanted if address not in broken], registry)
+    twins = _groups_of_same_name([address for address in wanted if address not in broken], registry)
     chosen = tuple(address for address in wanted if address not in broken and address not in twins)
 
     def is_selected(address: Address) -> bool:
@@ -177,7 +177,7 @@ def account(
             *written_as_streams(
                 snapshot, registry, [other_address for other_address in chosen if other_address not in records]
             ),
-            *_idle(writer, only, exclude),
+            *_unmatched_pattern_warnings(writer, only, exclude),
         ),
         unowned=unowned or NOBODYS,
     )
@@ -220,7 +220,7 @@ def _unfit(writer: Writer, wanted: Sequence[Address], version: Version, registry
     return unfit
 
 
-def _twins(wanted: Sequence[Address], registry: Registry) -> dict[Address, Address]:
+def _groups_of_same_name(wanted: Sequence[Address], registry: Registry) -> dict[Address, Address]:
     """A static and an elastic group may share a name, but a file can hold one of the two. Return those left out, with
     the one that is kept."""
     first: dict[tuple[str, ...], Address] = {}
@@ -231,7 +231,7 @@ def _twins(wanted: Sequence[Address], registry: Registry) -> dict[Address, Addre
 REPAIR = "repair or delete its record, with all members stopped"
 
 
-def _idle(writer: Writer, only: Sequence[str], exclude: Sequence[str]) -> Iterator[Diagnostic]:
+def _unmatched_pattern_warnings(writer: Writer, only: Sequence[str], exclude: Sequence[str]) -> Iterator[Diagnostic]:
     """Warn of a pattern without a match: a misspelt selection must not look like an account that holds nothing."""
     for option, patterns in (("--only", only), ("--exclude", exclude)):
         for pattern in patterns:
@@ -251,9 +251,9 @@ def left_out(
 ) -> Iterator[Diagnostic]:
     """Report live objects that no address of the file stands for, and values that their addresses do not say."""
     yield from _consumers_left_out(writer, snapshot, registry, is_selected)
-    yield from _without_stream(writer, registry, is_selected)
-    yield from _half_replaced(writer, snapshot, registry, is_selected)
-    yield from _left_as_found(writer, registry, chosen)
+    yield from _missing_stream_warnings(writer, registry, is_selected)
+    yield from _unfinished_replacement_warnings(writer, snapshot, registry, is_selected)
+    yield from _unmanaged_value_warnings(writer, registry, chosen)
 
 
 def not_exported(address: Address, why: str, fix: str) -> Diagnostic:
@@ -318,7 +318,7 @@ def _consumers_not_exported(writer: Writer, snapshot: Snapshot, registry: Regist
 # -- what has no stream, or is not there now
 
 
-def _without_stream(writer: Writer, registry: Registry, is_selected: Selected) -> Iterator[Diagnostic]:
+def _missing_stream_warnings(writer: Writer, registry: Registry, is_selected: Selected) -> Iterator[Diagnostic]:
     sayable = {*writer.addresses}
     for address, resource in sorted(writer.live.items()):
         if address not in sayable and not resource.unreadable and is_selected(address):
@@ -326,7 +326,7 @@ def _without_stream(writer: Writer, registry: Registry, is_selected: Selected) -
             yield not_exported(address, f"its {above} does not exist", "delete its record if nobody needs it")
 
 
-def _half_replaced(
+def _unfinished_replacement_warnings(
     writer: Writer, snapshot: Snapshot, registry: Registry, is_selected: Selected
 ) -> Iterator[Diagnostic]:
     for address in sorted(intents(snapshot)):
@@ -338,7 +338,7 @@ def _half_replaced(
 # -- values
 
 
-def _left_as_found(writer: Writer, registry: Registry, chosen: Sequence[Address]) -> Iterator[Diagnostic]:
+def _unmanaged_value_warnings(writer: Writer, registry: Registry, chosen: Sequence[Address]) -> Iterator[Diagnostic]:
     for address in chosen:
         if names := writer.entry(address).get("unmanaged"):
             kind, rendered = registry.of(address), registry.of(address).render(writer.live[address])

@@ -53,7 +53,7 @@ async def first_files(js: JetStream, part: Part) -> FirstFiles:
 def first(snapshot: Snapshot, registry: Registry, part: Part) -> FirstFiles:
     """The same of an account that was read."""
     held = account(snapshot, registry, part.only, part.exclude)
-    if problem := _in_the_way(snapshot, held, part):
+    if problem := _obstacle_error(snapshot, held, part):
         raise problem
     if not (held.writer.live or part.only or part.exclude):
         return starter(part.topology, _expected_place(snapshot.target))
@@ -97,7 +97,7 @@ def _expected_place(target: Target) -> dict[str, Json]:
 # -- what keeps a topology from beginning here
 
 
-def _in_the_way(snapshot: Snapshot, held: ExportedAccount, part: Part) -> CannotContinue | None:
+def _obstacle_error(snapshot: Snapshot, held: ExportedAccount, part: Part) -> CannotContinue | None:
     """What is another's must not be written as if it were free, nor an unread account be taken for an empty one."""
     memory = remembered.unreadable_warning(snapshot)
     if memory and memory.is_error:

@@ -37,7 +37,7 @@ def import_files(paths: Sequence[Path], topology: str = "imported") -> Imported:
     """Return a topology file that declares what these files describe; `problems` lists what could not be carried
     over."""
     read = read_foreign(paths)
-    sound = list(_sound(read))
+    sound = list(_valid_objects(read))
     streams = {item.on[0]: item for item in sound if len(item.on) == 1}
     snapshot = _snapshot(sound, streams)
     writer = Writer(snapshot, REGISTRY, {a: item.beside for item in sound for a in _addresses_it_may_have(item)})
@@ -57,7 +57,7 @@ def _addresses_it_may_have(foreign_object: ForeignObject) -> Iterator[Address]:
     yield from REGISTRY.backed_by(foreign_object.on[0])
 
 
-def _sound(read: Findings) -> Iterator[ForeignObject]:
+def _valid_objects(read: Findings) -> Iterator[ForeignObject]:
     """Keep what is valid and described once."""
     seen: dict[tuple[str, ...], ForeignObject] = {}
     for foreign_object in read.found:

@@ -11,7 +11,7 @@ from reconciler.documents.write.atomic import write_whole
 from reconciler.documents.write.edit import CannotEdit, edited_bytes
 from reconciler.journeys.groups.groups import group_error
 from reconciler.journeys.plan.plan import plan_from_snapshot
-from reconciler.journeys.plan.validate import nowhere, versions
+from reconciler.journeys.plan.validate import imagined_target, versions
 from reconciler.kinds import REGISTRY
 from reconciler.kinds.elastic_group.movement import moved_partitions
 from reconciler.kinds.elastic_group.queue_stream import stream_name
@@ -20,7 +20,7 @@ from reconciler.kinds.group_records.group_record import MEMBERSHIP
 from reconciler.kinds.group_records.member_subjects import owners
 from reconciler.kinds.groups import membership
 from reconciler.kinds.groups.live_group import Group, groups
-from reconciler.kinds.groups.membership import Unwise, Wish
+from reconciler.kinds.groups.membership import MembershipRefused, MembershipRequest
 from reconciler.memory import remembered
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import SourceSpan
@@ -49,9 +49,9 @@ class Preview:
     """The declaration of the group in the files."""
 
 
-async def preview_offline(topology: Topology, name: str, wish: Wish) -> Preview:
+async def preview_offline(topology: Topology, name: str, wish: MembershipRequest) -> Preview:
     """Preview as if the group were live as declared; what is queued or in flight is unknown."""
-    target = nowhere(topology, versions(topology, None)[0])
+    target = imagined_target(topology, versions(topology, None)[0])
     unread_account = Snapshot(target=target, unknown={Scope.STREAMS: "no server was asked"})
     address, _, declared = _live_and_declared(name, unread_account, topology)
     config = _settled_config(declared, unread_account) if declared else {}
@@ -65,7 +65,7 @@ async def preview_offline(topology: Topology, name: str, wish: Wish) -> Preview:
 
 
 async def preview(
-    js: JetStream | None, snapshot: Snapshot, name: str, wish: Wish, topology: Topology | None
+    js: JetStream | None, snapshot: Snapshot, name: str, wish: MembershipRequest, topology: Topology | None
 ) -> Preview:
     """Plan the group with the new membership against the live state. Changes nothing."""
     address, live, declared = _live_and_declared(name, snapshot, topology)
@@ -74,8 +74,8 @@ async def preview(
     now = owners(live.config) if live else []
     base = _base_config(live, declared, snapshot)
     try:
-        wanted = membership.wished_membership(base, wish, now or [None] * base.get("max_members", 0))
-    except Unwise as refusal:
+        wanted = membership.requested_membership(base, wish, now or [None] * base.get("max_members", 0))
+    except MembershipRefused as refusal:
         raise group_error(
             "GR193", f"{address}: {refusal.message}.", f"{refusal.fix[:1].upper()}{refusal.fix[1:]}."
         ) from None

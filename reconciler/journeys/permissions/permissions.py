@@ -28,7 +28,7 @@ from reconciler.server.read.permission_subjects import Api
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _May:
+class _PossibleChange:
     """What the files and the command line permit for one resource."""
 
     address: Address
@@ -47,11 +47,11 @@ class _May:
 
     @property
     def primary(self) -> Raw:
-        return _wide(self.kind.primary(self.address))
+        return _with_wildcard_names(self.kind.primary(self.address))
 
     @property
     def raws(self) -> set[Raw]:
-        return {self.primary, *map(_wide, self.kind.derived(self.address))}
+        return {self.primary, *map(_with_wildcard_names, self.kind.derived(self.address))}
 
 
 def permissions(
@@ -101,7 +101,7 @@ def permissions_for_all(
     )
 
 
-def _possible_changes(topology: Topology, patterns: list[str], registry: Registry) -> Iterator[_May]:
+def _possible_changes(topology: Topology, patterns: list[str], registry: Registry) -> Iterator[_PossibleChange]:
     retention = {d.address.name: getattr(d.spec, "retention", None) or "" for d in topology.resources if _is_stream(d)}
     consumers = [d.address.stream for d in topology.resources if d.address.kind == "consumer"]
     moves = {moved.address: moved for moved in topology.moved}
@@ -113,22 +113,22 @@ def _possible_changes(topology: Topology, patterns: list[str], registry: Registr
         replaced = bool(spec.allow) or any(allowance.selects(address, spec.labels) for allowance in topology.allow)
         replaced = replaced or any(fnmatchcase(str(address), pattern) for pattern in patterns)
         moved = moves.get(address) if kind.renames else None
-        yield _May(
+        yield _PossibleChange(
             address=address, kind=kind, spec=spec, retention=kept, replaced=replaced,
             origin=moved.origin if moved and (moved.reason or replaced) else None,
             queued=address.kind == "consumer" and kept == "workqueue" and consumers.count(address.stream) > 1,
         )  # fmt: skip
     for removed in topology.removed:
-        yield _May(address=removed.address, kind=registry.of(removed.address))
+        yield _PossibleChange(address=removed.address, kind=registry.of(removed.address))
     for entry in topology.bulk:
         if entry.key == "removed":
             yield from (
-                _May(address=other_address, kind=registry.of(other_address))
-                for other_address in _matchable(entry.on, registry)
+                _PossibleChange(address=other_address, kind=registry.of(other_address))
+                for other_address in _addresses_to_match(entry.on, registry)
             )
 
 
-def _matchable(on: str, registry: Registry) -> Iterator[Address]:
+def _addresses_to_match(on: str, registry: Registry) -> Iterator[Address]:
     """Return addresses that cover everything a pattern or label can match, with `*` for names that are unknown. Subjects
     know no patterns but that."""
     kind_wanted, *names = ["*"] if is_label(on) else on.split("/")
@@ -143,7 +143,7 @@ def _depth(kind: Kind, registry: Registry) -> int:
     return 1 + _depth(registry[kind.place.within], registry) if kind.place.within else 1
 
 
-def _wide(raw: Raw) -> Raw:
+def _with_wildcard_names(raw: Raw) -> Raw:
     """Return the object with `*` for a name of which only a part is known: a subject has no such tokens."""
     return raw if raw.type == "entry" else Raw(raw.type, tuple("*" if "*" in part else part for part in raw.on))
 
@@ -163,7 +163,7 @@ def _trail_streams(topology: Topology) -> list[str]:
     ]
 
 
-def _streams_measured(possible: Iterable[_May]) -> list[str]:
+def _streams_measured(possible: Iterable[_PossibleChange]) -> list[str]:
     """Streams whose messages a change may cost; for an elastic group, its queue and the source of that."""
     streams: list[str] = []
     for may in possible:
@@ -175,7 +175,7 @@ def _streams_measured(possible: Iterable[_May]) -> list[str]:
     return list(dict.fromkeys(streams))
 
 
-def _peers_asked(possible: Iterable[_May]) -> Iterator[Peers]:
+def _peers_asked(possible: Iterable[_PossibleChange]) -> Iterator[Peers]:
     """Questions about the servers that streams find. A placement that is left as found may be any."""
     for may in possible:
         if may.spec is not None and may.primary.type == "stream":
@@ -185,19 +185,19 @@ def _peers_asked(possible: Iterable[_May]) -> Iterator[Peers]:
             yield from peers.question(int(config.get("num_replicas") or 1), placement)
 
 
-def _possible_steps(may: _May) -> Iterator[Step]:
+def _possible_steps(may: _PossibleChange) -> Iterator[Step]:
     for raw in sorted(may.raws):
         if may.spec is None:
             yield from _removal_steps(may, raw)
         elif raw.type == "stream":
-            yield from _stream(may, raw)
+            yield from _steps_of_stream(may, raw)
         elif raw.type == "consumer":
-            yield from _consumer(may, raw)
+            yield from _steps_of_consumer(may, raw)
         else:
-            yield from _entry(raw)
+            yield from _steps_of_entry(raw)
 
 
-def _removal_steps(may: _May, raw: Raw) -> Iterator[Step]:
+def _removal_steps(may: _PossibleChange, raw: Raw) -> Iterator[Step]:
     if raw.type == "consumer":
         yield _step(Call.CONSUMER_DELETE, raw.on)
     elif raw.type == "entry":
@@ -211,7 +211,7 @@ def _removal_steps(may: _May, raw: Raw) -> Iterator[Step]:
             yield _step(Call.GATE_CONSUMERS_GONE, raw.on)
 
 
-def _stream(may: _May, raw: Raw) -> Iterator[Step]:
+def _steps_of_stream(may: _PossibleChange, raw: Raw) -> Iterator[Step]:
     yield _step(Call.STREAM_CREATE, raw.on)
     if not may.kind.place.within:
         yield _step(Call.STREAM_UPDATE, raw.on)
@@ -225,7 +225,7 @@ def _stream(may: _May, raw: Raw) -> Iterator[Step]:
             yield _step(call, raw.on, feeding)
 
 
-def _consumer(may: _May, raw: Raw) -> Iterator[Step]:
+def _steps_of_consumer(may: _PossibleChange, raw: Raw) -> Iterator[Step]:
     yield _step(Call.CONSUMER_CREATE, raw.on)
     yield _step(Call.CONSUMER_UPDATE, raw.on)
     # apply resumes what somebody paused by hand
@@ -246,7 +246,7 @@ def _consumer(may: _May, raw: Raw) -> Iterator[Step]:
         yield from (_step(call, stands_in) for call in (Call.CONSUMER_CREATE, Call.CONSUMER_DELETE))
 
 
-def _entry(raw: Raw) -> Iterator[Step]:
+def _steps_of_entry(raw: Raw) -> Iterator[Step]:
     bucket = raw.on[0]
     if bucket != BUCKET:
         yield _step(Call.STREAM_CREATE, (f"KV_{bucket}",))

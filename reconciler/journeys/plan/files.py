@@ -27,7 +27,7 @@ from reconciler.model.resource import OWNER, Address, Config, Declared
 from reconciler.model.topology import BulkEntry, Topology
 
 
-class Several(CannotContinue):
+class SeveralTopologies(CannotContinue):
     """The files hold several topologies, and the command works on one."""
 
     each: tuple[Loaded, ...] = ()
@@ -102,10 +102,10 @@ def read_topology(paths: Sequence[Path], tree: Tree = DISK) -> Topology:
 
 
 def topology_of(loaded: Loaded) -> Topology:
-    """Return the topology that was loaded. Raises Several where there are several, CannotContinue where none could be
+    """Return the topology that was loaded. Raises SeveralTopologies where there are several, CannotContinue where none could be
     read."""
     if loaded.each:
-        several = Several(*loaded.diagnostics)
+        several = SeveralTopologies(*loaded.diagnostics)
         several.each = loaded.each
         raise several
     if loaded.topology is None:
@@ -117,7 +117,7 @@ def topologies_of(loaded: Loaded, environment: str | None) -> list[Topology]:
     """Return the topologies of one account that were loaded. Raises CannotContinue where one of them could not be read."""
     try:
         return [topology_of(loaded)]
-    except Several as several:
+    except SeveralTopologies as several:
         return [topology_of(readable) for readable in several.readable(environment)]
 
 

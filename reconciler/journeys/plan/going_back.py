@@ -34,14 +34,14 @@ DELETING = ("interest", "workqueue")
 
 
 @dataclass(frozen=True, slots=True)
-class Earlier:
+class EarlierFiles:
     """The files of one commit."""
 
     tree: GitTree
     came_from: Origin
 
     @classmethod
-    def at(cls, revision: str, paths: Sequence[Path]) -> Earlier:
+    def at(cls, revision: str, paths: Sequence[Path]) -> EarlierFiles:
         """Read the files of a revision. Raises CannotContinue where git does not know the revision."""
         near = paths[0]
         tree = GitTree.at(revision, near)
@@ -107,7 +107,7 @@ def _rename_back_advice(change: PlannedChange, renamed: str) -> str:
 
 
 def _not_restored(change: PlannedChange, field: FieldChange) -> Diagnostic | None:
-    if field.path in BOUNDS and _bound_of(field, field.desired) > _bound_of(field, field.live):
+    if field.path in BOUNDS and _limit_of_field(field, field.desired) > _limit_of_field(field, field.live):
         message = (
             f"{field.path} gets its wider limit back, but anything that the narrower limit {BOUNDS[field.path]} does not "
             "come back"
@@ -121,7 +121,7 @@ def _not_restored(change: PlannedChange, field: FieldChange) -> Diagnostic | Non
     return _warning(change, "GB103", "gone-meanwhile", message, None)
 
 
-def _bound_of(field: FieldChange, given: Json) -> float:
+def _limit_of_field(field: FieldChange, given: Json) -> float:
     value = field.info.default if given is None else given
     return value if isinstance(value, int | float) and value > 0 else float("inf")
 

@@ -15,13 +15,13 @@ from reconciler.changes.kind import Registry
 from reconciler.changes.plan import Plan
 from reconciler.changes.view import View
 from reconciler.documents.find.git import origin
-from reconciler.engine.compare import check_place, compare, count_objects
+from reconciler.engine.compare import compare, count_objects, refuse_wrong_target
 from reconciler.engine.decide import decide, unanswered_questions
 from reconciler.engine.idle_patterns import refuse_idle_patterns
 from reconciler.engine.ignoring import IgnoredDrift
 from reconciler.kinds import REGISTRY
-from reconciler.kinds.across.went_back import streams_that_went_back
-from reconciler.kinds.consumer.replacement import forgotten_placeholders
+from reconciler.kinds.across.went_back import went_back_warnings
+from reconciler.kinds.consumer.replacement import leftover_placeholder_warnings
 from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.stream_config import stream_config
 from reconciler.memory import remembered
@@ -78,7 +78,7 @@ async def plan_from_snapshot(
     view = compare_with_snapshot(topology, snapshot, options, registry, is_looked_at=js is not None)
     refuse_idle_patterns(view, options)
     decided_plan = await decide_plan(view, js, options, registry)
-    ignored = IgnoredDrift(topology.ignore_drift, options.day).put_back(decided_plan.changes)
+    ignored = IgnoredDrift(topology.ignore_drift, options.day).reverted_drift_warnings(decided_plan.changes)
     decided_plan = replace(decided_plan, diagnostics=(*decided_plan.diagnostics, *ignored))
     return Planned(plan=decided_plan, snapshot=snapshot, topology=topology, options=options)
 
@@ -103,12 +103,12 @@ def compare_with_snapshot(
 ) -> View:
     """Compare the topology with the snapshot. Raises CannotContinue where the account is not the one the files expect,
     or where the server did not tell who owns what."""
-    check_place(topology, snapshot.target)
+    refuse_wrong_target(topology, snapshot.target)
     unread = remembered.unreadable_warning(snapshot) if is_looked_at else None
     if unread and unread.severity is Severity.ERROR:
         raise CannotContinue(unread)
     view = compare(topology, snapshot, remembered.read_memory(snapshot, registry), registry, options)
-    diagnostics = (*([unread] if unread else ()), *forgotten_placeholders(snapshot), *streams_that_went_back(view))
+    diagnostics = (*([unread] if unread else ()), *leftover_placeholder_warnings(snapshot), *went_back_warnings(view))
     return replace(view, diagnostics=(*diagnostics, *view.diagnostics))
 
 

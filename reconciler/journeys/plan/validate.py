@@ -114,7 +114,7 @@ def versions(topology: Topology, server: Version | None) -> list[Version]:
     return sorted({Version.parse(oldest) if oldest else SUPPORTED[-1], SUPPORTED[-1]})
 
 
-def nowhere(topology: Topology, version: Version) -> Target:
+def imagined_target(topology: Topology, version: Version) -> Target:
     """An imagined target with the names that the files expect. It is a cluster, so that no rule refuses for want of
     servers."""
     expect = topology.expect
@@ -143,7 +143,7 @@ def offline_verdicts(
     neighbours: Collection[Topology] = (),
 ) -> Iterator[Verdict]:
     """Verdicts on that creation. What may be live already is refused to nobody."""
-    older = able_to_stand(topology, version, registry)
+    older = tolerated_verdicts(topology, version, registry)
     for verdict in _verdicts(topology, version, registry, needing, neighbours):
         yield softened_unless_live(verdict, older)
 
@@ -151,16 +151,16 @@ def offline_verdicts(
 Said = Callable[[], Collection[tuple[str, str, str]]]
 
 
-def able_to_stand(topology: Topology, version: Version, registry: Registry) -> Said:
+def tolerated_verdicts(topology: Topology, version: Version, registry: Registry) -> Said:
     """The address, code and path of each finding that would not stop an object which an older server accepted."""
 
     @cache
-    def standing_verdicts() -> frozenset[tuple[str, str, str]]:
+    def tolerated_verdict_keys() -> frozenset[tuple[str, str, str]]:
         older = (each for each in SUPPORTED if each < version)
         verdicts = (verdict for each in older for verdict in _verdicts(topology, each, registry))
         return frozenset((judged.address, judged.code, judged.path) for judged in verdicts if judged.can_stand)
 
-    return standing_verdicts
+    return tolerated_verdict_keys
 
 
 def softened_unless_live(verdict: Verdict, older: Said) -> Verdict:
@@ -186,7 +186,7 @@ def _verdicts(
     ours = set(_stream_names(topology, registry))
     theirs = {stream for other in neighbours for stream in _stream_names(other, registry)} - ours
     unknown = {Scope.stream(stream): "another topology declares it" for stream in theirs}
-    snapshot = Snapshot(target=nowhere(topology, version), unknown=unknown)
+    snapshot = Snapshot(target=imagined_target(topology, version), unknown=unknown)
     view = compare(topology, snapshot, Memory(), registry, RunOptions(today=datetime.now(UTC).date()))
     for address, verdicts in verdicts_of_all(view, registry, needing=needing).items():
         yield from (verdict for verdict in verdicts if not _is_waived(verdict, view.changes[address], view))

@@ -74,7 +74,7 @@ def probe(
     if not chosen.scenes:
         return Probe(unplayed=chosen.unplayed)
     blocked = [change.address for change in rehearsal.plan.changes if change.action.writes and change.is_blocked]
-    theatre = _Theatre(topology, live, options, program, cast_for(topology, live), began + within)
+    theatre = _TwoStages(topology, live, options, program, cast_for(topology, live), began + within)
     played = theatre.play(chosen.scenes)
     for times in AGAIN:
         doubtful = [play.scene for play in played.scenes if play.is_doubtful]
@@ -112,13 +112,13 @@ class Played:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Playbill:
+class _PlayedScenes:
     scenes: tuple[Played, ...]
     unplayed: tuple[Missing, ...] = ()
     done: frozenset[str] = frozenset()
     """Addresses of changes that were carried out."""
 
-    def beside(self, other: _Playbill) -> _Playbill:
+    def beside(self, other: _PlayedScenes) -> _PlayedScenes:
         """Keep the differences that show again in a second play."""
         anew = {tuple(play.scene.streams): play for play in other.scenes}
         confirmed = [
@@ -128,7 +128,7 @@ class _Playbill:
         return replace(self, scenes=tuple(confirmed))
 
 
-def _probe_result(played: _Playbill, unplayed: Iterable[Missing], seconds: float) -> Probe:
+def _probe_result(played: _PlayedScenes, unplayed: Iterable[Missing], seconds: float) -> Probe:
     objects = [name for play in played.scenes for name in _object_addresses(play.scene)]
     return Probe(
         operations=sum(play.operations for play in played.scenes),
@@ -146,7 +146,7 @@ def _object_addresses(scene: Scene) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Theatre:
+class _TwoStages:
     """Two stages with the same setup."""
 
     topology: Topology
@@ -156,7 +156,7 @@ class _Theatre:
     cast: Cast
     until: float
 
-    def play(self, scenes: Sequence[Scene], times: float = 1.0) -> _Playbill:
+    def play(self, scenes: Sequence[Scene], times: float = 1.0) -> _PlayedScenes:
         """Play the scenes. Clients wait `times` as long as usual."""
         server = self.program(str(self.live.target.version))
         with (
@@ -166,7 +166,7 @@ class _Theatre:
         ):
             return asyncio.run(self._play(calm, changed, scenes, times))
 
-    async def _play(self, calm: Stage, changed: Stage, scenes: Sequence[Scene], times: float) -> _Playbill:
+    async def _play(self, calm: Stage, changed: Stage, scenes: Sequence[Scene], times: float) -> _PlayedScenes:
         async with _set_up(calm, self.live, times) as before, _set_up(changed, self.live, times) as after:
             clients = (before.client, after.client)
             await asyncio.gather(*(_begin_scenes(client, scenes) for client in clients))
@@ -183,7 +183,7 @@ class _Theatre:
             for name in _object_addresses(scene)
         ]
         left = [Missing(address_of(*key), GOES) for key in gone]
-        return _Playbill(
+        return _PlayedScenes(
             scenes=tuple(play for play in plays if play),
             unplayed=(*left, *late, *change.undone),
             done=change.done_addresses,
@@ -208,19 +208,19 @@ class _Theatre:
 
 
 @dataclass(frozen=True, slots=True)
-class _Setting:
+class _StageConnections:
     js: JetStream
     client: Client
 
 
 @asynccontextmanager
-async def _set_up(built: Stage, live: Snapshot, times: float) -> AsyncIterator[_Setting]:
+async def _set_up(built: Stage, live: Snapshot, times: float) -> AsyncIterator[_StageConnections]:
     """Recreate the account, and connect a client."""
     options = built.options()
     async with session(options) as js, connection(options) as nc:
         await recreate(js, live)
         await read_throwaway_servers(js)
-        yield _Setting(js, Client(nc, times))
+        yield _StageConnections(js, Client(nc, times))
 
 
 async def _begin_scenes(client: Client, scenes: Iterable[Scene]) -> None:
@@ -243,7 +243,7 @@ class _ChangesMade:
         waiting += [outcome.step.address for outcome in finished.not_started]
         reasons = dict.fromkeys(waiting, WAITS) | wrong
         writing = [change for change in plan.changes if change.action.writes]
-        undone = [Missing(change.address, why) for change in writing if (why := _why_undone(change, reasons))]
+        undone = [Missing(change.address, why) for change in writing if (why := _why_not_done(change, reasons))]
         names = {missing.what for missing in undone}
         done = tuple(change for change in writing if change.address not in names)
         consumers = frozenset((stream, name) for stream, own in now.consumers.items() for name in own)
@@ -257,7 +257,7 @@ class _ChangesMade:
         return [change for change in self.changes if not streams_of(change).isdisjoint(scene.streams)]
 
 
-def _why_undone(change: PlannedChange, failed: Mapping[str, str]) -> str:
+def _why_not_done(change: PlannedChange, failed: Mapping[str, str]) -> str:
     if change.address in failed:
         return f"it was not done: {failed[change.address]}"
     codes = ", ".join(verdict.code for verdict in change.verdicts if verdict.blocks)

@@ -41,18 +41,18 @@ Consumer = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Casting:
+class ChosenScenes:
     """The scenes to play, and what no scene shows."""
 
     scenes: tuple[Scene, ...] = ()
     unplayed: tuple[Missing, ...] = ()
 
 
-def choose_scenes(live: Snapshot, plan: Plan, missing: Sequence[Missing]) -> Casting:
+def choose_scenes(live: Snapshot, plan: Plan, missing: Sequence[Missing]) -> ChosenScenes:
     """Choose the scenes. The objects in `missing` could not be recreated."""
     account = _Account(live, plan, frozenset(lacking.what.partition("/")[2].split("/")[0] for lacking in missing))
     scenes = tuple(account.scene(sorted(streams)) for streams in account.groups)
-    return Casting(scenes, tuple(dict.fromkeys([*account.unplayed_changes(scenes), *missing])))
+    return ChosenScenes(scenes, tuple(dict.fromkeys([*account.unplayed_changes(scenes), *missing])))
 
 
 def address_of(stream: str, consumer: str = "") -> str:
@@ -143,7 +143,7 @@ class _Account:
         return streams
 
     @cached_property
-    def cast(self) -> set[str]:
+    def scene_streams(self) -> set[str]:
         """These and their origins, so that messages arrive."""
         streams, ring = set(self.touched_streams), set(self.changed_streams)
         while (
@@ -157,8 +157,8 @@ class _Account:
     def groups(self) -> list[set[str]]:
         """Streams that copy one another, or between which subjects move."""
         groups: list[set[str]] = []
-        for name in sorted(self.cast):
-            near = {name} | {other for other in self.cast if self._are_near(name, other)}
+        for name in sorted(self.scene_streams):
+            near = {name} | {other for other in self.scene_streams if self._are_near(name, other)}
             joined = [group for group in groups if group & near]
             groups = [group for group in groups if not group & near] + [near.union(*joined)]
         return sorted(groups, key=min)

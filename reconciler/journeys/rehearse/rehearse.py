@@ -131,7 +131,7 @@ async def _carry_plan_out(
     if passing := _stopped_only_here(shown, there):
         options = _letting_pass(options, shown, passing)
         to_apply = await plan_from_snapshot(topology, snapshot, js, options)
-        shown = _as_there(to_apply.plan, shown, passing)
+        shown = _plan_as_in_account(to_apply.plan, shown, passing)
     tell(f"carrying the plan out there ({counted(len(to_apply.plan.steps), 'step')}) …")
     events = [event async for event in apply(to_apply, js) if isinstance(event, Finished)]
     return shown, options, events[0], missing, await read_throwaway_servers(js)
@@ -161,7 +161,7 @@ def _letting_pass(options: RunOptions, plan: Plan, passing: Mapping[str, Planned
     )
 
 
-def _as_there(plan: Plan, at_first: Plan, passing: Mapping[str, PlannedChange]) -> Plan:
+def _plan_as_in_account(plan: Plan, at_first: Plan, passing: Mapping[str, PlannedChange]) -> Plan:
     """The plan, with what passes there as it is judged there."""
     stopped = {change.address for change in plan.blocked}
     theirs = {address: change for address, change in passing.items() if address not in stopped}

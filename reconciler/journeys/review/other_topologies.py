@@ -18,11 +18,11 @@ WORDS = ("external", "mirror", "sources")
 """One of these stands in every file that reads a stream of another topology."""
 
 
-def in_files(owner: Topology, others: Iterable[Topology]) -> Iterator[Topology]:
+def readers_in_files(owner: Topology, others: Iterable[Topology]) -> Iterator[Topology]:
     """Return what other topologies of the same place declare of the owner's streams: consumers, groups and copies."""
     streams = _streams(owner)
     for other in _neighbours(owner, others):
-        theirs = streams - _streams(other) - _of_somebody_else(other, owner)
+        theirs = streams - _streams(other) - _streams_of_third_topologies(other, owner)
         if reading := tuple(_resources_reading(other, theirs)):
             yield replace(other, resources=reading, removed=(), forget=(), moved=())
 
@@ -74,7 +74,7 @@ def _streams(topology: Topology) -> set[str]:
     return {name for name in names if name}
 
 
-def _of_somebody_else(other: Topology, owner: Topology) -> set[str]:
+def _streams_of_third_topologies(other: Topology, owner: Topology) -> set[str]:
     """Streams that it uses from yet another topology, which happen to have the same name."""
     return {resource.address.name for resource in other.resources if resource.owner not in (None, owner.name)}
 
@@ -93,7 +93,7 @@ def _streams_read_by(resource: Declared) -> Iterator[str]:
         yield from (read.stream for read in REGISTRY.of(resource.address).reads(resource.address, config))
 
 
-def in_ledger(entries: Entries, base: Topology | None, head: Topology | None) -> dict[str, Entry]:
+def records_in_ledger(entries: Entries, base: Topology | None, head: Topology | None) -> dict[str, Entry]:
     """Return the records of other topologies that read the streams of this one's older state, or own those that it
     uses."""
     names = {state.name for state in (base, head) if state}

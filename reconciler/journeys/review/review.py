@@ -18,8 +18,8 @@ from reconciler.changes.view import View
 from reconciler.engine.compare import compare
 from reconciler.engine.decide import decide, unanswered_questions
 from reconciler.engine.judging import verdicts_of_all
-from reconciler.engine.offline import Watched, first_paragraph, without_server_data
-from reconciler.journeys.plan.validate import able_to_stand, nowhere, softened_unless_live, versions
+from reconciler.engine.offline import OfflineJudge, first_paragraph, without_server_data
+from reconciler.journeys.plan.validate import imagined_target, softened_unless_live, tolerated_verdicts, versions
 from reconciler.journeys.review.loosened_policies import Loosened, loosened_policies
 from reconciler.journeys.review.other_topologies import assumed_owners
 from reconciler.kinds import REGISTRY
@@ -142,7 +142,9 @@ def _snapshot_on_version(version: Version, pair: Pair, head: Topology) -> tuple[
 
 def as_applied(bases: Sequence[Topology], head: Topology, version: Version) -> Snapshot:
     """Imagine the account after these topologies were applied, where `head` is to be applied."""
-    return imagined.snapshot_of_topologies(bases, nowhere(head, version), dict(_undeclared_streams([*bases, head])))
+    return imagined.snapshot_of_topologies(
+        bases, imagined_target(head, version), dict(_undeclared_streams([*bases, head]))
+    )
 
 
 def _group_streams(topologies: Iterable[Topology]) -> Iterator[str]:
@@ -174,9 +176,9 @@ def _plan_offline(head: Topology, snapshot: Snapshot, today: date) -> tuple[Plan
     options = RunOptions(today=today)
     view = _view(head, snapshot, options)
     view = replace(view, facts=dict.fromkeys(unanswered_questions(view, REGISTRY), Unanswered(NOBODY_ASKED)))
-    watched = Watched(view)
+    watched = OfflineJudge(view)
     verdicts_by_address = verdicts_of_all(without_server_data(view), REGISTRY, judge=watched)
-    older = able_to_stand(head, snapshot.target.version, REGISTRY)
+    older = tolerated_verdicts(head, snapshot.target.version, REGISTRY)
     for address, verdicts in verdicts_by_address.items():
         if view.changes[address].action is Action.CREATE:
             verdicts_by_address[address] = [softened_unless_live(verdict, older) for verdict in verdicts]
@@ -191,7 +193,7 @@ def _only_renews(change: PlannedChange) -> bool:
     return change.action is Action.ADOPT and not (change.adopts or change.reason or change.verdicts)
 
 
-def _as_far_as_known(change: PlannedChange, watched: Watched, today: date) -> PlannedChange:
+def _as_far_as_known(change: PlannedChange, watched: OfflineJudge, today: date) -> PlannedChange:
     """Leave out where a replacement would resume, and what it would redeliver: nobody measured that."""
     consequences = () if change.action is Action.REPLACE else change.consequences
     address = Address.parse(change.address)

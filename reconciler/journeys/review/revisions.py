@@ -59,7 +59,7 @@ def review_files(
     """Review the topologies of the working tree, or of revision `head`, against the commit from which both branched.
     Without a `ledger` to ask, only files tell who else reads a stream."""
     newer: Tree = GitTree.at(head, paths[0]) if head else DISK
-    older = GitTree.at(base, paths[0]).where_it_left(head or "HEAD")
+    older = GitTree.at(base, paths[0]).tree_at_merge_base(head or "HEAD")
     was_there = [path for path in files_of_values if not older.find([path])[1]]
     names_given = set[str]()
     old = Filled(older, values, values, names_given, was_there, reports_unused=False)
@@ -73,7 +73,7 @@ def review_files(
     _add_moved(then, now, old, new, Path(os.path.relpath(older.root)))
     same = _untouched_topologies(then, old, now, new, older)
     before, after = _read_topologies(then, old, same, environment), _read_topologies(now, new, same, environment)
-    wrong = [*_wrong(before, after), *_spoilt(paths, then, now)]
+    wrong = [*_reading_errors(before, after), *_unreadable_file_problems(paths, then, now)]
     if then.files or now.files:
         names_given.update(then.parameters, now.parameters)
         wrong = wrong or list(new.unused_value_problems(new.given_values()[0]))
@@ -201,9 +201,9 @@ def _with_others(pair: Pair, others: Sequence[Topology], ledger: LedgerOf | None
     theirs = [topology for topology in others if topology.name != pair.name]
     return replace(
         pair,
-        readers=tuple(other_topologies.in_files(pair.base, theirs)) if pair.base else (),
+        readers=tuple(other_topologies.readers_in_files(pair.base, theirs)) if pair.base else (),
         owners=tuple(other_topologies.owners_in_files(now, theirs)),
-        recorded=other_topologies.in_ledger(ledger(now), pair.base, pair.head) if ledger else None,
+        recorded=other_topologies.records_in_ledger(ledger(now), pair.base, pair.head) if ledger else None,
     )
 
 
@@ -211,7 +211,7 @@ def _texts(files: Sequence[Path], tree: Tree) -> list[tuple[Path, str]]:
     return sorted((path, tree.read(path)[0]) for path in files)
 
 
-def _wrong(before: _Read, after: _Read) -> list[Diagnostic]:
+def _reading_errors(before: _Read, after: _Read) -> list[Diagnostic]:
     """Report a missing value that only the older files need as well: without it, their declarations would look
     deleted."""
     errors = [
@@ -230,7 +230,7 @@ def _wrong(before: _Read, after: _Read) -> list[Diagnostic]:
     ]
 
 
-def _spoilt(paths: Sequence[Path], then: Discovered, now: Discovered) -> list[Diagnostic]:
+def _unreadable_file_problems(paths: Sequence[Path], then: Discovered, now: Discovered) -> list[Diagnostic]:
     """Files that cannot be read, and that belonged to a topology before or were named on the command line."""
     ours = {*paths, *(path for files in then.files.values() for path in files)}
     return [problem for path, problems in now.strange.items() if path in ours for problem in problems]
@@ -298,7 +298,7 @@ def pairs(base: Mapping[Home, Topology], head: Mapping[Home, Topology]) -> list[
     was = _matched_homes(base, head)
     found = [
         Pair(base=base.get(was[home]) if home in was else None, head=topology,
-             others=tuple(_givers(was.get(home), topology, base, head, was)))
+             others=tuple(_former_owners(was.get(home), topology, base, head, was)))
         for home, topology in head.items()
     ]  # fmt: skip
     gone = [Pair(base=topology, head=None) for home, topology in base.items() if home not in was.values()]
@@ -322,7 +322,7 @@ def _matched_homes(base: Iterable[Home], head: Iterable[Home]) -> dict[Home, Hom
     return matched
 
 
-def _givers(
+def _former_owners(
     was: Home | None, topology: Topology, base: Mapping[Home, Topology], head: Mapping[Home, Topology],
     matched: Mapping[Home, Home],
 ) -> Iterator[Topology]:  # fmt: skip

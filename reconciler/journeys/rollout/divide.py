@@ -27,7 +27,7 @@ class RolloutMember:
     name: str
     labels: Mapping[str, str] = field(default_factory=dict)
 
-    def fits(self, wanted: str) -> bool:
+    def is_meant_by(self, wanted: str) -> bool:
         """Is it meant by this name, label (`tier=canary`), or pattern of either?"""
         words = (self.name, *(f"{key}={value}" for key, value in self.labels.items()))
         return any(wanted == word or fnmatchcase(word, wanted) for word in words)
@@ -69,7 +69,7 @@ class _Known:
 def _name_and_stay(part: str, members: Sequence[RolloutMember]) -> tuple[str, float]:
     """Take `canary:5m` apart. A label may hold a colon of its own."""
     wanted, colon, time = part.rpartition(":")
-    if not colon or (not is_time(time) and any(member.fits(part) for member in members)):
+    if not colon or (not is_time(time) and any(member.is_meant_by(part) for member in members)):
         wanted, colon = part, ""
     if not wanted:
         raise _stages_error("a stage is empty", "write a name, a percentage or `rest` between the commas")
@@ -94,9 +94,9 @@ def _members_of_stage(
     percent = re.fullmatch(r"([+-]?[0-9]+(?:\.[0-9]+)?)%", wanted)
     if percent:
         return _share_of_left(float(percent[1]), wanted, left, members_and_stages)
-    chosen = left if wanted == REST else [member for member in left if member.fits(wanted)]
+    chosen = left if wanted == REST else [member for member in left if member.is_meant_by(wanted)]
     if not chosen:
-        raise _nobody_meant(wanted, members_and_stages)
+        raise _no_member_error(wanted, members_and_stages)
     return chosen
 
 
@@ -107,15 +107,15 @@ def _share_of_left(
     if not 0 < percent <= 100:
         raise _stages_error(f"stage `{wanted}` is no share", "write a percentage above 0% and up to 100%, such as 10%")
     if not left:
-        raise _nobody_meant(wanted, members_and_stages)
+        raise _no_member_error(wanted, members_and_stages)
     return left[: math.ceil(round(len(left) * percent / 100, 9))]
 
 
-def _nobody_meant(wanted: str, members_and_stages: _Known) -> CannotContinue:
+def _no_member_error(wanted: str, members_and_stages: _Known) -> CannotContinue:
     """Say why a stage has nobody: there is no such member, or an earlier stage has all of them."""
     names, shown = [member.name for member in members_and_stages.members], visible(wanted)
     everyone = wanted == REST or wanted.endswith("%")
-    fitting = {member.name for member in members_and_stages.members if everyone or member.fits(wanted)}
+    fitting = {member.name for member in members_and_stages.members if everyone or member.is_meant_by(wanted)}
     if not fitting:
         message = f"no {members_and_stages.word} is meant by stage `{shown}`{did_you_mean(wanted, names)}"
         return _stages_error(message, f"choose among {few_names(names)}")

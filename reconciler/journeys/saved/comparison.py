@@ -21,7 +21,7 @@ from reconciler.engine.pairing.unfinished import Begun
 from reconciler.journeys.plan.plan import field_infos_of
 from reconciler.journeys.saved.interrupted import (
     is_continued,
-    is_other,
+    is_different_step,
     is_rest,
     is_resumed,
     kept_start,
@@ -385,4 +385,4 @@ def _needs_other_steps(mine: Iterable[Step], needed: Iterable[Step], now: Mappin
     planned = {step.id: step for step in mine}
     new = any(step.id not in planned for step in needed)
     lost = any(id_ not in now and not step.call.value.endswith(".create") for id_, step in planned.items())
-    return new or lost or any(is_other(step, now[id_]) for id_, step in planned.items() if id_ in now)
+    return new or lost or any(is_different_step(step, now[id_]) for id_, step in planned.items() if id_ in now)

@@ -52,7 +52,7 @@ def _is_same_step(step: Step, now: Step, written: set[tuple[str, ...]]) -> bool:
     )
     return (
         same
-        and not is_other(step, now)
+        and not is_different_step(step, now)
         and step.body == now.body
         and (step.revision == now.revision or step.on in written)
     )
@@ -131,7 +131,7 @@ def _steps_with_rests(planned: Iterable[Step], rests: Mapping[str, Sequence[Step
             yield from rests[step.address]
 
 
-def is_other(step: Step, now: Step) -> bool:
+def is_different_step(step: Step, now: Step) -> bool:
     """Records in our own bucket hold positions, which move while consumers work; their values are not compared."""
     is_memory = step.on[0] == BUCKET and step.call is Call.ENTRY_PUT
     same_value = is_memory or step.value == now.value

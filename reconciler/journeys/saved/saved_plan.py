@@ -271,7 +271,7 @@ class Saved:
     made_by: str = ""
     """The version of this tool."""
 
-    def would_be_the_same(self, snapshot: Snapshot) -> bool:
+    def can_reuse_plan(self, snapshot: Snapshot) -> bool:
         """Would planning again surely give this very plan? Only in the same account in the same state, where no consent
         may have ended since and nothing was counted that depends on the age of messages."""
         verdicts = (verdict for change in self.plan.changes for verdict in change.verdicts)

@@ -138,7 +138,7 @@ async def _plan_again(
     saved: Saved, snapshot: Snapshot, js: JetStream, purpose: PlanPurpose = PlanPurpose.APPLY
 ) -> Plan:
     """Plan the same declarations from the live state."""
-    if saved.made_by == reconciler.__version__ and saved.would_be_the_same(snapshot):
+    if saved.made_by == reconciler.__version__ and saved.can_reuse_plan(snapshot):
         return saved.plan
     if purpose is PlanPurpose.RESTORE:
         return (await restore(look(saved.topology, snapshot, saved.options), js)).plan

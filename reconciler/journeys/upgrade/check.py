@@ -17,7 +17,7 @@ from reconciler.engine.compare import compare
 from reconciler.engine.judging import verdicts_of_all
 from reconciler.engine.pairing.canonical import recognised_resources
 from reconciler.journeys.plan.files import load, topology_of
-from reconciler.journeys.plan.validate import OFFLINE, nowhere
+from reconciler.journeys.plan.validate import OFFLINE, imagined_target
 from reconciler.journeys.upgrade.outcomes import (
     Fate,
     UpgradeFinding,
@@ -107,8 +107,8 @@ def check_snapshot(snapshot: Snapshot, after: Version, registry: Registry = REGI
     before, live = snapshot.target.version, _live(snapshot, after)
     there = refused_configurations(live, _view(snapshot, after), registry, OF_ROOM)
     here = list(refused_configurations(_live(snapshot, before), _view(snapshot, before), registry, OF_ROOM))
-    refused = [*_without_unknown_streams(marked_findings(there, here)), *_offline(live, after)]
-    lost = [*refused, *_forgotten(snapshot)]
+    refused = [*_without_unknown_streams(marked_findings(there, here)), *_offline_stream_findings(live, after)]
+    lost = [*refused, *_memory_only_findings(snapshot)]
     gone = {upgrade_finding.address for upgrade_finding in lost if upgrade_finding.fate in GONE}
     rewritten = [
         upgrade_finding for upgrade_finding in _rewritten_fields(snapshot, after) if upgrade_finding.address not in gone
@@ -197,7 +197,7 @@ def _with_quantities(finding: UpgradeFinding, live: Mapping[Address, Resource]) 
     return replace(finding, quantities=quantities, fix=fix)
 
 
-def _forgotten(snapshot: Snapshot) -> Iterator[UpgradeFinding]:
+def _memory_only_findings(snapshot: Snapshot) -> Iterator[UpgradeFinding]:
     """What only the memory of one server keeps. A server without a cluster forgets that it was there; others create it again,
     empty."""
     fate = Fate.EMPTIED if snapshot.target.is_clustered else Fate.LOST
@@ -258,7 +258,7 @@ def _without_unknown_streams(findings: Iterable[UpgradeFinding]) -> Iterator[Upg
     )
 
 
-def _offline(live: Mapping[Address, Resource], after: Version) -> Iterator[UpgradeFinding]:
+def _offline_stream_findings(live: Mapping[Address, Resource], after: Version) -> Iterator[UpgradeFinding]:
     for address, resource in live.items():
         if address.kind == "stream" and (young := unknown_fields(StreamConfig, resource.config, after)):
             message = (
@@ -308,7 +308,7 @@ def check_files(paths: Sequence[Path], after: Version, tree: Tree = DISK) -> Che
 
 
 def _refused_resources(topology: Topology, version: Version) -> list[UpgradeFinding]:
-    view = compare(topology, Snapshot(target=nowhere(topology, version)), Memory(), REGISTRY)
+    view = compare(topology, Snapshot(target=imagined_target(topology, version)), Memory(), REGISTRY)
     found = verdicts_of_all(view, REGISTRY, needing=OFFLINE).values()
     return [
         finding(verdict, Fate.REFUSED)

@@ -75,7 +75,7 @@ def refused_configurations(
     """Judge what such a server loses of the live objects, and what it keeps but never lets change. `view` names the
     server. Rules with one of the err_codes in `of_room` are not about configurations."""
     rules = {kind: _about_configurations(registry, kind, of_room) for kind in {address.kind for address in live}}
-    created, changed = (_all(action, live, view) for action in (Action.CREATE, Action.UPDATE))
+    created, changed = (_view_of_all_changes(action, live, view) for action in (Action.CREATE, Action.UPDATE))
     for address in live:
         rules_of_kind = rules[address.kind]
         refused_new = {
@@ -102,7 +102,7 @@ def _about_configurations(registry: Registry, kind: str, of_room: frozenset[int]
     return [rule for rule in (*registry[kind].rules, *registry.across) if not of_room & set(rule.err_codes)]
 
 
-def _all(action: Action, live: Mapping[Address, Resource], view: View) -> View:
+def _view_of_all_changes(action: Action, live: Mapping[Address, Resource], view: View) -> View:
     """Every object, as a creation or as an update that changes nothing."""
     changes = {
         address: Change(

@@ -40,7 +40,7 @@ def upgrade_text(
     for fate, members in groupby(findings, key=lambda finding: finding.fate):
         title = OF_FILES if of_files and fate is Fate.REFUSED else TITLES[fate]
         lines += [paper.paint(_title(title.format(version=after.short)), _ROLES.get(fate, "head"))]
-        lines += [line for entry in _alike(members) for line in _entry(entry, paper)]
+        lines += [line for entry in _groups_of_equal_findings(members) for line in _entry(entry, paper)]
         lines.append("")
     if news:
         lines += ["Also worth knowing:"]
@@ -55,7 +55,7 @@ def _title(title: str) -> str:
     return f"{title[0].upper()}{title[1:]}:"
 
 
-def _alike(findings: Iterator[UpgradeFinding]) -> list[list[UpgradeFinding]]:
+def _groups_of_equal_findings(findings: Iterator[UpgradeFinding]) -> list[list[UpgradeFinding]]:
     """Group equal messages, in the order in which the first of each came."""
     groups: dict[tuple[str, str, bool], list[UpgradeFinding]] = {}
     for finding in _joined_findings(findings):

@@ -59,7 +59,9 @@ def _group_findings(group: Group, change: Change, view: View) -> Iterator[Diagno
     if group.record.legacy:  # consumers of its time had other settings, and no apply changes its members
         yield from _findings_of_checks(group, source_ended_earlier)
         return
-    yield from _findings_of_checks(group, *LASTING, *(() if _divides_anew(change, view) else (unfitting_partitioning,)))
+    yield from _findings_of_checks(
+        group, *LASTING, *(() if _is_partitioning_changed(change, view) else (unfitting_partitioning,))
+    )
     if change.touches(*MEMBERSHIP):
         yield from _findings_before_members_change(group, change)
 
@@ -89,7 +91,7 @@ def _findings_of_checks(
     return (diagnostic for check in checks for diagnostic in check(group, Evidence()))
 
 
-def _divides_anew(change: Change, view: View) -> bool:
+def _is_partitioning_changed(change: Change, view: View) -> bool:
     """A change of the stream is judged by its own rule."""
     stream = view.changes.get(Address.of("stream", change.address.stream))
     return stream is not None and stream.touches("subject_transform", "subjects")

@@ -12,11 +12,11 @@ from reconciler.changes.view import View
 from reconciler.kinds.across.stream_dependants import NAMED, addresses_of, reader_labels
 from reconciler.kinds.afterwards.readers import (
     Reader,
-    as_applied,
+    all_copying_streams,
     consumer_readers,
     copying_readers,
-    downstream,
     group_readers,
+    readers_as_applied,
     recorded_readers,
     stored_subjects_afterwards,
     stored_subjects_now,
@@ -103,7 +103,7 @@ def _readers_of_less(stream: str, origin: str, view: View) -> tuple[list[Reader]
         return [], []
     gone, gone_whole = lost_parts(before or (), after), _no_longer_taken_in(stream, view)
     live = (*consumer_readers(stream, view), *copying_readers(stream, view), *group_readers(stream, view))
-    every = (*live, *recorded_readers(stream, view), *as_applied(stream, view))
+    every = (*live, *recorded_readers(stream, view), *readers_as_applied(stream, view))
     readers = [reader for reader in every if not reader.is_new and not _takes_over(reader, gone, view)]
     is_emptied = after == (SubjectPart(origin),) and SubjectPart(origin) not in (before or ())
     fed = [reader for reader in readers if reader.wants_any(after) and (reader.filters or not is_emptied)]
@@ -177,7 +177,7 @@ def _no_longer_taken_in(stream: str, view: View) -> list[SubjectPart]:
 
 def _unchanged_copies(origin: str, view: View) -> Iterator[str]:
     """Streams of this topology that copy this one, directly or through others, and do not change themselves."""
-    for name in downstream(origin, view):
+    for name in all_copying_streams(origin, view):
         address = next(iter(streams([name], view)), None)
         own = view.changes.get(address) if address else None
         if (

@@ -29,14 +29,14 @@ def bucket_as_stream(change: Change, view: View) -> Found:
     if change.address.kind != "stream" or (change.desired and change.desired.external):
         return None
     if change.address.name in RESERVED_STREAMS:
-        return _refuse_reserved(change)
+        return _reserved_name_refusal(change)
     if change.desired is None or change.action not in ADOPTING or change.only_renews:
         return None
     buckets = (address for address in view.backed_by(change.address.name) if address.kind != "stream")
     return next((_bucket_finding(change, change.desired, bucket, view) for bucket in buckets), None)
 
 
-def _refuse_reserved(change: Change) -> Finding:
+def _reserved_name_refusal(change: Change) -> Finding:
     bucket = change.address.name.removeprefix("KV_")
     forget = f"; write forget: [{change.address}], since it was applied before" if change.owned else ""
     return refusal(

@@ -37,7 +37,7 @@ def foreign_owner(change: Change, view: View) -> Found:
     over: `plan` and `apply` with `--take-over OWNER` make it this topology's own.
     """
     renamed = view.ledger.get(change.address) if change.origin else None  # `owned` is of the object that changes
-    own = _own_name(change)
+    own = _current_address(change)
     records = [(own, change.owned), (change.address, renamed)]
     records += [(other, view.ledger[other]) for other in _other_names(change, view)]
     record = next(
@@ -92,7 +92,7 @@ def _foreign_by_stream(view: View) -> dict[str, list[Address]]:
     return by_stream
 
 
-def _own_name(change: Change) -> Address:
+def _current_address(change: Change) -> Address:
     """What the object that changes is called until then."""
     return change.live.address if change.live else change.address
 
@@ -132,7 +132,7 @@ def foreign_source(change: Change, view: View) -> Found:
         return None
     return Finding(
         outcome=Outcome.WARNS if change.action is Action.ORPHAN else Outcome.REFUSED,
-        message=f"it was applied from {owned.source}{_gone_text(change, _own_name(change))}; this repository is {view.source}",
+        message=f"it was applied from {owned.source}{_gone_text(change, _current_address(change))}; this repository is {view.source}",
         fix="rename this topology, or apply from the repository that owns it; if the files have moved here, or the "
         "remote of this repository was added or changed, take over: "
         f"--take-over {shlex.quote(owned.taken_from or owned.source)}",
@@ -172,7 +172,7 @@ def removal_of_unowned(change: Change, view: View) -> Found:
     """
     if change.owned or _is_begun_here(change, view) or _other_names(change, view):
         return None
-    if again := _refuse_recreated(change, view):
+    if again := _recreated_object_refusal(change, view):
         return again
     why, fix = "this topology does not own it", "declare it as it is and apply once to adopt it; then change it"
     if change.action is Action.DELETE:
@@ -189,7 +189,7 @@ def _is_begun_here(change: Change, view: View) -> bool:
     return change.live is None or change.intent.is_made(change.live.config)
 
 
-def _refuse_recreated(change: Change, view: View) -> Finding | None:
+def _recreated_object_refusal(change: Change, view: View) -> Finding | None:
     """This topology once owned an object of this name, and the live one may be another."""
     address = change.origin or change.address
     entry = view.snapshot.entries.get(BUCKET, {}).get(encode_key(address))

@@ -64,16 +64,18 @@ def too_few_servers(change: Change, view: View) -> Found:
     for question in peers.questions(change, view) if view.is_stream(change.address) else ():
         answer = view.facts.get(question)
         if answer is None or isinstance(answer, Unanswered):
-            return _undetermined(question, f" ({answer.reason})" if answer else "")
+            return _undetermined_servers_finding(question, f" ({answer.reason})" if answer else "")
         servers = peers.servers_in_best_cluster(answer["servers"], question, view.target.version)
         if servers < question.least:
             if peers.is_cut_short(answer["servers"]):
-                return _undetermined(question, " (one server alone answered, as after a reload of its configuration)")
-            return _too_few(question, servers, view)
+                return _undetermined_servers_finding(
+                    question, " (one server alone answered, as after a reload of its configuration)"
+                )
+            return _too_few_servers_finding(question, servers, view)
     return None
 
 
-def _undetermined(question: Peers, why: str) -> Finding:
+def _undetermined_servers_finding(question: Peers, why: str) -> Finding:
     wanted = question.least
     return Finding(
         outcome=Outcome.WARNS,
@@ -85,7 +87,7 @@ def _undetermined(question: Peers, why: str) -> Finding:
     )
 
 
-def _too_few(question: Peers, servers: int, view: View) -> Finding:
+def _too_few_servers_finding(question: Peers, servers: int, view: View) -> Finding:
     wanted, (cluster, _tags) = question.least, question.placement
     where = f"cluster {cluster or view.target.cluster}{_tags_text(question)}"
     return refusal(

@@ -12,7 +12,7 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.across.subjects import captured_subjects
 from reconciler.kinds.afterwards.readers import stored_subjects_afterwards
-from reconciler.kinds.afterwards.stored import is_clear, narrowed_subjects
+from reconciler.kinds.afterwards.stored import has_known_subjects, narrowed_subjects
 from reconciler.kinds.afterwards.streams import afterwards, config_of, copies
 from reconciler.kinds.losses.dependants import streams
 from reconciler.kinds.subjects.subject_part import transformed_subjects
@@ -129,7 +129,7 @@ def transform_into_foreign_subject(change: Change, view: View) -> Iterator[Findi
     transform = config.get("subject_transform")
     if not transform or not (change.action is Action.CREATE or change.touches("subject_transform", "subjects")):
         return
-    if not is_clear(config):
+    if not has_known_subjects(config):
         return
     name, src = view.stream_of(change.address) or "", transform.get("src") or ">"
     if not any(copies(name, config)) and not any(collide(subject, src) for subject in config.get("subjects") or ()):

@@ -24,7 +24,7 @@ from reconciler.kinds.fields.words import few, listed, some, verb, written_size
 from reconciler.kinds.losses.dependants import consumers, everybody, streams
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subject_part import SubjectPart
-from reconciler.kinds.subjects.subjects import collide, intersection, is_subset, storable
+from reconciler.kinds.subjects.subjects import collide, intersection, is_subset, storable_subjects
 from reconciler.model.resource import Address, Config
 
 NAMED = 3
@@ -70,7 +70,7 @@ def _findings_about_capturers(change: Change, view: View) -> Iterator[Finding]:
             outcome=Outcome.WARNS if is_meant else Outcome.NEEDS_CONSENT,
             path=path,
             to=to,
-            message=f"{_label(name, address)} captures {_met_text(sender, name, view)} and also stores each message that "
+            message=f"{_label(name, address)} captures {_captured_subjects_text(sender, name, view)} and also stores each message that "
             f"this {_kind_noun(change.address)} {does} there{_while_subscribed_text(sender)}{_interest_clause(name, view)}"
             + "".join(f"; {text}" for text in (*_readers_text(sender, name, view), *effects)),
             affects=[*([address] if address else []), *(everybody(name, view) if effects else [])],
@@ -90,7 +90,7 @@ def _findings_about_senders(change: Change, view: View) -> Iterator[Finding]:
         return
     effects = list(dict.fromkeys(effect for sender in senders for effect in _effect_texts(sender, name, view)))
     others = [f"{more:_} more of them send to it"] if (more := len(senders) - NAMED) > 0 else []
-    is_own = not any(_others_text(sender, view) for sender in senders)
+    is_own = not any(_owner_text(sender, view) for sender in senders)
     is_meant = not effects or (change.action is Action.CREATE and is_own)
     path = "subjects" if change.becomes("subjects") else ""
     yield Finding(
@@ -131,7 +131,7 @@ def _words_of(sender: _Sender, view: View) -> tuple[str, str, str]:
 
 
 def _own_subjects(name: str, view: View) -> Iterable[str]:
-    return storable(afterwards(view).streams.get(name, {})).values()
+    return storable_subjects(afterwards(view).streams.get(name, {})).values()
 
 
 def _is_new(sender: _Sender, name: str, view: View) -> bool:
@@ -178,19 +178,19 @@ def _limit_text(field: str, name: str, view: View, of: str) -> str:
     return f"{limit}{of}" if of else f"its {limit}"
 
 
-def _met_subjects(sender: _Sender, name: str, view: View) -> tuple[str, ...]:
+def _captured_sent_subjects(sender: _Sender, name: str, view: View) -> tuple[str, ...]:
     """The subjects on which it captures what is sent."""
     met = _arriving_messages(_sent_afterwards(sender, view), _own_subjects(name, view))
     return tuple(dict.fromkeys(sent.to for sent in met))
 
 
-def _met_text(sender: _Sender, name: str, view: View) -> str:
-    return few([f"`{subject}`" for subject in _met_subjects(sender, name, view)], NAMED)
+def _captured_subjects_text(sender: _Sender, name: str, view: View) -> str:
+    return few([f"`{subject}`" for subject in _captured_sent_subjects(sender, name, view)], NAMED)
 
 
 def _readers_text(sender: _Sender, name: str, view: View) -> Iterator[str]:
     """Who gets these messages now, and did not before."""
-    met = _met_subjects(sender, name, view)
+    met = _captured_sent_subjects(sender, name, view)
     is_renamed = bool((afterwards(view).streams[name].get("subject_transform") or {}).get("dest"))
     readers = [
         reader
@@ -211,13 +211,13 @@ def _while_subscribed_text(sender: _Sender) -> str:
 
 def _sending_text(sender: _Sender, name: str, view: View) -> str:
     """`stream RA (owned by `audit`) republishes to `rb.>``."""
-    to, who = _met_text(sender, name, view), _others_text(sender, view)
+    to, who = _captured_subjects_text(sender, name, view), _owner_text(sender, view)
     if sender.consumer:
         return f"consumer {sender.consumer} of {sender.stream}{who} delivers to {to}{_while_subscribed_text(sender)}"
     return f"{_label(sender.stream, _address_of(sender.stream, view))}{who} republishes to {to}"
 
 
-def _others_text(sender: _Sender, view: View) -> str:
+def _owner_text(sender: _Sender, view: View) -> str:
     """Whose it is, if it does not belong to this topology."""
     if sender.consumer:
         addresses = consumers(sender.stream, [sender.consumer], view) or [Address.of("consumer", *sender)]

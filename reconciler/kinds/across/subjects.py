@@ -12,7 +12,7 @@ from reconciler.changes.verdict import Finding, refusal
 from reconciler.changes.view import View
 from reconciler.kinds.afterwards.streams import afterwards, config_of
 from reconciler.kinds.subjects.subject_index import SubjectIndex
-from reconciler.kinds.subjects.subjects import collide, storable
+from reconciler.kinds.subjects.subjects import collide, storable_subjects
 from reconciler.model.resource import Address
 
 
@@ -33,7 +33,7 @@ def subject_overlap(change: Change, view: View) -> Iterator[Finding]:
     own = {
         view.stream_of(address) for address in (change.address, change.origin) if address
     }  # XX110 tells how it moves
-    for index, subject in storable(config_of(change, view)).items():
+    for index, subject in storable_subjects(config_of(change, view)).items():
         for other, theirs in captured_subjects(view).near(subject):
             if other not in own and collide(subject, theirs):
                 yield refusal(
@@ -77,7 +77,7 @@ def captured_subjects(view: View) -> SubjectIndex:
     """Every subject with the stream that will capture it; computed once per view, which is compared by identity."""
     index, after = SubjectIndex(), afterwards(view)
     for stream, config in after.streams.items():
-        for subject in storable(config).values() if stream in after.made_by else config.get("subjects") or ():
+        for subject in storable_subjects(config).values() if stream in after.made_by else config.get("subjects") or ():
             index.add(stream, subject)
     return index
 

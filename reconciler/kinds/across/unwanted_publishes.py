@@ -11,7 +11,7 @@ from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View, once_per_view
 from reconciler.kinds.losses.dependants import consumers, streams
-from reconciler.kinds.losses.unwanted import Unwanted, compare_wanted, is_unused, readers_kept
+from reconciler.kinds.losses.unwanted import UnwantedSubjects, is_unused, unwanted_subjects, unwanted_with_same_readers
 from reconciler.kinds.stream.retention import turns_to_interest
 from reconciler.kinds.stream_config.origins import copies_now, origin_names
 from reconciler.kinds.subjects.filters import FILTERS, filters_of
@@ -22,10 +22,10 @@ from reconciler.model.resource import Address
 SHAPES = ("retention", "subjects", "subject_transform", "sources", "mirror")
 
 
-class _Blame(NamedTuple):
+class _UnwantedCause(NamedTuple):
     stream: str
     parts: list[SubjectPart]
-    unwanted: Unwanted
+    unwanted: UnwantedSubjects
 
 
 @rule(
@@ -54,7 +54,9 @@ def publishes_for_nobody(change: Change, view: View) -> Iterator[Finding]:
 
     Instead: declare a consumer that wants these messages, in the same plan.
     """
-    blames = [_blames(stream, view).get(change.address) for stream in dict.fromkeys(_streams_read(change, view))]
+    blames = [
+        _causes_by_address(stream, view).get(change.address) for stream in dict.fromkeys(_streams_read(change, view))
+    ]
     for blame in filter(None, blames):
         path, is_own = _path(change), view.stream_of(change.address) == blame.stream
         asks = is_own and not blame.unwanted.stay
@@ -86,24 +88,24 @@ def _streams_read(change: Change, view: View) -> Iterator[str]:
 
 
 @once_per_view
-def _blames(stream: str, view: View) -> Mapping[Address, _Blame]:
+def _causes_by_address(stream: str, view: View) -> Mapping[Address, _UnwantedCause]:
     """What this stream no longer stores, or stores for nobody, by the change that says so."""
     own = view.changes.get(Address.of("stream", stream))
-    if stream not in view.snapshot.streams or not (unwanted := compare_wanted(stream, view)).lost:
+    if stream not in view.snapshot.streams or not (unwanted := unwanted_subjects(stream, view)).lost:
         return {}
     if own and own.touches("retention") and (turns_to_interest(own) or is_unused(own)):
         return {}
-    by_address: dict[Address, _Blame] = {}
+    by_address: dict[Address, _UnwantedCause] = {}
     left = list(unwanted.lost)
-    for address in dict.fromkeys(_suspects(stream, view)):
-        taken = [part for part in left if _brings_about(address, stream, part, view)]
+    for address in dict.fromkeys(_possible_causes(stream, view)):
+        taken = [part for part in left if _is_cause(address, stream, part, view)]
         if taken:
-            by_address[address] = _Blame(stream, taken, unwanted)
+            by_address[address] = _UnwantedCause(stream, taken, unwanted)
             left = [part for part in left if part not in taken]
     return by_address
 
 
-def _suspects(stream: str, view: View) -> Iterator[Address]:
+def _possible_causes(stream: str, view: View) -> Iterator[Address]:
     """The stream itself if it would be so whatever its readers become; then consumers, groups and copies."""
     own = Address.of("stream", stream)
     change = view.changes.get(own)
@@ -112,7 +114,7 @@ def _suspects(stream: str, view: View) -> Iterator[Address]:
         change
         and change.action is Action.UPDATE
         and change.touches(*SHAPES)
-        and (turns or readers_kept(stream, view).lost)
+        and (turns or unwanted_with_same_readers(stream, view).lost)
     ):
         yield own
     for name in sorted(view.snapshot.consumers.get(stream, {})):
@@ -122,7 +124,7 @@ def _suspects(stream: str, view: View) -> Iterator[Address]:
         yield own
 
 
-def _brings_about(address: Address, stream: str, part: SubjectPart, view: View) -> bool:
+def _is_cause(address: Address, stream: str, part: SubjectPart, view: View) -> bool:
     """Does this change take away somebody who wanted it?"""
     change = view.changes.get(address)
     if change is None or change.action not in (Action.UPDATE, Action.REPLACE, Action.DELETE):

@@ -22,14 +22,14 @@ FAR = 1 << 63
 """Nobody gets here by publishing. A stream that starts near the last possible number continues from 0."""
 
 
-def streams_that_went_back(view: View) -> Iterator[Diagnostic]:
+def went_back_warnings(view: View) -> Iterator[Diagnostic]:
     """A warning for each consumer, copy and record that knows a later message than its stream."""
-    yield from consumers_beyond_end(view.snapshot)
+    yield from consumer_beyond_end_warnings(view.snapshot)
     yield from _copies_beyond_end(view)
     yield from _records_beyond_end(view)
 
 
-def consumers_beyond_end(snapshot: Snapshot) -> Iterator[Diagnostic]:
+def consumer_beyond_end_warnings(snapshot: Snapshot) -> Iterator[Diagnostic]:
     """A warning for each consumer that continues beyond the end of its stream, unless it was active just now."""
     for stream, consumers in snapshot.consumers.items():
         stream_info = snapshot.streams.get(stream) or {}
@@ -40,9 +40,9 @@ def consumers_beyond_end(snapshot: Snapshot) -> Iterator[Diagnostic]:
                 last is not None
                 and FAR > reached > last
                 and not _waits_for_its_start(consumer, reached)
-                and _was_quiet(consumer, stream_info)
+                and _has_no_recent_delivery(consumer, stream_info)
             ):
-                yield _warning_of(stream, name, reached, last)
+                yield _consumer_beyond_end_warning(stream, name, reached, last)
 
 
 def _waits_for_its_start(consumer: Mapping[str, Json], reached: int) -> bool:
@@ -50,12 +50,12 @@ def _waits_for_its_start(consumer: Mapping[str, Json], reached: int) -> bool:
     return reached < ((consumer.get("config") or {}).get("opt_start_seq") or 0)
 
 
-def _was_quiet(consumer: Mapping[str, Json], stream: Mapping[str, Json]) -> bool:
+def _has_no_recent_delivery(consumer: Mapping[str, Json], stream: Mapping[str, Json]) -> bool:
     last_delivery, read_at = (consumer.get("delivered") or {}).get("last_active"), stream.get("ts")
     return not last_delivery or bool(read_at and moment(last_delivery) + QUIET < moment(read_at))
 
 
-def _warning_of(stream: str, name: str, reached: int, last: int) -> Diagnostic:
+def _consumer_beyond_end_warning(stream: str, name: str, reached: int, last: int) -> Diagnostic:
     return Diagnostic(
         severity=Severity.WARNING, code="LE109", name="stream-went-back", address=f"consumer/{stream}/{name}",
         message=f"it continues after sequence {reached}, but {stream} ends at {last}: the stream has lost its last messages, "
@@ -72,8 +72,8 @@ def _copies_beyond_end(view: View) -> Iterator[Diagnostic]:
         for origin, reached in _last_copied_by_origin(view.snapshot.streams.get(name or "") or {}):
             stream, copy = view.snapshot.streams.get(origin), view.snapshot.streams[name or ""]
             last = (stream or {}).get("state", {}).get("last_seq")
-            if stream and last is not None and FAR > reached > last and _had_rested(copy, stream):
-                yield _warning_of_copy(address, origin, reached, stream)
+            if stream and last is not None and FAR > reached > last and _has_no_recent_copy(copy, stream):
+                yield _copy_beyond_end_warning(address, origin, reached, stream)
 
 
 def _last_copied_by_origin(info: Mapping[str, Json]) -> Iterator[tuple[str, int]]:
@@ -87,7 +87,7 @@ def _last_copied_by_origin(info: Mapping[str, Json]) -> Iterator[tuple[str, int]
             yield reported["name"], reported["seq"]
 
 
-def _had_rested(copy: Mapping[str, Json], origin: Mapping[str, Json]) -> bool:
+def _has_no_recent_copy(copy: Mapping[str, Json], origin: Mapping[str, Json]) -> bool:
     """Was the newest copy stored well before its origin was read, and after that was created? Of a stream that was recreated,
     a server that tells how far sources have come copies all."""
     stored, read_at, created = (copy.get("state") or {}).get("last_ts"), origin.get("ts"), origin.get("created")
@@ -96,7 +96,7 @@ def _had_rested(copy: Mapping[str, Json], origin: Mapping[str, Json]) -> bool:
     return bool(copy["config"].get("mirror") or not created or moment(created) < moment(stored))
 
 
-def _warning_of_copy(address: Address, origin: str, reached: int, stream: Mapping[str, Json]) -> Diagnostic:
+def _copy_beyond_end_warning(address: Address, origin: str, reached: int, stream: Mapping[str, Json]) -> Diagnostic:
     last, is_empty = stream["state"]["last_seq"], not stream["state"].get("messages")
     advice = (
         f"{purge_advice(origin, reached + 1).removeprefix('right after the apply, ')}, so that it skips nothing"
@@ -127,7 +127,7 @@ def _records_beyond_end(view: View) -> Iterator[Diagnostic]:
         now = age_and_progress(info)["at"]
         if FAR > at > now:
             day = f" on {owned.written[:10]}" if owned.written else ""
-            yield (_warning_of_consumer if address.kind == "consumer" else _warning_of_stream)(
+            yield (_recorded_consumer_warning if address.kind == "consumer" else _recorded_stream_warning)(
                 address, f"when it was recorded{day}", at, now, info
             )
 
@@ -145,7 +145,7 @@ def _info_of(address: Address, view: View) -> Mapping[str, Json] | None:
     return info if is_in_memory else None
 
 
-def _warning_of_stream(address: Address, when: str, at: int, now: int, info: Mapping[str, Json]) -> Diagnostic:
+def _recorded_stream_warning(address: Address, when: str, at: int, now: int, info: Mapping[str, Json]) -> Diagnostic:
     return Diagnostic(
         severity=Severity.WARNING, code="LE109", name="stream-went-back", address=str(address),
         message=f"it ended at sequence {at} {when}, and ends at {now} now: {_cause(info['config']['name'], info)}",
@@ -153,7 +153,7 @@ def _warning_of_stream(address: Address, when: str, at: int, now: int, info: Map
     )  # fmt: skip
 
 
-def _warning_of_consumer(address: Address, when: str, at: int, now: int, _info: Mapping[str, Json]) -> Diagnostic:
+def _recorded_consumer_warning(address: Address, when: str, at: int, now: int, _info: Mapping[str, Json]) -> Diagnostic:
     return Diagnostic(
         severity=Severity.WARNING, code="LE109", name="stream-went-back", address=str(address),
         message=f"it had delivered {some(at, 'message')} {when}, and has delivered {now:_} now: it has lost its position, as a "

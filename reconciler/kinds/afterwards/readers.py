@@ -12,7 +12,7 @@ from reconciler.kinds.afterwards.stored import StoredSubjects
 from reconciler.kinds.afterwards.streams import GONE, Copy, afterwards, live_streams
 from reconciler.kinds.group_records.member_subjects import group_subjects
 from reconciler.kinds.losses.dependants import consumers, streams
-from reconciler.kinds.stream_config.origins import fed_elsewhere
+from reconciler.kinds.stream_config.origins import feeds_in_other_accounts
 from reconciler.kinds.subjects.filters import EVERYTHING, named_filters
 from reconciler.kinds.subjects.subject_part import SubjectPart
 from reconciler.model.dataclass import dataclass
@@ -68,12 +68,12 @@ def copying_readers(stream: str, view: View) -> Iterator[Reader]:
             change=after.made_by.get(name), owner=owner_of_stream(name, view),
             is_protected=group is not None and view.protects(group.kind, *group.names),
         )  # fmt: skip
-    for feed in fed_elsewhere(stream, view.snapshot):
+    for feed in feeds_in_other_accounts(stream, view.snapshot):
         filters = () if feed.subjects == EVERYTHING else tuple(feed.subjects)
         yield Reader(label=f"stream {feed.copy}", filters=filters)
 
 
-def downstream(stream: str, view: View) -> Iterator[str]:
+def all_copying_streams(stream: str, view: View) -> Iterator[str]:
     """Streams that copy this one, directly or through others."""
     copiers, seen, todo = afterwards(view).copiers, {stream}, [stream]
     while todo:
@@ -157,7 +157,7 @@ def recorded_readers(stream: str, view: View) -> Iterator[Reader]:
     return iter(_recorded_by_stream(view).get(stream, ()))
 
 
-def as_applied(stream: str, view: View) -> Iterator[Reader]:
+def readers_as_applied(stream: str, view: View) -> Iterator[Reader]:
     """Consumers of another topology as it applied them, if somebody has changed their filters since: its next apply puts
     those back."""
     for name, info in view.snapshot.consumers.get(stream, {}).items():

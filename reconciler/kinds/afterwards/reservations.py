@@ -62,7 +62,7 @@ LEDGER = f"KV_{BUCKET}"
 """Reconciler's own bucket, which the first apply creates before anything else."""
 
 
-def ledger_to_come(view: View) -> StreamReservation | None:
+def future_ledger_reservation(view: View) -> StreamReservation | None:
     """What the next apply will create for that bucket; None: it is there, or cannot be used."""
     if LEDGER in view.snapshot.streams or not view.ledger_known:
         return None
@@ -90,7 +90,7 @@ class Room:
 
 
 @dataclass(slots=True)
-class Book:
+class ReservationSums:
     """Sums by tier, storage and replicas, so that thousands of entries cost no more than a few."""
 
     target: Target
@@ -125,13 +125,13 @@ class Book:
         """What the stream `name` finds beside all other entries. `live`: as it is now, None for a new one."""
         tier, own_entry = need.tier(self.target), self.entries.get(name)
         reserved = sum(
-            total * self._weight(need, replicas)
+            total * self._counted_replicas(need, replicas)
             for (other, storage, replicas), total in self.reserved.items()
             if (other, storage) == (tier, need.storage)
         )
         itself = own_entry is not None and own_entry.tier(self.target) == tier
         if own_entry and itself and own_entry.storage == need.storage:
-            reserved -= own_entry.reserves * self._weight(need, own_entry.replicas)
+            reserved -= own_entry.reserves * self._counted_replicas(need, own_entry.replicas)
         byte = not need.reserves or self.unlimited.get((tier, need.storage), 0) > (
             itself and not (own_entry and own_entry.reserves)
         )
@@ -148,7 +148,7 @@ class Book:
         most: int = (account_limits(self.target, need.replicas) or {}).get(STORED[need.storage][0], -1)
         return most < 0 or self.room(name, need, live, None).total <= most
 
-    def _weight(self, need: StreamReservation, replicas: int) -> int:
+    def _counted_replicas(self, need: StreamReservation, replicas: int) -> int:
         """Untiered accounts count every replica; 2.11 counts as many for all others as the stream in question has."""
         if has_tiers(self.target):
             return 1
@@ -168,7 +168,7 @@ class Book:
 @lru_cache(maxsize=4)
 def room_by_stream(view: View) -> Mapping[str, Room]:
     """By stream that this plan creates or changes; computed once per view, which is compared by identity."""
-    after, book = afterwards(view), Book(view.target)
+    after, book = afterwards(view), ReservationSums(view.target)
     live = {name: StreamReservation.of(config) for name, config in live_streams(view).items()}
     wanted = {name: StreamReservation.of(config) for name, config in after.streams.items() if name in after.made_by}
     moving = {
@@ -178,7 +178,7 @@ def room_by_stream(view: View) -> Mapping[str, Room]:
     for name, need in live.items():
         if name in after.streams:
             book.enter(name, need if name in moving | growing or name not in wanted else wanted[name])
-    if ledger := ledger_to_come(view):
+    if ledger := future_ledger_reservation(view):
         book.reserve(ledger, 1)
     by_stream: dict[str, Room] = {}
     shrinking = (name for name in wanted if name not in moving | growing)
@@ -191,7 +191,10 @@ def room_by_stream(view: View) -> Mapping[str, Room]:
 
 
 def _moving_streams_in_order(
-    moving: set[str], wanted: Mapping[str, StreamReservation], live: Mapping[str, StreamReservation], book: Book
+    moving: set[str],
+    wanted: Mapping[str, StreamReservation],
+    live: Mapping[str, StreamReservation],
+    book: ReservationSums,
 ) -> Iterator[str]:
     """Yield streams that leave their tier, each when its new tier has room for it; in the end those that find none."""
     waiting = sorted(moving)

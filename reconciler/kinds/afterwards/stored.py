@@ -12,7 +12,7 @@ from dataclasses import field
 from reconciler.kinds.afterwards.streams import Copy, copies
 from reconciler.kinds.stream_config.origins import copied_entries
 from reconciler.kinds.subjects.subject_part import SubjectPart, transformed_parts
-from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid, storable
+from reconciler.kinds.subjects.subjects import collide, is_subset, is_valid, storable_subjects
 from reconciler.kinds.subjects.transforms import outcome, problem
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config, Json
@@ -63,7 +63,7 @@ class StoredSubjects:
         return _patterns(self._found(name, config and {**config, "subject_transform": None}, (name,)))
 
     def _found(self, name: str, config: Config | None, way: tuple[str, ...]) -> StoredParts:
-        if config is None or len(way) > DEEPEST or _copies_from_elsewhere(config) or not is_clear(config):
+        if config is None or len(way) > DEEPEST or _copies_from_elsewhere(config) or not has_known_subjects(config):
             return None
         own, copied = [SubjectPart(subject) for subject in config.get("subjects") or ()], list[SubjectPart]()
         for copy in copies(name, config):
@@ -106,9 +106,9 @@ def _narrowed_parts(parts: Iterable[SubjectPart], filter_subject: str) -> Iterat
     return (both for part in parts if (both := part.of(filter_subject)))
 
 
-def is_clear(config: Config) -> bool:
+def has_known_subjects(config: Config) -> bool:
     """Does it say which subjects it stores? Nobody knows what an impossible subject or transform was meant for."""
-    if len(storable(config)) < len(config.get("subjects") or ()):
+    if len(storable_subjects(config)) < len(config.get("subjects") or ()):
         return False
     transforms = [
         config.get("subject_transform"),

@@ -70,7 +70,7 @@ class BucketShape:
         subjects = {} if "mirror" in stated else {"subjects": self.subjects(bucket)}
         return {**subjects, **self.fixed, **self.defaults}
 
-    def is_named_so(self, stream: str) -> bool:
+    def has_bucket_name(self, stream: str) -> bool:
         """Does a stream's name say that it is a bucket?"""
         return stream.startswith(self.prefix) and self.bucket_name(stream) not in RESERVED
 
@@ -96,7 +96,7 @@ def recognise(shape: BucketShape, snapshot: Snapshot) -> Iterable[Resource]:
     """All streams with such a name. Only ordinary buckets are claimed; any other stream stays a stream unless it is
     declared as a bucket."""
     for name, info in snapshot.streams.items():
-        if shape.is_named_so(name):
+        if shape.has_bucket_name(name):
             bucket = shape.bucket_name(name)
             config = in_own_names(shape, bucket, lasting_config(info["config"]))
             stock = _stock_values(shape, bucket, config)
@@ -106,7 +106,7 @@ def recognise(shape: BucketShape, snapshot: Snapshot) -> Iterable[Resource]:
 def claims(shape: BucketShape, snapshot: Snapshot) -> Iterable[Raw]:
     """Streams that are ordinary buckets of this shape, and those of the reserved buckets, which no listing shows."""
     for name, info in snapshot.streams.items():
-        if shape.is_named_so(name) and not deviations(
+        if shape.has_bucket_name(name) and not deviations(
             shape, shape.bucket_name(name), lasting_config(info["config"]), snapshot
         ):
             yield Raw("stream", (name,))

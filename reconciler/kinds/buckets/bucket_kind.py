@@ -18,7 +18,7 @@ from reconciler.kinds.fields import peers
 from reconciler.kinds.fields.known import field_infos
 from reconciler.kinds.fields.words import listed
 from reconciler.kinds.losses import lowered_limits, made_again, pushed_out, sources_changed, uncaptured
-from reconciler.kinds.losses.copied_headers import of_new_copies
+from reconciler.kinds.losses.copied_headers import new_copy_consequences
 from reconciler.kinds.stream_config.origins import origin_names, reads_by_copying
 from reconciler.model.fields import FieldInfo
 from reconciler.model.resource import Terms
@@ -75,8 +75,8 @@ def bucket_kind(
             *effects.questions(change, view),
         ),
         consequences=lambda change, view: (
-            *made_again.filled_at_once(change, view, shape.own_name),
-            *of_new_copies(change, view, family, shape.own_name),
+            *made_again.initial_copy_consequences(change, view, shape.own_name),
+            *new_copy_consequences(change, view, family, shape.own_name),
             *effects.consequences(change, view),
         ),
         unknown=lambda address, snapshot: snapshot.why_stream_unknown(shape.stream(address.name)),

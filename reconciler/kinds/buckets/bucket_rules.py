@@ -122,11 +122,11 @@ def _rule_about_deletion(family: str, shape: BucketShape) -> Rule:
 
         Instead: `forget:` the {shape.noun}, which leaves it as it is, or copy what is in it first.
         """
-    name = f"{_in_a_name(shape)}-deletion"
+    name = f"{_noun_in_rule_names(shape)}-deletion"
     return rule(f"{family}310", name, on=(Action.DELETE,), needs=("live",), reaction=Reaction.HARMS)(judge)
 
 
-def _in_a_name(shape: BucketShape) -> str:
+def _noun_in_rule_names(shape: BucketShape) -> str:
     """The kind's word in the name of a rule: `object-store`."""
     return shape.noun.replace(" ", "-")
 
@@ -151,4 +151,4 @@ def _rule_about_name(family: str, shape: BucketShape) -> Rule:
 
         Instead: choose another name.
         """
-    return rule(f"{family}542", f"bad-{_in_a_name(shape)}-name")(judge)
+    return rule(f"{family}542", f"bad-{_noun_in_rule_names(shape)}-name")(judge)

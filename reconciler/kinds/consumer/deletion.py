@@ -12,7 +12,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.consumer import taking_over
 from reconciler.kinds.consumer.clients import pin_clause_of
 from reconciler.kinds.consumer.filter_changes import Info, others_of
-from reconciler.kinds.consumer_position.ended_pulls import ended_pulls_clause, finds_nothing_clause
+from reconciler.kinds.consumer_position.ended_pulls import ended_pulls_clause, missing_consumer_clause
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.consumer_position.unclaimed import unclaimed_messages
 from reconciler.kinds.fields.words import amount, listed, some
@@ -24,7 +24,7 @@ from reconciler.kinds.losses.unprocessed import (
 )
 from reconciler.kinds.stream_config.new_copies import successors
 from reconciler.kinds.subjects.filters import filters_of, keeping_filters
-from reconciler.kinds.subjects.subject_moves import taken_at_deletions
+from reconciler.kinds.subjects.subject_moves import subjects_at_consumer_deletions
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Address
 from reconciler.model.wire.questions import Question
@@ -106,7 +106,7 @@ def _fate_of_unread(change: Change, info: Info, unread: Amount, view: View) -> t
 
 
 def _dropped_by_interest(change: Change, info: Info, unread: Amount, view: View) -> tuple[Amount, str]:
-    subjects, taken = filters_of(info["config"]), taken_at_deletions(change.address.stream, view)
+    subjects, taken = filters_of(info["config"]), subjects_at_consumer_deletions(change.address.stream, view)
     others = [subject for other in others_of(change, view) for subject in keeping_filters(filters_of(other), taken)]
     copies = successors(change.address, view)
     if complete := [successor.stream for successor in copies if successor.is_whole]:
@@ -130,7 +130,9 @@ def _clients_clause(change: Change) -> str:
     if info.get("push_bound"):
         return "a client is subscribed to it now, and receives nothing more"
     pin = pin_clause_of(info)
-    ends = ended_pulls_clause(info, finds_nothing_clause(change.address.name)) if pin or info.get("num_waiting") else ""
+    ends = (
+        ended_pulls_clause(info, missing_consumer_clause(change.address.name)) if pin or info.get("num_waiting") else ""
+    )
     return "; ".join(filter(None, (pin, ends)))
 
 

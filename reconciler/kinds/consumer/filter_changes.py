@@ -20,7 +20,7 @@ from reconciler.kinds.losses import shrinking
 from reconciler.kinds.losses.lagging import is_kept, keeping_sentence
 from reconciler.kinds.losses.unprocessed import uncounted_questions_of_consumer, undelivered_messages
 from reconciler.kinds.subjects.filters import EVERYTHING, FILTERS, filters_of, keeping_filters, partly_lost_subjects
-from reconciler.kinds.subjects.subject_moves import passed_on_subjects, taken_at_deletions
+from reconciler.kinds.subjects.subject_moves import passed_on_subjects, subjects_at_consumer_deletions
 from reconciler.kinds.subjects.subjects import collide, intersections, is_subset
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config, Json
@@ -462,7 +462,7 @@ def _fate_of_left_out_text(change: Change, move: _FilterChange, retention: str, 
 def _unfiltered_readers_clause(change: Change, view: View) -> str:
     """A consumer whose filters are all that the stream takes keeps also what its filters do not match."""
     stream = change.address.stream
-    taken = taken_at_deletions(stream, view)
+    taken = subjects_at_consumer_deletions(stream, view)
     filters_of_others = [filters_of(subjects) for subjects in others_of(change, view)]
     is_kept = any(subjects != keeping_filters(subjects, taken) for subjects in filters_of_others)
     return f", as one may whose filter is all that {stream} takes" if is_kept else ""

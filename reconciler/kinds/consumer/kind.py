@@ -14,7 +14,7 @@ from reconciler.changes.amount import Amount
 from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.view import SubjectsRead, View
-from reconciler.engine.replacement import in_a_row
+from reconciler.engine.replacement import chained_steps
 from reconciler.kinds.consumer import deletion, filter_changes, replacement
 from reconciler.kinds.consumer.clients import may_hold_a_pin, removed_groups
 from reconciler.kinds.consumer.effects import EFFECTS
@@ -63,9 +63,9 @@ def steps(change: Change, view: View) -> Sequence[Step]:
     stream, name = change.address.names
     if change.action is Action.CREATE and change.desired:
         creation = calls.create_consumer(change, stream, name, change.desired.sent)
-        return in_a_row((creation, *gates_after_taking(change, view)))
+        return chained_steps((creation, *gates_after_taking(change, view)))
     if change.action is Action.UPDATE:
-        return in_a_row(
+        return chained_steps(
             (
                 *gates_before_giving(change, view),
                 *_update_unpin_and_pause_steps(change, view, stream, name),
@@ -73,7 +73,7 @@ def steps(change: Change, view: View) -> Sequence[Step]:
             )
         )
     if change.action is Action.DELETE:
-        return in_a_row((*gates_before_giving(change, view), calls.delete_consumer(change, stream, name)))
+        return chained_steps((*gates_before_giving(change, view), calls.delete_consumer(change, stream, name)))
     return ()
 
 

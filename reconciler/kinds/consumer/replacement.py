@@ -40,7 +40,7 @@ def placeholders(snapshot: Snapshot) -> set[tuple[str, str]]:
     return {(address.stream, placeholder_name(address.name)) for address in addresses}
 
 
-def forgotten_placeholders(snapshot: Snapshot) -> Iterator[Diagnostic]:
+def leftover_placeholder_warnings(snapshot: Snapshot) -> Iterator[Diagnostic]:
     """Placeholders of replacements that nobody remembers: bucket reconciler, or the stream, is older than the other."""
     if snapshot.why_bucket_unknown(BUCKET):
         return
@@ -49,7 +49,7 @@ def forgotten_placeholders(snapshot: Snapshot) -> Iterator[Diagnostic]:
         for name, info in consumers.items():
             consumer = _consumer_of_placeholder(info["config"])
             if consumer and name == placeholder_name(consumer) and (stream, name) not in expected:
-                yield _forgotten_warning(stream, name, consumer, consumer in consumers)
+                yield _leftover_placeholder_warning(stream, name, consumer, consumer in consumers)
 
 
 def _consumer_of_placeholder(config: Config) -> str | None:
@@ -61,7 +61,7 @@ def _consumer_of_placeholder(config: Config) -> str | None:
     return text[len(before) : len(text) - len(after)] if fits else None
 
 
-def _forgotten_warning(stream: str, name: str, consumer: str, is_present: bool) -> Diagnostic:
+def _leftover_placeholder_warning(stream: str, name: str, consumer: str, is_present: bool) -> Diagnostic:
     remove = f"nats consumer rm {stream} {name}"
     removal = (
         f"{consumer} exists and keeps its own messages: {remove}"

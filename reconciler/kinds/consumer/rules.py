@@ -33,10 +33,10 @@ from reconciler.kinds.consumer_position.lost_position import RULES as LOST_POSIT
 from reconciler.kinds.consumer_position.position import is_recreated
 from reconciler.kinds.consumer_position.recreation_offer import (
     SECOND_CONSUMER,
-    follows_from_the_switch,
+    is_part_of_mode_switch,
     offer_instead_of_refusal,
 )
-from reconciler.kinds.consumer_position.start_position import BEGINS, follows_from_the_policy, why_start_counts
+from reconciler.kinds.consumer_position.start_position import BEGINS, is_part_of_policy_change, start_still_matters_text
 from reconciler.kinds.fields.versions import reserved_metadata_rule, too_young_rule
 from reconciler.kinds.fields.words import consent_to, listed
 from reconciler.kinds.losses import dependants
@@ -77,13 +77,13 @@ FIXED = {
 def replacement_finding(change: Change, view: View, refusal: Finding) -> Finding | None:
     """The first field that takes a replacement says what the replacement costs; the others refer to it. A start that comes
     or goes with the policy is no decision of its own."""
-    if follows_from_the_policy(change, refusal.path) and _changes_fixed_field("deliver_policy", change, view):
+    if is_part_of_policy_change(change, refusal.path) and _changes_fixed_field("deliver_policy", change, view):
         return None
     if any(other.path == refusal.path and other.outcome is Outcome.REFUSED for other in queue_objections(change, view)):
         return None  # no replacement helps either
     why = FIXED[refusal.path].why
     if refusal.path in BEGINS:
-        why = AT_CREATION.removesuffix(".") + why_start_counts(change, view) + "."
+        why = AT_CREATION.removesuffix(".") + start_still_matters_text(change, view) + "."
         refusal = replace(refusal, message=refusal.message.removesuffix(ITS_START) + why)
     finding = offer_instead_of_refusal(change, view, refusal)
     first = next(field for field in FIXED if field == refusal.path or _changes_fixed_field(field, change, view))
@@ -98,7 +98,7 @@ def _changes_fixed_field(field: str, change: Change, view: View) -> bool:
     return (
         change.touches(field)
         and not FIELDS[field].may_become(before, after, view.target.version)
-        and not follows_from_the_switch(change, field)
+        and not is_part_of_mode_switch(change, field)
     )
 
 
@@ -193,13 +193,13 @@ def priority_group_change(change: Change, view: View) -> Found:
         path="priority_groups",
         to=after,
         quantities=waiting_pulls(change),
-        message=f"priority_groups changes from {_names(before)} to {_names(after)}: new pulls for {listed(removed)} fail (400). "
+        message=f"priority_groups changes from {_group_text(before)} to {_group_text(after)}: new pulls for {listed(removed)} fail (400). "
         f"{waiting_clients_text(change, is_recreated(change, view))}{pulls_of_removed_groups_text(change)}",
         fix=f"{renaming_advice(change)}, and then consent here: {consent_to('CO122', after)}",
     )
 
 
-def _names(groups: list[str]) -> str:
+def _group_text(groups: list[str]) -> str:
     return ", ".join(groups) or "none"
 
 

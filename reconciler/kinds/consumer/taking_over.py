@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_position.counts import count_questions, subject_questions, takes_all
-from reconciler.kinds.consumer_position.predecessors import left_from
+from reconciler.kinds.consumer_position.predecessors import leftover_start
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.fields.words import few, listed
 from reconciler.kinds.losses.over_limit import MANY_SUBJECTS
@@ -105,7 +105,7 @@ def _consumers_behind(change: Change, view: View) -> Iterator[tuple[str, Sequenc
         if other == name or info is None or (other in changing and filters_of(config) != filters_of(info["config"])):
             continue
         floor = int((info.get("ack_floor") or {}).get("stream_seq") or 0)
-        is_behind = floor < left_from(change, view) and not str(config.get("deliver_policy")).startswith("last")
+        is_behind = floor < leftover_start(change, view) and not str(config.get("deliver_policy")).startswith("last")
         if is_behind and not any(
             collide(subject, two) for subject in filters_of(config) for two in wanted_subjects(change)
         ):
@@ -115,7 +115,7 @@ def _consumers_behind(change: Change, view: View) -> Iterator[tuple[str, Sequenc
 def _starts_in_time(successor: Change, change: Change, view: View) -> bool:
     config = successor.wanted
     policy, start = config.get("deliver_policy") or "all", config.get("opt_start_seq", sys.maxsize)
-    is_early = policy == "all" or (policy == "by_start_sequence" and start <= left_from(change, view))
+    is_early = policy == "all" or (policy == "by_start_sequence" and start <= leftover_start(change, view))
     return successor.origin is None and is_early
 
 

@@ -110,7 +110,7 @@ def too_many_consumers(change: Change, view: View) -> Found:
     """
     stream = stream_of(change, view)
     limit, whose = lowest_max_consumers(change, stream or {}, view)
-    count = taken_afterwards(change, view)
+    count = consumer_count_afterwards(change, view)
     if stream is None or count <= limit:
         return None
     name = change.address.stream
@@ -155,7 +155,7 @@ def max_consumers_afterwards(change: Change, view: View) -> int:
     return lowest_max_consumers(change, stream_of(change, view) or {}, view)[0]
 
 
-def taken_afterwards(change: Change, view: View) -> int:
+def consumer_count_afterwards(change: Change, view: View) -> int:
     """How many consumers the stream has once this plan is applied. The plan deletes the placeholders of replacements that it
     finishes."""
     names = consumers_of(change, view).names
@@ -170,10 +170,10 @@ def taken_afterwards(change: Change, view: View) -> int:
 def staying_consumer_count(change: Change, view: View) -> int:
     """How many of them are not new."""
     new = sum(consumer.action is Action.CREATE for consumer in view.children(change.address.stream, "consumer"))
-    return taken_afterwards(change, view) - new
+    return consumer_count_afterwards(change, view) - new
 
 
-def missing_for_placeholder(change: Change, view: View) -> int:
+def consumers_needed_for_placeholder(change: Change, view: View) -> int:
     """The number of consumers that the stream would have to allow for a placeholder beside those that stay; 0: it allows as many.
 
     Consumers that this plan deletes have made room by then, and those that it creates come later.

@@ -36,7 +36,7 @@ class Check:
     within: tuple[str, ...] = ()
     """Other fields that play a part in it."""
 
-    def refused_by(self, version: Version) -> bool:
+    def is_refused_by(self, version: Version) -> bool:
         """Does a server of this version refuse it? Without an `err_code`, none does."""
         return bool(self.err_code) and version >= self.since
 
@@ -59,7 +59,7 @@ def objections(
     for check in relevant:
         if not check.wrong(config):
             continue
-        refused = check.refused_by(version)
+        refused = check.is_refused_by(version)
         value = in_words(config.get(check.path), FIELDS[check.path].unit)
         yield Finding(
             outcome=Outcome.REFUSED if refused or _is_our_refusal(check, change) else Outcome.WARNS,
@@ -73,7 +73,7 @@ def objections(
 @cache
 def _checks_of_live(checks: tuple[Check, ...], version: Version) -> tuple[Check, ...]:
     """Checks that a live object can fail, since this server does not refuse them."""
-    return tuple(check for check in checks if not check.refused_by(version))
+    return tuple(check for check in checks if not check.is_refused_by(version))
 
 
 def _doom_clause(check: Check) -> str:

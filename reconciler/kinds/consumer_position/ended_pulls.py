@@ -16,6 +16,6 @@ def ended_pulls_clause(info: Mapping[str, Json], later: str) -> str:
     return f"{ends} with 409 Consumer Deleted, and {later}"
 
 
-def finds_nothing_clause(name: str) -> str:
+def missing_consumer_clause(name: str) -> str:
     """A clause about later pulls on a consumer that exists no more."""
     return f"later pulls on {name} get 503"

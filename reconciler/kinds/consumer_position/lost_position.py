@@ -6,7 +6,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-from reconciler.changes.amount import Amount, mosts, uncounted_amounts
+from reconciler.changes.amount import Amount, maxima, uncounted_amounts
 from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.rule import Found, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
@@ -25,7 +25,12 @@ from reconciler.kinds.consumer_position.start_position import (
 from reconciler.kinds.fields.words import amount, consent_to, some, verb
 from reconciler.kinds.losses import shrinking
 from reconciler.kinds.losses.lagging import is_kept
-from reconciler.kinds.losses.made_again import forgotten_clause, is_filled_at_once, is_made_again, when_recorded_text
+from reconciler.kinds.losses.made_again import (
+    is_filled_at_once,
+    is_made_again,
+    lost_at_restart_clause,
+    when_recorded_text,
+)
 from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
 from reconciler.model.resource import Address, Json
 
@@ -45,7 +50,7 @@ def consequences(change: Change, view: View) -> Iterator[Consequence]:
             redelivered = predecessors.delivered_before(change, view)
             quantities = start.quantities | ({"delivered_before": redelivered} if redelivered.most else {})
             message = f"It starts at {start.words}{_redelivery_clause(change, start, view)}{predecessors.summary_text(change, view)}"
-            yield Consequence(message=message, quantities=mosts(quantities), bounds=uncounted_amounts(quantities))
+            yield Consequence(message=message, quantities=maxima(quantities), bounds=uncounted_amounts(quantities))
         elif start is None and (earlier := _earlier_consumer_clause(change, view)) and _is_filled(change, view):
             stream = change.address.stream
             yield Consequence(
@@ -92,7 +97,7 @@ def _gone_finding(change: Change, view: View) -> Finding | None:
         return None
     policy, stood = deliver_policy(change.desired.config), recorded_position.verified_next(change, view)
     recorded = when_recorded_text(change, "" if stood is None else f"before sequence {stood}")
-    beginning = f"it is gone with its position{recorded}{forgotten_clause(change, view)}: recreated, "
+    beginning = f"it is gone with its position{recorded}{lost_at_restart_clause(change, view)}: recreated, "
     if policy in START_FIELDS:
         return _named_start_finding(change, beginning, start, stood, view)
     if retention_of(change.address.stream, view) == "workqueue":
@@ -235,7 +240,7 @@ def _recreated_finding(change: Change, view: View) -> Finding | None:
     skipped, again, repeated = lost.skipped, lost.redelivered, lost.repeated
     clauses = [
         *([f"the new one started{_start_clause(change)} and {_skips_text(lost)}"] if skipped else []),
-        *([_has_repeated_text(lost)] if repeated else []),
+        *([_repeated_messages_text(lost)] if repeated else []),
         *(
             [
                 f"{_goes_on_text(lost)}{some(again, 'message')} {verb(again, 'are')} redelivered, {_AS_FAR} had processed {_pronoun(again)}"
@@ -295,7 +300,7 @@ def _goes_on_text(lost: recorded_position.LostPosition) -> str:
     return f"it continues{where}, and up to " if lost.skipped else f"the new one continues{where}, so up to "
 
 
-def _has_repeated_text(lost: recorded_position.LostPosition) -> str:
+def _repeated_messages_text(lost: recorded_position.LostPosition) -> str:
     many = lost.repeated
     who = "it" if lost.skipped else "the new one"
     return f"{who} has redelivered up to {some(many, 'message')} already, {_AS_FAR} had processed {_pronoun(many)}"
@@ -306,7 +311,7 @@ def _pronoun(number: int) -> str:
 
 
 def _way_on_text(lost: recorded_position.LostPosition, change: Change, view: View) -> str:
-    point = recorded_position.continues_at(change, view)
+    point = recorded_position.continuation_sequence(change, view)
     if not (lost.skipped or lost.redelivered or change.touches("deliver_policy")):
         return "find out what clients have processed twice; an apply only updates the record"
     if policy := change.field("deliver_policy"):

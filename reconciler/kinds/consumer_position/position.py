@@ -17,7 +17,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
 from reconciler.engine.bindings import first_needed_sequence, passed_in_flight
 from reconciler.engine.pairing.unfinished import has_start
-from reconciler.kinds.consumer_checks.limits import missing_for_placeholder
+from reconciler.kinds.consumer_checks.limits import consumers_needed_for_placeholder
 from reconciler.kinds.consumer_config.consumer_config import FIELDS
 from reconciler.kinds.consumer_position import recorded_position, unclaimed
 from reconciler.kinds.consumer_position.counts import count_questions_from, total_count
@@ -43,7 +43,7 @@ def is_recreated(change: Change, view: View) -> bool:
     return needs_recreation and change.live is not None and obstacle(change, view) is None
 
 
-class Immovable(NamedTuple):
+class ReplacementObstacle(NamedTuple):
     """What stands in the way of a replacement."""
 
     why: str
@@ -51,22 +51,22 @@ class Immovable(NamedTuple):
     """How to remove it; empty: nobody can."""
 
 
-def obstacle(change: Change, view: View) -> Immovable | None:
+def obstacle(change: Change, view: View) -> ReplacementObstacle | None:
     """Why it cannot be replaced without losing its position or messages; None when it can."""
     if not view.ledger_known:
-        return Immovable(
+        return ReplacementObstacle(
             "It cannot be replaced either: bucket reconciler, which an interrupted replacement needs, could not be read here."
         )
     if is_queue(change, view):
         return None
-    if is_interest(change, view) and (count := missing_for_placeholder(change, view)):
-        return Immovable(
+    if is_interest(change, view) and (count := consumers_needed_for_placeholder(change, view)):
+        return ReplacementObstacle(
             "It cannot be replaced now: a placeholder consumer must keep its messages meanwhile, and stream "
             f"{change.address.stream} has no room for one.",
             f"let stream {change.address.stream} have {count:_} consumers (max_consumers), or remove one in the same plan",
         )
     why = _why_position_unknown(change) if start_by_record(change, view) is None else ""
-    return Immovable(why) if why else None
+    return ReplacementObstacle(why) if why else None
 
 
 def _why_position_unknown(change: Change) -> str:
@@ -93,7 +93,7 @@ def redelivered_and_unacknowledged(change: Change, view: View) -> tuple[Amount, 
 
     Above the ack floor clients may have acknowledged some out of order; no server tells which.
     """
-    again, unacknowledged = _above_the_floor(change, view)
+    again, unacknowledged = _redelivery_counts(change, view)
     return Amount(0, again.most) if leaves_out(change) else again, unacknowledged
 
 
@@ -105,7 +105,7 @@ def leaves_out(change: Change) -> bool:
     return not all(any(is_subset(old, new) for new in after) for old in before)
 
 
-def _above_the_floor(change: Change, view: View) -> tuple[Amount, int]:
+def _redelivery_counts(change: Change, view: View) -> tuple[Amount, int]:
     info = change.info
     unacknowledged = info.get("num_ack_pending", 0)
     if is_queue(change, view):
@@ -158,7 +158,7 @@ def start_by_record(change: Change, view: View) -> int | None:
     if is_queue(change, view):
         return None
     if change.intent is None:
-        return recorded_position.continues_at(change, view)
+        return recorded_position.continuation_sequence(change, view)
     is_its_own = BY_RECORD not in change.intent.notes or is_position_noted(change)
     return None if is_its_own else int(resumed_start(change, view).get("opt_start_seq", 1))
 

@@ -114,7 +114,7 @@ def _predecessor(change: Change, subjects: Sequence[str], start: int, view: View
         kept=intersections(held_subjects(change), wanted_subjects(change)),
         pending=undelivered_messages(stream, info, view),
         reached=_undelivered_from(info),
-        left=left_from(change, view),
+        left=leftover_start(change, view),
         start=start,
         given=int(delivered["consumer_seq"]),
     )
@@ -124,7 +124,7 @@ def _undelivered_from(info: Mapping[str, Json]) -> int:
     return int((info.get("delivered") or {}).get("stream_seq", 0)) + 1
 
 
-def left_from(change: Change, view: View) -> int:
+def leftover_start(change: Change, view: View) -> int:
     """The first sequence of what a consumer leaves to others when it gives up subjects. On a limits stream it still
     redelivers what it has in flight; an interest stream deletes that, and nobody does it when the consumer goes."""
     info = change.info

@@ -225,7 +225,7 @@ def stored_between(start: int, end: int, change: Change, view: View) -> int:
     return max(0, min(min(end, last + 1) - max(start, first), messages))
 
 
-def continues_at(change: Change, view: View) -> int | None:
+def continuation_sequence(change: Change, view: View) -> int | None:
     """Where a recreated consumer skips nothing and repeats least: at the position on record, or where the file says
     since. None: at its own position."""
     if not change.made_anew:

@@ -10,7 +10,7 @@ from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.verdict import Finding, Outcome
 from reconciler.changes.view import View
 from reconciler.kinds.consumer_config.consumer_config import FIELDS, placeholder_name
-from reconciler.kinds.consumer_position.ended_pulls import ended_pulls_clause, finds_nothing_clause
+from reconciler.kinds.consumer_position.ended_pulls import ended_pulls_clause, missing_consumer_clause
 from reconciler.kinds.consumer_position.position import (
     leaves_out,
     obstacle,
@@ -21,7 +21,7 @@ from reconciler.kinds.consumer_position.position import (
 )
 from reconciler.kinds.consumer_position.retention import is_interest, is_queue
 from reconciler.kinds.consumer_position.start_position import BEGINS, START_FIELDS, has_delivered
-from reconciler.kinds.consumer_position.unclaimed import gives_up, unclaimed_messages
+from reconciler.kinds.consumer_position.unclaimed import has_delivery_limit, unclaimed_messages
 from reconciler.kinds.fields.words import amount, some, verb
 from reconciler.kinds.losses.lagging import is_kept, keeping_sentence
 from reconciler.model.ledger.records import BUCKET
@@ -63,7 +63,7 @@ def offer_or_refusal(change: Change, view: View, refusal: Finding) -> Finding:
 
 def offer_instead_of_refusal(change: Change, view: View, refusal: Finding) -> Finding | None:
     """No update changes this, but a replacement with consent does, unless its position or messages would be lost."""
-    if follows_from_the_switch(change, refusal.path):
+    if is_part_of_mode_switch(change, refusal.path):
         return None
     instead = _fix_on_work_queue(refusal.fix) if is_queue(change, view) else refusal.fix
     finding = offer_or_refusal(change, view, replace(refusal, fix=instead))
@@ -104,7 +104,7 @@ def _fix_after_power_cut(change: Change, path: str) -> str:
     )
 
 
-def follows_from_the_switch(change: Change, path: str) -> bool:
+def is_part_of_mode_switch(change: Change, path: str) -> bool:
     """The field belongs to one way to consume, pull or push. It disappears when the consumer switches to the other, or the
     server gives it a value that nobody wrote."""
     pulled, pulls = change.was("deliver_subject") is None, change.becomes("deliver_subject") is None
@@ -140,7 +140,7 @@ def _redelivery_clause(again: Amount, unacknowledged: int, change: Change, view:
     if is_queue(change, view):
         left = [
             *(["processed already"] if is_processed else []),
-            *(["given up at max_deliver"] if gives_up(change) else []),
+            *(["given up at max_deliver"] if has_delivery_limit(change) else []),
         ]
         in_flight = f", {some(unacknowledged)} in flight and the others" if unacknowledged else ""
         return f"the server redelivers {amount(again, 'message')}{in_flight} {' or '.join(left)}"
@@ -201,7 +201,7 @@ def _effect_on_clients_text(change: Change) -> str:
     if new_subject:
         after = f"later ones get 409 Consumer is push based: messages are delivered to {new_subject}"
     elif change.origin:
-        after = f"{finds_nothing_clause(change.origin.name)}: clients must use {change.address.name}"
+        after = f"{missing_consumer_clause(change.origin.name)}: clients must use {change.address.name}"
     else:
         after = "clients must pull again"
     clause = ended_pulls_clause(change.info, after)

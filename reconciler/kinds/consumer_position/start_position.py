@@ -47,7 +47,7 @@ def _is_valid_start(config: Config, live: Resource, snapshot: Snapshot) -> bool:
     return fits and (stream.get("config") or {}).get("retention") != "workqueue"
 
 
-def why_start_counts(change: Change, view: View) -> str:
+def start_still_matters_text(change: Change, view: View) -> str:
     """Why the start of this consumer is not only recorded, as the end of a sentence; empty where it never is."""
     if change.live is None or change.desired is None or change.intent:
         return ""
@@ -60,7 +60,7 @@ def why_start_counts(change: Change, view: View) -> str:
     return ", and this consumer has delivered nothing yet; once it has, apply only records the new value"
 
 
-def follows_from_the_policy(change: Change, path: str) -> bool:
+def is_part_of_policy_change(change: Change, path: str) -> bool:
     """The field belongs to one deliver_policy, and comes or disappears with it."""
     policies = {change.was("deliver_policy"), change.becomes("deliver_policy")}
     return len(policies) > 1 and any(START_FIELDS.get(str(policy)) == path for policy in policies)

@@ -25,7 +25,7 @@ def questions(change: Change, view: View) -> Iterator[MessagesFrom]:
     """How many messages are stored up to the position of a consumer that goes or is recreated, if it may leave any."""
     if is_queue(change, view):
         yield from _count_questions(change, _delivered_sequence(change)) if _may_leave_messages(change, view) else ()
-    elif is_interest(change, view) and gives_up(change):
+    elif is_interest(change, view) and has_delivery_limit(change):
         yield from _count_questions(change, _floor_sequence(change))
 
 
@@ -42,7 +42,7 @@ def left_in_queue(change: Change, view: View) -> int:
 
 def _may_leave_messages(change: Change, view: View) -> bool:
     """May a work queue still store what it was given and has not in flight?"""
-    return gives_up(change) or is_kept(change.address.stream, view)
+    return has_delivery_limit(change) or is_kept(change.address.stream, view)
 
 
 def unclaimed_messages(change: Change, view: View) -> int:
@@ -65,12 +65,12 @@ def unclaimed_messages(change: Change, view: View) -> int:
         up_to_floor = _span_up_to(_floor_sequence(change), state)
         wanted_later = [(subjects, max(0, wants - up_to_floor)) for subjects, wants in wanted_by_others]
         later = max(0, stored - least_wanted_together([own, *wanted_later]))
-    before = _stored_up_to(_floor_sequence(change), change, view) if gives_up(change) else 0
+    before = _stored_up_to(_floor_sequence(change), change, view) if has_delivery_limit(change) else 0
     wanted = least_wanted_together(wanted_by_others)
     return later + max(0, before - max(0, wanted - stored))
 
 
-def gives_up(change: Change) -> bool:
+def has_delivery_limit(change: Change) -> bool:
     """Does it have a limit of deliveries, or did it have one when it was applied?"""
     applied = change.record.applied if change.record else {}
     live = change.live.config if change.live else {}

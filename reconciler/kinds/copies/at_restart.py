@@ -10,7 +10,7 @@ from reconciler.changes.change import Action, Change
 from reconciler.changes.rule import rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction, refusal
 from reconciler.changes.view import View, once_per_view
-from reconciler.kinds.afterwards.readers import downstream, static_groups
+from reconciler.kinds.afterwards.readers import all_copying_streams, static_groups
 from reconciler.kinds.afterwards.streams import Copy, afterwards, copies, live_streams
 from reconciler.kinds.copies.copy_rules import (
     STANDING,
@@ -32,7 +32,7 @@ from reconciler.kinds.stream_config.origins import (
     FEEDS_SOURCE,
     UNREAD_AT_RESTART,
     Feed,
-    fed_elsewhere,
+    feeds_in_other_accounts,
     losing_consumers,
 )
 from reconciler.kinds.stream_config.stream_settle import canonical
@@ -91,7 +91,7 @@ def unread_gone_at_restart(change: Change, view: View) -> Iterator[Finding]:
     that sort before `JS_`. In a cluster, let them process everything before you apply, move or restart.
     """
     for origin, losses in _losses_by_change(view).get(change.address, {}).items():
-        is_new = change.action not in STANDS and any(_is_new(risk, view) for risk in losses)
+        is_new = change.action not in STANDS and any(_is_caused_by_plan(risk, view) for risk in losses)
         consumers = dependants.consumers(origin, sorted({risk.consumer for risk in losses}), view)
         yield Finding(
             outcome=Outcome.NEEDS_CONSENT if is_new else Outcome.WARNS,
@@ -134,7 +134,7 @@ def at_restart(snapshot: Snapshot) -> Iterator[AtRisk]:
         for copier in copies(name, info["config"]):
             copying.setdefault(copier.origin, []).append(copier)
     for origin in dict.fromkeys((*copying, *snapshot.copiers)):
-        feeds = [*_feeds(copying.get(origin, ())), *fed_elsewhere(origin, snapshot)]
+        feeds = [*_feeds(copying.get(origin, ())), *feeds_in_other_accounts(origin, snapshot)]
         consumers = {name: filters_of(info["config"]) for name, info in snapshot.consumers.get(origin, {}).items()}
         yield from _losses_in(origin, snapshot.config_of(origin), feeds, consumers, snapshot.target)
 
@@ -160,7 +160,7 @@ def _losses_now(view: View) -> frozenset[AtRisk]:
 
 
 @lru_cache(maxsize=4)
-def _losses_ended(view: View) -> frozenset[AtRisk]:
+def _losses_during_apply(view: View) -> frozenset[AtRisk]:
     """Of these, what a cluster deletes while it applies this plan, which ends what feeds the copy and keeps the consumer."""
     return frozenset(
         risk
@@ -177,13 +177,13 @@ def _ends_feeding(risk: AtRisk, view: View) -> bool:
     if any(name in made_by and made_by[name].action is Action.REPLACE for name in names):
         return True
     before, after = (
-        [_fed(name, risk.origin, streams) for name in names]
+        [_place_and_copied_entries(name, risk.origin, streams) for name in names]
         for streams in (live_streams(view), afterwards(view).streams)
     )
     return before != after
 
 
-def _fed(name: str, origin: str, streams: Mapping[str, Config]) -> object:
+def _place_and_copied_entries(name: str, origin: str, streams: Mapping[str, Config]) -> object:
     """Where a stream stands, and what it copies of its origin; None: it is gone."""
     if name not in streams:
         return None
@@ -192,9 +192,9 @@ def _fed(name: str, origin: str, streams: Mapping[str, Config]) -> object:
     return config.get("num_replicas"), config.get("placement"), copied
 
 
-def _is_new(risk: AtRisk, view: View) -> bool:
+def _is_caused_by_plan(risk: AtRisk, view: View) -> bool:
     """Does this plan make it so, or let the cluster delete it now?"""
-    return risk not in _losses_now(view) or risk in _losses_ended(view)
+    return risk not in _losses_now(view) or risk in _losses_during_apply(view)
 
 
 def _filters_afterwards(stream: str, view: View) -> dict[str, Sequence[str]]:
@@ -211,7 +211,7 @@ def _filters_afterwards(stream: str, view: View) -> dict[str, Sequence[str]]:
 def _losses_by_change(view: View) -> Mapping[Address, Mapping[str, Sequence[AtRisk]]]:
     """What is lost once or while this plan is applied, by the change that says so and by stream."""
     by_address = dict[Address, dict[str, list[AtRisk]]]()
-    for risk in dict.fromkeys((*_losses_afterwards(view), *sorted(_losses_ended(view)))):
+    for risk in dict.fromkeys((*_losses_afterwards(view), *sorted(_losses_during_apply(view)))):
         if address := _change_to_blame(risk, view):
             by_address.setdefault(address, {}).setdefault(risk.origin, []).append(risk)
     return by_address
@@ -220,7 +220,7 @@ def _losses_by_change(view: View) -> Mapping[Address, Mapping[str, Sequence[AtRi
 def _losses_afterwards(view: View) -> Iterator[AtRisk]:
     after = afterwards(view)
     for origin in dict.fromkeys((*after.copiers, *view.snapshot.copiers)):
-        feeds = [*_feeds(after.copiers.get(origin, ())), *fed_elsewhere(origin, view.snapshot)]
+        feeds = [*_feeds(after.copiers.get(origin, ())), *feeds_in_other_accounts(origin, view.snapshot)]
         config = after.streams.get(origin, {})
         yield from _losses_in(origin, config, feeds, _filters_afterwards(origin, view), view.target)
 
@@ -231,7 +231,7 @@ def _change_to_blame(risk: AtRisk, view: View) -> Address | None:
     stream, copy = made_by.get(risk.origin), made_by.get(risk.copy)
     consumer = view.changes.get(Address.of("consumer", risk.origin, risk.consumer))
     own = [change for change in (stream, copy, consumer) if change and not (change.desired and change.desired.external)]
-    if _is_new(risk, view):
+    if _is_caused_by_plan(risk, view):
         making = [
             change for change in (copy, consumer, stream) if change in own and change and change.action not in STANDS
         ]
@@ -278,7 +278,7 @@ def doomed_copy(change: Change, view: View) -> Iterator[Finding]:
         name, view
     ):
         return  # what is refused harms nobody
-    for other in downstream(name, view):
+    for other in all_copying_streams(name, view):
         if wrong := _new_error(other, view):
             yield refusal(
                 _field_at_fault(change),

@@ -102,7 +102,7 @@ def _findings_about_full_copies(change: Change, view: View) -> Iterator[Finding]
     for copy in (*copies(own, config_of(change, view)), *after.copiers.get(own, ())):
         stream, is_own = after.made_by.get(copy.stream), copy.stream == own
         limit = _losing_limit(copy, after.streams, view)
-        if not limit or (not is_own and stream and stream.action in MAKES) or _lost_before(copy, view):
+        if not limit or (not is_own and stream and stream.action in MAKES) or _had_losing_limit(copy, view):
             continue
         queue = "work queue" if after.streams[copy.origin].get("retention") == "workqueue" else "interest stream"
         deletes = "deletes" if is_own and not copy.is_mirror else "may delete"
@@ -119,7 +119,7 @@ def _findings_about_full_copies(change: Change, view: View) -> Iterator[Finding]
         )
 
 
-def _lost_before(copy: Copy, view: View) -> bool:
+def _had_losing_limit(copy: Copy, view: View) -> bool:
     live = live_streams(view)
     same = (earlier for earlier in copies(copy.stream, live.get(copy.stream, {})) if earlier.origin == copy.origin)
     return any(_losing_limit(earlier, live, view) for earlier in same)

@@ -257,7 +257,7 @@ def _is_stopped(copy: Copy, origin: Config, config: Config, view: View) -> bool:
 
 def _rollup_finding(copy: Copy, origin: Config, view: View, path: str, to: int | None = None) -> Finding:
     first = "when the first subject expires there" if origin.get(MARKS) else "at the first one"
-    takes = _can_take(copy, view)
+    takes = _is_configurable_stream(copy, view)
     return Finding(
         outcome=Outcome.NEEDS_CONSENT if to else Outcome.WARNS,
         path=path,
@@ -269,7 +269,7 @@ def _rollup_finding(copy: Copy, origin: Config, view: View, path: str, to: int |
     )
 
 
-def _can_take(copy: Copy, view: View) -> bool:
+def _is_configurable_stream(copy: Copy, view: View) -> bool:
     """The queue of a group has no such setting."""
     return Address.of("stream", copy.stream) in {*view.live, *view.desired}
 

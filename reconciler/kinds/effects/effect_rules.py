@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 
-from reconciler.changes.amount import Amount, mosts, uncounted_amounts
+from reconciler.changes.amount import Amount, maxima, uncounted_amounts
 from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.rule import Rule, rule
 from reconciler.changes.verdict import Finding, Outcome, Reaction
@@ -46,7 +46,7 @@ Happens = Callable[[MovedField], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Foretold:
+class EffectRule:
     """One family of changes. The function's docstring is the page; the table adds the fields."""
 
     number: str
@@ -57,14 +57,14 @@ class Foretold:
     """Another rule of this number judges what hurts now; this family has only notes."""
 
 
-def foretold(number: int, name: str, ask: Ask = lambda _moved: ()) -> Callable[[FindingsOfField], Foretold]:
+def foretold(number: int, name: str, ask: Ask = lambda _moved: ()) -> Callable[[FindingsOfField], EffectRule]:
     """Make a family of changes from a function that finds what hurts. `ask`: what it must ask the server first."""
-    return lambda tell: Foretold(number=str(number), name=name, tell=tell, ask=ask)
+    return lambda tell: EffectRule(number=str(number), name=name, tell=tell, ask=ask)
 
 
-def notes_of(number: int) -> Callable[[FindingsOfField], Foretold]:
+def notes_of(number: int) -> Callable[[FindingsOfField], EffectRule]:
     """Make notes from a function, under the number of a rule defined elsewhere that judges what hurts now."""
-    return lambda tell: Foretold(number=str(number), name="", tell=tell, has_rule=True)
+    return lambda tell: EffectRule(number=str(number), name="", tell=tell, has_rule=True)
 
 
 def note(message: str, **quantities: Amount) -> Finding:
@@ -78,7 +78,7 @@ class Effects:
 
     family: str
     fields: Mapping[str, Known]
-    families: Sequence[Foretold]
+    families: Sequence[EffectRule]
     own: OwnName = as_named
     keys: Collection[str] | None = None
     """Names of its own that a file can state; None: those of all fields."""
@@ -98,7 +98,7 @@ class Effects:
             self, "tables", {effect.number: self._table(effect, stated_fields) for effect in self.families}
         )
 
-    def _table(self, foretold_rule: Foretold, stated_fields: Mapping[str, str]) -> dict[str, tuple[Felt, ...]]:
+    def _table(self, foretold_rule: EffectRule, stated_fields: Mapping[str, str]) -> dict[str, tuple[Felt, ...]]:
         return {
             path: effects
             for path, name in stated_fields.items()
@@ -121,7 +121,7 @@ class Effects:
         }
         for (message, code), numbers in notes.items():
             yield Consequence(
-                message=f"{message} ({code})", code=code, quantities=mosts(numbers), bounds=uncounted_amounts(numbers)
+                message=f"{message} ({code})", code=code, quantities=maxima(numbers), bounds=uncounted_amounts(numbers)
             )
 
     def questions(self, change: Change, view: View) -> Iterator[Question]:
@@ -129,12 +129,12 @@ class Effects:
         for effect, moved in self._effects_and_fields(change, view):
             yield from effect.ask(moved)
 
-    def _effects_and_fields(self, change: Change, view: View) -> Iterator[tuple[Foretold, MovedField]]:
+    def _effects_and_fields(self, change: Change, view: View) -> Iterator[tuple[EffectRule, MovedField]]:
         if change.action in (Action.UPDATE, Action.REPLACE) and change.live:
             for effect in self.families:
                 yield from ((effect, moved) for moved in self._moved_fields(effect, change, view))
 
-    def _moved_fields(self, foretold_rule: Foretold, change: Change, view: View) -> Iterator[MovedField]:
+    def _moved_fields(self, foretold_rule: EffectRule, change: Change, view: View) -> Iterator[MovedField]:
         table = self.tables[foretold_rule.number]
         for path in dict.fromkeys(item.top for item in change.fields if item.top in table):
             moves = way_of(change, path)
@@ -142,7 +142,7 @@ class Effects:
             if moves and any(moves in effect.ways for effect in table[path]) and self.happens(moved):
                 yield moved
 
-    def _rule(self, foretold_rule: Foretold) -> Rule:
+    def _rule(self, foretold_rule: EffectRule) -> Rule:
         def judge(change: Change, view: View) -> Iterator[Finding]:
             for moved in self._moved_fields(foretold_rule, change, view):
                 yield from (finding for finding in foretold_rule.tell(moved) if finding.outcome is not Outcome.ALLOWED)
@@ -156,5 +156,5 @@ class Effects:
         return make(judge)
 
 
-def _effects_of_rule(foretold_rule: Foretold, known_field: Known) -> tuple[Felt, ...]:
+def _effects_of_rule(foretold_rule: EffectRule, known_field: Known) -> tuple[Felt, ...]:
     return tuple(effect for effect in known_field.felt or () if effect.rule == foretold_rule.number)

@@ -18,7 +18,7 @@ from reconciler.kinds.losses import copied_headers, unprocessed
 from reconciler.kinds.losses.added_sources import NewSource, new_sources
 from reconciler.kinds.losses.copied_headers import streams_storing_markers
 from reconciler.kinds.losses.dependants import everybody, groups, live_consumers, streams
-from reconciler.kinds.losses.fewer_copies import consumers_that_move
+from reconciler.kinds.losses.fewer_copies import consumers_with_unanswered_pulls
 from reconciler.kinds.losses.made_again import elsewhere_text
 from reconciler.kinds.losses.over_limit import state_of, stream_of
 from reconciler.kinds.losses.uncaptured import readers_with_subjects
@@ -108,13 +108,13 @@ def leader_changes(moved: MovedField) -> Iterable[Finding]:
         yield note(RISES)
         yield from _copied_after_apply(moved)
     elif int(moved.change.becomes(moved.path) or 1) == 1:
-        yield from _falls(moved)
+        yield from _single_replica_findings(moved)
 
 
-def _falls(moved: MovedField) -> Iterator[Finding]:
+def _single_replica_findings(moved: MovedField) -> Iterator[Finding]:
     """What publishers and consumers of a stream feel that keeps one of its servers."""
     yield note(FALLS + _unstored_text(moved))
-    if moving := consumers_that_move(moved.change, moved.view):
+    if moving := consumers_with_unanswered_pulls(moved.change, moved.view):
         names = f"consumer {few([*moving])} moves" if len(moving) == 1 else f"consumers {few([*moving])} move"
         yield _note_on_pulls(f"{names} to the one server that keeps it: {PULLS}", moving)
 
@@ -423,7 +423,7 @@ def _readers_text(source: NewSource, number: Amount) -> str:
     if source.change.becomes("subject_transform"):
         return ""  # its copies lie under other subjects
     stream = stream_of(source.change)
-    live, stay = source.view.snapshot.consumers.get(stream, {}), unprocessed.staying_only(stream, source.view)
+    live, stay = source.view.snapshot.consumers.get(stream, {}), unprocessed.staying_consumer_test(stream, source.view)
     names = sorted(
         name for name, info in live.items() if stay(info) and intersections(filters_of(info["config"]), source.lands_on)
     )

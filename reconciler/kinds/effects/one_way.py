@@ -14,7 +14,7 @@ from reconciler.kinds.fields.known import V2_12
 from reconciler.kinds.fields.words import consent_to, listed, size, some, verb
 from reconciler.kinds.losses import dependants
 from reconciler.kinds.losses.over_limit import state_of, stream_of
-from reconciler.kinds.losses.uncaptured import refused_by_name
+from reconciler.kinds.losses.uncaptured import refused_publishers_sentence
 from reconciler.kinds.stream_config.config_checks import StreamConfigs
 from reconciler.kinds.stream_config.origins import deleted_streams, taken_subjects
 from reconciler.kinds.subjects.subjects import collide
@@ -135,7 +135,7 @@ def _caveat_about_publishers(change: Change, view: View) -> str:
         return ""
     return (
         ". It knows no message ids (`Nats-Msg-Id`) of what it copied, so what is published again is stored again. "
-        f"{refused_by_name(origin)}"
+        f"{refused_publishers_sentence(origin)}"
     )
 
 

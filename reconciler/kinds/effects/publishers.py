@@ -385,7 +385,7 @@ def _stored_text(stored: str, moved: MovedField) -> str:
     state, stream = state_of(moved.change), stream_of(moved.change)
     going = unprocessed.LostMessages(messages=exactly(state["messages"]))
     unread = unprocessed.unread_by_consumers(
-        stream, state, going, moved.view, counts=unprocessed.staying_only(stream, moved.view)
+        stream, state, going, moved.view, counts=unprocessed.staying_consumer_test(stream, moved.view)
     )
     are = f"{verb(state['messages'], 'are')} stored"
     if not unread.words:

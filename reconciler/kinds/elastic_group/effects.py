@@ -12,7 +12,7 @@ from reconciler.kinds.elastic_group.queue_stream import BUFFERS, stream_name
 from reconciler.kinds.fields.field_effects import EVERY, UNSET, felt
 from reconciler.kinds.fields.known import Known
 from reconciler.kinds.fields.words import listed, some
-from reconciler.kinds.group_records.group_rules import is_current
+from reconciler.kinds.group_records.group_rules import has_current_record
 from reconciler.kinds.group_records.member_subjects import owners
 from reconciler.kinds.losses.lagging import reached_limit_text
 from reconciler.model.resource import Json
@@ -71,7 +71,7 @@ def handed_over_in_flight(moved: MovedField) -> Iterable[Finding]:
     harm.
     """
     change, view = moved.change, moved.view
-    if not is_current(change) or change.live is None or change.desired is None:
+    if not has_current_record(change) or change.live is None or change.desired is None:
         return
     if moved.field == "member_mappings" and change.touches("members"):
         return  # a change of both is one handover

@@ -117,7 +117,7 @@ def mappings_with_several_filters(change: Change, _view: View) -> Found:
 
 def unmatched_questions(change: Change) -> list[MessagesFrom]:
     """How many queued messages the new filters match; a queue stores them under a partition number."""
-    if change.action not in (Action.UPDATE, Action.REPLACE) or not leaves_out(change):
+    if change.action not in (Action.UPDATE, Action.REPLACE) or not is_copying_reduced(change):
         return []
     queue = stream_name(*change.address.names)
     return [
@@ -127,7 +127,7 @@ def unmatched_questions(change: Change) -> list[MessagesFrom]:
 
 def unmatched_messages(change: Change, queued: int, view: View) -> Amount:
     """How many of the queued messages no filter matches any more."""
-    if not leaves_out(change):
+    if not is_copying_reduced(change):
         return exactly(0)
     answers = [view.facts.get(answer) for answer in unmatched_questions(change)]
     staying = [int(answer["messages"]) for answer in answers if isinstance(answer, Mapping) and "messages" in answer]
@@ -155,13 +155,13 @@ def arrived_messages(change: Change, view: View) -> int | None:
     return min(stored, sum(numbers)) if len(numbers) == len(answers) else None
 
 
-def leaves_out(change: Change) -> bool:
+def is_copying_reduced(change: Change) -> bool:
     """Was anything copied that will not be copied any more?"""
     before, after = _filter_pair(change)
     return not all(any(is_subset(old, new) for new in after) for old in before)
 
 
-def takes_more(change: Change) -> bool:
+def is_copying_extended(change: Change) -> bool:
     """Will anything be copied that was not copied before?"""
     before, after = _filter_pair(change)
     return not all(any(is_subset(new, old) for old in before) for new in after)

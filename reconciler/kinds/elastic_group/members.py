@@ -27,7 +27,7 @@ def members_gone_gate(change: Change, view: View) -> Step:
         call=Call.GATE_CONSUMERS_GONE,
         on=(name,),
         address=str(change.address),
-        body={"timeout": _patience(name, view)},
+        body={"timeout": _departure_timeout(name, view)},
         effect="wait until the members have stopped reading the queue",
     )
 
@@ -54,7 +54,7 @@ def leaving_consequences(change: Change, view: View) -> Iterable[Consequence]:
     name = stream_name(*change.address.names)
     reading = sorted(view.snapshot.consumers.get(name, {}))
     if reading:
-        longest = show_duration(_patience(name, view))
+        longest = show_duration(_departure_timeout(name, view))
         yield Consequence(
             message=f"Apply waits up to {longest} until {few(reading)} {'has' if len(reading) == 1 else 'have'} stopped reading {name}; "
             "if not, it fails before it deletes that"
@@ -116,7 +116,7 @@ LEAST = 10_000_000_000
 """Nanoseconds. Members may have joined since the plan, and finish their messages first."""
 
 
-def _patience(name: str, view: View) -> int:
+def _departure_timeout(name: str, view: View) -> int:
     """Nanoseconds until the slowest member has ended: its last pull runs out, then its inactivity threshold begins."""
     consumers = view.snapshot.consumers.get(name, {}).values()
     longest = max((info["config"].get("inactive_threshold", 0) for info in consumers), default=0)

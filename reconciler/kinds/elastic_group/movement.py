@@ -11,7 +11,7 @@ from reconciler.changes.view import View
 from reconciler.kinds.elastic_group.queue_stream import stream_name
 from reconciler.kinds.fields.words import some, verb
 from reconciler.kinds.group_records.group_record import MEMBERSHIP
-from reconciler.kinds.group_records.group_rules import is_current
+from reconciler.kinds.group_records.group_rules import has_current_record
 from reconciler.kinds.group_records.member_subjects import Owners, owners
 from reconciler.kinds.subjects.partitions import by_owner
 from reconciler.model.wire.questions import Question, SubjectCounts, Unanswered
@@ -33,7 +33,7 @@ def questions(change: Change) -> Iterable[Question]:
 def _only_membership_changes(change: Change) -> bool:
     """If the group itself changes, its partitions before and after are not the same."""
     in_place = change.touches(*MEMBERSHIP) and not change.touches("max_members", "partitioning_filters")
-    return change.action is Action.UPDATE and in_place and is_current(change)
+    return change.action is Action.UPDATE and in_place and has_current_record(change)
 
 
 def consequences(change: Change, view: View) -> Iterable[Consequence]:

@@ -109,7 +109,7 @@ def _differ_clause(fields: Sequence[str]) -> str:
 
 
 def _window_finding(name: str, queue: Config, view: View) -> Found:
-    if not queue_stream.window_differs(queue, view.target.version):
+    if not queue_stream.has_other_duplicate_window(queue, view.target.version):
         return None
     return Finding(
         outcome=Outcome.WARNS,
@@ -198,7 +198,7 @@ def queue_made_again(change: Change, view: View) -> Found:
         )
     lost = (
         f", and with what only it held of what {stream} no longer stores"
-        if recreation_cost.has_deleted(change, view)
+        if recreation_cost.has_source_deleted_messages(change, view)
         else ""
     )
     return Finding(

@@ -145,7 +145,7 @@ def record_fields_text(fields: Config) -> str:
     return f"`{json.dumps(fields, ensure_ascii=False)[1:-1]}`"
 
 
-def window_differs(live: Config, version: Version) -> bool:
+def has_other_duplicate_window(live: Config, version: Version) -> bool:
     """Does it remember message ids for another time than a stock server fills in? A server's own limits shorten that
     time, so this does not tell two implementations apart."""
     bare_source = {"sources": live.get("sources")}
@@ -189,7 +189,7 @@ def _lowercase_functions(dest: str) -> str:
     return dest.replace("{{Partition(", "{{partition(").replace("{{Wildcard(", "{{wildcard(")
 
 
-def replicas_behind(queue: Config, source: Config) -> tuple[int, int] | None:
+def own_and_source_replicas(queue: Config, source: Config) -> tuple[int, int] | None:
     """Replicas of the queue and of its source, if the queue has fewer: they are copied once, and nobody adjusts them
     later."""
     own, wanted = int(queue.get("num_replicas", 1)), int(source.get("num_replicas", 1))

@@ -11,13 +11,18 @@ from reconciler.changes.renaming import Renaming
 from reconciler.changes.view import View
 from reconciler.engine.bindings import source_progress
 from reconciler.kinds.elastic_group import recreation_steps, refilling
-from reconciler.kinds.elastic_group.filters import arrival_questions, arrived_messages, takes_more, unmatched_messages
+from reconciler.kinds.elastic_group.filters import (
+    arrival_questions,
+    arrived_messages,
+    is_copying_extended,
+    unmatched_messages,
+)
 from reconciler.kinds.elastic_group.immutable import QUEUE, fixed_fields
 from reconciler.kinds.fields.times import moment
 from reconciler.kinds.fields.words import amount, few, in_words, some, verb
 from reconciler.kinds.group_records.another_name import redeclaration_recipe
 from reconciler.kinds.group_records.group_record import members
-from reconciler.kinds.group_records.group_rules import is_current
+from reconciler.kinds.group_records.group_rules import has_current_record
 from reconciler.kinds.group_records.group_start import overflow_clause, stored_messages
 from reconciler.kinds.stream_config.origins import consents_of_group, consents_of_group_removal
 from reconciler.model.dataclass import dataclass
@@ -172,7 +177,7 @@ def costs(change: Change, view: View) -> Costs:
     state: Info = queue.get("state") or {}
     consumers = view.snapshot.consumers.get(recreation_steps.queue_of(change), {}).values()
     in_flight = sum(info.get("num_ack_pending", 0) for info in consumers)
-    may_fly = state.get("messages", 0) if _are_gone(change, view) else in_flight
+    may_fly = state.get("messages", 0) if _has_member_without_consumer(change, view) else in_flight
     left_out, gone = (
         unmatched_messages(change, state.get("messages", 0), view),
         refilling.messages_gone(change, view) or 0,
@@ -187,11 +192,11 @@ def costs(change: Change, view: View) -> Costs:
         unmatched=left_out,
         gone=gone,
         waiting=overflow_clause(config, staying, _bytes_of(state, staying), stream),
-        source=stream if takes_more(change) else "",
+        source=stream if is_copying_extended(change) else "",
     )
 
 
-def _are_gone(change: Change, view: View) -> bool:
+def _has_member_without_consumer(change: Change, view: View) -> bool:
     """Does a member have no consumer? A stopped member's consumer disappears, and with it what it had not acknowledged."""
     names = members(change.live.config) if change.live else []
     return not view.snapshot.consumers.get(recreation_steps.queue_of(change), {}).keys() >= {*names}
@@ -214,7 +219,7 @@ def questions(change: Change, view: View) -> Iterable[MessagesFrom]:
 
 def consequences(change: Change, view: View) -> Iterable[Consequence]:
     """The fate of members and messages when the group is recreated, or its queue, which somebody deleted."""
-    if change.was(QUEUE) == "missing" and not recreation_steps.noted_start(change) and is_current(change):
+    if change.was(QUEUE) == "missing" and not recreation_steps.noted_start(change) and has_current_record(change):
         yield from _missing_queue_consequences(change, view)
     if change.action is not Action.REPLACE:
         return
@@ -231,10 +236,15 @@ def consequences(change: Change, view: View) -> Iterable[Consequence]:
 
 def is_queue_lost(change: Change) -> bool:
     """Somebody deleted the queue of a group that was applied, and no run has noted where a new one starts."""
-    return change.was(QUEUE) == "missing" and change.owned is not None and change.intent is None and is_current(change)
+    return (
+        change.was(QUEUE) == "missing"
+        and change.owned is not None
+        and change.intent is None
+        and has_current_record(change)
+    )
 
 
-def has_deleted(change: Change, view: View) -> bool:
+def has_source_deleted_messages(change: Change, view: View) -> bool:
     """Has its source deleted any message? A queue may have held one of these."""
     state = (_source(change, view) or {}).get("state") or {}
     return bool(state.get("num_deleted") or state.get("first_seq", 0) > 1)

@@ -18,7 +18,7 @@ PATIENCE = 30_000_000_000
 """Nanoseconds for which a queue that lacks something may stand still."""
 
 
-def cut_afterwards(change: Change, view: View) -> Address | None:
+def source_losing_messages(change: Change, view: View) -> Address | None:
     """The stream that fills the new queue of this group, and from which the same plan deletes messages; None: there is no
     new queue, or nothing is deleted."""
     planned = view.changes.get(change.address)  # the rest of a replacement has another action
@@ -41,7 +41,7 @@ def _is_filled_again(change: Change) -> bool:
 
 def catch_up_gate(change: Change, view: View, group: Config) -> Iterator[Step]:
     """Waits until the new queue has all that its source holds for it, if the source is cut afterwards."""
-    if cut_afterwards(change, view) is None:
+    if source_losing_messages(change, view) is None:
         return
     stream, queue = change.address.stream, stream_name(*change.address.names)
     yield Step(
@@ -56,7 +56,7 @@ def catch_up_gate(change: Change, view: View, group: Config) -> Iterator[Step]:
 
 def consequences(change: Change, view: View) -> Iterable[Consequence]:
     """When the source is cut, and what happens if the queue has no room for what it is to copy."""
-    if cut_afterwards(change, view):
+    if source_losing_messages(change, view):
         stream, queue = change.address.stream, stream_name(*change.address.names)
         yield Consequence(
             message=f"{stream} deletes messages only after the new queue has copied what it takes of them; if {queue} stands still "

@@ -31,7 +31,7 @@ def steps(change: Change, view: View) -> Sequence[Step]:
     queue = recreation_steps.queue_info(change, view)
     if queue is None:
         return marker
-    before = (*marker, *_stop_copying(change, queue["config"], view, after=tuple(step.id for step in marker)))
+    before = (*marker, *_stop_copying_steps(change, queue["config"], view, after=tuple(step.id for step in marker)))
     gate = replace(members_gone_gate(change, view), after=tuple(step.id for step in before))
     deletion = recreation_steps.deletion(change, view, after=(gate.id,))
     return (*before, gate, replace(deletion, before=_patched_queue(queue["config"], before[len(marker) :])))
@@ -52,7 +52,7 @@ def has_stopped_copying(queue: Config) -> bool:
     return not queue.get("sources") and bool(subjects) and all(map(is_parking_subject, subjects))
 
 
-def _stop_copying(change: Change, queue: Config, view: View, after: tuple[str, ...]) -> tuple[Step, ...]:
+def _stop_copying_steps(change: Change, queue: Config, view: View, after: tuple[str, ...]) -> tuple[Step, ...]:
     """What its source stores from then on stays there. A stream that copies nothing must have a subject of its own."""
     name = recreation_steps.queue_of(change)
     subject = parking_subject(name, lambda free: not any(collide(free, taken) for taken in _nearby_subjects(view)))

@@ -54,7 +54,7 @@ def elastic_group_change(change: Change, view: View) -> Iterator[Finding]:
         message = f"recreating the group was interrupted, and cannot be finished: {obstacle.reason}"
         yield Finding(outcome=Outcome.REFUSED, fix=obstacle.fix, message=message)
         return
-    if change.live is None or not group_rules.is_current(change):
+    if change.live is None or not group_rules.has_current_record(change):
         return
     repair = _record_repair(change, view)
     for field in (fields := fixed_fields(change)):

@@ -96,7 +96,7 @@ def emptying_instructions(renaming: Renaming) -> list[str]:
     return [
         f"Stop what publishes to {stream}. When nothing waits for the members of {old.name} any more, stop them: {show_command(old)}",
         f"Wait until {stream} holds no {messages} (nats stream subjects {stream}): {new.name} copies what it finds there, and its "
-        f"members would process it again.{leftovers if _is_counted_on(renaming) else ''}",
+        f"members would process it again.{leftovers if _is_deleted_queue_still_counted(renaming) else ''}",
     ]
 
 
@@ -122,16 +122,16 @@ COUNTED_ON = 20
 """Seconds. Servers before 2.14 count what a deleted queue copied with as a reader of the work queue for 10 seconds more."""
 
 
-def _is_counted_on(renaming: Renaming) -> bool:
+def _is_deleted_queue_still_counted(renaming: Renaming) -> bool:
     return renaming.retention == "workqueue" and renaming.version < V2_14
 
 
 def _delay_text(renaming: Renaming) -> str:
-    return f"{COUNTED_ON} seconds " if _is_counted_on(renaming) else ""
+    return f"{COUNTED_ON} seconds " if _is_deleted_queue_still_counted(renaming) else ""
 
 
 def _reader_count_clause(renaming: Renaming) -> str:
-    if not _is_counted_on(renaming):
+    if not _is_deleted_queue_still_counted(renaming):
         return ""
     stream = renaming.old.stream
     return (

@@ -16,13 +16,13 @@ from reconciler.changes.view import View
 from reconciler.kinds.fields.known import V2_14
 from reconciler.kinds.fields.words import amount, consent_to, few, some
 from reconciler.kinds.group_records.group_record import MOST_PARTITIONS, NAME, durable_names, key, members
-from reconciler.kinds.group_records.group_steps import hindrance
+from reconciler.kinds.group_records.group_steps import write_obstacle
 from reconciler.kinds.losses.unprocessed import undelivered_messages
 from reconciler.kinds.subjects.subjects import LONGEST_NAME, name_problem
 from reconciler.model.resource import Config, Json
 
 
-def is_current(change: Change) -> bool:
+def has_current_record(change: Change) -> bool:
     """The live record can be understood, so its differences mean something."""
     state = change.info
     return not (state.get("broken") or state.get("legacy"))
@@ -80,7 +80,7 @@ def unwritable_bucket_rule(family: str, bucket: str) -> Rule:
         Instead: give the stream the subjects of its bucket again; recreate a sealed one, and put its records back.
         """
         info = view.snapshot.streams.get(f"KV_{bucket}")
-        message_and_fix = hindrance(info["config"], bucket, key(*change.address.names)) if info else None
+        message_and_fix = write_obstacle(info["config"], bucket, key(*change.address.names)) if info else None
         return refusal("", *message_and_fix) if message_and_fix else None
 
     on = (Action.CREATE, Action.UPDATE, Action.REPLACE, Action.DELETE)

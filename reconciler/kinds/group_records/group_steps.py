@@ -22,22 +22,22 @@ RECORD = "record"
 """Not a field of any file: whether the record can be read."""
 
 
-class Hindrance(NamedTuple):
+class WriteObstacle(NamedTuple):
     why: str
     fix: str
 
 
-def hindrance(config: Config, bucket: str, key: str = ">") -> Hindrance | None:
+def write_obstacle(config: Config, bucket: str, key: str = ">") -> WriteObstacle | None:
     """What prevents a record (or any record) from being written to this bucket's stream."""
     stream, subjects = f"KV_{bucket}", [str(subject) for subject in config.get("subjects") or ()]
     if config.get("sealed"):
         fix = f"with all members stopped, recreate stream {stream} and put its records back"
-        return Hindrance(f"bucket {bucket} is sealed, so no group record can be written there", fix)
+        return WriteObstacle(f"bucket {bucket} is sealed, so no group record can be written there", fix)
     if any(is_subset(f"$KV.{bucket}.{key}", subject) for subject in subjects):
         return None
     captured = ", ".join(subjects[:3]) or "nothing"
     fix = f"give stream {stream} the subjects of its bucket again: $KV.{bucket}.>"
-    return Hindrance(f"stream {stream} captures {captured}, so group records cannot be written there", fix)
+    return WriteObstacle(f"stream {stream} captures {captured}, so group records cannot be written there", fix)
 
 
 def recognise(kind: str, bucket: str, snapshot: Snapshot) -> Iterable[Resource]:

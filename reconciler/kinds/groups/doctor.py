@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from reconciler.kinds.fields.words import some
 from reconciler.kinds.group_records.group_record import ELASTIC_BUCKET, key
-from reconciler.kinds.group_records.group_steps import hindrance
+from reconciler.kinds.group_records.group_steps import write_obstacle
 from reconciler.kinds.groups import member_checks, queue_checks, record_checks
 from reconciler.kinds.groups.finding import Evidence, error, warning
 from reconciler.kinds.groups.live_group import BUCKETS, Group
@@ -35,7 +35,7 @@ def examine(groups: Iterable[Group], evidence: Evidence) -> Iterator[Diagnostic]
 def account_findings(snapshot: Snapshot, groups: Sequence[Group]) -> Iterator[Diagnostic]:
     """Findings about no single group: queues without a record, and the buckets."""
     yield from _unread_buckets(snapshot)
-    yield from _without_record(snapshot)
+    yield from _queue_without_record_findings(snapshot)
     yield from _hindered_buckets(snapshot)
     yield from _bucket_replicas(snapshot, groups)
 
@@ -49,7 +49,7 @@ def _unread_buckets(snapshot: Snapshot) -> Iterator[Diagnostic]:
             )  # fmt: skip
 
 
-def _without_record(snapshot: Snapshot) -> Iterator[Diagnostic]:
+def _queue_without_record_findings(snapshot: Snapshot) -> Iterator[Diagnostic]:
     if snapshot.why_bucket_unknown(ELASTIC_BUCKET):
         return
     records = snapshot.entries.get(ELASTIC_BUCKET, {})
@@ -83,7 +83,7 @@ def _divided_stream(config: Json) -> str | None:
 def _hindered_buckets(snapshot: Snapshot) -> Iterator[Diagnostic]:
     for bucket in BUCKETS.values():
         info = snapshot.streams.get(f"KV_{bucket}")
-        if info and (obstacle := hindrance(info["config"], bucket)):
+        if info and (obstacle := write_obstacle(info["config"], bucket)):
             yield error("GR152", f"kv_bucket/{bucket}", *obstacle)
 
 
@@ -111,6 +111,6 @@ def groups_in_doubt(groups: Iterable[Group], version: Version) -> list[Group]:
     return [group for group in groups if queue_checks.is_in_doubt(group, version)]
 
 
-def is_sick(findings: Iterable[Diagnostic]) -> bool:
+def has_errors_or_warnings(findings: Iterable[Diagnostic]) -> bool:
     """At least one finding is more than a note."""
     return any(diagnostic.severity is not Severity.NOTE for diagnostic in findings)

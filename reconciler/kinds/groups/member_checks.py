@@ -11,7 +11,7 @@ from reconciler.kinds.group_records.group_record import PRIORITY_GROUP
 from reconciler.kinds.group_records.member_subjects import idle_filters, in_partitions, is_mapped
 from reconciler.kinds.groups.finding import Evidence, error, warning
 from reconciler.kinds.groups.live_group import Group, Member, record_writer
-from reconciler.kinds.groups.record_checks import is_of_joiners
+from reconciler.kinds.groups.record_checks import has_only_joined_members
 from reconciler.kinds.subjects.filters import EVERYTHING, filters_of, named_filters
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.diagnostic import Diagnostic
@@ -100,7 +100,7 @@ def _waiting_clause(group: Group, member: Member, evidence: Evidence) -> str:
 def unknown_consumers(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """GR142: a consumer of a group's work queue belongs to no member. Anybody may have consumers on a static group's
     stream."""
-    if not group.is_elastic or group.record.broken or is_of_joiners(group):
+    if not group.is_elastic or group.record.broken or has_only_joined_members(group):
         return
     for name in sorted(group.consumers.keys() - group.owned.keys()):
         yield warning(

@@ -15,7 +15,7 @@ from reconciler.model.resource import Config
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wish:
+class MembershipRequest:
     """Which members join and leave, or the whole membership at once."""
 
     add: Sequence[str] = ()
@@ -28,7 +28,7 @@ class Wish:
         return bool(self.add or self.drop or self.exactly or self.mapped is not None)
 
 
-class Unwise(Exception):
+class MembershipRefused(Exception):
     """Why a wish cannot be granted, and what to do."""
 
     def __init__(self, message: str, fix: str) -> None:
@@ -36,7 +36,7 @@ class Unwise(Exception):
         self.message, self.fix = message, fix
 
 
-def wished_membership(config: Config, wish: Wish, now: Owners) -> Config:
+def requested_membership(config: Config, wish: MembershipRequest, now: Owners) -> Config:
     """The membership as files write it: `members`, or `member_mappings` that give each partition to one of them. Without
     a wish it is the one that the file states."""
     if not wish:
@@ -47,13 +47,13 @@ def wished_membership(config: Config, wish: Wish, now: Owners) -> Config:
     if not mapped:
         return {"members": wanted}
     if len(config.get("partitioning_filters") or ()) > 1:
-        raise Unwise(
+        raise MembershipRefused(
             "with several partitioning filters, no member of a mapped group can ever consume (EG545)",
             "use plain members: leave --mappings out, or give --members",
         )
     mapped_to = mappings(now, wanted)
     if idle := [name for name in wanted if all(name != mapping["member"] for mapping in mapped_to)]:
-        raise Unwise(
+        raise MembershipRefused(
             f"{len(wanted)} members share {some(len(now), 'partition')}, and {few(idle)} would own none",
             "leave out some members; more partitions need another group, or this one recreated",
         )
@@ -77,14 +77,14 @@ def least_moves(config: Config, now: Owners, wanted: Sequence[str]) -> int | Non
     return len(moved_partitions(now, owners({"max_members": len(now), "member_mappings": rebalance(now, wanted)})))
 
 
-def _wanted_members(current: Sequence[str], wish: Wish) -> list[str]:
+def _wanted_members(current: Sequence[str], wish: MembershipRequest) -> list[str]:
     if already := [name for name in wish.add if name in current]:
-        raise Unwise(f"{already[0]} is already a member", f"the members are {', '.join(current)}")
+        raise MembershipRefused(f"{already[0]} is already a member", f"the members are {', '.join(current)}")
     if strangers := [name for name in wish.drop if name not in current]:
-        raise Unwise(f"{strangers[0]} is not a member", f"the members are {', '.join(current) or 'nobody'}")
+        raise MembershipRefused(f"{strangers[0]} is not a member", f"the members are {', '.join(current) or 'nobody'}")
     wanted = list(dict.fromkeys(wish.exactly or [*(name for name in current if name not in wish.drop), *wish.add]))
     if not wanted:
-        raise Unwise(
+        raise MembershipRefused(
             "no member would be left, and nobody would consume anything from then on",
             "keep one; or write `members: []` and consent to EG304 in the file",
         )

@@ -9,8 +9,8 @@ from reconciler.kinds.elastic_group.queue_stream import (
     NET,
     TAKING_IN,
     deviations,
+    own_and_source_replicas,
     record_fields_text,
-    replicas_behind,
     start_sequence,
     without_leftover_start,
 )
@@ -173,7 +173,7 @@ def fewer_replicas(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     adjusts them later."""
     if not group.is_elastic or group.queue is None or group.source is None:
         return
-    if behind := replicas_behind(group.queue["config"], group.source["config"]):
+    if behind := own_and_source_replicas(group.queue["config"], group.source["config"]):
         own, wanted = behind
         yield warning(
             "GR150", group.address, f"{group.queue_name} has {some(own, 'replica')}, and its source {group.stream} has {wanted}",

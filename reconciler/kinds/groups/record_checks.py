@@ -72,7 +72,7 @@ def _coverage(mappings: dict[str, list[int]], partitions: int) -> Iterator[tuple
 
 def no_members(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
     """GR131: the group has no members. Groups whose clients just join are left out."""
-    if not group.record.broken and group.partitions and not group.owned and not is_of_joiners(group):
+    if not group.record.broken and group.partitions and not group.owned and not has_only_joined_members(group):
         yield warning(
             "GR131", group.address, "it has no members, so nobody consumes it",
             "declare `members` and apply, or add some with the tool that manages them",
@@ -90,7 +90,7 @@ def surplus_members(group: Group, _evidence: Evidence) -> Iterator[Diagnostic]:
         )  # fmt: skip
 
 
-def is_of_joiners(group: Group) -> bool:
+def has_only_joined_members(group: Group) -> bool:
     """The group has no members in its record, its implementation gives everything to whoever joins, and somebody has
     joined."""
     return not group.owned and record_writer(group) == NET and bool(group.consumers)

@@ -192,7 +192,7 @@ def _unstored_text(names: Sequence[str], view: View) -> str:
     return f", {who}" if view.target.version >= V2_14 else f", {who} and {verb(len(names), 'do')} not store them"
 
 
-def of_new_copies(change: Change, view: View, family: str, own: OwnName = as_named) -> Iterator[Consequence]:
+def new_copy_consequences(change: Change, view: View, family: str, own: OwnName = as_named) -> Iterator[Consequence]:
     """What these headers do in a copy that is created."""
     stream = view.stream_of(change.address)
     if change.action is Action.CREATE and stream:

@@ -21,7 +21,7 @@ from reconciler.kinds.losses.unprocessed import (
     Info,
     any_consumer,
     is_durable,
-    staying_only,
+    staying_consumer_test,
     unread_consumers,
 )
 from reconciler.model.resource import Json
@@ -115,11 +115,11 @@ def _ways_out_texts(lost: _Losing) -> list[str]:
 
 def _losing_consumers(change: Change, view: View, counts: ConsumerTest) -> _Losing:
     stream = stream_of(change)
-    stays = staying_only(stream, view, counts)
+    stays = staying_consumer_test(stream, view, counts)
     losing = {
         name: info
         for name, info in view.snapshot.consumers.get(stream, {}).items()
-        if stays(info) and _is_lost(info, change)
+        if stays(info) and _has_no_current_copy(info, change)
     }
     costs = {name: _possible_costs(info, change) for name, info in losing.items()}
     names = sorted(name for name, many in costs.items() if any(many))
@@ -128,22 +128,22 @@ def _losing_consumers(change: Change, view: View, counts: ConsumerTest) -> _Losi
     return _Losing(names, fewer, fleeting, *(sum(costs[name][part] for name in names) for part in range(3)))
 
 
-def consumers_that_move(change: Change, view: View) -> dict[str, Info]:
+def consumers_with_unanswered_pulls(change: Change, view: View) -> dict[str, Info]:
     """Consumers whose clients are not told that the one server that keeps the stream leads them from now on: a pull that
     waits where they were gets no answer. From 2.15 on it ends with 409 if that server has a copy of the consumer."""
     stream, leader = stream_of(change), _leader_name(change)
-    stays = staying_only(stream, view)
+    stays = staying_consumer_test(stream, view)
     return {
         name: info
         for name, info in sorted(view.snapshot.consumers.get(stream, {}).items())
         if stays(info)
         and not info["config"].get("deliver_subject")
         and not (leader and leader == (info.get("cluster") or {}).get("leader"))
-        and (view.target.version < HANDS_OVER or _is_lost(info, change))
+        and (view.target.version < HANDS_OVER or _has_no_current_copy(info, change))
     }
 
 
-def _is_lost(info: Info, change: Change) -> bool:
+def _has_no_current_copy(info: Info, change: Change) -> bool:
     """Has the server that leads the stream no current copy of it? If no server says so, its number of copies tells."""
     cluster, leader = info.get("cluster") or {}, _leader_name(change)
     if not leader or not cluster.get("leader"):

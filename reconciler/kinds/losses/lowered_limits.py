@@ -152,7 +152,7 @@ class LimitLosses:
         if altogether_lost.going is None:
             return Unread()
         stream, state = over_limit.stream_of(self._change), over_limit.state_of(self._change)
-        counts = unprocessed.staying_only(stream, self._view, self._counts)
+        counts = unprocessed.staying_consumer_test(stream, self._view, self._counts)
         return unprocessed.unread_by_consumers(
             stream, state, altogether_lost.going, self._view, by=altogether_lost.by or None, counts=counts
         )

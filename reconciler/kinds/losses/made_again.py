@@ -28,7 +28,7 @@ from reconciler.model.resource import Address, Config, Json
 from reconciler.model.wire.questions import CopiedUpTo, Elsewhere
 
 
-class Behind(NamedTuple):
+class EffectsOnCopies(NamedTuple):
     """What live streams that copied from the old one skip of the new one, or copy twice."""
 
     words: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class Behind(NamedTuple):
         return {name: number for name, number in (("skipped", self.skipped), ("copied", self.copied)) if number}
 
 
-def copies_behind(origin: str, change: Change, view: View, own: OwnName, *, is_known: bool) -> Behind:
+def effects_on_copies(origin: str, change: Change, view: View, own: OwnName, *, is_known: bool) -> EffectsOnCopies:
     """Tell it for the stream `origin` that this change creates.
 
     `is_known`: the old one is on record. A stream with sources need not have copied from one that is not."""
@@ -63,8 +63,8 @@ def copies_behind(origin: str, change: Change, view: View, own: OwnName, *, is_k
     first, is_new_server = _first_of_new(change, own), view.target.version >= COPIES_NEW_ONES
     filled = sum(_stored_messages(name, view) for name in origin_names(config))
     reached = {**mirrors, **{name: sourcing.reached for name, sourcing in sourced.items() if sourcing.is_last}}
-    if is_known and _counts_as_before(change, config, max(reached.values(), default=0), view, own):
-        mirrors, sourced = {}, {name: Sourcing(0, 0, is_last=False) for name in sourced if is_new_server}
+    if is_known and _has_same_numbering(change, config, max(reached.values(), default=0), view, own):
+        mirrors, sourced = {}, {name: SourcedCopy(0, 0, is_last=False) for name in sourced if is_new_server}
     late = {name: reached[name] for name in (*mirrors, *sourced) if reached.get(name, 0) >= first}
     begun = {name: sourcing.start - 1 for name, sourcing in sourced.items() if is_new_server and sourcing.start > first}
     least = _last_number_noted(change, own, first)
@@ -89,7 +89,7 @@ def copies_behind(origin: str, change: Change, view: View, own: OwnName, *, is_k
         *_stale_gets_text(answering),
     )
     can_count_on = skipped_up_to and not (unsure or filled or config["mirror"])
-    return Behind(
+    return EffectsOnCopies(
         words=words,
         skipped=skipped_up_to + 1 - first if skipped_up_to else 0,
         copied=copied,
@@ -166,7 +166,7 @@ def _verb_for(names: Sequence[str], verb: str) -> str:
     return verb if len(names) == 1 else {"skips": "skip", "copies": "copy"}[verb]
 
 
-def _counts_as_before(change: Change, config: Config, reached: int, view: View, own: OwnName) -> bool:
+def _has_same_numbering(change: Change, config: Config, reached: int, view: View, own: OwnName) -> bool:
     """Is it a mirror of the same stream as the old one, which still has all the numbers that the copies have reached?"""
     mirror, before = config["mirror"], change.record.applied.get(own("mirror")) if change.record else None
     if not mirror or not before or mirror["name"] != before["name"]:
@@ -175,7 +175,7 @@ def _counts_as_before(change: Change, config: Config, reached: int, view: View, 
     return "external" in mirror or (is_live and view.snapshot.state_of(mirror["name"]).get("last_seq", 0) >= reached)
 
 
-class Sourcing(NamedTuple):
+class SourcedCopy(NamedTuple):
     """A live stream that has stored messages, and has a source of the name."""
 
     start: int
@@ -186,27 +186,27 @@ class Sourcing(NamedTuple):
     """Has it copied none after that?"""
 
 
-def _copies_that_stay(origin: str, view: View) -> tuple[dict[str, int], dict[str, Sourcing]]:
+def _copies_that_stay(origin: str, view: View) -> tuple[dict[str, int], dict[str, SourcedCopy]]:
     """Live streams that have copied from it and stay: mirrors, with the last of its messages they have, and streams with a
     source of that name."""
-    mirrors, sourced = dict[str, int](), dict[str, Sourcing]()
+    mirrors, sourced = dict[str, int](), dict[str, SourcedCopy]()
     for name in sorted(copies_now(origin, view)):
         config, last = view.snapshot.config_of(name), view.snapshot.state_of(name).get("last_seq", 0)
         if last and config.get("mirror"):
             mirrors[name] = last
         elif last:
-            sourced[name] = _sourcing_of(name, origin, view)
+            sourced[name] = _sourced_copy(name, origin, view)
     return mirrors, sourced
 
 
-def _sourcing_of(name: str, origin: str, view: View) -> Sourcing:
+def _sourced_copy(name: str, origin: str, view: View) -> SourcedCopy:
     """Consumers delete what a work queue or an interest stream copied, also the last of it."""
     config, asked = view.snapshot.config_of(name), [*_questions_about(name, origin, view)]
     answers = [answer for question in asked if isinstance(answer := view.facts.get(question), Mapping)]
     reached = [answer.get("seq") or answer.get("least") or 0 for answer in answers]
     sources = _sources_from(origin, config)
     are_kept = config.get("retention", "limits") == "limits" and len(answers) == len(sources)
-    return Sourcing(
+    return SourcedCopy(
         start=max(source.get("opt_start_seq") or 0 for source in sources),
         reached=max(reached, default=0),
         is_last=are_kept and all(answer.get("seq") for answer in answers),
@@ -237,7 +237,7 @@ def elsewhere_questions(change: Change, view: View, own: OwnName = as_named) -> 
         return
     before = [change.was(own("mirror")), *(change.was(own("sources")) or ())]
     known = [origin_of(copied) for copied in before if copied]
-    for copied in _copied(change, own):
+    for copied in _declared_origins(change, own):
         name, api = origin_of(copied)
         if (name, api) not in known and OTHER_DOMAIN.fullmatch(str(api)):
             yield Elsewhere(api=str(api), stream=name)
@@ -252,7 +252,7 @@ def elsewhere_text(copied: Json, view: View) -> str:
 
 def questions(change: Change, view: View, origin: str) -> Iterator[CopiedUpTo]:
     """How far sources have come that count on from there when this change creates the stream `origin`."""
-    if view.target.version >= COPIES_NEW_ONES or not (_is_again(change) or _is_plain_create(change)):
+    if view.target.version >= COPIES_NEW_ONES or not (_is_applied_object_gone(change) or _is_plain_create(change)):
         return
     for name in sorted(copies_now(origin, view)):
         if view.snapshot.state_of(name).get("messages"):
@@ -280,7 +280,7 @@ def when_recorded_text(change: Change, held: str) -> str:
     return f" ({held} {when})" if held else f" (last recorded on {day})" if day else ""
 
 
-def is_forgotten(change: Change, view: View) -> bool:
+def is_lost_at_restart(change: Change, view: View) -> bool:
     """Was it only in the memory of a single server, by its record? That server forgets it at each restart."""
     if view.target.is_clustered or change.record is None:
         return False
@@ -290,12 +290,12 @@ def is_forgotten(change: Change, view: View) -> bool:
     stream = (
         view.changes.get(Address.of("stream", change.address.stream)) if change.address.kind == "consumer" else None
     )
-    return stream is not None and stream.live is None and is_forgotten(stream, view)
+    return stream is not None and stream.live is None and is_lost_at_restart(stream, view)
 
 
-def forgotten_clause(change: Change, view: View) -> str:
+def lost_at_restart_clause(change: Change, view: View) -> str:
     """Why it may be gone although nobody deleted it; empty if its record names no memory."""
-    return ", as is what a single server keeps in memory when it restarts" if is_forgotten(change, view) else ""
+    return ", as is what a single server keeps in memory when it restarts" if is_lost_at_restart(change, view) else ""
 
 
 def made_again_rule(family: str, own: OwnName = as_named, stream: OwnName = as_named) -> Rule:
@@ -332,18 +332,18 @@ def made_again_rule(family: str, own: OwnName = as_named, stream: OwnName = as_n
         fills it again, let it continue their numbers: a stream by `first_seq`, and what has no such key by
         `nats stream purge --seq` while it is empty.
         """
-        is_again = _is_again(change)
+        is_again = _is_applied_object_gone(change)
         if change.desired is None or not (is_again or _is_plain_create(change)):
             return None
         messages = change.record.seen.get("messages", 0) if change.record else 0
         held = when_recorded_text(change, some(messages, "message") if messages else "")
-        copies = copies_behind(stream(change.address.name), change, view, own, is_known=is_again)
+        copies = effects_on_copies(stream(change.address.name), change, view, own, is_known=is_again)
         if change.made_anew:
             return _recreated_by_hand_finding(held, messages, copies) if messages or copies.words else None
         if not is_again and not copies.words:
             return None
         texts = [
-            f"it is gone with everything in it{held}{forgotten_clause(change, view)}: recreated, it is empty",
+            f"it is gone with everything in it{held}{lost_at_restart_clause(change, view)}: recreated, it is empty",
             *_refilling_streams(change, view, own),
         ]
         texts = [*texts, *_restarting_consumers_text(change, view)] if is_again else []
@@ -363,7 +363,7 @@ def made_again_rule(family: str, own: OwnName = as_named, stream: OwnName = as_n
     return harms(judge)
 
 
-def _is_again(change: Change) -> bool:
+def _is_applied_object_gone(change: Change) -> bool:
     """Is the object that was applied gone, whether or not somebody recreated it?"""
     return is_made_again(change) or bool(change.made_anew)
 
@@ -372,11 +372,13 @@ def _is_plain_create(change: Change) -> bool:
     return change.action is Action.CREATE and change.intent is None and change.origin is None
 
 
-def _quantities_of_gone(messages: int, copies: Behind) -> dict[str, int]:
+def _quantities_of_gone(messages: int, copies: EffectsOnCopies) -> dict[str, int]:
     return {**({"messages": messages} if messages else {}), **copies.quantities}
 
 
-def _advice(change: Change, copies: Behind, own: OwnName, stream: str, view: View, *, is_again: bool) -> list[str]:
+def _advice(
+    change: Change, copies: EffectsOnCopies, own: OwnName, stream: str, view: View, *, is_again: bool
+) -> list[str]:
     """What to do about it, in the order of what helps most."""
     mirror, ways, is_stream = change.becomes(own("mirror")), list[str](), change.address.kind == "stream"
     if copies.first and not (is_stream and copies.first == change.becomes("first_seq")):
@@ -392,7 +394,7 @@ def _advice(change: Change, copies: Behind, own: OwnName, stream: str, view: Vie
         )
     if mirror and copies.copied:
         ways.append(_ONCE)
-    if is_again and is_forgotten(change, view):
+    if is_again and is_lost_at_restart(change, view):
         ways.append("write storage: file, if it is to outlast a restart")
     elif is_again:
         ways.append(_restore_advice(mirror))
@@ -420,7 +422,7 @@ _ONCE = (
 )
 
 
-def _recreated_by_hand_finding(held: str, messages: int, copies: Behind) -> Finding:
+def _recreated_by_hand_finding(held: str, messages: int, copies: EffectsOnCopies) -> Finding:
     """Somebody recreated it: apply loses nothing more, and brings nothing back."""
     return Finding(
         outcome=Outcome.WARNS,
@@ -439,20 +441,20 @@ def _refilling_streams(change: Change, view: View, own: OwnName) -> Iterator[str
 
 
 def _origins_text(change: Change, view: View, own: OwnName) -> str:
-    origins = [_origin_text(entry, view) for entry in _copied(change, own)]
+    origins = [_origin_text(entry, view) for entry in _declared_origins(change, own)]
     return few(origins, NAMED) if len(origins) > NAMED else listed(origins)
 
 
-def _copied(change: Change, own: OwnName) -> list[Json]:
+def _declared_origins(change: Change, own: OwnName) -> list[Json]:
     """What it will copy."""
     return [entry for entry in (change.becomes(own("mirror")), *(change.becomes(own("sources")) or ())) if entry]
 
 
-def filled_at_once(change: Change, view: View, own: OwnName = as_named) -> Iterator[Consequence]:
+def initial_copy_consequences(change: Change, view: View, own: OwnName = as_named) -> Iterator[Consequence]:
     """What a new stream copies when it is created, where no rule speaks of one that was there before."""
     if change.action is not Action.CREATE or is_made_again(change):
         return
-    if is_filled_at_once(change, view, own) or any("external" in entry for entry in _copied(change, own)):
+    if is_filled_at_once(change, view, own) or any("external" in entry for entry in _declared_origins(change, own)):
         yield Consequence(message=f"It copies from {_origins_text(change, view, own)}")
 
 
@@ -460,7 +462,9 @@ def is_filled_at_once(change: Change, view: View, own: OwnName = as_named) -> bo
     """Does a new stream copy messages that are stored already?"""
     if change.action is not Action.CREATE:
         return False
-    return any(_stored_messages(entry["name"], view) for entry in _copied(change, own) if "external" not in entry)
+    return any(
+        _stored_messages(entry["name"], view) for entry in _declared_origins(change, own) if "external" not in entry
+    )
 
 
 def _origin_text(copied: Json, view: View) -> str:

@@ -157,7 +157,7 @@ def _subject_question(change: Change) -> Iterator[SubjectCounts]:
         yield SubjectCounts(stream=stream_of(change), filter=">")
 
 
-def too_old(change: Change, path: str, view: View) -> Loss | None:
+def loss_by_max_age(change: Change, path: str, view: View) -> Loss | None:
     """Messages older than the lowered `max_age`, by the server's clock; None if there are none."""
     messages, question = state_of(change).get("messages", 0), _age_question(change, path, view)
     oldest = _oldest_age(change)
@@ -208,7 +208,7 @@ def _older_messages(answer: Mapping[str, Json], change: Change, view: View) -> L
     return LostMessages(messages=bounds, before=exactly(kept))
 
 
-def too_many(change: Change, path: str, view: View) -> Loss | None:
+def loss_by_max_msgs(change: Change, path: str, view: View) -> Loss | None:
     """The oldest messages, as many as exceed the lowered `max_msgs`; None if there are none."""
     if not (surplus := _surplus(change, path, "messages")):
         return None
@@ -252,7 +252,7 @@ def _sequence_after(first: int, number: int, deleted: list[int]) -> int:
     return first + number
 
 
-def too_large(change: Change, path: str, view: View) -> Loss | None:
+def loss_by_max_bytes(change: Change, path: str, view: View) -> Loss | None:
     """The oldest messages beyond the lowered `max_bytes`, in bounds if their sizes were not read; None if there are
     none."""
     if not (surplus := _surplus(change, path, "bytes")):
@@ -299,7 +299,7 @@ def smallest_message(change: Change) -> int:
     return SMALLEST.get(str(change.raw.get("storage")), 31)
 
 
-def too_many_per_subject(change: Change, path: str, view: View) -> Loss | None:
+def loss_by_subject_limit(change: Change, path: str, view: View) -> Loss | None:
     """What each subject holds beyond the lowered limit, in bounds if that was not counted; None if nothing is
     deleted."""
     limit, state = becomes(change, path), state_of(change)
@@ -350,10 +350,10 @@ def _reason_text(answer: object) -> str:
 def _average_bytes_clause(going: LostMessages, change: Change) -> str:
     """Their share of the stream's bytes."""
     number = going.messages
-    return f" ({average(weight(number, change))})" if number.is_exact and state_of(change).get("bytes") else ""
+    return f" ({average(stored_bytes(number, change))})" if number.is_exact and state_of(change).get("bytes") else ""
 
 
-def weight(number: Amount, change: Change) -> Amount:
+def stored_bytes(number: Amount, change: Change) -> Amount:
     """Bytes of this many stored messages: bounded by the largest and smallest possible messages, and estimated by the
     average if their number is known."""
     state, smallest = state_of(change), smallest_message(change)
@@ -391,10 +391,10 @@ def _oldest_age(change: Change) -> int | None:
 
 
 LOSSES: Mapping[str, Callable[[Change, str, View], Loss | None]] = {
-    "max_age": too_old,
-    "max_msgs": too_many,
-    "max_bytes": too_large,
-    "max_msgs_per_subject": too_many_per_subject,
+    "max_age": loss_by_max_age,
+    "max_msgs": loss_by_max_msgs,
+    "max_bytes": loss_by_max_bytes,
+    "max_msgs_per_subject": loss_by_subject_limit,
 }
 """By the server's name of a limit."""
 

@@ -127,7 +127,9 @@ def _pushed_out_messages(change: Change, view: View, limit: str, over: Amount) -
 def _deletion_finding(code: str, change: Change, view: View, limit: str, own: OwnName, over: Amount) -> Finding:
     stream, state = stream_of(change), state_of(change)
     going, bringing = _pushed_out_messages(change, view, limit, over), _copies_at_once(change, view)
-    late = unprocessed.unread_by_consumers(stream, state, going, view, counts=unprocessed.staying_only(stream, view))
+    late = unprocessed.unread_by_consumers(
+        stream, state, going, view, counts=unprocessed.staying_consumer_test(stream, view)
+    )
     quantity = {"unprocessed": late.furthest} if late.furthest.most else {}
     return Finding(
         outcome=Outcome.NEEDS_CONSENT,

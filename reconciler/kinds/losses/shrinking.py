@@ -11,7 +11,7 @@ from functools import lru_cache
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.losses.over_limit import Loss, State, limit_losses, state_of, stream_of, weight
+from reconciler.kinds.losses.over_limit import Loss, State, limit_losses, state_of, stored_bytes, stream_of
 from reconciler.kinds.losses.unprocessed import LostMessages
 from reconciler.kinds.subjects.subjects import matches
 
@@ -73,7 +73,7 @@ def remaining_amounts(change: Change, view: View) -> Mapping[str, Amount]:
     if loss is None or not messages:
         return {"messages": exactly(messages), "bytes": exactly(stored)}
     number = loss.going.messages if loss.going and loss.is_prompt else Amount(0, messages)
-    lost = weight(number, change)
+    lost = stored_bytes(number, change)
     return {
         "messages": Amount(messages - number.most, messages - number.least),
         "bytes": Amount(stored - lost.most, stored - lost.least, None if lost.about is None else stored - lost.about),

@@ -22,13 +22,13 @@ from reconciler.kinds.losses.unprocessed import (
     consumers_afterwards,
     deleted_consumers,
     is_durable,
-    staying_only,
+    staying_consumer_test,
     unread_by_consumers,
 )
 from reconciler.kinds.stream_config.origins import copies_afterwards, streams_storing
 from reconciler.kinds.subjects.filters import filters_of, keeping_filters
 from reconciler.kinds.subjects.subject_index import SubjectIndex
-from reconciler.kinds.subjects.subject_moves import is_parking_subject, taken_at_deletions
+from reconciler.kinds.subjects.subject_moves import is_parking_subject, subjects_at_consumer_deletions
 from reconciler.kinds.subjects.subjects import collide, intersections, is_subset, matches
 from reconciler.kinds.subjects.transforms import outcome
 from reconciler.model.resource import Address
@@ -167,7 +167,7 @@ def _handover_text(change: Change) -> str:
     state = over_limit.state_of(change)
     if not (state.get("messages") or state.get("last_seq")):
         return BETWEEN
-    return f"{BETWEEN}{_caveat_about_message_ids(change)}. {refused_by_name(change.address.name)}"
+    return f"{BETWEEN}{_caveat_about_message_ids(change)}. {refused_publishers_sentence(change.address.name)}"
 
 
 def _caveat_about_message_ids(change: Change) -> str:
@@ -180,7 +180,7 @@ def _caveat_about_message_ids(change: Change) -> str:
     )
 
 
-def refused_by_name(stream: str) -> str:
+def refused_publishers_sentence(stream: str) -> str:
     """Of publishers that name the stream which used to store what they publish."""
     return f"Publishers that expect {stream} by name (`Nats-Expected-Stream`) are refused until they are changed"
 
@@ -285,7 +285,7 @@ def _stored_text(change: Change, gone: list[str], view: View) -> tuple[str, dict
         goes_whole=lambda one: (
             any(is_subset(one, other) for other in gone) and not any(collide(one, other) for other in kept)
         ),
-        counts=staying_only(change.address.name, view),
+        counts=staying_consumer_test(change.address.name, view),
         arrived=_arrived_since(change, view, number),
     )
     left = _staying_messages(change, staying, view)
@@ -354,7 +354,7 @@ def _staying_messages(change: Change, staying: Mapping[str, int], view: View) ->
     number, stream = sum(staying.values()), change.address.name
     if change.becomes("retention") != "interest":
         return exactly(number)
-    taken = taken_at_deletions(stream, view)
+    taken = subjects_at_consumer_deletions(stream, view)
     kept = [
         subject
         for config in consumers_afterwards(stream, view).values()

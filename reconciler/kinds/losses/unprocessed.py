@@ -67,7 +67,7 @@ def deleted_consumers(stream: str, view: View) -> list[Info]:
     return [info for info, change in changes if change and change.action is Action.DELETE]
 
 
-def staying_only(stream: str, view: View, counts: ConsumerTest = any_consumer) -> ConsumerTest:
+def staying_consumer_test(stream: str, view: View, counts: ConsumerTest = any_consumer) -> ConsumerTest:
     """Of these consumers only those that the plan does not delete."""
     going = set(map(id, deleted_consumers(stream, view)))
     return lambda info: counts(info) and id(info) not in going

@@ -21,7 +21,7 @@ from reconciler.kinds.stream_config.origins import (
     copied_entries,
     copies_afterwards,
     copies_now,
-    fed_elsewhere,
+    feeds_in_other_accounts,
     given_subjects,
 )
 from reconciler.kinds.subjects.filters import EVERYTHING, filters_of
@@ -35,7 +35,7 @@ FEW = 100
 """Among how many subjects it is worth while to look for those that lie inside another."""
 
 
-class Unwanted(NamedTuple):
+class UnwantedSubjects(NamedTuple):
     """What an interest stream does not store once this plan is applied, and a work queue stores for nobody."""
 
     lost: list[SubjectPart]
@@ -56,7 +56,7 @@ class Unwanted(NamedTuple):
         return f"{messages} no consumer of {stream} {takes} them{self.caveat}{self.stay}"
 
 
-NOTHING = Unwanted([], [], "", "")
+NOTHING = UnwantedSubjects([], [], "", "")
 NEED_READERS = ("interest", "workqueue")
 """How streams retain messages that are there to be processed."""
 
@@ -75,7 +75,7 @@ class _Zone(NamedTuple):
         return [one for each in filters if (one := published_as(each, self.transform)) is not None]
 
 
-def compare_wanted(stream: str, view: View) -> Unwanted:
+def unwanted_subjects(stream: str, view: View) -> UnwantedSubjects:
     """Compare who wants what of the stream before and after this plan."""
     before, after = view.snapshot.config_of(stream), config_afterwards(stream, view)
     if after is None or after.get("retention") not in NEED_READERS or after.get("sealed"):
@@ -100,7 +100,7 @@ def config_afterwards(stream: str, view: View) -> Config | None:
     return view.snapshot.config_of(stream) or None
 
 
-def readers_kept(stream: str, view: View) -> Unwanted:
+def unwanted_with_same_readers(stream: str, view: View) -> UnwantedSubjects:
     """The same if only the stream itself changed, and everybody wanted what they want now."""
     before, after = view.snapshot.config_of(stream), config_afterwards(stream, view)
     if after is None or before.get("retention") not in NEED_READERS:
@@ -111,7 +111,7 @@ def readers_kept(stream: str, view: View) -> Unwanted:
 
 def _compare_configs(
     stream: str, now: tuple[Config, Sequence[str]], then: tuple[Config, Sequence[str]], view: View
-) -> Unwanted:
+) -> UnwantedSubjects:
     (before, wanted_before), (after, wanted_after) = now, then
     transforms = [_transform_of(config) for config in (before, after)]
     taken = [
@@ -148,8 +148,8 @@ def _compare_configs(
     ]
     caveat = _unless_unread_text(stream, view) if lost or added else ""
     if is_queue:
-        return Unwanted(lost, [], f"{messages} will be stored, and", caveat, _stay_text(after))
-    return Unwanted(lost, added, f"{messages} {are} not stored:", caveat)
+        return UnwantedSubjects(lost, [], f"{messages} will be stored, and", caveat, _stay_text(after))
+    return UnwantedSubjects(lost, added, f"{messages} {are} not stored:", caveat)
 
 
 def _stay_text(queue: Config) -> str:
@@ -248,7 +248,7 @@ def _goes_with_its_group(stream: str, name: str, view: View) -> bool:
 
 def _subjects_wanted_elsewhere(stream: str, view: View) -> Iterator[str]:
     """What streams of other accounts and domains copy, as far as the server lists the consumers that feed them."""
-    for feed in fed_elsewhere(stream, view.snapshot):
+    for feed in feeds_in_other_accounts(stream, view.snapshot):
         yield from feed.subjects
 
 

@@ -125,7 +125,7 @@ def _ties_of_consumers_and_copies(view: View) -> Iterator[Tie]:
 def _ties_of_new_queues(view: View) -> Iterator[Tie]:
     """A group with a new queue comes before the change that deletes messages of its source."""
     for change in view.changes.values():
-        if above := refilling.cut_afterwards(change, view):
+        if above := refilling.source_losing_messages(change, view):
             yield Tie(change.address, above)
 
 

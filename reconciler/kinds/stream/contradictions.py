@@ -16,7 +16,7 @@ from reconciler.kinds.stream_config.config_checks import Sent, config_check, is_
 from reconciler.kinds.stream_config.restarts import FORCING
 from reconciler.kinds.stream_config.stream_config import FIELDS
 from reconciler.kinds.stream_config.stream_settle import SEALED
-from reconciler.kinds.subjects.subjects import collide, is_valid, reserved_by_server, storable
+from reconciler.kinds.subjects.subjects import collide, colliding_reserved_subject, is_valid, storable_subjects
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config
 from reconciler.model.wire.version import Version
@@ -45,7 +45,7 @@ def own_subjects_overlap(change: Change, _view: View) -> Iterator[Finding]:
 
     Instead: keep the wider one.
     """
-    subjects = storable(change.desired.config if change.desired else {})
+    subjects = storable_subjects(change.desired.config if change.desired else {})
     for index, subject in subjects.items():
         earlier = next(
             (other for position, other in subjects.items() if position < index and collide(subject, other)), None
@@ -247,7 +247,7 @@ def reserved_subject(sent: Sent) -> Iterator[Finding]:
 def _objection_to_reserved(sent: Sent, subject: str) -> tuple[str, str] | None:
     """The objection and the fix in words; None: nothing is wrong with it."""
     if "no_ack" not in sent.config:
-        taken = reserved_by_server(subject)
+        taken = colliding_reserved_subject(subject)
         if taken is None:
             return None
         return (

@@ -11,9 +11,9 @@ from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.view import View
 from reconciler.kinds.fields.known import NAME
-from reconciler.kinds.losses.copied_headers import of_new_copies
-from reconciler.kinds.losses.made_again import filled_at_once
-from reconciler.kinds.losses.unwanted import compare_wanted, is_unused
+from reconciler.kinds.losses.copied_headers import new_copy_consequences
+from reconciler.kinds.losses.made_again import initial_copy_consequences
+from reconciler.kinds.losses.unwanted import is_unused, unwanted_subjects
 from reconciler.kinds.stream.another_name import recipe
 from reconciler.kinds.stream.retention import kept_until_restart_text, turns_to_interest
 from reconciler.kinds.stream.rules import EFFECTS, RULES, questions
@@ -97,8 +97,8 @@ STREAM = Kind(
     lends=_lends,
     questions=lambda change, view: (*questions(change, view), *EFFECTS.questions(change, view)),
     consequences=lambda change, view: (
-        *filled_at_once(change, view),
-        *of_new_copies(change, view, "ST"),
+        *initial_copy_consequences(change, view),
+        *new_copy_consequences(change, view, "ST"),
         *advisories.consequences(change, view),
         *EFFECTS.consequences(change, view),
         *interest_consequences(change, view),
@@ -113,7 +113,7 @@ def interest_consequences(change: Change, view: View) -> Iterator[Consequence]:
     if change.action not in (Action.CREATE, Action.UPDATE):
         return
     name, turns = change.address.name, change.action is Action.UPDATE and change.touches("retention")
-    unwanted = compare_wanted(name, view)
+    unwanted = unwanted_subjects(name, view)
     if parts := [*unwanted.new, *(unwanted.lost if turns and is_unused(change) else ())]:
         yield _note(unwanted.text(parts, name), "XX245")
     if turns and change.was("retention") == "interest":

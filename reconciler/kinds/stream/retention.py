@@ -21,7 +21,7 @@ from reconciler.kinds.losses.unprocessed import (
     matched_messages,
     unread_consumers,
 )
-from reconciler.kinds.losses.unwanted import compare_wanted
+from reconciler.kinds.losses.unwanted import unwanted_subjects
 from reconciler.kinds.stream_config.origins import copies_afterwards
 from reconciler.model.resource import Json
 from reconciler.model.wire.version import Version
@@ -105,7 +105,7 @@ def _afterwards_texts(change: Change, view: View) -> Iterator[str]:
     """What becomes of new messages. If nobody reads the stream at all, that is said before."""
     stream = change.address.name
     is_read = consumers_afterwards(stream, view) or copies_afterwards(stream, view)
-    if is_read and (unwanted := compare_wanted(stream, view)).lost:
+    if is_read and (unwanted := unwanted_subjects(stream, view)).lost:
         yield unwanted.text(unwanted.lost, stream)
     if text := kept_until_restart_text(change, view):
         yield text

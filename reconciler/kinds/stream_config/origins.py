@@ -151,7 +151,7 @@ def deleted_streams(view: View) -> frozenset[str]:
 def streams_fed_now(origin: str, view: View) -> list[str]:
     """Streams that mirror or source this stream now, also elsewhere, as far as the server lists what feeds them."""
     live = (name for name in copiers(origin, view) if name in view.snapshot.streams)
-    return sorted({*live, *(feed.copy for feed in fed_elsewhere(origin, view.snapshot))})
+    return sorted({*live, *(feed.copy for feed in feeds_in_other_accounts(origin, view.snapshot))})
 
 
 def fed_stream(copier: Mapping[str, Json]) -> str:
@@ -167,7 +167,7 @@ class Feed(NamedTuple):
     subjects: Sequence[str]
 
 
-def fed_elsewhere(origin: str, snapshot: Snapshot) -> Iterator[Feed]:
+def feeds_in_other_accounts(origin: str, snapshot: Snapshot) -> Iterator[Feed]:
     """What feeds copies in other accounts and domains. If both servers are 2.14 or newer, they list these consumers of work
     queues and interest streams; no server lists any other. Such a copy may have the name of a stream of this account."""
     for name, info in snapshot.copiers.get(origin, {}).items():

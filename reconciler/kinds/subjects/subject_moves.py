@@ -46,7 +46,7 @@ def passed_on_subjects(stream: str, view: View) -> list[str]:
     return sorted(subject for subject in lost if _is_taken_by_another(subject, stream, view))
 
 
-def taken_at_deletions(stream: str, view: View) -> set[str]:
+def subjects_at_consumer_deletions(stream: str, view: View) -> set[str]:
     """What a stream takes when consumers of it are deleted: the new subjects where it passes some on, since it does that
     first, and otherwise those of now."""
     change = view.changes.get(Address.of("stream", stream))

@@ -122,20 +122,20 @@ RESERVED = ("$JS.>", "$JSC.>", "$NRG.>", "$SYS.>")
 ALLOWED = ("$JS.EVENT.>", "$SYS.ACCOUNT.>")
 
 
-def reserved_by_server(subject: str) -> str | None:
+def colliding_reserved_subject(subject: str) -> str | None:
     """The server's own subjects that it captures."""
     taken = next((reserved for reserved in RESERVED if subject[:1] in "$*>" and collide(subject, reserved)), None)
     return None if taken and any(is_subset(subject, reserved) for reserved in ALLOWED) else taken
 
 
-def storable(config: Config) -> dict[int, str]:
+def storable_subjects(config: Config) -> dict[int, str]:
     """A stream's subjects by their index, without those that no server allows it. Those are errors by themselves, so
     their overlaps are none."""
     subjects = enumerate(config.get("subjects") or ())
     return {
         i: subject
         for i, subject in subjects
-        if is_valid(subject) and (config.get("no_ack") or not reserved_by_server(subject))
+        if is_valid(subject) and (config.get("no_ack") or not colliding_reserved_subject(subject))
     }
 
 

@@ -159,7 +159,7 @@ class Snapshot:
         """Say why nobody can tell what stands in this KV bucket; None when the snapshot can."""
         return self.unknown.get(Scope.bucket(name)) or self.why_stream_unknown(f"KV_{name}")
 
-    def denied_bucket(self, name: str) -> bool:
+    def is_bucket_denied(self, name: str) -> bool:
         """May this user not read the bucket, so that trying again is no use?"""
         return not {Scope.bucket(name), Scope.STREAMS}.isdisjoint(self.denied)
 

@@ -38,7 +38,7 @@ _SINCE = {
 }
 
 
-def first_paths(fields: Sequence[FieldChange], most: int = 5) -> str:
+def first_paths_text(fields: Sequence[FieldChange], most: int = 5) -> str:
     """Return `max_age, max_bytes and 3 more`."""
     names = ", ".join(field.path for field in fields[:most])
     return f"{names} and {len(fields) - most} more" if len(fields) > most else names

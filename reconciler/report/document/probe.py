@@ -47,12 +47,12 @@ def probe_rows(probe: Probe, *only: Foresight) -> list[ProbeRow]:
     alike: dict[object, list[Experience]] = {}
     for experience in probe.felt:
         if experience.foresight in wanted:
-            alike.setdefault(_likeness(experience), []).append(experience)
+            alike.setdefault(_similarity_key(experience), []).append(experience)
     all_rows = [_probe_row(similar) for similar in alike.values()]
     return sorted(all_rows, key=lambda row: row.foresight is not Foresight.UNFORETOLD)
 
 
-def _likeness(experience: Experience) -> object:
+def _similarity_key(experience: Experience) -> object:
     """The key of rows that are alike except for the numbers in them."""
     return (
         experience.address,

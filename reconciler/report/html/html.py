@@ -21,13 +21,13 @@ from reconciler.report.document.headline import totals_line
 from reconciler.report.html.controls import Chip, controls
 from reconciler.report.html.markup import Markup, element, together
 from reconciler.report.html.pieces import fold_chips
-from reconciler.report.html.sections import WORDS, Shown, report
+from reconciler.report.html.sections import WORDS, HtmlReport, report
 
 
 def render_all(documents: Sequence[Document]) -> str:
     """Join several reports on one page; named elements carry the number of their report."""
     shown = [
-        Shown(document=document, entries=entries(document.changes), prefix=f"r{number}-" if number else "")
+        HtmlReport(document=document, entries=entries(document.changes), prefix=f"r{number}-" if number else "")
         for number, document in enumerate(documents)
     ]
     chips = fold_chips([part for document in documents for part in document.parts])

@@ -13,7 +13,7 @@ from reconciler.changes.plan import PlannedChange
 from reconciler.changes.rehearsal import Foresight, Probe
 from reconciler.changes.verdict import Verdict
 from reconciler.model.resource import Json
-from reconciler.report.document.blocks import aside_lines, first_paths, mark, removal_reason, untouched_note
+from reconciler.report.document.blocks import aside_lines, first_paths_text, mark, removal_reason, untouched_note
 from reconciler.report.document.document import Document, ReportedFinding
 from reconciler.report.document.entries import ChangeEntry, Section, is_bare
 from reconciler.report.document.judgements import (
@@ -69,7 +69,7 @@ def change(entry: ChangeEntry, anchor: str, word: str, document: Document) -> Ma
         element("span", mark(entry), class_="mark", aria_hidden="true"),
         element("span", word, class_="word"),
         element("code", entry_name(entry), class_="address"),
-        element("span", first_paths(first.fields) or removal_reason(first).strip(), class_="about"),
+        element("span", first_paths_text(first.fields) or removal_reason(first).strip(), class_="about"),
         *(
             element("span", code, class_="code")
             for code in dict.fromkeys(verdict.code for verdict in verdicts_to_show(first.verdicts))

@@ -26,7 +26,7 @@ WORDS: Mapping[Section, str] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class HtmlReport:
     document: Document
     entries: Sequence[ChangeEntry]
     prefix: str = ""
@@ -48,7 +48,7 @@ class Shown:
         return findings_apart(self.document)
 
 
-def report(shown: Shown, controls: Markup | None) -> Markup:
+def report(shown: HtmlReport, controls: Markup | None) -> Markup:
     """Render a report, with the filter of its changes or folds where they are the only ones on the page."""
     document, anchors = shown.document, shown.anchors
     main = element(
@@ -66,7 +66,7 @@ def report(shown: Shown, controls: Markup | None) -> Markup:
     return together(_header(shown), main)
 
 
-def _header(shown: Shown) -> Markup:
+def _header(shown: HtmlReport) -> Markup:
     document = shown.document
     steps = [element("p", _next_step_line(line), class_="next") for line in what_next(document).splitlines()]
     return element(
@@ -88,7 +88,7 @@ def _next_step_line(line: str) -> Markup:
     return together(prose(words), element("code", command) if command else None)
 
 
-def _findings_section(shown: Shown, title: str, *severities: Severity) -> Markup | None:
+def _findings_section(shown: HtmlReport, title: str, *severities: Severity) -> Markup | None:
     numbered = enumerate(shown.beside)
     items = [
         finding_item(reported, f"{shown.prefix}f{number}")
@@ -166,7 +166,7 @@ def _drawing_section(document: Document, anchors: Mapping[str, str]) -> Markup |
     )
 
 
-def _changes_section(shown: Shown, anchors: Mapping[str, str], controls: Markup | None) -> Markup:
+def _changes_section(shown: HtmlReport, anchors: Mapping[str, str], controls: Markup | None) -> Markup:
     listed = [
         change(entry, anchors[entry.first.address], WORDS[entry.section], shown.document) for entry in shown.entries
     ]

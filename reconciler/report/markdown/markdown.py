@@ -13,7 +13,7 @@ from typing import NamedTuple
 from urllib.parse import quote
 
 from reconciler.changes.plan import PlannedChange
-from reconciler.report.document.blocks import first_paths, mark, removal_reason, untouched_note
+from reconciler.report.document.blocks import first_paths_text, mark, removal_reason, untouched_note
 from reconciler.report.document.document import Document, ReportedFinding, findings_apart
 from reconciler.report.document.entries import ChangeEntry, Section, entries
 from reconciler.report.document.headline import heading, moment_note, split_command, totals_line, what_next
@@ -226,7 +226,7 @@ def _change_line(entry: ChangeEntry, document: Document) -> str:
 
 
 def _folded_change(entry: ChangeEntry, document: Document) -> str:
-    field_names = escaped_html(first_paths(entry.first.fields))
+    field_names = escaped_html(first_paths_text(entry.first.fields))
     title = f"{escaped_html(mark(entry))} <code>{escaped_html(entry_name(entry))}</code> {field_names}".rstrip()
     lines = [*detail_lines(entry), *verdict_paragraphs(entry, is_told=True), *_aside_lines(entry.first)]
     place = document.place(entry.first.span)

@@ -26,13 +26,13 @@ from reconciler.server.connect.options import ConnectOptions, Server
 from reconciler.server.connect.unreachable import Attempt, DialProgress, NoTls, connection_error, early_end_error
 from reconciler.server.wire.api import JetStream
 from reconciler.server.wire.pipeline import Window
-from reconciler.server.wire.shared_connection import Line
+from reconciler.server.wire.shared_connection import SharedConnection
 
 
 @asynccontextmanager
 async def session(options: ConnectOptions, *, window: Window = 64) -> AsyncIterator[JetStream]:
     """Open the JetStream API of one account, and close it after the block however it is left."""
-    line = Line(await connect(options), lambda: connect(options))
+    line = SharedConnection(await connect(options), lambda: connect(options))
     try:
         where = {"domain": options.js_domain, "prefix": options.js_api_prefix}
         try:
@@ -44,7 +44,7 @@ async def session(options: ConnectOptions, *, window: Window = 64) -> AsyncItera
         finally:
             await js.close()
     finally:
-        await close(await line.hang_up())
+        await close(await line.stop_dialling())
 
 
 CLOSING = 2.0

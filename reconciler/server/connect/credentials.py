@@ -19,7 +19,7 @@ from pathlib import Path
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import CannotContinue
 from reconciler.server.connect.options import ConnectOptions
-from reconciler.server.connect.settings import is_pasted
+from reconciler.server.connect.settings import is_literal_secret
 
 _DECORATED = r"-----+BEGIN {}-----+\s+(\S+)\s+-----+END"
 _JWT = re.compile(_DECORATED.format("NATS USER JWT"))
@@ -81,7 +81,7 @@ def resolved_secret(value: str | None, name: str) -> str | None:
 def tls_context(options: ConnectOptions) -> ssl.SSLContext:
     """Return a TLS context that trusts the named authority, or the machine's, and shows the named certificate."""
     for name, path in (("authority", options.ca), ("client certificate", options.cert), ("client key", options.key)):
-        _refuse_pasted(path, name, _TLS_FIX)
+        _refuse_literal_secret(path, name, _TLS_FIX)
     try:
         context = ssl.create_default_context(cafile=options.ca)
     except (OSError, ssl.SSLError) as error:
@@ -120,7 +120,7 @@ def _read_reference(reference: str, kind: str) -> tuple[str, str]:
 
 
 def _read_file(path: str, kind: str) -> tuple[str, str]:
-    _refuse_pasted(path, kind, _REFERENCE_FIX)
+    _refuse_literal_secret(path, kind, _REFERENCE_FIX)
     origin = f"{kind} file {path}"
     try:
         return Path(path).read_text(encoding="utf-8"), origin
@@ -128,15 +128,15 @@ def _read_file(path: str, kind: str) -> tuple[str, str]:
         raise _unusable(origin, _reason_of(error, "it is not text")) from None
 
 
-def _refuse_pasted(reference: str | None, kind: str, fix: str) -> None:
+def _refuse_literal_secret(reference: str | None, kind: str, fix: str) -> None:
     """Refuse a secret in place of its reference: a message names the file or variable, and here the name would be the
     secret."""
-    if reference and is_pasted(reference):
+    if reference and is_literal_secret(reference):
         raise _unusable(kind, "it is the secret itself, where a path belongs", fix)
 
 
 def _read_variable(name: str, kind: str) -> str:
-    _refuse_pasted(name, kind, _REFERENCE_FIX)
+    _refuse_literal_secret(name, kind, _REFERENCE_FIX)
     if not os.environ.get(name):
         raise _unusable(kind, f"the variable {name} is not set")
     return os.environ[name]

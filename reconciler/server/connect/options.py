@@ -15,7 +15,7 @@ from reconciler.server.connect.settings import (
     Settings,
     expanded_path,
     flags_over_environment,
-    is_pasted,
+    is_literal_secret,
     load_context,
     selected_context,
 )
@@ -155,7 +155,7 @@ def _parse_server(text: str, number: int, total: int) -> Server:
     if scheme in ("ws", "wss"):
         raise _wrong_setting("WebSocket servers are not supported", "Use the server's nats:// or tls:// address.")
     match = _ADDRESS.fullmatch(address)
-    is_address = match is not None and int(match["port"] or 4222) <= 65535 and not is_pasted(match["host"])
+    is_address = match is not None and int(match["port"] or 4222) <= 65535 and not is_literal_secret(match["host"])
     if scheme not in ("nats", "tls") or match is None or not is_address:
         # The message does not repeat it: it may be a secret, or a part of one behind a stray character of a password.
         fix = "Write nats://host:port or tls://host:port; special characters in a password as %40 (@) or %2C (comma)."

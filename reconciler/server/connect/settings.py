@@ -37,7 +37,7 @@ _TEXT = re.compile(
 )
 
 
-def is_pasted(value: str) -> bool:
+def is_literal_secret(value: str) -> bool:
     """Does the value look like a secret, and not like a path, a name, or a reference?"""
     return _TEXT.search(re.sub(r"(?i)^(env|file)://", "", value)) is not None
 
@@ -122,7 +122,7 @@ def shown_servers(servers: str | None) -> str:
 
 def shown_path(value: str | None) -> str:
     """Return the path of a file with a secret; a secret that was pasted in its place is hidden."""
-    return HIDDEN if value and is_pasted(value) else value or ""
+    return HIDDEN if value and is_literal_secret(value) else value or ""
 
 
 _VARIABLES = {
@@ -226,7 +226,7 @@ def load_context(name: str, config: Path, *, was_selected: bool = False) -> Sett
 
 
 def _context_file(name: str, config: Path) -> Path:
-    if is_pasted(name):  # messages repeat a name, but never what a context holds
+    if is_literal_secret(name):  # messages repeat a name, but never what a context holds
         raise _unusable("The context", "its name or the path of its file belongs there, not its contents")
     if name.endswith(".json") and Path(name).exists():
         return Path(name)

@@ -27,7 +27,7 @@ MOST = 5_000
 
 
 @dataclass(slots=True)
-class Ear:
+class ChangeListener:
     """What was heard since the last look, and what was changed since the listening began."""
 
     ours: AuditedClient
@@ -92,10 +92,10 @@ def _object_of(data: bytes) -> Raw | None:
     return None
 
 
-async def listen(js: JetStream, nc: Client) -> Ear:
+async def listen(js: JetStream, nc: Client) -> ChangeListener:
     """Subscribe; the subscriptions exist when this returns. Raises CannotContinue where this user may not hear
     advisories."""
-    ear = Ear(ours=AuditedClient(str(nc._server_info.get("server_name", "")), nc.client_id or 0))
+    ear = ChangeListener(ours=AuditedClient(str(nc._server_info.get("server_name", "")), nc.client_id or 0))
     nc._closed_cb = ear.take_end  # nats-py takes it only when it connects
     await nc.subscribe(ADVISORIES, cb=ear.advisory)
     if await _is_refused(nc):

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from reconciler.engine.bindings import count_passed, is_other_message, lowest_queued_sequence, source_sequence
+from reconciler.engine.bindings import count_gone_from_source, is_other_message, lowest_queued_sequence, source_sequence
 from reconciler.model.wire.questions import CopiedUpTo, Elsewhere, MessagesFrom, QueuedFrom
 from reconciler.server.read.counting import messages_from
 from reconciler.server.read.messages import Message, Problem, last_message, message_at, next_message_after
@@ -210,7 +210,7 @@ async def queued_from(js: JetStream, question: QueuedFrom) -> dict[str, Any] | R
     return {
         "gone": queued
         if point is None
-        else min(queued, count_passed(queue_look) + await _deleted_within(js, question, queue_look, point))
+        else min(queued, count_gone_from_source(queue_look) + await _deleted_within(js, question, queue_look, point))
     }
 
 

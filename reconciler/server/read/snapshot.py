@@ -29,7 +29,7 @@ BEGINS = b"\xff\x06\x00\x00S2sTwO"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Taken:
+class BackupSummary:
     """What the server said of the stream, and the size of the archive."""
 
     head: Mapping[str, Json]
@@ -39,7 +39,7 @@ class Taken:
 
 async def take_backup(
     js: JetStream, stream: str, into: BinaryIO, *, seen: Callable[[int], None] = lambda _: None
-) -> Taken | str:
+) -> BackupSummary | str:
     """Write the archive, or return why there is none: an account that only imports the API gets none. `seen` hears how
     many bytes have come."""
     if not js.prefix.startswith("$JS."):
@@ -109,7 +109,7 @@ class _Chunks:
         self.into.write(data)
         self.digest.update(data)
 
-    async def all(self, head: Mapping[str, Json]) -> Taken | str:
+    async def all(self, head: Mapping[str, Json]) -> BackupSummary | str:
         while not self.over.is_set():
             self.moved.clear()
             try:
@@ -119,7 +119,7 @@ class _Chunks:
                 return f"nothing came for {QUIET:g} s after {self.size:_} bytes"
         if self.failed is not None:
             raise self.failed
-        return self.wrong or Taken(head=head, size=self.size, digest=self.digest.hexdigest())
+        return self.wrong or BackupSummary(head=head, size=self.size, digest=self.digest.hexdigest())
 
 
 def archive_fault(archive: BinaryIO) -> str | None:

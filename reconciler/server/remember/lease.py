@@ -35,7 +35,7 @@ from reconciler.server.read.read_kv import entry, names
 from reconciler.server.remember.capacity import STORES_NOTHING, VANISHES, way_out_advice
 from reconciler.server.wire.answers import NO_STREAM, Conflict, Put, Refusal, Stored, is_passing
 from reconciler.server.wire.api import JetStream
-from reconciler.server.wire.pipeline import ForNow, NoAnswer, Silence
+from reconciler.server.wire.pipeline import MomentaryReason, NoAnswer, Silence
 
 UNCONNECTED = (Silence.OFFLINE, Silence.CLOSED)
 TRIES = 5
@@ -143,7 +143,7 @@ class _Lease:
 
 
 @dataclass(slots=True)
-class _Unmoved:
+class _UnrenewedLease:
     """Another apply's lease while nobody renews it."""
 
     revision: int = 0
@@ -206,7 +206,7 @@ class Leases:
         if self._confirmed_at is self._js.pipeline.connection:
             return None
         self._hurry.set()
-        return ForNow("the lease has to be renewed first, over this connection")
+        return MomentaryReason("the lease has to be renewed first, over this connection")
 
     async def take(self, tell: Callable[[str], None]) -> Unavailable | None:
         """Take all leases, in an order that every run keeps to, so that two never wait for each other."""
@@ -219,7 +219,7 @@ class Leases:
 
     async def _take(self, topology: str, deadline: float, tell: Callable[[str], None]) -> Unavailable | None:
         with waiting(f"for the lease of topology {topology}", deadline - now()) as wait:
-            reported, unmoved = "", _Unmoved()
+            reported, unmoved = "", _UnrenewedLease()
             while True:
                 before = now()
                 state: LeaseState | Put = await self._current_state(topology)

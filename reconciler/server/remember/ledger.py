@@ -60,7 +60,7 @@ async def ensure_bucket(js: JetStream, snapshot: Snapshot) -> Diagnostic | None:
         answer = await _create_with_replicas(js, snapshot.target)
         if isinstance(answer, Refusal | NoAnswer) and not (isinstance(answer, Refusal) and answer.err_code == EXISTS):
             fix = advice_for(answer) if isinstance(answer, Refusal) else PERMISSIONS
-            return _not_writable(answer, "the bucket could not be created", fix, Severity.WARNING)
+            return _unwritable_bucket_diagnostic(answer, "the bucket could not be created", fix, Severity.WARNING)
     if ID_KEY not in snapshot.entries.get(BUCKET, {}):  # also where an earlier run got no further than the bucket
         return await _write_id(js)
     return None
@@ -101,7 +101,7 @@ async def _write_id(js: JetStream) -> Diagnostic | None:
     with Pauses(js.patience, f"for bucket {BUCKET}, which was just made, to take its first entry") as pauses:
         while isinstance(answer := await _put_id(js), Refusal | NoAnswer):
             if not (is_passing(answer) and await pauses.wait()):
-                return _not_writable(
+                return _unwritable_bucket_diagnostic(
                     answer,
                     "the bucket's id could not be written",
                     way_out_advice(answer, PERMISSIONS),
@@ -123,7 +123,7 @@ def _bucket_config(reserved: int, replicas: int) -> dict[str, Json]:
     }  # fmt: skip
 
 
-def _not_writable(answer: Refusal | NoAnswer, attempt: str, fix: str, severity: Severity) -> Diagnostic:
+def _unwritable_bucket_diagnostic(answer: Refusal | NoAnswer, attempt: str, fix: str, severity: Severity) -> Diagnostic:
     """A user without permission or room continues without the bucket. Where the bucket may be there in a moment,
     somebody else may be at work, and only the bucket keeps two applies apart."""
     if is_passing(answer):
@@ -150,7 +150,7 @@ async def write(
     for (address, record), put in zip(records.items(), answers, strict=True):
         if not isinstance(put, Stored):
             unwritten.setdefault((record is None, _failure_kind(put)), []).append((address, put))
-    return [_not_written(those, is_left=is_left) for (is_left, _), those in unwritten.items()]
+    return [_unwritten_record_diagnostic(those, is_left=is_left) for (is_left, _), those in unwritten.items()]
 
 
 def _failure_kind(answer: NotStored) -> object:
@@ -170,7 +170,7 @@ async def _write_record(js: JetStream, address: Address, record: Record, revisio
     return await settled.put(js, BUCKET, key, value, expected_revision=revision, whoever=True)
 
 
-def _not_written(those: Sequence[tuple[Address, NotStored]], *, is_left: bool) -> Diagnostic:
+def _unwritten_record_diagnostic(those: Sequence[tuple[Address, NotStored]], *, is_left: bool) -> Diagnostic:
     """Report failures once per sort, in the words of the first: a lost lease is one failure, however much was applied.
     `is_left` says that the record was to be removed."""
     address, answer = those[0]

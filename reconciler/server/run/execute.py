@@ -67,7 +67,7 @@ async def execute(
     events: asyncio.Queue[Event | None] = asyncio.Queue()
     acknowledged = Acknowledged()
     acknowledged.learn_servers(streams)
-    guarded = js.writing_unless(may_write).doubting(acknowledged.contradicts)
+    guarded = js.writing_unless(may_write).repeating_stale_refusals(acknowledged.contradicts)
     run = RunContext(
         guarded,
         forms,
@@ -136,7 +136,7 @@ class _RunState:
             await asyncio.gather(*tasks, return_exceptions=True)
         if self._mistake is not None:
             raise self._mistake  # our own error must not pass for an outcome
-        return await self._account()
+        return await self._conclude_run()
 
     def settle(self, outcomes: Iterable[StepOutcome]) -> None:
         for outcome in outcomes:
@@ -220,7 +220,7 @@ class _RunState:
             if self._steps[step_id].call.waits:
                 task.cancel()
 
-    async def _account(self) -> Finished:
+    async def _conclude_run(self) -> Finished:
         for late in await deviations_at_end(self._run.js, [o for o in self._settled.values() if isinstance(o, Done)]):
             self._settled[late.step.id] = late
             self._tell(late)

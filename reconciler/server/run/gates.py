@@ -54,7 +54,7 @@ async def _wait_until_open(
             if state is not LOOK_AGAIN:
                 if state.anew:
                     deadline = loop.time() + within
-                    wait.begins_anew(within)
+                    wait.restart_deadline(within)
                 if loop.time() >= deadline:
                     return state.late
                 if state.why != wait.what:
@@ -88,7 +88,7 @@ async def _consumers_left(run: RunContext, step: Step) -> list[str]:
 
 async def replicas_current(run: RunContext, step: Step) -> Result:
     """Wait until the stream's servers no longer change and every replica is current."""
-    return await _wait_until_current(run, step, problems.still_moving)
+    return await _wait_until_current(run, step, problems.replicas_behind)
 
 
 async def consumer_everywhere(run: RunContext, step: Step) -> Result:
@@ -140,7 +140,7 @@ async def _check_start(run: RunContext, step: Step, info: Mapping[str, Json]) ->
         request = {"seq": start, "next_by_subj": subjects}
         answer = await run.js.read(f"STREAM.MSG.GET.{step.on[0]}", request)
         if isinstance(answer, Mapping) and answer["message"]["seq"] <= delivered["stream_seq"]:
-            return problems.passes_over(step, answer["message"]["seq"], delivered["stream_seq"])
+            return problems.starts_too_late(step, answer["message"]["seq"], delivered["stream_seq"])
         if not isinstance(answer, Mapping) and not (isinstance(answer, Refusal) and answer.err_code == NO_MESSAGE):
             return problems.unreadable(step, answer)
     return Succeeded()
@@ -205,12 +205,12 @@ async def mirror_caught_up(run: RunContext, step: Step) -> Result:
         how = _why_mirror_is_behind(answer)
         if isinstance(answer, Mapping) and not how:
             if "from" in step.body:
-                how, had = await _not_copied(run, step, answer, had)
+                how, had = await _copy_progress(run, step, answer, had)
             elif answer["mirror"]["active"] >= (loop.time() - start) * 1e9:
                 how = "its origin has not been heard yet"
         if not how:
             return Succeeded()
-        return _Closed(f"for mirror {step.on[0]}: {how}", problems.still_behind(step, how))
+        return _Closed(f"for mirror {step.on[0]}: {how}", problems.mirror_behind(step, how))
 
     return await _wait_until_open(run, step, look)
 
@@ -244,7 +244,7 @@ def _why_not_listening(answer: Answer, origin: str) -> str:
     return "" if copied and all(hears_origin(source) for source in copied) else f"{origin} is not heard yet"
 
 
-async def _not_copied(run: RunContext, step: Step, mirror: Mapping[str, Json], had: int) -> tuple[str, int]:
+async def _copy_progress(run: RunContext, step: Step, mirror: Mapping[str, Json], had: int) -> tuple[str, int]:
     """Return what its origin, up to message `had`, holds and the mirror does not, in words; and how far the origin is
     now."""
     origin, start = step.body["from"], max(mirror["state"]["last_seq"] + 1, step.body["first"])
@@ -295,7 +295,7 @@ async def members_back(run: RunContext, step: Step) -> Result:
         was_silent = loop.time() - began > run.js.timeout
         return _Closed(
             f"for {', '.join(away)} to consume again",
-            problems.still_away(step, away),
+            problems.members_away(step, away),
             anew=was_silent,
         )
 

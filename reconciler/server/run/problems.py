@@ -121,7 +121,7 @@ def _no_resume_point(step: Step) -> Unsuccessful:
     return Unsuccessful(_diagnostic(step, "AP108", "position-unknown", message, fix), nothing_done=True)
 
 
-def outlived(step: Step, gone: int) -> Unsuccessful:
+def queue_outlives_source(step: Step, gone: int) -> Unsuccessful:
     """AP114: the source lacks more of the queued messages than the plan said, so the queue was not deleted."""
     queue, source, planned = step.on[0], step.body["from"], step.body["gone"]
     message = (
@@ -135,7 +135,7 @@ def outlived(step: Step, gone: int) -> Unsuccessful:
     return Unsuccessful(_diagnostic(step, "AP114", "queue-outlives-source", message, fix), nothing_done=True)
 
 
-def still_moving(step: Step, how: str) -> Unsuccessful:
+def replicas_behind(step: Step, how: str) -> Unsuccessful:
     """AP109: the replicas of the stream were not current in time. `how` says what they still lack."""
     seconds = step.body["timeout"] / 1e9
     message = f"Stream {step.on[0]} is still being moved or replicated after {seconds:g} s: {how}."
@@ -158,7 +158,7 @@ def not_everywhere(step: Step, how: str) -> Unsuccessful:
     return Unsuccessful(_diagnostic(step, "AP113", "not-everywhere", message, fix), nothing_done=True)
 
 
-def passes_over(step: Step, message: int, begins: int) -> Unsuccessful:
+def starts_too_late(step: Step, message: int, begins: int) -> Unsuccessful:
     """AP112: the new consumer started after `begins`, past a stored `message` that it has to deliver."""
     stream, name = step.on
     text = (
@@ -173,7 +173,7 @@ def passes_over(step: Step, message: int, begins: int) -> Unsuccessful:
     return Unsuccessful(_diagnostic(step, "AP112", "starts-too-late", text, fix), nothing_done=True)
 
 
-def still_behind(step: Step, how: str) -> Unsuccessful:
+def mirror_behind(step: Step, how: str) -> Unsuccessful:
     """AP110: the mirror did not catch up in time, so it was not promoted. `how` says what it still lacks."""
     seconds = step.body["timeout"] / 1e9
     message = f"Mirror {step.on[0]} has not caught up after {seconds:g} s, so it was not promoted: {how}."
@@ -206,7 +206,7 @@ def queue_behind(step: Step, how: str) -> Unsuccessful:
     return Unsuccessful(_diagnostic(step, "AP115", "queue-behind", message, fix), nothing_done=True)
 
 
-def still_away(step: Step, names: Sequence[str]) -> Unsuccessful:
+def members_away(step: Step, names: Sequence[str]) -> Unsuccessful:
     """AP111: the membership is written, but these members did not consume again in time."""
     seconds, held, again = (step.body.get(name, 0) / 1e9 for name in ("timeout", "held", "again"))
     how = (

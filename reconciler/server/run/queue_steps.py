@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from reconciler.changes.recount import allowed_loss
-from reconciler.engine.bindings import BINDS, count_passed, source_progress, source_sequence
+from reconciler.engine.bindings import BINDS, count_gone_from_source, source_progress, source_sequence
 from reconciler.model.resource import Json
 from reconciler.model.waits import waiting
 from reconciler.model.wire.steps import Bind, Step
@@ -47,18 +47,18 @@ async def read_bound_value(run: RunContext, step: Step) -> Result:
                 return (
                     problems.unreadable(step, queue_look)
                     if not is_gone(queue_look)
-                    else await _which_is_gone(run, step)
+                    else await _result_for_gone_stream(run, step)
                 )
             if unlike := unlike_planned(run, step, queue_look["queue"]):
                 return unlike
             if rewound is None:
                 rewound = await is_rewound(run.js, queue_look, step.body["from"])
             queue_look["rewound"] = rewound
-            if (gone := count_passed(queue_look)) > allowed_loss("messages", step.body["gone"]):
-                return problems.outlived(step, gone)
+            if (gone := count_gone_from_source(queue_look)) > allowed_loss("messages", step.body["gone"]):
+                return problems.queue_outlives_source(step, gone)
             if _position(queue_look) != stood:
                 stood, since = _position(queue_look), loop.time()
-            queue_look["rested"] = loop.time() - since >= REST and _is_fed(queue_look)
+            queue_look["rested"] = loop.time() - since >= REST and _has_heard_source(queue_look)
             if bind(queue_look) is not None or loop.time() >= deadline:
                 return Succeeded(queue_look)
             await asyncio.sleep(POLL)
@@ -68,7 +68,7 @@ def _position(info: Mapping[str, Any]) -> tuple[Json, ...]:
     return info["source"]["state"]["last_seq"], info["queue"]["state"]["last_seq"], info["queue"]["state"]["messages"]
 
 
-def _is_fed(info: Mapping[str, Any]) -> bool:
+def _has_heard_source(info: Mapping[str, Any]) -> bool:
     """Has the queue heard from its source since it came to rest? A negative number means not yet."""
     return 0 <= float(source_progress(info["queue"]).get("active", -1)) < REST * 1e9
 
@@ -118,7 +118,7 @@ def _has_come_to_rest(live: Mapping[str, Any], still: float) -> bool:
     is_full = live["state"]["messages"] and any(
         live["config"].get(limit, -1) > 0 for limit in ("max_msgs", "max_bytes")
     )
-    return still >= REST and _is_fed({"queue": live}) and not source_progress(live).get("lag") and not is_full
+    return still >= REST and _has_heard_source({"queue": live}) and not source_progress(live).get("lag") and not is_full
 
 
 async def settle(run: RunContext, step: Step) -> Result:
@@ -181,7 +181,7 @@ async def _is_more_to_come(run: RunContext, step: Step, start: int) -> bool:
     return isinstance(source, Mapping) and source["state"]["last_seq"] >= start
 
 
-async def _which_is_gone(run: RunContext, step: Step) -> Result:
+async def _result_for_gone_stream(run: RunContext, step: Step) -> Result:
     """Say which of the two is gone: the queue, unless it is its source."""
     source = await run.js.read(f"STREAM.INFO.{step.body['from']}")
     return problems.changed(step, [f"its source {step.body['from']} is gone" if is_gone(source) else "it is gone"])

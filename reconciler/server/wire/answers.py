@@ -12,7 +12,7 @@ from pydantic_core import from_json
 
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
-from reconciler.server.wire.pipeline import ForNow, NoAnswer, Reply, Silence
+from reconciler.server.wire.pipeline import MomentaryReason, NoAnswer, Reply, Silence
 
 TRANSIENT = frozenset({10004, 10008, 10118, 10119, 10124, 10167, 10202, 10210, 10211, 10226})
 """err_codes that may pass by themselves: no leader, incomplete, offline, too many requests, reconfiguring."""
@@ -75,7 +75,7 @@ Put = Stored | Conflict | Refusal | NoAnswer
 
 def is_lasting(why: str | None) -> bool:
     """Is a write forbidden, and not only for now?"""
-    return why is not None and not isinstance(why, ForNow)
+    return why is not None and not isinstance(why, MomentaryReason)
 
 
 def is_passing(answer: Refusal | NoAnswer) -> bool:

@@ -41,7 +41,7 @@ from reconciler.server.wire.pipeline import (
     allow_always,
     end_at_first_reply,
 )
-from reconciler.server.wire.shared_connection import Line
+from reconciler.server.wire.shared_connection import SharedConnection
 
 PERSISTENCE = 4
 """How many times the timeout of one answer a leader may be missing: elections take up to ten seconds."""
@@ -122,7 +122,7 @@ class JetStream:
     @classmethod
     async def open(
         cls,
-        nc: Client | Line,
+        nc: Client | SharedConnection,
         *,
         domain: str | None = None,
         prefix: str | None = None,
@@ -130,7 +130,7 @@ class JetStream:
         window: Window = 64,
     ) -> Self:
         """Open the API; `within` is the number of seconds for one answer."""
-        pipeline = Pipeline(nc if isinstance(nc, Line) else Line(nc), window=window)
+        pipeline = Pipeline(nc if isinstance(nc, SharedConnection) else SharedConnection(nc), window=window)
         await pipeline.open()
         return cls(pipeline, domain=domain, prefix=prefix, timeout=within)
 
@@ -147,11 +147,11 @@ class JetStream:
         other.reached, other.went_back = {}, set()
         return other
 
-    def doubting(self, stale: Stale) -> JetStream:
+    def repeating_stale_refusals(self, stale: Stale) -> JetStream:
         """Return the same API, which repeats a refused request while this run knows better, until the time is over."""
-        doubting = copy.copy(self)
-        doubting._stale = stale
-        return doubting
+        repeating_stale_refusals = copy.copy(self)
+        repeating_stale_refusals._stale = stale
+        return repeating_stale_refusals
 
     def persistent(self, *, hurried: Callable[[], bool] = lambda: False) -> JetStream:
         """Return the same API, which also repeats unanswered requests for a while, as a server restarts or a leader is
@@ -220,12 +220,12 @@ class JetStream:
 
         def may_help(answer: Answer) -> bool:
             if isinstance(answer, NoAnswer):
-                return self._persists and (answer.outcome_unknown or answer.why in PASSING)
+                return self._is_persistent and (answer.outcome_unknown or answer.why in PASSING)
             return isinstance(answer, Refusal) and (
                 answer.err_code in TRANSIENT or self._stale(endpoint, body or {}, answer)
             )
 
-        return await self._patiently(endpoint, lambda: self.request(endpoint, body, within=within), may_help)
+        return await self._ask_with_retries(endpoint, lambda: self.request(endpoint, body, within=within), may_help)
 
     async def write(self, endpoint: str, body: Mapping[str, Json] | None = None, *, level: int = 0) -> Answer:
         """Send a request that changes something, and repeat it only where it is certain that nothing was done."""
@@ -234,21 +234,21 @@ class JetStream:
             is_stale = isinstance(answer, Refusal) and self._stale(endpoint, body or {}, answer)
             return is_stale or self._was_not_done(answer)
 
-        return await self._patiently(
+        return await self._ask_with_retries(
             endpoint, lambda: self.request(endpoint, body, level=level, unless=self._forbidden), again
         )
 
     @property
-    def _persists(self) -> bool:
+    def _is_persistent(self) -> bool:
         return self.patience > self.timeout
 
     def _was_not_done(self, answer: object) -> bool:
         """Was it certainly not done, by the server's own word or because nobody received it, and may it still be?"""
         if isinstance(answer, NoAnswer):
-            return self._persists and answer.why in PASSING and not is_lasting(self._forbidden())
+            return self._is_persistent and answer.why in PASSING and not is_lasting(self._forbidden())
         return isinstance(answer, Refusal) and (answer.err_code in NOTHING_DONE or answer.is_peer_offline)
 
-    async def _patiently(self, endpoint: str, ask: Callable[[], Awaitable[T]], again: Callable[[T], bool]) -> T:
+    async def _ask_with_retries(self, endpoint: str, ask: Callable[[], Awaitable[T]], again: Callable[[T], bool]) -> T:
         answer = await ask()
         if again(answer):
             with Pauses(self.patience, _wait_text(endpoint, answer)) as pauses:
@@ -301,10 +301,10 @@ class JetStream:
             return answer_of(reply)
 
         def again(answer: Answer) -> bool:
-            in_flight = self._persists and isinstance(answer, Refusal) and answer.err_code == IN_FLIGHT
+            in_flight = self._is_persistent and isinstance(answer, Refusal) and answer.err_code == IN_FLIGHT
             return in_flight or self._was_not_done(answer)
 
-        answer = await self._patiently(f"entry {key} of bucket {bucket}", publish, again)
+        answer = await self._ask_with_retries(f"entry {key} of bucket {bucket}", publish, again)
         if isinstance(answer, Refusal) and answer.err_code in WRONG_LAST_SEQUENCE:
             return Conflict(expected_revision or 0, answer.description)
         if isinstance(answer, Refusal | NoAnswer):

@@ -24,7 +24,7 @@ from nats.aio.transport import TcpTransport, Transport
 from reconciler.model import waits
 from reconciler.model.dataclass import dataclass
 from reconciler.model.wire.permissions import subject_in_its_domain
-from reconciler.server.wire.shared_connection import Line
+from reconciler.server.wire.shared_connection import SharedConnection
 
 SWEEP = 0.05
 """Seconds between two looks at the deadlines."""
@@ -82,7 +82,7 @@ class _Waiting:
 NOT_CONNECTED = NoAnswer(Silence.OFFLINE, "the connection is closed")
 
 
-class ForNow(str):
+class MomentaryReason(str):
     """A reason that may pass in a moment."""
 
     __slots__ = ()
@@ -103,7 +103,7 @@ def allow_always() -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Due:
+class _QueuedWrite:
     """A request that changes something, and waits for its turn to be sent."""
 
     token: str
@@ -118,7 +118,7 @@ Window = int | AbstractAsyncContextManager[object]
 share."""
 
 
-class _AtOnce(asyncio.Queue[Msg]):
+class _ImmediateQueue(asyncio.Queue[Msg]):
     """Processes messages at once, in place of a queue and a task of nats-py's: for thousands of answers, those cost as
     much as reading them."""
 
@@ -130,14 +130,14 @@ class _AtOnce(asyncio.Queue[Msg]):
 class Pipeline:
     """A bounded window of requests on one connection, and on the one that replaces it."""
 
-    def __init__(self, line: Line, *, window: Window = 64) -> None:
+    def __init__(self, line: SharedConnection, *, window: Window = 64) -> None:
         self.nc = line.nc
         self._line = line
         self._window = asyncio.Semaphore(window) if isinstance(window, int) else window
         self._opening: asyncio.Task[NoAnswer | None] | None = None
         self._inbox = line.nc.new_inbox() + "."
         self._waiting: dict[str, _Waiting] = {}
-        self._writes: list[_Due] = []
+        self._writes: list[_QueuedWrite] = []
         self._sender: asyncio.Task[None] | None = None
         self._count = 0
         self._sweeper: asyncio.TimerHandle | None = None
@@ -177,9 +177,9 @@ class Pipeline:
     async def open(self) -> None:
         """Subscribe to the inbox. When this returns, the server has accepted or refused it."""
         # nats-py has no public way to learn of a denied publish after connecting: it only calls this.
-        self.nc._error_cb = self._heard
+        self.nc._error_cb = self._handle_error
         subscription = await self.nc.subscribe(self._inbox + "*", pending_msgs_limit=0, pending_bytes_limit=0)
-        subscription._pending_queue = _AtOnce(self._take_reply)
+        subscription._pending_queue = _ImmediateQueue(self._take_reply)
         # A refusal of the inbox must be known before anything is written whose answer would be lost. nats-py's first
         # ping may overtake the subscription; the second cannot.
         await self.nc.flush()
@@ -192,7 +192,7 @@ class Pipeline:
             await asyncio.wait([self._opening])
         if self._sweeper is not None:
             self._sweeper.cancel()
-        if self.nc._error_cb == self._heard:
+        if self.nc._error_cb == self._handle_error:
             self.nc._error_cb = self._passed_on
         subscription, self._subscription = self._subscription, None
         if subscription is not None and not self.nc.is_closed:
@@ -259,7 +259,7 @@ class Pipeline:
                 if unless is allow_always:
                     await self._publish(token, waiting, payload, headers)
                 else:
-                    self._send_soon(_Due(token, waiting, payload, headers, unless))
+                    self._send_soon(_QueuedWrite(token, waiting, payload, headers, unless))
                 return await waiting.future
             finally:
                 waits.end(wait)
@@ -276,7 +276,7 @@ class Pipeline:
         except Exception as error:  # noqa: BLE001 - whoever asked for this one is told, and the others are sent
             waiting.future.set_exception(error)
 
-    def _send_soon(self, write: _Due) -> None:
+    def _send_soon(self, write: _QueuedWrite) -> None:
         """Send it with all others that are ready now: a system call for each would wake the server for each."""
         write.waiting.deadline = math.inf
         self._writes.append(write)
@@ -286,24 +286,24 @@ class Pipeline:
     async def _send(self) -> None:
         while self._writes:
             within, unless = self._writes[0].waiting.within, self._writes[0].unless
-            if not await self._takes_more(within):
+            if not await self._wait_until_sent(within):
                 for write in self._writes:
                     why = f"{write.waiting.subject}: the connection took nothing within {within:g} s"
                     _settle(write.waiting, NoAnswer(Silence.UNSENT, why))
             due = [write for write in self._writes if write.unless == unless]
             self._writes = [write for write in self._writes if write.unless != unless]
-            await self._hand_over([write for write in due if not write.waiting.future.done()], unless)
+            await self._write_to_socket([write for write in due if not write.waiting.future.done()], unless)
 
-    async def _takes_more(self, within: float) -> bool:
+    async def _wait_until_sent(self, within: float) -> bool:
         """Wait until the socket has taken all earlier writes: what is left in this process would go out unasked."""
         deadline = asyncio.get_running_loop().time() + within
-        while not self.nc.is_closed and _left_with_us(self.nc._transport):
+        while not self.nc.is_closed and _unsent_bytes(self.nc._transport):
             if asyncio.get_running_loop().time() > deadline:
                 return False
             await asyncio.sleep(0.005)  # rare, and nothing tells when the very last byte has gone
         return True
 
-    async def _hand_over(self, writes: Sequence[_Due], unless: Unless) -> None:
+    async def _write_to_socket(self, writes: Sequence[_QueuedWrite], unless: Unless) -> None:
         """Give them to the socket right after the condition was asked. nats-py would send them a moment later, and a
         process suspended in that moment would send them when nothing may be written any more."""
         nc, now = self.nc, asyncio.get_running_loop().time()
@@ -314,7 +314,7 @@ class Pipeline:
         ready, nc._pending, nc._pending_data_size = nc._pending, earlier, size
         if nc._transport is None or not nc.is_connected:
             hindered: NoAnswer | None = NOT_CONNECTED
-        elif (hindered := _hindrance(unless())) is None:
+        elif (hindered := _unsent_answer(unless())) is None:
             nc._pending, nc._pending_data_size = [], 0
             nc._transport.writelines(earlier + ready)
         if hindered is not None:
@@ -361,11 +361,11 @@ class Pipeline:
         if self._waiting:
             self._sweeper = loop.call_later(SWEEP, self._sweep)
 
-    async def _heard(self, error: Exception) -> None:
-        if not self._denial(str(error)):
+    async def _handle_error(self, error: Exception) -> None:
+        if not self._handle_denial(str(error)):
             await self._passed_on(error)
 
-    def _denial(self, text: str) -> bool:
+    def _handle_denial(self, text: str) -> bool:
         """Give a permissions violation to the requests it concerns. nats-py reports the subject in lower case."""
         match = _DENIED.search(text.lower())
         if match is None:
@@ -383,7 +383,7 @@ class Pipeline:
         return concerned
 
 
-def _left_with_us(transport: Transport | None) -> int:
+def _unsent_bytes(transport: Transport | None) -> int:
     """Count the bytes that wait in this process because the socket would not take them; with TLS, also those already
     encrypted."""
     if not isinstance(transport, TcpTransport):
@@ -392,8 +392,10 @@ def _left_with_us(transport: Transport | None) -> int:
     return sum(writer.transport.get_write_buffer_size() for writer in writers if writer is not None)
 
 
-def _hindrance(why: str | None) -> NoAnswer | None:
-    return why if why is None else NoAnswer(Silence.OFFLINE if isinstance(why, ForNow) else Silence.UNSENT, why)
+def _unsent_answer(why: str | None) -> NoAnswer | None:
+    return (
+        why if why is None else NoAnswer(Silence.OFFLINE if isinstance(why, MomentaryReason) else Silence.UNSENT, why)
+    )
 
 
 def _settle(waiting: _Waiting, answer: NoAnswer) -> None:

@@ -16,7 +16,7 @@ PATIENCE = 20.0
 """Seconds without a connection after which the session stops dialling; servers restart in a few."""
 
 
-class Line:
+class SharedConnection:
     """The client in use now; everybody who works over it shares one attempt to dial again."""
 
     def __init__(self, nc: Client, dial: Callable[[], Awaitable[Client]] | None = None) -> None:
@@ -49,7 +49,7 @@ class Line:
         self._cut_at = None
         return None
 
-    async def hang_up(self) -> Client:
+    async def stop_dialling(self) -> Client:
         """Stop dialling, and return the client to close."""
         self.is_over = True
         if self._dialling is not None:

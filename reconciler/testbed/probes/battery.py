@@ -91,7 +91,7 @@ async def record(
 async def experience(
     client: Client, scene: Scene, changes: Iterable[Change] = (), battery: Battery = STANDARD
 ) -> Record:
-    """Build a scene, change it and record what its clients experience then. Raises Unmade where the server refuses."""
+    """Build a scene, change it and record what its clients experience then. Raises SceneRefused where the server refuses."""
     await build_scene(client, scene)
     async with waiting_pulls(client, scene) as waits:
         for endpoint, body in changes:

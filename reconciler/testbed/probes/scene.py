@@ -25,7 +25,7 @@ NEVER = -1
 """How long ago a copy heard from an origin that has not answered yet."""
 
 
-class Unmade(Exception):
+class SceneRefused(Exception):
     """The server refuses a part of the scene."""
 
 
@@ -79,13 +79,13 @@ def _copied_streams(body: Body) -> Iterator[str]:
 
 
 async def build_scene(client: Client, scene: Scene) -> None:
-    """Build the scene. Raises Unmade where the server refuses a part."""
+    """Build the scene. Raises SceneRefused where the server refuses a part."""
     await create_objects(client, scene)
     await bring_clients(client, scene)
 
 
 async def create_objects(client: Client, scene: Scene) -> None:
-    """Create its objects, before any client comes. Raises Unmade where the server refuses one."""
+    """Create its objects, before any client comes. Raises SceneRefused where the server refuses one."""
     for name, body in scene.streams.items():
         check_done(await client.ask(f"STREAM.CREATE.{name}", {"name": name, **body}))
     for (stream, name), body in scene.consumers.items():
@@ -185,6 +185,6 @@ def _stored_numbers(info: Mapping[str, Json] | str) -> object:
 
 
 def check_done(answer: Mapping[str, Json] | str) -> None:
-    """Check the answer. Raises Unmade with the words of `Client.ask` where the server did not do it."""
+    """Check the answer. Raises SceneRefused with the words of `Client.ask` where the server did not do it."""
     if isinstance(answer, str):
-        raise Unmade(answer)
+        raise SceneRefused(answer)
