@@ -145,7 +145,7 @@ class Change:
     @property
     def known_fields(self) -> tuple[FieldChange, ...]:
         """The fields that differ; none where the live object cannot be read, because its values are unknown then."""
-        return () if self.live and self.live.unreadable else self.fields
+        return () if self.live and self.live.why_unreadable else self.fields
 
     @property
     def info(self) -> Config:

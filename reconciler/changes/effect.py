@@ -39,7 +39,7 @@ NOTHING: tuple[Json, ...] = (None, False, "", 0, -1)
 def way(before: Json, after: Json, nothing: Iterable[Json] = NOTHING) -> Way:
     """The way from one value to a different one; `nothing` lists the values that mean that the field is not set."""
     absent = list(nothing)
-    was, will_be = (_is_among(value, absent) for value in (before, after))
+    was, will_be = (_counts_as_unset(value, absent) for value in (before, after))
     if was != will_be:
         return Way.SET if was else Way.UNSET
     if _is_number(before) and _is_number(after):
@@ -63,6 +63,6 @@ def _is_number(value: Json) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_among(value: Json, values: Iterable[Json]) -> bool:
+def _counts_as_unset(value: Json, values: Iterable[Json]) -> bool:
     """Compared with their types, since Python takes False for 0."""
     return any(type(value) is type(other) and value == other for other in values) or value in ([], {})

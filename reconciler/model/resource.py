@@ -279,7 +279,7 @@ class Resource:
         return filled is not None and not filled.stays and self.config.get(name) == filled.value
 
     @property
-    def unreadable(self) -> str:
+    def why_unreadable(self) -> str:
         """Why nobody can tell what it is like, although it is live: its record is broken. Empty: it can be read."""
         return str(self.state.get("broken") or "")
 

@@ -71,16 +71,16 @@ def possible_texts(
         f"{prefix}.{field}": choices
         for prefix, spec in specs.items()
         for field, info in spec.model_fields.items()
-        if (choices := [*_literals(info.annotation)])
+        if (choices := [*_annotation_literals(info.annotation)])
     }
     about = [registry[name] for name in kinds or registry.by_name]
     fields = [field for one in about for field in (*one.fields, *one.spec.model_fields)]
     return {**of_fields, "resource.kind": [*registry.by_name], "change.action": actions, FIELDS: fields}
 
 
-def _literals(annotation: Any) -> Iterator[str]:
+def _annotation_literals(annotation: Any) -> Iterator[str]:
     if get_origin(annotation) is Literal:
         yield from (choice for choice in get_args(annotation) if isinstance(choice, str))
     else:
         for inner in get_args(annotation):
-            yield from _literals(inner)
+            yield from _annotation_literals(inner)

@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from reconciler.cli.shared.schemas import SCHEMAS
-from reconciler.documents.schema.for_editors import LEFT_OUT, SINCE, UPDATES, WRITE, FieldText, parse_field_text
+from reconciler.documents.schema.for_editors import LEFT_OUT, SINCE, UPDATES, WRITE, FieldText, split_field_description
 from reconciler.documents.schema.topology import topology_schema
 from reconciler.fleet.accounts.fleet_file import fleet_file_schema
 from reconciler.kinds import REGISTRY
@@ -166,5 +166,5 @@ def test_every_key_of_what_commands_print_is_described(name: str) -> None:
 
 def test_a_text_below_a_field_has_three_parts() -> None:
     text = "What it is. And more. Left out: 2m, or less. Updates: any change."
-    assert parse_field_text(text) == FieldText("What it is. And more.", "2m, or less", "any change")
-    assert parse_field_text("What it is.") == FieldText("What it is.")
+    assert split_field_description(text) == FieldText("What it is. And more.", "2m, or less", "any change")
+    assert split_field_description("What it is.") == FieldText("What it is.")

@@ -20,7 +20,15 @@ from reconciler.testbed.probes.battery import SETTLED, STANDARD, Battery, experi
 from reconciler.testbed.probes.client import Client
 from reconciler.testbed.probes.reading import Waits, waiting_pulls
 from reconciler.testbed.probes.record import Difference, Record, differences
-from reconciler.testbed.probes.scene import Body, Change, Scene, SceneRefused, bring_clients, check_done, create_objects
+from reconciler.testbed.probes.scene import (
+    Body,
+    Change,
+    Scene,
+    SceneRefused,
+    bring_clients,
+    create_objects,
+    raise_if_refused,
+)
 from tests.convergence.drawing import topology
 from tests.probes.drawing import Case
 from tests.probes.judging import Judged
@@ -212,7 +220,7 @@ async def _playing(client: Client, case: Case) -> AsyncIterator[_Play]:
 async def _carry_out(case: Case, client: Client) -> None:
     """By the requests of an apply, or by an apply: whoever asks what a change does to clients has consented to it."""
     for endpoint, body in case.change:
-        check_done(await client.ask(endpoint, body))
+        raise_if_refused(await client.ask(endpoint, body))
     for wishes in (case.wishes,) if case.request is None else ():
         await _apply(client, wishes)
 

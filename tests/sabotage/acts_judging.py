@@ -495,8 +495,8 @@ RULES = (
     Act(
         name="a group that cannot be recreated on a work queue is told to process everything again",
         file="reconciler/kinds/elastic_group/recreation_cost.py",
-        before="    return Obstacle(reason, _redeclaration_text(change, retention, view))\n",
-        after='    return Obstacle(reason, _redeclaration_text(change, "limits", view))\n',
+        before="    return Obstacle(reason, _redeclaration_steps(change, retention, view))\n",
+        after='    return Obstacle(reason, _redeclaration_steps(change, "limits", view))\n',
         seen_by=("tests/rules/test_rules.py",),
     ),
     Act(
@@ -1271,8 +1271,8 @@ RULES = (
     Act(
         name="nothing is said of what finishing the move of a consumer costs",
         file="reconciler/kinds/consumer/kind.py",
-        before="    if is_parked(change):\n        yield Consequence(",
-        after="    if is_parked(change) and not in_flight < 0:\n        return\n        yield Consequence(",
+        before="    if is_consumer_parked(change):\n        yield Consequence(",
+        after="    if is_consumer_parked(change) and not in_flight < 0:\n        return\n        yield Consequence(",
         seen_by=("tests/drift/test_interrupted.py",),
     ),
     Act(

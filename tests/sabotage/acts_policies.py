@@ -144,7 +144,7 @@ ACTS = (
     Act(
         name="a file in a folder of policies is left out where it has a slip in its key",
         file="reconciler/documents/find/policies.py",
-        before="and not (may_lack and _is_of_topology(root, registry)):",
+        before="and not (may_lack and _is_topology_file(root, registry)):",
         after="and not may_lack:",
         seen_by=("tests/policies/test_policies.py",),
     ),

@@ -62,7 +62,7 @@ class Manner:
     """The target of a fleet."""
 
     @property
-    def next_backup_folder(self) -> str | None:
+    def backup_folder_for_next_command(self) -> str | None:
         """Return the folder of backups for a next command: a new one where this run has begun to fill it, because
         backups are never overwritten."""
         return str(unused_folder(self.backup)) if self.backup else None
@@ -213,7 +213,7 @@ class AgreedPlan:
         if manner.agreed is not None:
             commands = replace(commands or plan_commands(self.arguments), then="")
         text_of = partial(
-            outcome_text, finished, arguments=self.arguments, backup=manner.next_backup_folder, seconds=seconds,
+            outcome_text, finished, arguments=self.arguments, backup=manner.backup_folder_for_next_command, seconds=seconds,
             left=len(plan.blocked) + plan.hidden, later=isinstance(self.what, SavedReview), commands=commands,
         )  # fmt: skip
         outcome = manner.outcome(finished, plan, code, self.as_wanted)

@@ -85,7 +85,7 @@ def rehearse(
         else:
             own_connection = connection.for_environment(selection.values, paths)
             asked = own_connection.ask(lambda js: plan(topology, js, options))
-            live, there = _with_version(asked.snapshot, version), asked.plan
+            live, there = _snapshot_with_version(asked.snapshot, version), asked.plan
         try:
             rehearsal = rehearse_(
                 topology, live, options, _program, str(next_version) if next_version else None, LINE.show, there
@@ -115,7 +115,7 @@ def _with_probe(rehearsal: Rehearsal, topology: Topology, live: Snapshot, option
     return replace(rehearsal, probe=probe(topology, live, options, _program, rehearsal))
 
 
-def _with_version(live: Snapshot, version: Version | None) -> Snapshot:
+def _snapshot_with_version(live: Snapshot, version: Version | None) -> Snapshot:
     return replace(live, target=replace(live.target, version=version)) if version else live
 
 

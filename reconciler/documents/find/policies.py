@@ -132,11 +132,11 @@ def _policies_in_file(
         header = Header(registry)
         header.read_key(*root.entries[POLICIES])
         yield from (*header.policies, *header.problems)
-    elif not (unreadable or misread) and not (may_lack and _is_of_topology(root, registry)):
+    elif not (unreadable or misread) and not (may_lack and _is_topology_file(root, registry)):
         yield _lacking_diagnostic(path)
 
 
-def _is_of_topology(root: Node | None, registry: Registry) -> bool:
+def _is_topology_file(root: Node | None, registry: Registry) -> bool:
     return isinstance(root, Mapping) and not root.entries.keys().isdisjoint(top_level_keys(registry))
 
 

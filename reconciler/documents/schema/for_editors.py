@@ -43,7 +43,7 @@ def described_fields() -> dict[str, dict[str, FieldText]]:
 
 def _texts_of(model: type[Spec]) -> dict[str, FieldText]:
     return {
-        _key_of(name): parse_field_text(text)
+        _key_of(name): split_field_description(text)
         for name, text in attribute_docs(model).items()
         if name in model.model_fields
     }
@@ -58,7 +58,7 @@ def _key_of(name: str) -> str:
     return name.removesuffix("_")
 
 
-def parse_field_text(text: str) -> FieldText:
+def split_field_description(text: str) -> FieldText:
     """Split `What it is. Left out: what stands for it. Updates: what they may do.` into its parts."""
     about, *parts = re.split(r" (?=Left out: |Updates: )", text)
     parts_by_word = dict(part.split(": ", 1) for part in parts)

@@ -21,8 +21,8 @@ from reconciler.documents.schema.for_editors import (
     INSIDE,
     Schema,
     described_fields,
-    parse_field_text,
     polished_definitions,
+    split_field_description,
     with_description,
     with_mentions,
 )
@@ -137,7 +137,7 @@ def spec_schema(spec: type[Spec]) -> Schema:
 
 
 def _described_key(text: str, schema: Schema) -> Schema:
-    return with_description(schema, parse_field_text(" ".join(text.split())), None)
+    return with_description(schema, split_field_description(" ".join(text.split())), None)
 
 
 def _reference(name: str) -> Schema:

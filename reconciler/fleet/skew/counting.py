@@ -85,15 +85,17 @@ class Subjects:
         stars = [index for index, token in enumerate(pattern.split(".")) if token == "*"]
         if not wildcards or not stars:  # a filter without any `*`: servers ignore the numbers
             rows = self.matching_rows(pattern)
-            return self._hash_once(pattern, (), self._starts[rows], self._ends[rows])
+            return self._cached_hashes(pattern, (), self._starts[rows], self._ends[rows])
         tokens = tuple(stars[number - 1] if number > 0 else 0 for number in wildcards)
         return self._hashes_of_tokens(pattern, tokens)
 
     def _hashes_of_tokens(self, pattern: str, tokens: tuple[int, ...]) -> Hashes:
         before = self._hashes_of_tokens(pattern, tokens[:-1]) if len(tokens) > 1 else None
-        return self._hash_once(pattern, tokens, *self._token_bounds(tokens[-1], self.matching_rows(pattern)), before)
+        return self._cached_hashes(
+            pattern, tokens, *self._token_bounds(tokens[-1], self.matching_rows(pattern)), before
+        )
 
-    def _hash_once(
+    def _cached_hashes(
         self, pattern: str, tokens: tuple[int, ...], starts: Numbers, ends: Numbers, before: Hashes | None = None
     ) -> Hashes:
         key = pattern, tokens

@@ -76,10 +76,10 @@ def _plan_in(given: Planned | SavedReview) -> Planned:
 async def _run_steps(
     given: Planned | SavedReview, ours: ExclusiveAccess, stop: asyncio.Event, backup: Backup | None
 ) -> AsyncGenerator[Event, None]:
-    now = await _look_again(given, ours, stop)
+    now = await _refresh_plan_if_needed(given, ours, stop)
     if backup:
         await _back_up(backup, now, ours, stop)
-        now = await _look_again(given, ours, stop)  # a backup may take long
+        now = await _refresh_plan_if_needed(given, ours, stop)  # a backup may take long
     planned = _plan_in(now)
     plan, stopped = planned.plan, now.outlook.stopped if isinstance(now, SavedReview) else ()
     await ours.began(planned)
@@ -124,7 +124,7 @@ def _with_left_alone(finished: Finished, now: Planned | SavedReview, cut: str | 
     return replace(finished, left_alone=left_alone, stopped=finished.stopped or cut)
 
 
-async def _look_again(
+async def _refresh_plan_if_needed(
     given: Planned | SavedReview, ours: ExclusiveAccess, stop: asyncio.Event
 ) -> Planned | SavedReview:
     """Look at the account again where somebody had to agree or somebody else was at work. Changes that are done by now

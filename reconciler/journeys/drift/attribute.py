@@ -177,7 +177,7 @@ def _with_authors(item: Item, trail: Trail, snapshot: Snapshot) -> Item:
             return _author_of_queue(on, trail, snapshot)
 
         def value(config: Config) -> Json:
-            return value_in(_canonical(config, raw, address, kind, snapshot), drifting.path)
+            return value_in(_canonical_config(config, raw, address, kind, snapshot), drifting.path)
 
         return audit.who_changed(trail.events, raw, value, drifting.change.live, trail.before(address, drifting.path))
 
@@ -206,7 +206,7 @@ def _with_attributions(item: Item, of: Callable[[FieldDrift], Attribution], of_o
     )
 
 
-def _canonical(config: Config, raw: Raw, address: Address, kind: Kind, snapshot: Snapshot) -> Config:
+def _canonical_config(config: Config, raw: Raw, address: Address, kind: Kind, snapshot: Snapshot) -> Config:
     """Read a raw configuration in the form of its kind."""
     stream = raw.on[0]
     if raw.type == "stream":

@@ -108,7 +108,7 @@ def no_longer_inherited(before: Change, after: Change, left: Looked) -> list[Fie
     """
     waiting = {differing.top for differing in before.fields}
     inherited = [differing for differing in after.fields if differing.filled and differing.top not in waiting]
-    unsayable = [differing.top for differing in inherited if not _is_sayable(differing, after, left)]
+    unsayable = [differing.top for differing in inherited if not _can_be_declared(differing, after, left)]
     edits = [
         FieldEdit(
             name=differing.top,
@@ -121,7 +121,7 @@ def no_longer_inherited(before: Change, after: Change, left: Looked) -> list[Fie
     return [*edits, *([_left_as_found(unsayable, before.terms)] if unsayable else [])]
 
 
-def _is_sayable(differing: FieldChange, after: Change, left: Looked) -> bool:
+def _can_be_declared(differing: FieldChange, after: Change, left: Looked) -> bool:
     """Would the server have the live value if the file said it?"""
     config = {**_declared_values(after.terms), differing.top: differing.live}
     settled = _settled_resource(config, after, REGISTRY.of(after.address), left) if differing.live is not None else None

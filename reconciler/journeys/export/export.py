@@ -150,7 +150,7 @@ def account(
     writer = Writer(snapshot, registry, protected, known=[record for record in records if registry.of(record).backing])
     records = {**records, **_by_another_name(writer, records, registry)}
     wanted = [address for address in writer.addresses if matches_selection(str(address), only, exclude)]
-    broken = {address: why for address, resource in writer.live.items() if (why := resource.unreadable)}
+    broken = {address: why for address, resource in writer.live.items() if (why := resource.why_unreadable)}
     broken |= _unfit(writer, wanted, snapshot.target.version, registry)
     twins = _groups_of_same_name([address for address in wanted if address not in broken], registry)
     chosen = tuple(address for address in wanted if address not in broken and address not in twins)
@@ -321,7 +321,7 @@ def _consumers_not_exported(writer: Writer, snapshot: Snapshot, registry: Regist
 def _missing_stream_warnings(writer: Writer, registry: Registry, is_selected: Selected) -> Iterator[Diagnostic]:
     sayable = {*writer.addresses}
     for address, resource in sorted(writer.live.items()):
-        if address not in sayable and not resource.unreadable and is_selected(address):
+        if address not in sayable and not resource.why_unreadable and is_selected(address):
             above = registry.parent_of(address)
             yield not_exported(address, f"its {above} does not exist", "delete its record if nobody needs it")
 

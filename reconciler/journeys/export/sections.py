@@ -42,7 +42,7 @@ class Writer:
         bucket counts."""
         above = self._registry.parent_of(address)
         stands_on = self._registry.backed_by(above.name) if above else [address]
-        return not resource.unreadable and any(holder in self.live for holder in stands_on)
+        return not resource.why_unreadable and any(holder in self.live for holder in stands_on)
 
     def sections(self, chosen: Chosen = lambda _: True) -> dict[str, Json]:
         """Return the top-level sections of a file; what belongs to a stream stands inside it."""

@@ -149,7 +149,10 @@ async def places(js: JetStream, key: str, wanted: Sequence[str]) -> list[data.Ke
     usable = (group for group in seen.groups if group.partitions and not group.record.broken)
     pairs = [(group, located) for group in usable for located in _located_keys(key, group, anything=bool(wanted))]
     counts = await ask(js, {_in_partition(*pair) for pair in pairs if pair[0].is_elastic and pair[0].queue is not None})
-    return [data.key_place(located, group, _sum(counts.get(_in_partition(group, located)))) for group, located in pairs]
+    return [
+        data.partition_and_member_of_key(located, group, _sum(counts.get(_in_partition(group, located))))
+        for group, located in pairs
+    ]
 
 
 def _located_keys(key: str, group: Group, *, anything: bool) -> list[Located]:
@@ -171,7 +174,7 @@ def _sum(counts: Mapping[str, int] | Unanswered | None) -> int | None:
 def offline(key: str, pattern: Pattern) -> data.KeyPlace | None:
     """Locate a key without a server."""
     located = locate(key, pattern)
-    return data.key_place(located) if located else None
+    return data.partition_and_member_of_key(located) if located else None
 
 
 async def step_down(js: JetStream, wanted: str, member: str) -> dict[str, Any]:

@@ -21,13 +21,13 @@ WORDS = ("external", "mirror", "sources")
 def readers_in_files(owner: Topology, others: Iterable[Topology]) -> Iterator[Topology]:
     """Return what other topologies of the same place declare of the owner's streams: consumers, groups and copies."""
     streams = _streams(owner)
-    for other in _neighbours(owner, others):
+    for other in _topologies_of_same_account(owner, others):
         theirs = streams - _streams(other) - _streams_of_third_topologies(other, owner)
         if reading := tuple(_resources_reading(other, theirs)):
             yield replace(other, resources=reading, removed=(), forget=(), moved=())
 
 
-def _neighbours(topology: Topology, others: Iterable[Topology]) -> Iterator[Topology]:
+def _topologies_of_same_account(topology: Topology, others: Iterable[Topology]) -> Iterator[Topology]:
     for other in others:
         is_same_account = other.environment in ("", topology.environment) and other.expect == topology.expect
         if other.name != topology.name and is_same_account:
@@ -37,7 +37,7 @@ def _neighbours(topology: Topology, others: Iterable[Topology]) -> Iterator[Topo
 def owners_in_files(user: Topology, others: Iterable[Topology]) -> Iterator[Topology]:
     """Return what other topologies of the same place declare of the streams that this one uses."""
     used = used_streams(user)
-    for other in _neighbours(user, others):
+    for other in _topologies_of_same_account(user, others):
         if own := tuple(resource for resource in other.resources if _own_stream(resource) in used):
             yield replace(other, resources=own, removed=(), forget=(), moved=())
 

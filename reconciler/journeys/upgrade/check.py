@@ -39,7 +39,7 @@ from reconciler.kinds.stream_config.restarts import (
     kept_in_memory,
     news_sentences,
     rewrites,
-    wait_for_copies_sentence,
+    wait_for_replicas_sentence,
     why_capped,
 )
 from reconciler.kinds.stream_config.stream_config import StreamConfig
@@ -132,7 +132,7 @@ def check_snapshot(snapshot: Snapshot, after: Version, registry: Registry = REGI
         ),
         news=(
             *news_sentences(before, after),
-            *([wait_for_copies_sentence(copied)] if copied else []),
+            *([wait_for_replicas_sentence(copied)] if copied else []),
             *_cluster_sentences(snapshot, refused),
         ),
         unknown=snapshot.unknown,

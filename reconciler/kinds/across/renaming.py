@@ -68,10 +68,10 @@ def _renaming_request(old: Address, new: Address, view: View) -> Renaming:
         live=resource.config if resource else {},
         version=view.target.version,
         left_out=frozenset(declared.filled if declared else ()),
-        mirrors=_names_with_owners((copy.stream for copy in plain if copy.is_mirror), view),
-        sourcing=_names_with_owners((copy.stream for copy in plain if not copy.is_mirror), view),
+        mirrors=_names_with_owning_topologies((copy.stream for copy in plain if copy.is_mirror), view),
+        sourcing=_names_with_owning_topologies((copy.stream for copy in plain if not copy.is_mirror), view),
         groups=tuple(
-            _name_with_owner(address.name, view.owner_of(address.kind, *address.names)) for address in divided
+            _name_with_owning_topology(address.name, view.owner_of(address.kind, *address.names)) for address in divided
         ),
         has_consumers=any(address.kind == "consumer" and address.stream == stream for address in view.live),
         pushed=tuple(
@@ -89,13 +89,15 @@ def _renaming_request(old: Address, new: Address, view: View) -> Renaming:
     )
 
 
-def _names_with_owners(names: Iterable[str], view: View) -> tuple[str, ...]:
+def _names_with_owning_topologies(names: Iterable[str], view: View) -> tuple[str, ...]:
     """Each once, by the name that its kind uses."""
     own_names = {name: next((address.name for address in streams([name], view)), name) for name in names}
-    return tuple(_name_with_owner(own_name, owner_of_stream(name, view)) for name, own_name in own_names.items())
+    return tuple(
+        _name_with_owning_topology(own_name, owner_of_stream(name, view)) for name, own_name in own_names.items()
+    )
 
 
-def _name_with_owner(name: str, owner: str | None) -> str:
+def _name_with_owning_topology(name: str, owner: str | None) -> str:
     """The name, with its owner if another topology owns it and must do its part."""
     return f"{name} (of {owner})" if owner else name
 

@@ -44,7 +44,7 @@ from reconciler.kinds.subjects.filters import (
     filters_of,
     handed_over_subjects,
     in_flight,
-    is_parked,
+    is_consumer_parked,
     is_parked_afterwards,
     is_work_queue,
     longest_in_flight,
@@ -95,7 +95,7 @@ def _update_unpin_and_pause_steps(change: Change, view: View, stream: str, name:
 
 
 def _update_steps(change: Change, view: View, stream: str, name: str) -> Iterator[Step]:
-    if is_work_queue(stream, view) and is_parked(change) and not is_parked_afterwards(change):
+    if is_work_queue(stream, view) and is_consumer_parked(change) and not is_parked_afterwards(change):
         yield from _move_to_first_message_steps(change, view, stream, name)
     elif any(item.top != "pause_until" for item in change.fields):
         subjects = handed_over_subjects(change, view) if is_work_queue(stream, view) else []
@@ -130,7 +130,7 @@ def wait_consequences(change: Change, view: View) -> Iterator[Consequence]:
         or not is_work_queue(change.address.stream, view)
     ):
         return
-    if is_parked(change):
+    if is_consumer_parked(change):
         yield Consequence(
             message=f"An interrupted apply left it where it delivers nothing. This {starting_over_text(change)}",
             quantities={"unacknowledged": in_flight(change)},

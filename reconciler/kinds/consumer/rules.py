@@ -33,7 +33,7 @@ from reconciler.kinds.consumer_position.lost_position import RULES as LOST_POSIT
 from reconciler.kinds.consumer_position.position import is_recreated
 from reconciler.kinds.consumer_position.recreation_offer import (
     SECOND_CONSUMER,
-    is_part_of_mode_switch,
+    is_mode_switch_field,
     offer_instead_of_refusal,
 )
 from reconciler.kinds.consumer_position.start_position import BEGINS, is_part_of_policy_change, start_still_matters_text
@@ -98,7 +98,7 @@ def _changes_fixed_field(field: str, change: Change, view: View) -> bool:
     return (
         change.touches(field)
         and not FIELDS[field].may_become(before, after, view.target.version)
-        and not is_part_of_mode_switch(change, field)
+        and not is_mode_switch_field(change, field)
     )
 
 

@@ -63,7 +63,7 @@ def offer_or_refusal(change: Change, view: View, refusal: Finding) -> Finding:
 
 def offer_instead_of_refusal(change: Change, view: View, refusal: Finding) -> Finding | None:
     """No update changes this, but a replacement with consent does, unless its position or messages would be lost."""
-    if is_part_of_mode_switch(change, refusal.path):
+    if is_mode_switch_field(change, refusal.path):
         return None
     instead = _fix_on_work_queue(refusal.fix) if is_queue(change, view) else refusal.fix
     finding = offer_or_refusal(change, view, replace(refusal, fix=instead))
@@ -104,7 +104,7 @@ def _fix_after_power_cut(change: Change, path: str) -> str:
     )
 
 
-def is_part_of_mode_switch(change: Change, path: str) -> bool:
+def is_mode_switch_field(change: Change, path: str) -> bool:
     """The field belongs to one way to consume, pull or push. It disappears when the consumer switches to the other, or the
     server gives it a value that nobody wrote."""
     pulled, pulls = change.was("deliver_subject") is None, change.becomes("deliver_subject") is None

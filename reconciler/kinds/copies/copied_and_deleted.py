@@ -68,7 +68,7 @@ def copied_and_deleted(change: Change, view: View) -> Iterator[Finding]:
         staying = {
             name: info
             for name, info in view.snapshot.consumers.get(source.origin, {}).items()
-            if _keeps_filters(source.origin, name, view)
+            if _keeps_consumer_filters(source.origin, name, view)
         }
         if is_queue := retention == "workqueue":  # a consumer of a queue wants all that its filter matches
             wanted = [
@@ -137,7 +137,7 @@ def _losing_limit(copy: Copy, streams: Mapping[str, Config], view: View) -> str:
     return in_words(most, "bytes") if (most := config.get("max_bytes") or -1) > 0 else ""
 
 
-def _keeps_filters(stream: str, name: str, view: View) -> bool:
+def _keeps_consumer_filters(stream: str, name: str, view: View) -> bool:
     change = view.changes.get(Address.of("consumer", stream, name))
     return (
         change is None

@@ -85,7 +85,9 @@ def _origin_gets_findings(moved: MovedField) -> Iterator[Finding]:
         )
         fix = f"remove allow_direct from {origin}, or let the mirror hold all of it"
         yield from [_warning_or_note(moved, words, fix)] if held < all_of_it else []
-    elif _answers_itself(moved, origin) or any(name != own for name in _whole_mirrors_answering(moved, origin)):
+    elif _answers_direct_gets_itself(moved, origin) or any(
+        name != own for name in _whole_mirrors_answering(moved, origin)
+    ):
         yield note(
             f"{_from_restart_on_text(moved)}this mirror no longer answers direct gets of its origin {origin}; others still do"
         )
@@ -108,7 +110,7 @@ def _no_responders_text(origin: str) -> str:
     return f"direct gets of {origin} get an error (no responders): only this mirror answered them"
 
 
-def _answers_itself(moved: MovedField, stream: str) -> bool:
+def _answers_direct_gets_itself(moved: MovedField, stream: str) -> bool:
     """Does this stream answer direct gets itself, once the plan is applied?"""
     change = stream_changes(moved.view).get(stream)
     if change is not None and change.touches("allow_direct"):

@@ -56,7 +56,9 @@ def recreation_obstacle(change: Change, view: View) -> Obstacle | None:
         )
     origins, retention = queue["config"].get("sources") or [], source["config"].get("retention", "limits")
     if [origin.get("name") for origin in origins] != [stream] or origins[0].get("external"):
-        return Obstacle(f"its stream {name} is not fed by {stream} alone", _redeclaration_text(change, retention, view))
+        return Obstacle(
+            f"its stream {name} is not fed by {stream} alone", _redeclaration_steps(change, retention, view)
+        )
     return _retention_obstacle(change, retention, view) or _lag_obstacle(name, stream, queue)
 
 
@@ -68,10 +70,10 @@ def _retention_obstacle(change: Change, retention: str, view: View) -> Obstacle 
     stream, name = change.address.stream, recreation_steps.queue_of(change)
     drops_clause = ", and drops new messages meanwhile" if retention == "interest" else ""
     reason = f"its source {stream} has {retention} retention: it deletes what {name} has copied{drops_clause}"
-    return Obstacle(reason, _redeclaration_text(change, retention, view))
+    return Obstacle(reason, _redeclaration_steps(change, retention, view))
 
 
-def _redeclaration_text(change: Change, retention: str, view: View) -> str:
+def _redeclaration_steps(change: Change, retention: str, view: View) -> str:
     group, live = change.address, change.live.config if change.live else {}
     consents = consents_of_group(group.stream, change.wanted, view)
     return redeclaration_recipe(

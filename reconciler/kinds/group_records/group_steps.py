@@ -58,10 +58,10 @@ def recognise(kind: str, bucket: str, snapshot: Snapshot) -> Iterable[Resource]:
 
 def broken_record(change: Change, _view: View) -> Iterator[FieldChange]:
     """A record that somebody broke: apply leaves it alone, and no value of the group is known."""
-    if change.live and change.live.unreadable:
+    if change.live and change.live.why_unreadable:
         yield FieldChange(
             path=RECORD,
-            live=f"broken, for {change.live.unreadable}",
+            live=f"broken, for {change.live.why_unreadable}",
             field_class=FieldClass.DRIFTED,
             info=FieldInfo(left_out="readable"),
             filled="as members need it",

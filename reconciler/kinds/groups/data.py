@@ -271,7 +271,7 @@ def _member(member: Member, depths: Depths | None) -> MemberState:
     )  # fmt: skip
 
 
-def key_place(located: Located, group: Group | None = None, queued: int | None = None) -> KeyPlace:
+def partition_and_member_of_key(located: Located, group: Group | None = None, queued: int | None = None) -> KeyPlace:
     """Where a key goes, and which member works there."""
     members = group.members if group else ()
     owner = next((member for member in members if located.partition in member.partitions), None)

@@ -201,7 +201,7 @@ def _copies_that_stay(origin: str, view: View) -> tuple[dict[str, int], dict[str
 
 def _sourced_copy(name: str, origin: str, view: View) -> SourcedCopy:
     """Consumers delete what a work queue or an interest stream copied, also the last of it."""
-    config, asked = view.snapshot.config_of(name), [*_questions_about(name, origin, view)]
+    config, asked = view.snapshot.config_of(name), [*_last_copy_questions(name, origin, view)]
     answers = [answer for question in asked if isinstance(answer := view.facts.get(question), Mapping)]
     reached = [answer.get("seq") or answer.get("least") or 0 for answer in answers]
     sources = _sources_from(origin, config)
@@ -219,7 +219,7 @@ def _sources_from(origin: str, config: Config) -> list[Config]:
     ]
 
 
-def _questions_about(name: str, origin: str, view: View) -> Iterator[CopiedUpTo]:
+def _last_copy_questions(name: str, origin: str, view: View) -> Iterator[CopiedUpTo]:
     """How far each source of this live stream has copied the old one."""
     config = view.snapshot.config_of(name)
     for source in _sources_from(origin, config):
@@ -256,7 +256,7 @@ def questions(change: Change, view: View, origin: str) -> Iterator[CopiedUpTo]:
         return
     for name in sorted(copies_now(origin, view)):
         if view.snapshot.state_of(name).get("messages"):
-            yield from _questions_about(name, origin, view)
+            yield from _last_copy_questions(name, origin, view)
 
 
 def _stored_messages(name: str, view: View) -> int:

@@ -180,7 +180,7 @@ def kept_in_memory(snapshot: Snapshot) -> Iterator[InMemory]:
                 yield InMemory(Address("consumer", (name, consumer)), path, not is_alone)
 
 
-def wait_for_copies_sentence(addresses: Sequence[str]) -> str:
+def wait_for_replicas_sentence(addresses: Sequence[str]) -> str:
     """What to wait for between the restarts of two servers that keep these in memory."""
     return (
         "A server that restarts has nothing of what is in memory until the others have sent it. Before the next one "

@@ -96,7 +96,7 @@ def held_subjects(change: Change) -> tuple[str, ...]:
     return tuple(subject for subject in before if not is_parking_subject(subject))
 
 
-def is_parked(change: Change) -> bool:
+def is_consumer_parked(change: Change) -> bool:
     """An earlier run was interrupted before this consumer had started over."""
     return change.live is not None and any(map(is_parking_subject, filters_of(change.live.config)))
 
@@ -113,7 +113,7 @@ def wanted_subjects(change: Change) -> tuple[str, ...]:
 
 def gained_subjects(change: Change) -> list[str]:
     """Subjects that it takes and did not have; all of them while it has not started over."""
-    before = () if is_parked(change) else held_subjects(change)
+    before = () if is_consumer_parked(change) else held_subjects(change)
     return [subject for subject in wanted_subjects(change) if not any(is_subset(subject, wider) for wider in before)]
 
 

@@ -123,7 +123,7 @@ def _card(box: Box, anchors: Mapping[str, str]) -> Markup:
     rows = [_row(row, box, number, anchors) for number, row in enumerate(card.rows)]
     if card.more:
         rows.append(
-            element("text", f"and {card.more:_} more", x=box.x + 12, y=_baseline(box, len(rows)), class_="note")
+            element("text", f"and {card.more:_} more", x=box.x + 12, y=_row_baseline(box, len(rows)), class_="note")
         )
     style = " ".join(filter(None, ("card", _section_class(card.section), "elsewhere" if card.elsewhere else "")))
     return element("g", _linked(head, anchors.get(card.address)), *rows, class_=style)
@@ -131,7 +131,7 @@ def _card(box: Box, anchors: Mapping[str, str]) -> Markup:
 
 def _row(row: CardRow, box: Box, number: int, anchors: Mapping[str, str]) -> Markup:
     name = row.address.split("/", 2)[2]
-    y = _baseline(box, number)
+    y = _row_baseline(box, number)
     note = _cut_to_columns(row.note, 20)
     room = 30 - columns(note) - 2
     sign = "◈" if "group" in row.address.partition("/")[0] else "▸"
@@ -151,7 +151,7 @@ def _row(row: CardRow, box: Box, number: int, anchors: Mapping[str, str]) -> Mar
     )
 
 
-def _baseline(box: Box, number: int) -> int:
+def _row_baseline(box: Box, number: int) -> int:
     return box.y + HEAD + number * ROW + 15
 
 

@@ -118,7 +118,7 @@ def value_changed_since(
     return ChangedSince(path=name, planned=planned, now=now, wanted=wanted, info=info, goes=removes(step))
 
 
-def changes_since(run: RunContext, step: Step, live: Config) -> tuple[ChangedSince, ...]:
+def changed_fields_since_plan(run: RunContext, step: Step, live: Config) -> tuple[ChangedSince, ...]:
     """Return fields whose live value differs from the one the plan was made from. The server's own metadata does not
     count."""
     before = step.before or {}
@@ -137,7 +137,7 @@ def unlike_planned(run: RunContext, step: Step, info: Mapping[str, Json]) -> Uns
     created itself is not what was judged."""
     if step.on not in run.seen.made and (why := run.last_look(step, info, run.js.pipeline.server_id)):
         return Unsuccessful(why, nothing_done=True)
-    changed = changes_since(run, step, info["config"])
+    changed = changed_fields_since_plan(run, step, info["config"])
     return changed_since(step, changed) if changed else None
 
 

@@ -28,7 +28,7 @@ from reconciler.server.run.handling import (
     Result,
     RunContext,
     Succeeded,
-    changes_since,
+    changed_fields_since_plan,
     info_endpoint,
     is_missing,
     unlike_planned,
@@ -187,7 +187,7 @@ class _Write:
             result = self.judge_echo(run, live)
             if isinstance(result, Succeeded) or self.before is None:
                 return result if isinstance(result, Succeeded) else None
-            changed = changes_since(run, self.step, live["config"])
+            changed = changed_fields_since_plan(run, self.step, live["config"])
             return problems.changed_since(self.step, changed) if changed else None
         return problems.gone(self.step) if is_missing(live) and self.before is not None else None
 

@@ -36,7 +36,7 @@ from reconciler.testbed.probes.reading import (
     waiting_pulls,
 )
 from reconciler.testbed.probes.record import Notes, Record
-from reconciler.testbed.probes.scene import Body, Change, Scene, build_scene, check_done, wait_until_settled
+from reconciler.testbed.probes.scene import Body, Change, Scene, build_scene, raise_if_refused, wait_until_settled
 
 PASSES = 1.3
 """Seconds for which the battery only waits: lifetimes, ages and thresholds of at most a second run out."""
@@ -95,7 +95,7 @@ async def experience(
     await build_scene(client, scene)
     async with waiting_pulls(client, scene) as waits:
         for endpoint, body in changes:
-            check_done(await client.ask(endpoint, body))
+            raise_if_refused(await client.ask(endpoint, body))
         await asyncio.sleep(SETTLED)
         return await record(client, scene, battery, waits)
 

@@ -87,11 +87,11 @@ async def build_scene(client: Client, scene: Scene) -> None:
 async def create_objects(client: Client, scene: Scene) -> None:
     """Create its objects, before any client comes. Raises SceneRefused where the server refuses one."""
     for name, body in scene.streams.items():
-        check_done(await client.ask(f"STREAM.CREATE.{name}", {"name": name, **body}))
+        raise_if_refused(await client.ask(f"STREAM.CREATE.{name}", {"name": name, **body}))
     for (stream, name), body in scene.consumers.items():
-        check_done(await client.ask(*consumer_request(stream, name, body, "create")))
+        raise_if_refused(await client.ask(*consumer_request(stream, name, body, "create")))
     for endpoint, body in scene.since:
-        check_done(await client.ask(endpoint, body))
+        raise_if_refused(await client.ask(endpoint, body))
 
 
 async def bring_clients(client: Client, scene: Scene) -> None:
@@ -184,7 +184,7 @@ def _stored_numbers(info: Mapping[str, Json] | str) -> object:
     return info if isinstance(info, str) else (info["state"]["last_seq"], info["state"]["messages"])
 
 
-def check_done(answer: Mapping[str, Json] | str) -> None:
+def raise_if_refused(answer: Mapping[str, Json] | str) -> None:
     """Check the answer. Raises SceneRefused with the words of `Client.ask` where the server did not do it."""
     if isinstance(answer, str):
         raise SceneRefused(answer)
