@@ -1098,9 +1098,7 @@ DRIFT = (
         file="reconciler/report/text.py",
         before='    about = heading(document) if document.topology else ""',
         after='    about = f"{heading(document)}: {heading(document)}" if document.topology else ""',
-        seen_by=(
-            "tests/cli/test_environments.py::test_each_environment_is_planned_applied_and_compared_in_its_own_account",
-        ),
+        seen_by=("tests/drift/test_report.py::test_no_drift_is_one_line",),
     ),
 )
 
