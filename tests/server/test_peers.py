@@ -77,16 +77,19 @@ def test_a_server_that_has_reloaded_hides_the_others_and_nothing_is_refused_for_
         said = [
             v.message for change in made.plan.changes for v in change.verdicts if v.code == "XX227" and not v.blocks
         ]
-        return said, await js.write("STREAM.CREATE.S", {"name": "S", **tagged})
+        answer = await js.write("STREAM.CREATE.S", {"name": "S", **tagged})
+        await js.write("STREAM.DELETE.S", {})
+        return said, answer
 
     with cluster(config=accounts_config(1), system=SYSTEM, user=("a0", "a0")) as nodes:
-        asked = nodes.nodes[0]
-        os.kill(asked.pid, signal.SIGHUP)
-        until = time.monotonic() + 20
-        while "Reloaded server configuration" not in asked.log:
-            assert time.monotonic() < until, asked.log
-            time.sleep(0.05)  # the log announces it
-        said, answer = talk(Account(server=asked, user="a0", password="a0"), work)
+        asked, said, reloads = nodes.nodes[0], list[str](), 0
+        while not said and reloads < 5:  # one reload in ten hides nobody
+            os.kill(asked.pid, signal.SIGHUP)
+            reloads, until = reloads + 1, time.monotonic() + 20
+            while asked.log.count("Reloaded server configuration") < reloads:
+                assert time.monotonic() < until, asked.log
+                time.sleep(0.05)  # the log announces it
+            said, answer = talk(Account(server=asked, user="a0", password="a0"), work)
     assert not isinstance(answer, Refusal)
     assert [text for text in said if "one server alone answered, as after a reload of its configuration" in text]
 
