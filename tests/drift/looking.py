@@ -10,6 +10,7 @@ from typing import Any
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item
 from reconciler.journeys.drift.look import find_drift
 from reconciler.journeys.drift.report import drift_document
+from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.ledger.records import Owned
 from reconciler.model.resource import Address
 from reconciler.report.formats import FORMATS
@@ -63,3 +64,8 @@ def drift_text(drift: Drift, paper: Paper | None = None, **more: Any) -> str:
 
 def drift_json(drift: Drift) -> str:
     return FORMATS["json"](drift_document(drift))
+
+
+def drift_findings(drift: Drift) -> tuple[Diagnostic, ...]:
+    """What viewers of findings get."""
+    return drift_document(drift).shown_in_parts

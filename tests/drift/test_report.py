@@ -11,12 +11,11 @@ import pytest
 
 from reconciler.journeys.drift.codec import drift_schema
 from reconciler.journeys.drift.drift import Drift, Standing
-from reconciler.journeys.drift.findings import drift_findings
 from reconciler.report.words.paper import Paper
 from reconciler.server.wire.audit import Actor, Attribution
 from tests.cli.running import Shell
 from tests.drift.account import updating
-from tests.drift.looking import APPLIED, drift_json, drift_text, look, seen
+from tests.drift.looking import APPLIED, drift_findings, drift_json, drift_text, look, seen
 from tests.drift.test_headings import NEW
 from tests.support.accounts import Account
 from tests.support.jetstream import done, talk

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from reconciler.changes.change import FieldClass
-from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing
+from reconciler.journeys.drift.drift import FieldDrift, Item, Standing
 from reconciler.journeys.drift.words import field_sentence, item_sentence
 from reconciler.model.code_pages import DRIFT
 from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
@@ -20,14 +20,9 @@ BY_HAND = {
 """What to do where `drift accept` writes nothing, since the files hold for other environments or values too."""
 
 
-def drift_findings(drift: Drift, *, is_shared: bool = False) -> tuple[Diagnostic, ...]:
-    """Return a finding for all drift that is not ignored; a change that waits to be applied is none. Files that are
-    `is_shared` hold for other environments or values too."""
-    return tuple(finding for item in drift.items for finding in findings_of_item(item, is_shared=is_shared))
-
-
 def findings_of_item(item: Item, *, is_shared: bool) -> Iterator[Diagnostic]:
-    """Yield a finding for the object as a whole, or for each of its fields that drifted."""
+    """Yield a finding for the object as a whole, and for each of its fields that drifted, unless that is ignored; a change
+    that waits to be applied is none. Files that are `is_shared` hold for other environments or values too."""
     if item.standing in _WHOLE and not item.ignored:
         code = _WHOLE[item.standing]
         yield _finding(code, item, item_sentence(item), item.span, _way_out(item, code))

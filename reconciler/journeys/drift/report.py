@@ -5,14 +5,16 @@ After `drift accept`, what was written into the files stands before the drift th
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 
 from reconciler.changes.plan import Plan
 from reconciler.journeys.drift.codec import DriftDocument
 from reconciler.journeys.drift.drift import Drift, FieldDrift, Item, Standing, Written
-from reconciler.journeys.drift.findings import drift_findings, findings_of_item
+from reconciler.journeys.drift.findings import findings_of_item
 from reconciler.journeys.drift.way_back import restorable
 from reconciler.journeys.drift.words import author, drift_words, item_sentence, values_of
 from reconciler.kinds.fields.words import listed
+from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.topology import Topology
 from reconciler.report.document.document import Document, name_in_environment
 from reconciler.report.document.headline import topology_and_account, what_was_read_text
@@ -43,6 +45,8 @@ STYLES: Mapping[str, str] = {
     Standing.UNKNOWN: "unknown", Standing.FOREIGN: "refused", Standing.MISSING: "delete", Standing.RECREATED: "replace",
     Standing.CHANGED: "update", Standing.PENDING: "waits", Standing.ORPHANED: "orphan",
 }  # fmt: skip
+FindingsOfItems = Mapping[str, Sequence[Diagnostic]]
+"""By the address of each object."""
 ALIKE = 3
 """From this many on, objects with equal drift become one entry."""
 FEW = 5
@@ -62,11 +66,12 @@ def drift_document(
     """Return the report. `arguments` are those of the command that made it; `written` is what `drift accept` wrote before.
     With `goes_on` the report does not say what to run next."""
     paper = paper or Paper()
+    findings = {item.address: [*findings_of_item(item, is_shared=is_shared(arguments))] for item in drift.items}
     return Document(
         command="drift", topology=drift.topology, declared=declared, title=place_text(drift), paper=paper, arguments=arguments,
         about=what_was_read_text(drift.read, seconds) if drift.read else "", summary=drift_sums_line(drift),
-        diagnostics=drift.diagnostics, shown_in_parts=drift_findings(drift, is_shared=is_shared(arguments)),
-        parts=(*_written_part(written or ()), *_drift_parts(drift, is_whole=paper.verbose, is_shared=is_shared(arguments))),
+        diagnostics=drift.diagnostics, shown_in_parts=tuple(chain.from_iterable(findings.values())),
+        parts=(*_written_part(written or ()), *_drift_parts(drift, findings, is_whole=paper.verbose)),
         closing="" if goes_on else "\n".join(_advice(drift, arguments)), data=DriftDocument(drift=drift, accepted=written),
     )  # fmt: skip
 
@@ -87,10 +92,10 @@ def _written_part(written: Sequence[Written]) -> Iterator[ReportPart]:
     yield ReportPart(title=title, pieces=(Grid(head=("object", "field", "difference", "place"), rows=rows),))
 
 
-def _drift_parts(drift: Drift, *, is_whole: bool, is_shared: bool) -> Iterator[ReportPart]:
+def _drift_parts(drift: Drift, findings: FindingsOfItems, *, is_whole: bool) -> Iterator[ReportPart]:
     """Show what differs; with `is_whole` also what is ignored, and what nobody declares."""
     shown = [item for item in drift.items if is_whole or not item.is_all_ignored]
-    pieces: list[Piece] = [_items_folded(shown, is_shared=is_shared)] if shown else []
+    pieces: list[Piece] = [_items_folded(shown, findings)] if shown else []
     if is_whole and drift.coverage.extras:
         pieces.append(Names(word="live, but not declared anywhere:", names=drift.coverage.extras))
     if reasons := _why_nobody_is_named(drift):
@@ -136,14 +141,13 @@ def _person(by: Attribution | None) -> object:
     return (by.actor.client, by.actor.user, by.actor.host) if by and by.actor else by
 
 
-def _items_folded(items: Sequence[Item], *, is_shared: bool) -> Folds:
+def _items_folded(items: Sequence[Item], findings: FindingsOfItems) -> Folds:
     groups = _equal_items(items)
-    return Folds(folds=tuple(_fold(equal, is_shared=is_shared, is_open=len(groups) <= FEW) for equal in groups))
+    return Folds(folds=tuple(_fold(equal, findings[equal[0].address], is_open=len(groups) <= FEW) for equal in groups))
 
 
-def _fold(items: Sequence[Item], *, is_shared: bool, is_open: bool) -> Fold:
+def _fold(items: Sequence[Item], findings: Sequence[Diagnostic], *, is_open: bool) -> Fold:
     first, count = items[0], len(items)
-    findings = [*findings_of_item(first, is_shared=is_shared)]
     pieces: list[Piece] = []
     if sentences := "; ".join(
         filter(None, (item_sentence(first), f"ignored: {first.ignored}" if first.ignored else ""))
