@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from reconciler.model.diagnostic import Severity, SourceSpan
 from reconciler.report.document.document import Document, ReportedFinding, findings
 from reconciler.report.document.headline import heading, totals_line
-from reconciler.report.document.judgements import sentence, way_out_lines
 from reconciler.report.words.visible import inert, visible
+from reconciler.report.words.ways_out import sentence, way_out_lines
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 MOST = 4_000

@@ -16,14 +16,14 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from reconciler.changes.plan import PlannedChange
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Severity, SourceSpan
-from reconciler.report.document.blocks import entry_lines
 from reconciler.report.document.document import Document, ReportedCase, ReportedFinding, findings
 from reconciler.report.document.entries import ChangeEntry, Section, section_of
+from reconciler.report.document.entry_lines import entry_lines
 from reconciler.report.document.headline import heading, totals_line
-from reconciler.report.document.judgements import sentence, way_out_lines
 from reconciler.report.markdown.gfm import shortened
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.visible import inert, visible
+from reconciler.report.words.ways_out import sentence, way_out_lines
 
 _NO_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _WIDE = Paper(width=120)

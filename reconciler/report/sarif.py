@@ -20,8 +20,8 @@ from reconciler.model.policy import is_policy
 from reconciler.report.codec.json import json_text
 from reconciler.report.document.document import Document, ReportedFinding, findings
 from reconciler.report.document.headline import heading
-from reconciler.report.document.judgements import sentence, way_out_lines
 from reconciler.report.words.visible import visible
+from reconciler.report.words.ways_out import sentence, way_out_lines
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 _ROOT = "%SRCROOT%"

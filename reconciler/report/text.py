@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from reconciler.changes.plan import Plan
 from reconciler.model.dataclass import dataclass
-from reconciler.report.document.blocks import entry_lines, title_and_place, title_line
 from reconciler.report.document.document import Document
 from reconciler.report.document.entries import ChangeEntry, Section, entries, is_bare
+from reconciler.report.document.entry_lines import entry_lines, title_and_place, title_line
 from reconciler.report.document.headline import (
     count_texts,
     heading,
@@ -23,7 +23,8 @@ from reconciler.report.document.headline import (
     totals_line,
     what_next,
 )
-from reconciler.report.document.judgements import verdict_head, verdicts_to_show
+from reconciler.report.document.judgements import judgement, verdicts_to_show
+from reconciler.report.document.piece_lines import part_lines
 from reconciler.report.words import diagnostics
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import counted, name_lines
@@ -39,11 +40,8 @@ def render(document: Document) -> str:
         return inert(_report_of_parts(document) if document.parts else _report_of_findings(document))
     diagnostics_text = diagnostics.report(document.diagnostics, document.paper)
     done = "".join(f"{visible(line)}\n" for line in document.outcome.splitlines())
-    return inert(
-        "\n".join(
-            filter(None, (_plan_report(document, document.plan), diagnostics_text, done, _probe_report(document)))
-        )
-    )
+    parts = ("".join(f"{line}\n" for line in part_lines(part, document.paper)) for part in document.parts)
+    return inert("\n".join(filter(None, (_plan_report(document, document.plan), diagnostics_text, done, *parts))))
 
 
 def _report_of_findings(document: Document) -> str:
@@ -55,8 +53,6 @@ def _report_of_findings(document: Document) -> str:
 
 
 def _report_of_parts(document: Document) -> str:
-    from reconciler.report.document.piece_lines import part_lines  # noqa: PLC0415 - plans have none
-
     paper = document.paper
     shown = [
         paper.heading_lines(heading(document), visible(document.about)),
@@ -71,14 +67,6 @@ def _next_lines(document: Document) -> list[str]:
     """Wrap what is not to be typed."""
     said = what_next(document).splitlines()
     return [line for text in said for line in ([text] if split_command(text)[1] else document.paper.wrapped(text))]
-
-
-def _probe_report(document: Document) -> str:
-    if document.probe is None:
-        return ""
-    from reconciler.report.document.probe import probe_lines  # noqa: PLC0415 - only a rehearsal plays clients
-
-    return "".join(f"{line}\n" for line in probe_lines(document.probe, document.paper))
 
 
 def render_all(documents: Sequence[Document]) -> str:
@@ -230,7 +218,7 @@ def _reminder_block(head: str, lines: Sequence[str], paper: Paper) -> list[str]:
 def _reminder_line(entry: ChangeEntry, paper: Paper) -> str:
     title, place = title_and_place(entry)
     words = [
-        verdict_head(verdict).rstrip(".")
+        judgement(verdict).head.rstrip(".")
         for verdict in verdicts_to_show(entry.first.verdicts)
         if verdict.blocks or entry.section not in STOPS
     ]

@@ -58,7 +58,7 @@ def test_plan_shows_each_under_its_own_headline_and_the_worst_counts(tree: Shell
     assert "+ consumer/CHAT/auditor" in ran.out
     alone = tree("plan", "audit", *target(account))
     assert (alone.code, "This external stream does not exist here" in " ".join(alone.out.split())) == (4, True)
-    assert "waits for stream/CHAT" in alone.out
+    assert "Waits for stream/CHAT" in alone.out
 
 
 def test_a_plan_expects_of_a_stream_what_its_owner_makes_of_it_in_the_same_run(tree: Shell, account: Account) -> None:

@@ -116,7 +116,7 @@ def said(plan: Ran) -> str:
     words = " ".join(plan.out.split())
     if "nothing to do" in words:
         return "nowhere"
-    return next((edit for edit in ("here and outside", "outside") if f"(changed {edit} since" in words), "here")
+    return next((edit for edit in ("here and outside", "outside") if f" changed {edit} since" in words), "here")
 
 
 def drifts(drift: Ran) -> tuple[int, str]:

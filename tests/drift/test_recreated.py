@@ -244,7 +244,7 @@ def test_a_queue_that_somebody_recreated_as_it_was_is_told_and_then_recorded(
     assert (looked_at.code, planned.code) == (3, 0)
     for said in (looked_at, planned):
         text = " ".join(said.out.split())
-        assert "its stream S-g was deleted, and recreated at 20" in text
+        assert "stream S-g was deleted, and recreated at 20" in text
         assert "members process up to 3 messages that they had processed" in text
     assert someone("apply", file, "--yes").code == 0
     assert someone("drift", file).code == 0, "the new queue is on record now"

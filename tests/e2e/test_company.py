@@ -83,7 +83,7 @@ def test_a_company_lives_with_its_files(run: Run, repository: Repository, cluste
     # would be told as well.
     edit(repository, "company/tenants.yaml", "  T60: {tier: silver, keep: 7d}\n", "")
     said = run("plan", ORDERS, "--environment", "staging")
-    assert (said.code, "stream/ORDERS_T60" in said.text, "owned but no longer declared" in said.text) == (
+    assert (said.code, "stream/ORDERS_T60" in said.text, "Owned but no longer declared" in said.text) == (
         0,
         True,
         True,

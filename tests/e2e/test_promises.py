@@ -107,7 +107,7 @@ def test_a_selection_that_matches_nothing_is_said(someone: Someone) -> None:
 
 def test_selecting_a_consumer_without_its_missing_stream_is_explained(someone: Someone) -> None:
     ran = someone.apply(AB, "--only", "consumer/A/c")
-    assert "waits for stream/A" in ran.out
+    assert "Waits for stream/A" in ran.out
     assert "Next: reconciler apply" not in ran.out
     assert someone.ask(streams) == []
 

@@ -11,6 +11,7 @@ from reconciler.model.diagnostic import Diagnostic, Severity, SourceSpan
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.version import Version
 from reconciler.report.document.document import Document
+from reconciler.report.document.probe import clients_part
 from tests.report.plans import create, delete, field, plan, planned, update, verdict
 
 TRICKS = (
@@ -54,7 +55,12 @@ def hostile(trick: str) -> Document:
         unmanaged=(trick,),
     )  # fmt: skip
     return Document(
-        topology=trick, plan=made, arguments=trick, outcome=trick, explain=lambda _code: trick, probe=felt(trick)
+        topology=trick,
+        plan=made,
+        arguments=trick,
+        outcome=trick,
+        explain=lambda _code: trick,
+        parts=(clients_part(felt(trick)),),
     )
 
 

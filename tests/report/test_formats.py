@@ -54,7 +54,9 @@ def test_a_report_without_a_plan_obeys_nobody_either(name: str, trick: str) -> N
 @every_format
 @every_trick
 def test_the_parts_of_a_report_obey_nobody_either(name: str, trick: str) -> None:
-    differences = Differences(rows=(DifferenceRow(path=trick, before=trick, after=trick, words=trick),))
+    differences = Differences(
+        rows=(DifferenceRow(path=trick, before=trick, after=trick, words=trick),), sides=("live", "wanted")
+    )
     fold = Fold(
         mark="~", word="changed", name=trick, place=trick, pieces=(differences, Names(word="namely", names=(trick,)))
     )

@@ -13,8 +13,9 @@ from reconciler.journeys.drift.way_back import narrowed_view
 from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Address, Terms
 from reconciler.report.codec.json import plan_json
-from reconciler.report.document.blocks import field_lines
+from reconciler.report.document.change_details import field_differences
 from reconciler.report.document.document import Document
+from reconciler.report.document.piece_lines import piece_lines
 from reconciler.report.formats import FORMATS
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.values import show_live, show_wanted
@@ -205,7 +206,7 @@ def lines(found: Scene, *, saved: bool = False) -> dict[str, str]:
     """The two sides of every field that changes."""
     plan = plan_from_json(plan_json(found.plan())) if saved else found.plan()
     (change,) = (one for one in plan.changes if one.fields)
-    shown = field_lines(change.fields, Paper(width=1_000))
+    shown = piece_lines([field_differences(change.fields)], Paper(width=1_000), 4)
     return dict(line.split(maxsplit=1) for line in shown)
 
 

@@ -18,7 +18,7 @@ from reconciler.report.document.document import Document
 from reconciler.report.formats import FORMATS
 from reconciler.report.markdown.gfm import code, prose
 from reconciler.report.markdown.markdown import LIMIT
-from reconciler.report.markdown.parts import way_out_blocks
+from reconciler.report.markdown.pieces import way_out_blocks
 from tests.golden.test_formats import showcase
 from tests.report.hostile import HUGE, TRICKS, hostile, many
 from tests.report.plans import create, everything, limit_lowered, plan, planned, policy_switch, update
@@ -69,8 +69,8 @@ def test_nothing_that_others_wrote_becomes_markup(trick: str) -> None:
     assert {one.type for one in found} & {"image", "s_open", "hr", "em_open"} == set()
     assert links(found) <= {(code, rule_url(code)) for code in ("ST101", "ST302", "ST303", "ST601", "XX302")}
     kinds = Counter(one.type for one in found)
-    assert (kinds["table_open"], kinds["tr_open"], kinds["td_open"]) == (1, 1 + 3, 3 * 5), (
-        "the rows of what clients feel"
+    assert (kinds["table_open"], kinds["tr_open"], kinds["td_open"]) == (3, 1 + 3 + 2 * 2, 3 * 5 + 2 * 2), (
+        "the rows of what clients feel, of what was not shown, and of what was not tried"
     )
     assert {one.tag for one in found if one.type == "heading_open"} <= {"h3", "h4"}
     markup = "".join(one.content for one in found if one.type in ("html_inline", "html_block"))

@@ -130,7 +130,7 @@ def test_what_waits_says_for_what() -> None:
         update("consumer/X/a", field("description", "x"), blocked_by="stream/NEW"),
     )
     text = plan_text(plan(*changes))
-    assert "~ consumer/X/a\n    description  x → none\n    waits for stream/NEW\n" in text
+    assert "~ consumer/X/a\n    description  x → none\n    Waits for stream/NEW.\n" in text
     assert "1 refused, 1 waiting · 0 unchanged" in text
 
 
@@ -141,7 +141,7 @@ def test_a_field_left_out_is_shown_as_the_default() -> None:
 
 def test_a_field_changed_outside_says_so() -> None:
     text = plan_text(plan(update("stream/S", field("max_age", DAY, 2 * DAY, AGE, field_class=FieldClass.DRIFTED))))
-    assert "max_age  1d → 2d  (changed outside since the last apply)" in text
+    assert "max_age  1d → 2d  changed outside since the last apply" in text
 
 
 def test_a_long_list_says_what_comes_and_what_goes() -> None:
@@ -180,7 +180,7 @@ def test_adoption_alone_says_that_no_object_changes() -> None:
 
 def test_what_is_ours_already_and_written_down_anew_is_not_called_adopted() -> None:
     text = plan_text(plan(planned("stream/A", Action.ADOPT)))
-    assert "live as declared; an apply updates its record, and leaves the object untouched\n\n1 recorded" in text
+    assert "Live as declared; an apply updates its record, and leaves the object untouched.\n\n1 recorded" in text
     assert "\n1 recorded, 0 unchanged\nNo object changes." in text
     assert "owns it, and leaves" not in text
 

@@ -339,5 +339,5 @@ def test_as_a_command_from_an_earlier_revision(tmp_path: Path) -> None:
         "rehearse", "o.yaml", "--probe", "--base", "HEAD", "--on", "2.12.8", RECONCILER_NATS_SERVERS=servers
     )
     assert (ran.code, ran.err) == (0, "")
-    assert re.search(r"consumer/ORDERS/dispatch\n    read 100 .*\[CO602\]\n", ran.out)
+    assert re.search(r"consumer/ORDERS/dispatch\n    read 100.*\n(      .*\n)*?      foretold by  CO602\n", ran.out)
     assert ran.out.endswith("The plan foretells every difference that takes something from a client.\n")

@@ -20,7 +20,8 @@ from reconciler.changes.verdict import Verdict
 from reconciler.cli.app import app
 from reconciler.kinds import REGISTRY
 from reconciler.model.resource import Address
-from reconciler.report.document.judgements import verdict_way_out_lines
+from reconciler.report.document.judgements import consent_to_copy, judgement
+from reconciler.report.document.piece_lines import piece_lines
 from reconciler.report.words.paper import Paper
 from tests.rules.test_rules import FILES, cases, prepared
 
@@ -34,7 +35,8 @@ COMMANDS = ("nats ", "reconciler ")
 
 
 def advice(verdict: Verdict, change: PlannedChange) -> str:
-    return "\n".join(verdict_way_out_lines(verdict, change, Paper(width=100_000), 0, verdict.address))
+    piece = judgement(verdict, way_out=verdict.fix or "", consent=consent_to_copy(verdict, change, verdict.address))
+    return "\n".join(piece_lines([piece], Paper(width=100_000), 0)[1:])
 
 
 def judged(code: str, folder: Path) -> Iterator[tuple[dict[str, Any], PlannedChange, Verdict]]:

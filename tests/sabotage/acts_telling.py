@@ -153,9 +153,9 @@ FORMATS = (
     ),
     Act(
         name="a code in a comment is no link",
-        file="reconciler/report/markdown/parts.py",
-        before='return f"{page_link(verdict.code)} {prose(status)}"',
-        after='return f"{verdict.code} {prose(status)}"',
+        file="reconciler/report/markdown/pieces.py",
+        before='yield f"**{page_link(piece.code)} {prose(status)}** {first}".rstrip()',
+        after='yield f"**{piece.code} {prose(status)}** {first}".rstrip()',
         seen_by=("tests/report/test_markdown.py::test_every_code_that_stops_a_plan_is_a_link_to_its_page",),
     ),
     Act(
@@ -793,7 +793,7 @@ DRIFT = (
     ),
     Act(
         name="the steps of a way out are one sentence in Markdown",
-        file="reconciler/report/document/judgements.py",
+        file="reconciler/report/words/ways_out.py",
         before='    if step := _STEP.fullmatch(line):\n        return "steps", step[1]',
         after='    if step := _STEP.fullmatch(line):\n        return "words", step[1]',
         seen_by=("tests/report/test_markdown.py",),
@@ -801,8 +801,8 @@ DRIFT = (
     Act(
         name="an effect stands twice in Markdown",
         file="reconciler/report/markdown/markdown.py",
-        before="verdict_paragraphs(entry, is_told=True)",
-        after="verdict_paragraphs(entry, is_told=False)",
+        before="entry_fold(entry, is_told=True)",
+        after="entry_fold(entry)",
         seen_by=("tests/report/test_markdown.py::test_what_stands_under_effects_or_worth_knowing_stands_there_alone",),
     ),
     Act(

@@ -12,9 +12,10 @@ from reconciler.changes.rule import Rule
 from reconciler.changes.verdict import Outcome, Reaction, Verdict
 from reconciler.kinds import REGISTRY
 from reconciler.model.code_pages import CHAPTERS, Page
-from reconciler.report.document.judgements import consent_entry, lacks_consent, sentence
+from reconciler.report.document.judgements import consent_entry, lacks_consent
 from reconciler.report.words.paper import Paper
 from reconciler.report.words.reference import judged_on_line, reaction_text
+from reconciler.report.words.ways_out import sentence
 from tests.agreement.data import measured, of_code
 from tests.rules.examples import FILE, Example, consented_example, example
 from tests.site.beside import beside

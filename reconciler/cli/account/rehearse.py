@@ -31,6 +31,7 @@ from reconciler.model.run_options import RunOptions
 from reconciler.model.topology import Topology
 from reconciler.model.wire.snapshot import Snapshot
 from reconciler.model.wire.version import Version
+from reconciler.report.document.probe import clients_part
 from reconciler.testbed import programs
 
 app = common.new_app()
@@ -102,7 +103,7 @@ def rehearse(
         title=f"{topology.name} {setting_text(rehearsal)}", goes_on=True,
         paper=paper(verbose=verbose, no_color=no_color),
     )  # fmt: skip
-    planned = replace(planned, probe=rehearsal.probe)
+    planned = replace(planned, parts=(clients_part(rehearsal.probe),) if rehearsal.probe else ())
     text, data = rehearsal_text(rehearsal), rehearsal_report(rehearsal, code)
     reports.publish(format_, outcome_document(planned, rehearsal.finished, text, data, rehearsal_findings(rehearsal)))
     return code

@@ -22,13 +22,11 @@ from reconciler.model.diagnostic import Diagnostic, Severity
 from reconciler.model.fields import info_at
 from reconciler.model.shape import ALWAYS, UNWRITTEN
 from reconciler.report.codec.shape import data_of
-from reconciler.report.document.blocks import MARKS, first_paths_text, removal_reason
+from reconciler.report.document.change_details import entry_fold
 from reconciler.report.document.document import Document
-from reconciler.report.document.entries import Section, section_of
-from reconciler.report.document.judgements import sentence, verdict_head, verdicts_to_show, way_out_lines
-from reconciler.report.document.pieces import Cell, Fold, Folds, Grid, Piece, Prose, ReportPart, Tone, cells
-from reconciler.report.html.sections import WORDS
-from reconciler.report.words.values import counted, show_live, show_seconds, show_side, show_wanted
+from reconciler.report.document.entries import ChangeEntry, Section, section_of
+from reconciler.report.document.pieces import Cell, Fold, Folds, Grid, Prose, ReportPart, Tone, cells
+from reconciler.report.words.values import counted, show_seconds, show_side
 
 _MOST = 300
 _VALUES = 20
@@ -181,14 +179,10 @@ def _grouping_key(section: Section, change: PlannedChange) -> object:
 
 
 def _fold(section: Section, targets: Targets) -> Fold:
-    change, differing = _first(targets), _differing_values(targets)
-    what = first_paths_text(change.fields) or removal_reason(change).strip() or ("differently" if differing else "")
-    summary = " ".join(filter(None, (what, on_targets_text([*targets]))))
-    return Fold(
-        mark=MARKS.get(section, "·"), word=WORDS[section], style=section.name.lower(), name=change.address, about=summary,
-        place=change.span or "", pieces=tuple(_details(change, [*targets], differing)),
-        codes=tuple(dict.fromkeys(verdict.code for verdict in verdicts_to_show(change.verdicts))),
-    )  # fmt: skip
+    fold, differing = entry_fold(ChangeEntry(section=section, changes=(_first(targets),))), _differing_values(targets)
+    about = " ".join(filter(None, (fold.about or ("differently" if differing else ""), on_targets_text([*targets]))))
+    pieces = (*([differing] if differing else ()), *fold.pieces, *all_names([*targets]))
+    return replace(fold, about=about, addresses=(), pieces=pieces)
 
 
 def _differing_values(targets: Targets) -> Grid | None:
@@ -214,25 +208,6 @@ def _differing_values(targets: Targets) -> Grid | None:
         if rows
         else None
     )
-
-
-def _details(change: PlannedChange, targets: Sequence[str], differing: Grid | None) -> Iterator[Piece]:
-    if differing:
-        yield differing
-    if change.fields:
-        rows = tuple(
-            (Cell(text=item.path, is_code=True), *(Cell(text=side, is_code=True) for side in (show_live(item), show_wanted(item))))
-            for item in change.fields
-        )  # fmt: skip
-        yield Grid(head=("field", "live", "wanted"), rows=rows)
-    if change.reason:
-        yield Prose(lines=(sentence(change.reason),))
-    for verdict in verdicts_to_show(change.verdicts):
-        head = f"{verdict_head(verdict)} {sentence(verdict.message, verdict.path)}"
-        yield Prose(lines=(head, *way_out_lines(verdict.fix or "")))
-    if consequences := tuple(sentence(item.message) for item in change.consequences):
-        yield Prose(lines=consequences)
-    yield from all_names(targets)
 
 
 _ORDER = [*Severity]

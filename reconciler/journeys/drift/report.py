@@ -154,7 +154,7 @@ def _fold(items: Sequence[Item], findings: Sequence[Diagnostic], *, is_open: boo
     ):
         pieces.append(Prose(lines=(sentences,)))
     if first.fields:
-        pieces.append(Differences(rows=tuple(map(_difference, first.fields))))
+        pieces.append(Differences(rows=tuple(map(_difference, first.fields)), sides=("expected", "live")))
     if fixes := dict.fromkeys(finding.fix for finding in findings if finding.fix):
         pieces.append(WaysOut(lines=tuple(fixes)))
     if count > 1:

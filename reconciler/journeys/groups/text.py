@@ -11,8 +11,8 @@ from reconciler.changes.plan import PlannedChange
 from reconciler.journeys.groups.json import RecordMigration
 from reconciler.model.resource import Json
 from reconciler.model.units import show_duration
-from reconciler.report.document.blocks import entry_lines
 from reconciler.report.document.entries import ChangeEntry, section_of
+from reconciler.report.document.entry_lines import entry_lines
 from reconciler.report.document.partitions import ranges_text
 from reconciler.report.words.paper import Paper, table
 from reconciler.report.words.values import counted, noun

@@ -9,7 +9,8 @@ from reconciler.memory.journal import UNKNOWN, Run
 from reconciler.memory.run_changes import ChangesBetween, Differs, changed_by
 from reconciler.model.ledger.entries import FORMAT as JOURNAL
 from reconciler.model.resource import Json
-from reconciler.report.document.blocks import field_lines
+from reconciler.report.document.change_details import field_differences
+from reconciler.report.document.piece_lines import piece_lines
 from reconciler.report.words.paper import Paper, table
 from reconciler.report.words.values import counted, name_lines
 from reconciler.report.words.visible import inert, visible
@@ -48,7 +49,7 @@ def _difference_lines(difference: ChangesBetween, paper: Paper) -> Iterator[str]
 def _resource_lines(resource: Differs, paper: Paper) -> Iterator[str]:
     old = f" from {visible(resource.renamed_from)}" if resource.renamed_from else ""
     yield f"{_SIGNS[resource.became]} {visible(resource.address)}  {resource.became}{old}"
-    yield from field_lines(resource.fields, paper)
+    yield from piece_lines([field_differences(resource.fields)], paper, 4)
     yield from (f"    {visible(path)}  changed, too long to be kept" for path in resource.long)
 
 

@@ -8,10 +8,10 @@ from itertools import groupby
 
 from reconciler.journeys.upgrade.outcomes import Fate, UpgradeFinding
 from reconciler.model.wire.version import Version
-from reconciler.report.document.judgements import sentence
 from reconciler.report.words.paper import Paper, Role
 from reconciler.report.words.values import counted, show_volume
 from reconciler.report.words.visible import inert, visible
+from reconciler.report.words.ways_out import sentence
 
 TITLES = {
     Fate.LOST: "gone when nats-server {version} starts",

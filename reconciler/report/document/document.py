@@ -5,9 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from reconciler.changes.change import Action
 from reconciler.changes.plan import Plan, PlannedChange
@@ -20,9 +20,6 @@ from reconciler.report.document.judgements import status_word, verdicts_to_show
 from reconciler.report.document.pieces import ReportPart, with_places
 from reconciler.report.words.commands import CommandLines
 from reconciler.report.words.paper import Paper
-
-if TYPE_CHECKING:
-    from reconciler.changes.rehearsal import Probe
 
 UNKNOWN = ("XX908", "unknown-scope")
 """The status of a change whose live state is unknown."""
@@ -75,11 +72,9 @@ class Document:
     about: str = ""
     """A quiet line below the title: the run, and how long it took."""
     parts: tuple[ReportPart, ...] = ()
-    """What a report without a plan shows: tables, sentences, figures, charts."""
+    """What a report shows beside a plan and findings: tables, sentences, figures, charts."""
     outcome: str = ""
     """What was done, in words, once the plan has been carried out."""
-    probe: Probe | None = None
-    """What clients feel of the plan, where a probe ran."""
     title: str = ""
     """The title, where the plan's own target does not say it well."""
     closing: str | None = None
@@ -125,10 +120,9 @@ class Document:
         """The plan's changes; empty where only files were checked."""
         return self.plan.changes if self.plan else ()
 
-    @property
-    def parts_from_root(self) -> tuple[ReportPart, ...]:
+    def placed(self, parts: Iterable[ReportPart]) -> tuple[ReportPart, ...]:
         """Return the parts with places as viewers look for them."""
-        return tuple(with_places(part, self._from_root) for part in self.parts)
+        return tuple(with_places(part, self._from_root) for part in parts)
 
     def _from_root(self, span: SourceSpan) -> SourceSpan:
         return replace(span, file=self.from_root(span.file))

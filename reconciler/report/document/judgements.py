@@ -1,15 +1,11 @@
-"""Renders verdicts and consequences in words: what was judged, why, and the way out; and the effects of a plan on messages
-and clients, in quantities."""
+"""Verdicts for readers: what they mean for a change and how to consent; and the effects of a plan on messages and clients,
+in quantities."""
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
-from itertools import groupby
-from typing import Literal, NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from reconciler.changes import consent
 from reconciler.changes.change import Action, Consequence
@@ -19,10 +15,10 @@ from reconciler.model.fields import FieldInfo
 from reconciler.model.policy import is_policy
 from reconciler.model.selection import common_pattern
 from reconciler.report.document.entries import ChangeEntry
-from reconciler.report.document.partitions import partition_lines
-from reconciler.report.words.paper import Paper, Role
+from reconciler.report.document.pieces import ConsentToCopy, Judgement, Statement, Tone
 from reconciler.report.words.values import counted, kind_noun, show_value, show_volume
 from reconciler.report.words.visible import visible
+from reconciler.report.words.ways_out import sentence
 
 MOST = 20
 """How many of equal changes are named."""
@@ -72,6 +68,11 @@ def shows_quantities(verdict: Verdict) -> bool:
     return bool(verdict.quantities) and not verdict.blocks
 
 
+def is_worth_knowing(verdict: Verdict) -> bool:
+    """Is it a warning that counts nothing?"""
+    return verdict.outcome is Outcome.WARNS and not verdict.quantities
+
+
 def _nth_consequence(number: int) -> Callable[[PlannedChange], Said]:
     def effect(change: PlannedChange) -> Said:
         consequence = change.consequences[number]
@@ -93,45 +94,13 @@ _WORDS = {
     Outcome.REPLACES: "replaces it, needs consent", Outcome.REFUSED: "refused",
 }  # fmt: skip
 _OF_POLICIES = _WORDS | {Outcome.NEEDS_CONSENT: "forbidden unless waived"}
-_ROLES: dict[Outcome, Role] = {
-    Outcome.WARNS: "update", Outcome.NEEDS_CONSENT: "consent", Outcome.REPLACES: "consent", Outcome.REFUSED: "refused",
-}  # fmt: skip
-
-_EACH = "each of them"
-_ALLOW, _BELOW = re.compile(r"\s+allow: \["), "\n  allow: ["
-"""Text to copy stands on a line of its own."""
+_TONES: Mapping[Outcome, Tone] = {Outcome.WARNS: "info", Outcome.REFUSED: "bad"}
 
 
 def verdicts_to_show(verdicts: Iterable[Verdict]) -> list[Verdict]:
     """Return every verdict worth showing."""
     shown = (verdict for verdict in verdicts if verdict.outcome is not Outcome.ALLOWED)
     return sorted(shown, key=lambda verdict: (not verdict.blocks, -verdict.outcome.rank))
-
-
-def verdict_lines(verdict: Verdict, change: PlannedChange, paper: Paper, indent: int = 4, where: str = "") -> list[str]:
-    """Return a verdict in wrapped lines, with the way out where it blocks the change or warns. `where` says where to
-    consent."""
-    lines = _headed_lines(verdict, visible(sentence(verdict.message, verdict.path)), paper, indent)
-    if verdict.blocks or verdict.outcome is Outcome.WARNS:
-        lines += verdict_way_out_lines(verdict, change, paper, indent, where or verdict.address)
-    return lines
-
-
-def sentence(message: str, path: str = "") -> str:
-    """Return a message for use after a full stop: it gets a capital, unless it begins with a name, and its own full
-    stop."""
-    first = message.partition(" ")[0]
-    if first.isalpha() and first != path:
-        message = message[0].upper() + message[1:]
-    return message if message[-1:] in (".", "!", "?", "…", "") else f"{message}."
-
-
-def _headed_lines(verdict: Verdict, message: str, paper: Paper, indent: int) -> list[str]:
-    head = verdict_head(verdict)
-    first, *rest = paper.wrapped(f"{head} {message}".rstrip(), indent)
-    if first.lstrip().startswith(head):
-        first = " " * indent + paper.paint(head, _ROLES[verdict.outcome]) + first[indent + len(head) :]
-    return [first, *rest]
 
 
 def status_word(verdict: Verdict) -> str:
@@ -141,54 +110,16 @@ def status_word(verdict: Verdict) -> str:
     return "consented" if verdict.consented is not None else _WORDS[verdict.outcome]
 
 
-def verdict_head(verdict: Verdict) -> str:
-    """Return `ST101 storage-change, refused.`, or `consented` and the reason that somebody gave."""
-    if verdict.consented is not None:
-        reason = visible(verdict.consented).rstrip(".")
-        return f"{verdict.code} {verdict.name}, {status_word(verdict)} ({reason})."
-    return f"{verdict.code} {verdict.name}, {status_word(verdict)}."
-
-
-def way_out_lines(fix: str) -> list[str]:
-    """Return the way out in lines, of which one may be copied whole."""
-    return f"Instead: {_ALLOW.sub(_BELOW, fix)}".splitlines() if fix else []
-
-
-class WayOutPart(NamedTuple):
-    """One part of a way out."""
-
-    form: Literal["words", "steps", "copy"]
-    """Words, the steps of a numbered list without their numbers, or text to copy."""
-    lines: tuple[str, ...]
-
-
-_STEP = re.compile(r" *\d+\. (.*)")
-
-
-def parts_of_way_out(fix: str) -> list[WayOutPart]:
-    """Return the way out in parts, each of lines of one form."""
-    lines = (_line_with_form(line) for line in _ALLOW.sub(_BELOW, f" {fix}").splitlines() if line.strip())
-    return [
-        WayOutPart(form, tuple(text for _, text in same)) for form, same in groupby(lines, key=lambda line: line[0])
-    ]
-
-
-def _line_with_form(line: str) -> tuple[Literal["words", "steps", "copy"], str]:
-    if step := _STEP.fullmatch(line):
-        return "steps", step[1]
-    return "copy" if line.startswith("  ") else "words", line.strip()
-
-
-def verdict_way_out_lines(verdict: Verdict, change: PlannedChange, paper: Paper, indent: int, where: str) -> list[str]:
-    """Return what to do instead, and how to consent where that is possible."""
-    lines: list[str] = []
-    if verdict.fix:
-        lines += paper.paragraphs(f"Instead: {_ALLOW.sub(_BELOW, verdict.fix)}", indent)
-    if lacks_consent(verdict):
-        place = f" at {where}" if is_declared(change) else ""
-        lines += paper.wrapped(f"{how_to_consent(verdict, change)}{place}:", indent)
-        lines.append(" " * (indent + 2) + consent_entry(verdict, change))
-    return lines
+def judgement(
+    verdict: Verdict, statement: Statement | None = None, way_out: str = "", consent: ConsentToCopy | None = None
+) -> Judgement:
+    """Return the verdict as a piece of a report. The way out matters until somebody consents."""
+    is_consented = verdict.consented is not None
+    tone: Tone = "good" if is_consented else _TONES.get(verdict.outcome, "warn")
+    return Judgement(
+        code=verdict.code, name=verdict.name, status=status_word(verdict), tone=tone, statement=statement,
+        reason=verdict.consented or "", way_out="" if is_consented else way_out, consent=consent,
+    )  # fmt: skip
 
 
 CONSENT = ("allow: [", "--allow ", "moved: [")
@@ -204,9 +135,16 @@ def is_declared(change: PlannedChange) -> bool:
     return change.action is not Action.DELETE
 
 
-def how_to_consent(verdict: Verdict, change: PlannedChange) -> str:
-    """Return the words before `consent_entry`, such as `Or consent, in the file`."""
-    return f"{'Or' if verdict.fix else 'To'} consent, {'in the file' if is_declared(change) else 'for this run'}"
+def consent_to_copy(verdict: Verdict, change: PlannedChange, where: str) -> ConsentToCopy | None:
+    """Return the consent that would allow a change; None where there is none, or where the way out shows it. `where` says at
+    which objects it is to stand."""
+    if not lacks_consent(verdict):
+        return None
+    place = f"in the file at {where}" if is_declared(change) else "for this run"
+    return ConsentToCopy(
+        words=f"{'Or' if verdict.fix else 'To'} consent, {place}", entry=consent_entry(verdict, change),
+        language="yaml" if is_declared(change) else "sh",
+    )  # fmt: skip
 
 
 def consent_entry(verdict: Verdict, change: PlannedChange) -> str:
@@ -250,52 +188,6 @@ def _info_of(path: str, change: PlannedChange) -> FieldInfo:
     )
     below = {field.removeprefix(f"{path}."): info for field, info in around.items() if field.startswith(f"{path}.")}
     return around.get(path) or next(inside, FieldInfo(nested=below))
-
-
-def consequence_lines(consequence: Consequence, paper: Paper, indent: int = 4) -> list[str]:
-    """Return a consequence in wrapped lines, below a map of the partitions that move, if it has one."""
-    drawn = consequence.detail.get("partition_map")
-    lines = partition_lines(drawn, paper, indent + 2) if drawn else []
-    return [*lines, *paper.paragraphs(sentence(consequence.message), indent)]
-
-
-def many_verdict_lines(changes: Sequence[PlannedChange], paper: Paper, indent: int = 4) -> list[str]:
-    """Return the verdicts of equal changes: once where the words are the same, otherwise a few by name and the sum."""
-    lines: list[str] = []
-    for number in range(len(verdicts_to_show(changes[0].verdicts))):
-        same = [verdicts_to_show(change.verdicts)[number] for change in changes]
-        verdict = same[0]
-        if len({other.fix for other in same}) > 1:
-            verdict = replace(verdict, fix=f"{verdict.fix} (likewise for the others)")
-        if len({other.message for other in same}) == 1:
-            lines += verdict_lines(verdict, changes[0], paper, indent, _EACH)
-            continue
-        lines += _headed_lines(verdict, total_sentence(same), paper, indent)
-        lines += _lines_by_address([(other.address, other.message) for other in same], paper, indent + 2)
-        lines += verdict_way_out_lines(verdict, changes[0], paper, indent, _EACH)
-    return lines
-
-
-def many_consequence_lines(changes: Sequence[PlannedChange], paper: Paper, indent: int = 4) -> list[str]:
-    """Return the consequences of equal changes: once where the words are the same, otherwise the sum and a few by
-    name."""
-    lines: list[str] = []
-    for number, consequence in enumerate(changes[0].consequences):
-        same = [(change.address, change.consequences[number]) for change in changes]
-        if len({other.message for _, other in same}) == 1:
-            lines += consequence_lines(consequence, paper, indent)
-            continue
-        lines += paper.wrapped(total_sentence([other for _, other in same]), indent)
-        lines += _lines_by_address([(address, other.message) for address, other in same], paper, indent)
-    return lines
-
-
-def _lines_by_address(messages: Sequence[tuple[str, str]], paper: Paper, indent: int) -> list[str]:
-    shown = messages if paper.verbose or len(messages) <= 4 else messages[:3]
-    lines = [line for address, message in shown for line in paper.wrapped(f"{address}: {message}", indent)]
-    if len(shown) < len(messages):
-        lines.append(" " * indent + f"and {len(messages) - len(shown):_} more; -v shows all")
-    return lines
 
 
 def total_sentence(same: Iterable[Verdict | Consequence]) -> str:

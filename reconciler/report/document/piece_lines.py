@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from reconciler.report.document import pieces
+from reconciler.report.document.partitions import partition_lines
 from reconciler.report.words.paper import Paper, Role, table
-from reconciler.report.words.values import name_lines
+from reconciler.report.words.values import counted, name_lines
 from reconciler.report.words.visible import columns, padded, visible
+from reconciler.report.words.ways_out import way_out_lines
 
 _ROLES: Mapping[pieces.Tone, Role] = {
     "bad": "refused", "warn": "consent", "good": "good", "info": "update", "odd": "consent", "quiet": "quiet",
@@ -20,6 +22,8 @@ _STYLES: Mapping[str, Role] = {
 }  # fmt: skip
 _LONG = 40
 """Characters of the longest bar."""
+_FEW = 3
+"""How many of many different sentences are shown."""
 
 
 def part_lines(part: pieces.ReportPart, paper: Paper) -> list[str]:
@@ -29,7 +33,8 @@ def part_lines(part: pieces.ReportPart, paper: Paper) -> list[str]:
     lines += piece_lines(part.pieces, paper, 2 if part.title else 0)
     while lines and not lines[-1]:
         lines.pop()
-    return lines
+    verdict = paper.wrapped(part.verdict) if part.verdict else ()
+    return [*lines, *(paper.paint(line, _ROLES.get(part.tone, "head")) for line in verdict)]
 
 
 def piece_lines(shown: Sequence[pieces.Piece], paper: Paper, indent: int, *, gap: Sequence[str] = ("",)) -> list[str]:
@@ -60,14 +65,66 @@ _WIDEST = 40
 def _differences(piece: pieces.Differences, paper: Paper) -> list[str]:
     names = [visible(row.path) for row in piece.rows]
     values = [f"{visible(row.before)} → {visible(row.after)}" for row in piece.rows]
-    name_width, value_width = (min(max(map(columns, texts), default=0), _WIDEST) for texts in (names, values))
+    explained = [value for value, row in zip(values, piece.rows, strict=True) if row.words]
+    name_width, value_width = (min(max(map(columns, texts), default=0), _WIDEST) for texts in (names, explained))
     lines: list[str] = []
     for name, value, row in zip(names, values, piece.rows, strict=True):
         head = f"{padded(name, name_width)}  "
-        left, words = head + padded(value, value_width), visible(row.words)
-        is_short = columns(left) + columns(words) + 2 <= paper.width
-        lines += [f"{left}  {words}".rstrip()] if is_short else [left.rstrip(), *paper.wrapped(words, columns(head))]
+        with_words = f"{head}{padded(value, value_width)}  {visible(row.words)}" if row.words else head + value
+        if columns(with_words) <= paper.width:
+            lines.append(with_words)
+        else:
+            lines += [*_value_lines(head, value, row, paper), *_margin_lines(head, row.words, paper)]
     return lines
+
+
+def _value_lines(head: str, value: str, row: pieces.DifferenceRow, paper: Paper) -> list[str]:
+    """Return the two values below one another where one line is too short; of long lists, what comes and goes."""
+    if columns(head) + columns(value) <= paper.width:
+        return [head + value]
+    if row.items is None:
+        return [head + visible(row.before), f"{' ' * columns(head)}→ {visible(row.after)}"]
+    first, *rest = (line for text in _list_change_texts(row, row.items) for line in _margin_lines(head, text, paper))
+    return [head + first.lstrip(), *rest]
+
+
+def _list_change_texts(row: pieces.DifferenceRow, items: pieces.ListChange) -> list[str]:
+    if not (items.gone or items.new):
+        return [row.before, f"→ {row.after}"]
+    sides = (("without", items.gone), ("with", items.new))
+    return [*(f"{word} {side}" for word, side in sides if side), f"({counted(items.kept, 'item')} unchanged)"]
+
+
+def _margin_lines(head: str, text: str, paper: Paper) -> list[str]:
+    return paper.wrapped(text, columns(head)) if text else []
+
+
+def _statement(piece: pieces.Statement, paper: Paper) -> list[str]:
+    return [*(paper.paragraphs(piece.text) if piece.text else ()), *_lines_of_each(piece, paper)]
+
+
+def _lines_of_each(piece: pieces.Statement, paper: Paper) -> list[str]:
+    shown = piece.each if paper.verbose or len(piece.each) <= _FEW + 1 else piece.each[:_FEW]
+    lines = [line for address, text in shown for line in paper.wrapped(f"{address}: {text}")]
+    more = len(piece.each) - len(shown)
+    return [*lines, f"and {more:_} more; -v shows all"] if more else lines
+
+
+def _judgement(piece: pieces.Judgement, paper: Paper) -> Iterator[str]:
+    said = piece.statement or pieces.Statement(text="")
+    first, *rest = paper.wrapped(f"{piece.head} {said.text}".rstrip())
+    head_end = len(piece.head) if first.startswith(piece.head) else 0
+    yield (paper.paint(first[:head_end], _ROLES[piece.tone]) if head_end else "") + first[head_end:]
+    yield from rest
+    yield from (f"  {line}" for line in _lines_of_each(said, replace(paper, width=paper.width - 2)))
+    yield from paper.paragraphs("\n".join(way_out_lines(piece.way_out)))
+    if piece.consent:
+        yield from paper.wrapped(f"{piece.consent.words}:")
+        yield f"  {piece.consent.entry}"
+
+
+def _partition_map(piece: pieces.PartitionMap, paper: Paper) -> list[str]:
+    return partition_lines(piece.drawn, paper, 2)
 
 
 def _ways_out(_piece: pieces.WaysOut, _paper: Paper) -> list[str]:
@@ -75,7 +132,7 @@ def _ways_out(_piece: pieces.WaysOut, _paper: Paper) -> list[str]:
 
 
 def _names(piece: pieces.Names, paper: Paper) -> list[str]:
-    return name_lines(piece.word, piece.names, paper, 0)
+    return name_lines(piece.word, piece.names, paper, 0, piece.is_whole)
 
 
 def _tiles(piece: pieces.Tiles, _paper: Paper) -> list[str]:
@@ -85,15 +142,31 @@ def _tiles(piece: pieces.Tiles, _paper: Paper) -> list[str]:
 def _grid(piece: pieces.Grid, paper: Paper) -> list[str]:
     rows = [[_cell_text(cell) for cell in row] for row in piece.rows]
     head, *lines = table([piece.head, *rows], right=piece.right)
-    shown = [_painted_row(line, row, paper) for line, row in zip(lines, piece.rows, strict=True)]
     more = [f"and {piece.left_out:_} more"] if piece.left_out else []
+    if piece.is_stacked and max(map(columns, lines), default=0) > paper.width:
+        return [*_stacked_lines(piece.head, rows, paper), *more]
+    shown = [_painted_row(line, row, paper) for line, row in zip(lines, piece.rows, strict=True)]
     return [paper.paint(head, "quiet"), *shown, *more]
+
+
+def _stacked_lines(head: Sequence[str], rows: Sequence[Sequence[str]], paper: Paper) -> list[str]:
+    """Put the cells of a row below one another: the first once for all rows that have it, the second without its head."""
+    width = max(map(len, head[2:]), default=0) + 2
+    lines, first = list[str](), ""
+    for row in rows:
+        lines += [visible(row[0])] if row[0] != first else []
+        lines += paper.wrapped(row[1], 2)
+        for name, text in zip(head[2:], row[2:], strict=True):
+            start, *rest = paper.wrapped(text, 4 + width)
+            lines += [f"    {name.ljust(width)}{start.lstrip()}", *rest]
+        first = row[0]
+    return lines
 
 
 def _cell_text(cell: pieces.Cell) -> str:
     bar = f"{bar_of(cell.share, 10)} " if cell.share is not None else ""
     wave = f"{sparkline(cell.trend)} " if len(cell.trend) > 1 else ""
-    return bar + wave + _without_backticks(cell.text)
+    return bar + wave + (" ".join(cell.codes) or _without_backticks(cell.text))
 
 
 def _painted_row(line: str, row: Sequence[pieces.Cell], paper: Paper) -> str:
@@ -170,8 +243,15 @@ def _fold(fold: pieces.Fold, paper: Paper) -> Iterator[str]:
     yield from piece_lines(fold.pieces, paper, 4, gap=())
 
 
-_SHOWN: Mapping[type[Any], Callable[[Any, Paper], list[str]]] = {
+def _aside(piece: pieces.Aside, paper: Paper) -> list[str]:
+    if piece.is_shown_in_text or paper.verbose:
+        return [visible(piece.title), *piece_lines(piece.pieces, paper, 2, gap=())]
+    return []
+
+
+_SHOWN: Mapping[type[Any], Callable[[Any, Paper], Iterable[str]]] = {
     pieces.Prose: _prose, pieces.Tiles: _tiles, pieces.Grid: _grid, pieces.Differences: _differences, pieces.Names: _names,
-    pieces.WaysOut: _ways_out,
+    pieces.WaysOut: _ways_out, pieces.Statement: _statement, pieces.Judgement: _judgement,
+    pieces.PartitionMap: _partition_map, pieces.Aside: _aside,
     pieces.HeatMap: _heat_map, pieces.ColumnChart: _column_chart, pieces.BarChart: _bar_chart, pieces.Folds: _folds,
 }  # fmt: skip

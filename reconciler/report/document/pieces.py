@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import SourceSpan
+from reconciler.model.resource import Json
+from reconciler.report.words.visible import visible
 
 Tone = Literal["", "bad", "warn", "good", "info", "odd", "quiet"]
 """How much something matters; a word always says the same."""
@@ -22,6 +24,10 @@ class Cell:
     """0 to 1: a bar beside the text."""
     trend: tuple[float, ...] = ()
     """Values over time: a small line beside the text."""
+    codes: tuple[str, ...] = ()
+    """Codes in place of the text."""
+    alike: tuple[str, ...] = ()
+    """Everything that the text stands for, where it names only the first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +39,18 @@ class Grid:
     right: frozenset[int] = frozenset()
     """The columns of numbers."""
     left_out: int = 0
+    is_stacked: bool = False
+    """Text puts the cells of a row below one another where they do not fit side by side."""
+
+
+class ListChange(NamedTuple):
+    """How one list becomes another, for lists that are too long for a line."""
+
+    gone: str
+    """The items that are only in the first; empty where there are none."""
+    new: str
+    kept: int
+    """How many items both have."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +60,7 @@ class DifferenceRow:
     path: str
     before: str
     after: str
+    items: ListChange | None = None
     words: str = ""
     """How it came about."""
     tone: Tone = ""
@@ -52,6 +71,62 @@ class Differences:
     """Fields whose values differ, one a line."""
 
     rows: tuple[DifferenceRow, ...]
+    sides: tuple[str, str]
+    """What the two values are: `live` and `wanted`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """A sentence about one object, or about each of several equal ones."""
+
+    text: str
+    """The sentence; where objects differ in it, the sum."""
+    each: tuple[tuple[str, str], ...] = ()
+    """Addresses with a sentence for each, where these differ."""
+    tone: Tone = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsentToCopy:
+    """Consent that would allow a change."""
+
+    words: str
+    """What stands before it: `Or consent, in the file at stream/ORDERS`."""
+    entry: str
+    """An entry of a file, or an option of the command."""
+    language: Literal["yaml", "sh"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What a rule says of a change, and the way out."""
+
+    code: str
+    name: str
+    status: str
+    """`refused`, `needs consent`, `consented`, `warning` …"""
+    tone: Tone
+    """`bad`, `warn`, `info`; `good` where somebody consented."""
+    statement: Statement | None = None
+    """None: it stands elsewhere in the report."""
+    reason: str = ""
+    """Why somebody consented."""
+    way_out: str = ""
+    consent: ConsentToCopy | None = None
+
+    @property
+    def head(self) -> str:
+        """Return `ST101 storage-change, refused.`, or `consented` and the reason that somebody gave."""
+        reason = f" ({visible(self.reason).rstrip('.')})" if self.reason else ""
+        return f"{self.code} {self.name}, {self.status}{reason}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionMap:
+    """The owner of each partition of a group before and after a change."""
+
+    drawn: Mapping[str, Json]
+    """`{"now": [member], "then": [member], "queued": [count]}`"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +135,8 @@ class Names:
 
     word: str
     names: tuple[str, ...]
+    is_whole: bool = False
+    """Text names all of them too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +243,12 @@ class Fold:
     pieces: tuple[Piece, ...] = ()
     is_open: bool = False
 
+    @property
+    def untold_codes(self) -> list[str]:
+        """Return the codes about which no judgement below says more."""
+        told = {piece.code for piece in self.pieces if isinstance(piece, Judgement)}
+        return [code for code in self.codes if code not in told]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folds:
@@ -173,7 +256,20 @@ class Folds:
     left_out: int = 0
 
 
-Piece = Grid | Differences | Names | WaysOut | Prose | Tiles | ColumnChart | HeatMap | BarChart | Folds
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aside:
+    """What few readers look for, below a title that says how much it is."""
+
+    title: str
+    pieces: tuple[Piece, ...]
+    is_shown_in_text: bool = True
+    """Otherwise text shows it only with `-v`, and a comment never does."""
+
+
+Piece = (
+    Grid | Differences | Statement | Judgement | PartitionMap | Names | WaysOut | Prose | Tiles | ColumnChart | HeatMap
+    | BarChart | Folds | Aside
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,6 +280,10 @@ class ReportPart:
     pieces: tuple[Piece, ...]
     lead: str = ""
     """What there is to see, in a sentence."""
+    verdict: str = ""
+    """What follows from it, in a sentence: the last one in text, the first one elsewhere."""
+    tone: Tone = ""
+    """That of the verdict."""
 
 
 def cells(*texts: str | Cell) -> tuple[Cell, ...]:

@@ -4,17 +4,16 @@ by."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from reconciler.changes.rehearsal import Experience, Foresight, Probe
 from reconciler.model.dataclass import dataclass
-from reconciler.report.words.paper import Paper, table
-from reconciler.report.words.values import counted, name_lines
-from reconciler.report.words.visible import columns, visible
+from reconciler.report.document.pieces import Aside, Cell, Grid, Names, Piece, Prose, ReportPart, Statement, Tone
+from reconciler.report.words.values import counted
 
 HEAD = ("object", "operation", "before", "after", "foretold by")
 NOT_FORETOLD = "NOT FORETOLD"
-MOST = 20
+_MOST = 20
 """How many objects that were not tried or shown are named."""
 TITLE = "What clients feel, before and after"
 
@@ -96,17 +95,17 @@ _MANY = re.compile(r"\b(\d+(?:-\d+)?)(?: \d+(?:-\d+)?){3,} (\d+(?:-\d+)?)\b")
 """Longer lists of message numbers are shortened."""
 
 
-def operations_played_text(probe: Probe) -> str:
+def _operations_played_text(probe: Probe) -> str:
     """Return `216 operations on 8 objects`."""
     return f"{counted(probe.operations, 'operation')} on {counted(len(probe.objects), 'object')}"
 
 
-def probe_verdict_sentence(probe: Probe) -> str:
+def _verdict_sentence(probe: Probe) -> str:
     """Return the last sentence."""
     if not probe.objects:
         return f"No clients ran: {'the reasons are above' if probe.unplayed else 'nothing changes'}."
     if not probe.differences:
-        return f"Nothing changes for clients: {operations_played_text(probe)}."
+        return f"Nothing changes for clients: {_operations_played_text(probe)}."
     if probe.unforetold_differences:
         many = len(probe.unforetold_differences)
         return (
@@ -116,40 +115,25 @@ def probe_verdict_sentence(probe: Probe) -> str:
     return "The plan foretells every difference that takes something from a client."
 
 
-def probe_sums_line(probe: Probe) -> str:
+def _sums_line(probe: Probe) -> str:
     """Return `19 differences among 216 operations on 8 objects; 8 more only follow from these`."""
     many, following = len(probe.differences), len(probe.felt) - len(probe.differences)
     follows = f"; {following:_} more only {'follows' if following == 1 else 'follow'} from these" if following else ""
-    return f"{counted(many, 'difference')} among {operations_played_text(probe)}{follows}"
+    return f"{counted(many, 'difference')} among {_operations_played_text(probe)}{follows}"
 
 
-def unaffected_objects(probe: Probe) -> list[str]:
+def _unaffected_objects(probe: Probe) -> list[str]:
     """Return the objects on which nothing differs."""
     felt = {experience.address for experience in probe.felt}
     return [name for name in probe.objects if name not in felt]
 
 
-def unshown_and_unplayed(probe: Probe) -> Iterator[tuple[str, int, Sequence[tuple[str, str]]]]:
-    """Yield what was foretold but did not show, and what was not tried: a title, how many, and the first ones with
-    reasons."""
-    unshown = [(f"{entry.code} {entry.address}", entry.message) for entry in probe.unshown]
-    unplayed = [(entry.what, entry.why) for entry in probe.unplayed]
-    for title, pairs in (("Foretold, but not shown by so short a run", unshown), ("Not tried", unplayed)):
-        if pairs:
-            yield title, len(pairs), _first_pairs(pairs)
-
-
-def consent_note(probe: Probe) -> str:
+def _consent_note(probe: Probe) -> str:
     """Name the changes that were made as if somebody had consented; callers first check that there are any."""
     return f"These changes were made as if you had consented: {', '.join(probe.consented)}."
 
 
-def _first_pairs(pairs: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    more = len(pairs) - MOST
-    return [*pairs[:MOST], *([(f"and {more:_} more", "")] if more > 0 else [])]
-
-
-def caveat(probe: Probe) -> str:
+def _caveat(probe: Probe) -> str:
     """Say what so short a run cannot show."""
     return (
         f"Each stream held {probe.messages} invented messages, some of them in flight; the codes are those of a "
@@ -157,42 +141,50 @@ def caveat(probe: Probe) -> str:
     )
 
 
-def probe_lines(probe: Probe, paper: Paper) -> Iterator[str]:
-    """Return the result of a probe for people at a terminal."""
-    differing = probe_rows(probe)
-    if differing:
-        yield from paper.wrapped(f"{TITLE}: {probe_sums_line(probe)}.")
-        yield from _difference_lines(differing, paper)
-        if quiet := unaffected_objects(probe):
-            yield from name_lines("Nothing differs on", quiet, paper, 0)
+def clients_part(probe: Probe) -> ReportPart:
+    """Return the part about clients: what differs, what only follows from that, and what was not shown or tried."""
+    return ReportPart(
+        title=TITLE, pieces=tuple(_pieces(probe)), verdict=_verdict_sentence(probe),
+        tone="bad" if probe.unforetold_differences else "",
+    )  # fmt: skip
+
+
+def _pieces(probe: Probe) -> Iterator[Piece]:
+    if differing := probe_rows(probe):
+        yield Prose(lines=(f"{_sums_line(probe)}.",))
+        yield _grid(differing)
+    if following := probe_rows(probe, Foresight.FOLLOWS):
+        number = sum(len(row.operations) for row in following)
+        title = f"Follows from these: {number:_}"
+        yield Aside(title=title, pieces=(_grid(following),), is_shown_in_text=False)
+    if differing and (quiet := _unaffected_objects(probe)):
+        yield Names(word="Nothing differs on", names=tuple(quiet))
     if probe.consented:
-        yield from paper.wrapped(consent_note(probe))
-    for title, _, pairs in unshown_and_unplayed(probe):
-        yield f"{title}:"
-        yield from _pair_lines(pairs, paper)
+        yield Statement(text=_consent_note(probe))
+    unshown = [(f"{entry.code} {entry.address}", entry.message) for entry in probe.unshown]
+    unplayed = [(entry.what, entry.why) for entry in probe.unplayed]
+    yield from _reasons("Foretold, but not shown by so short a run", unshown)
+    yield from _reasons("Not tried", unplayed)
     if probe.objects:
-        yield from paper.wrapped(caveat(probe))
-    yield from paper.wrapped(probe_verdict_sentence(probe))
+        yield Statement(text=_caveat(probe), tone="quiet")
 
 
-def _difference_lines(differing: Sequence[ProbeRow], paper: Paper) -> list[str]:
-    """Use columns where they fit, otherwise an object and an operation above what differs."""
-    cells = [[row.address, row.operation, row.before, row.after, row.foretold] for row in differing]
-    lines = table([list(HEAD), *cells], indent=2)
-    if max(map(columns, lines)) <= paper.width:
-        return lines
-    lines, address = [], ""
-    for row in differing:
-        if row.address != address:
-            address = row.address
-            lines.append(f"  {visible(address)}")
-        lines.append(f"    {visible(row.operation)}  [{visible(row.foretold)}]")
-        lines += [f"      before  {visible(row.before)}", f"      after   {visible(row.after)}"]
-    return lines
+def _grid(shown: Sequence[ProbeRow]) -> Grid:
+    return Grid(head=HEAD, rows=tuple(map(_cells, shown)), is_stacked=True)
 
 
-def _pair_lines(pairs: Sequence[tuple[str, str]], paper: Paper) -> list[str]:
-    lines = table([list(pair) for pair in pairs], indent=2)
-    if max(map(columns, lines)) <= paper.width:
-        return lines
-    return [line for name, why in pairs for line in paper.wrapped(f"{name}: {why}" if why else name, 2)]
+_TONES: Mapping[Foresight, Tone] = {Foresight.UNFORETOLD: "bad", Foresight.HARMLESS: "quiet"}
+
+
+def _cells(row: ProbeRow) -> tuple[Cell, ...]:
+    address, before, after = (Cell(text=text, is_code=True) for text in (row.address, row.before, row.after))
+    operation = Cell(text=row.operation, alike=row.operations if len(row.operations) > 2 else ())
+    foretold = Cell(text=row.foretold, codes=row.codes, tone=_TONES.get(row.foresight, ""))
+    return address, operation, before, after, foretold
+
+
+def _reasons(title: str, reasons: Sequence[tuple[str, str]]) -> Iterator[Aside]:
+    if reasons:
+        rows = tuple((Cell(text=what, is_code=True), Cell(text=why)) for what, why in reasons[:_MOST])
+        grid = Grid(head=("what", "why"), rows=rows, left_out=max(0, len(reasons) - _MOST), is_stacked=True)
+        yield Aside(title=f"{title}: {len(reasons):_}", pieces=(grid,))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from reconciler.model.dataclass import dataclass
-from reconciler.report.document.blocks import MARKS
+from reconciler.report.document.change_details import MARKS
 from reconciler.report.document.entries import Section
 from reconciler.report.document.picture import Arrow, Card, CardRow, Picture
 from reconciler.report.html.markup import Markup, element, together

@@ -9,45 +9,44 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
-from reconciler.report.document.blocks import MARKS
 from reconciler.report.document.document import Document
-from reconciler.report.document.entries import ChangeEntry, Section, entries
+from reconciler.report.document.entries import entries
 from reconciler.report.document.headline import totals_line
-from reconciler.report.html.controls import Chip, controls
+from reconciler.report.html.controls import controls
 from reconciler.report.html.markup import Markup, element, together
 from reconciler.report.html.pieces import fold_chips
-from reconciler.report.html.sections import WORDS, HtmlReport, report
+from reconciler.report.html.sections import HtmlReport, page_parts, report
 
 
 def render_all(documents: Sequence[Document]) -> str:
     """Join several reports on one page; named elements carry the number of their report."""
-    shown = [
-        HtmlReport(document=document, entries=entries(document.changes), prefix=f"r{number}-" if number else "")
-        for number, document in enumerate(documents)
-    ]
-    chips = fold_chips([part for document in documents for part in document.parts])
-    chips += _chips([entry for item in shown for entry in item.entries])
+    shown = [_html_report(document, f"r{number}-" if number else "") for number, document in enumerate(documents)]
+    chips = fold_chips([part for item in shown for part in item.parts])
     filter_ = controls(chips) if chips else None
     above, inside = (None, filter_) if len(shown) == 1 else (element("div", filter_, class_="above"), None)
     title = "; ".join(f"{document.command} {document.name}: {totals_line(document)}" for document in documents)
     inside_page = together(_skip_link(documents[0]), above, *(report(item, inside) for item in shown))
-    return page(title, inside_page, *(["pieces.css"] if any(document.parts for document in documents) else []))
+    return _page(title, inside_page)
+
+
+def _html_report(document: Document, prefix: str) -> HtmlReport:
+    every = entries(document.changes)
+    return HtmlReport(document=document, entries=every, parts=page_parts(document, every), prefix=prefix)
 
 
 def _skip_link(document: Document) -> Markup | None:
     if document.plan:
-        return element("a", "Skip to the changes", href="#changes", class_="skip")
+        return element("a", "Skip to the changes", href=f"#part-{len(document.parts)}", class_="skip")
     return element("a", "Skip to the first part", href="#part-0", class_="skip") if document.parts else None
 
 
-def page(title: str, inside: Markup, *more_styles: str) -> str:
+def _page(title: str, inside: Markup) -> str:
     """Return a document with the style and the script that its policy allows, and nothing else."""
-    style, script = together(*map(_asset, ("page.css", *more_styles))), _asset("page.js")
+    style, script = together(_asset("page.css"), _asset("pieces.css")), _asset("page.js")
     body = element("body", inside, element("script", script))
     return "<!doctype html>\n" + element("html", _head(title, style, script), body, lang="en") + "\n"
 
@@ -81,14 +80,3 @@ def _head(title: str, style: Markup, script: Markup) -> Markup:
         element("title", title),
         element("style", style),
     )
-
-
-def _chips(every: Sequence[ChangeEntry]) -> list[Chip]:
-    counts = Counter[Section]()
-    for entry in every:
-        counts[entry.section] += len(entry.changes) + len(entry.children)
-    return [
-        Chip(key=section.name.lower(), mark=MARKS.get(section, ""), word=WORDS[section], count=counts[section])
-        for section in Section
-        if counts[section]
-    ]

@@ -9,7 +9,9 @@ from typing import Any
 from reconciler.report.document import pieces
 from reconciler.report.html.charts import bar_chart, caption, column_chart, share_bar, trend_line
 from reconciler.report.html.controls import Chip
-from reconciler.report.html.markup import Markup, element, page_link, prose, together
+from reconciler.report.html.markup import Markup, element, escaped, page_link, prose, together
+from reconciler.report.html.partitions import partition_tables
+from reconciler.report.words.ways_out import parts_of_way_out
 
 _SHADES = 5
 _NAMES = 500
@@ -29,6 +31,9 @@ def part_sections(parts: Sequence[pieces.ReportPart], prefix: str, controls: Mar
         yield element(
             "section",
             element("h2", part.title) if part.title else None,
+            element("p", prose(part.verdict), class_=f"verdict {STYLES.get(part.tone, 'totals')}")
+            if part.verdict
+            else None,
             element("p", prose(part.lead), class_="lead") if part.lead else None,
             *shown,
             id=_anchor(prefix, number),
@@ -46,9 +51,11 @@ def anchors_of_folds(parts: Sequence[pieces.ReportPart], prefix: str) -> dict[st
 
 
 def fold_chips(parts: Sequence[pieces.ReportPart]) -> list[Chip]:
-    """Return a button for each sort of fold."""
-    counts = Counter((fold.mark, fold.word) for fold in pieces.folds_of(parts))
-    return [Chip(key=word, mark=mark, word=word, count=count) for (mark, word), count in counts.items()]
+    """Return a button for each sort of fold, with the number of objects that they are about."""
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for fold in pieces.folds_of(parts):
+        counts[fold.style, fold.mark, fold.word] += max(1, len(fold.addresses))
+    return [Chip(key=style, mark=mark, word=word, count=count) for (style, mark, word), count in counts.items()]
 
 
 def contents(parts: Sequence[pieces.ReportPart], prefix: str) -> Markup | None:
@@ -105,10 +112,19 @@ def _alignment(piece: pieces.Grid, column: int) -> str | None:
 
 
 def _cell(cell: pieces.Cell, is_first: bool, side: str | None) -> Markup:
-    text = element("code", cell.text) if cell.is_code and cell.text else prose(cell.text)
+    text = _cell_text(cell)
     drawn = share_bar(cell.share) if cell.share is not None else trend_line(cell.trend) if len(cell.trend) > 1 else None
     style = " ".join(filter(None, (side, f"tone-{cell.tone}" if cell.tone else "")))
     return element("th" if is_first else "td", drawn, text, class_=style or None, scope="row" if is_first else None)
+
+
+def _cell_text(cell: pieces.Cell) -> Markup:
+    if cell.codes:
+        return together(*(together(" " if number else None, page_link(code)) for number, code in enumerate(cell.codes)))
+    text = element("code", cell.text) if cell.is_code and cell.text else prose(cell.text)
+    if cell.alike:
+        return element("details", element("summary", text), *(element("p", prose(one)) for one in cell.alike))
+    return text
 
 
 def _heat_map(piece: pieces.HeatMap) -> Markup:
@@ -142,23 +158,71 @@ def _differences(piece: pieces.Differences) -> Markup:
     rows = (
         element(
             "tr",
-            element("th", element("code", row.path), scope="row"),
-            element("td", element("del", row.before), " → ", element("ins", row.after)),
-            element("td", prose(row.words), class_=f"tone-{row.tone}" if row.tone else None),
+            element("th", row.path, _since(row), scope="row"),
+            element("td", element("del", row.before)),
+            element("td", element("ins", row.after)),
         )
         for row in piece.rows
     )
-    head = element("tr", *(element("th", word, scope="col") for word in ("field", "difference", "how it came about")))
-    table = element("table", element("thead", head), element("tbody", *rows), class_="grid")
-    return element("div", table, class_="wide", tabindex=0, role="region", aria_label="Fields that differ")
+    head = element("tr", *(element("th", word, scope="col") for word in ("field", *piece.sides)))
+    return element(
+        "div", element("table", element("thead", head), element("tbody", *rows), class_="diff"), class_="wide"
+    )
+
+
+def _since(row: pieces.DifferenceRow) -> Markup | None:
+    return element("span", prose(row.words), class_=f"since tone-{row.tone}") if row.words else None
+
+
+def _statement(piece: pieces.Statement) -> Markup:
+    style = f"tone-{piece.tone}" if piece.tone else "consequence"
+    text = element("p", prose(piece.text), class_=style) if piece.text else None
+    each = (element("li", element("code", address), ": ", prose(said)) for address, said in piece.each[:_NAMES])
+    return together(text, element("ul", *each) if piece.each else None)
+
+
+STYLES: Mapping[pieces.Tone, str] = {"bad": "blocks", "warn": "warns", "info": "warns", "good": "consented"}
+"""How what a rule says stands out."""
+
+
+def _judgement(piece: pieces.Judgement) -> Markup:
+    title = element("b", page_link(piece.code), f" {piece.name}")
+    head = element("p", title, " ", element("span", piece.status, class_="word"))
+    reason = element("p", "Because: ", prose(piece.reason)) if piece.reason else None
+    consent = (element("p", f"{piece.consent.words}:"), element("pre", piece.consent.entry)) if piece.consent else ()
+    statement = _statement(piece.statement) if piece.statement else None
+    return element(
+        "div", head, statement, reason, *way_out_blocks(piece.way_out), *consent, class_=f"verdict {STYLES[piece.tone]}"
+    )
+
+
+def way_out_blocks(way_out: str) -> Iterator[Markup]:
+    """Render words, steps and text to copy as blocks of their own."""
+    instead = element("b", "Instead: ")
+    for part in parts_of_way_out(way_out):
+        if part.form == "copy":
+            yield element("pre", Markup("\n".join(map(escaped, part.lines))))
+        elif part.form == "steps":
+            yield element("ol", *(element("li", prose(step)) for step in part.lines))
+        else:
+            yield element("p", instead, prose(" ".join(part.lines)))
+            instead = Markup()
+
+
+def _partition_map(piece: pieces.PartitionMap) -> Markup:
+    return partition_tables(piece.drawn)
+
+
+def _aside(piece: pieces.Aside) -> Markup:
+    return element("details", element("summary", piece.title), *map(_piece, piece.pieces), class_="more")
 
 
 def _ways_out(piece: pieces.WaysOut) -> Markup:
     return together(*(element("p", "What to do: ", prose(line), ".") for line in piece.lines))
 
 
-def names_paragraph(piece: pieces.Names) -> Markup:
-    """Render names after their word, as many as a page can hold."""
+def _names(piece: pieces.Names) -> Markup:
+    """As many as a page can hold."""
     shown = (element("code", name) for name in piece.names[:_NAMES])
     more = f" and {len(piece.names) - _NAMES:_} more" if len(piece.names) > _NAMES else None
     return element("p", f"{piece.word} ", *(together(name_code, " ") for name_code in shown), more, class_="names")
@@ -171,23 +235,25 @@ def _folds(piece: pieces.Folds, anchors: Iterator[str]) -> Markup:
 
 
 def _fold(fold: pieces.Fold, anchor: str) -> Markup:
+    untold = fold.untold_codes
     summary = element(
         "summary",
         element("span", fold.mark, class_="mark", aria_hidden="true"),
         element("span", fold.word, class_="word"),
         element("code", fold.name, class_="address"),
         element("span", fold.about, class_="about") if fold.about else None,
-        *(element("span", page_link(code), class_="code") for code in fold.codes),
+        *(element("span", page_link(code) if code in untold else code, class_="code") for code in fold.codes),
         element("span", str(fold.place), class_="place") if fold.place else None,
     )
     return element(
         "details", summary, element("div", *map(_piece, fold.pieces), class_="body"),
-        id=anchor, class_=f"change is-{fold.style}", data_section=fold.word, open=fold.is_open,
+        id=anchor, class_=f"change is-{fold.style}", data_section=fold.style, open=fold.is_open,
     )  # fmt: skip
 
 
 _RENDERERS: Mapping[type[Any], Callable[[Any], Markup]] = {
-    pieces.Prose: _prose, pieces.Tiles: _tiles, pieces.Grid: _grid, pieces.Differences: _differences, pieces.Names: names_paragraph,
-    pieces.WaysOut: _ways_out,
+    pieces.Prose: _prose, pieces.Tiles: _tiles, pieces.Grid: _grid, pieces.Differences: _differences, pieces.Names: _names,
+    pieces.WaysOut: _ways_out, pieces.Statement: _statement, pieces.Judgement: _judgement,
+    pieces.PartitionMap: _partition_map, pieces.Aside: _aside,
     pieces.HeatMap: _heat_map, pieces.ColumnChart: _column_chart, pieces.BarChart: _bar_chart,
 }  # fmt: skip

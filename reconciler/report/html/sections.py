@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Severity
+from reconciler.report.document.change_details import entry_fold
 from reconciler.report.document.document import Document, ReportedFinding, findings_apart
 from reconciler.report.document.entries import ChangeEntry, Section
 from reconciler.report.document.headline import heading, moment_note, split_command, totals_line, what_next
 from reconciler.report.document.judgements import effects, entry_name, status_word, verdicts_to_show
 from reconciler.report.document.picture import picture
+from reconciler.report.document.pieces import Fold, Folds, Piece, Prose, ReportPart, Statement
 from reconciler.report.html.drawing import topology_drawing
 from reconciler.report.html.markup import Markup, element, escaped, page_link, prose, together
-from reconciler.report.html.parts import change, clients_section, finding_item
-from reconciler.report.html.pieces import anchors_of_folds, contents, part_sections
+from reconciler.report.html.pieces import anchors_of_folds, contents, part_sections, way_out_blocks
 from reconciler.report.words.visible import inert
-
-WORDS: Mapping[Section, str] = {
-    Section.REFUSED: "refused", Section.CONSENT: "needs consent", Section.UNKNOWN: "unknown",
-    Section.WAITS: "waiting", Section.REPLACE: "replaced", Section.UPDATE: "changed", Section.CREATE: "created",
-    Section.DELETE: "deleted", Section.KEEP: "noted", Section.ADOPT: "adopted", Section.RECORD: "recorded", Section.ORPHAN: "orphaned",
-    Section.FORGET: "forgotten", Section.ABSENT: "already gone",
-}  # fmt: skip
+from reconciler.report.words.ways_out import sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HtmlReport:
     document: Document
     entries: Sequence[ChangeEntry]
+    parts: Sequence[ReportPart]
+    """As `page_parts` returns them."""
     prefix: str = ""
     """Stands before every name on the page."""
 
@@ -37,10 +35,8 @@ class HtmlReport:
         """Map each address to the place on the page that describes it: its change, a fold, or a finding about it."""
         by_address = {
             finding.address: f"{self.prefix}f{number}" for number, finding in reversed([*enumerate(self.beside)])
-        } | anchors_of_folds(self.document.parts, self.prefix)
-        for number, entry in enumerate(self.entries):
-            by_address |= {change.address: f"{self.prefix}c{number}" for change in (*entry.changes, *entry.children)}
-        return by_address
+        }
+        return by_address | anchors_of_folds(self.parts, self.prefix)
 
     @property
     def beside(self) -> list[ReportedFinding]:
@@ -48,20 +44,30 @@ class HtmlReport:
         return findings_apart(self.document)
 
 
+def page_parts(document: Document, entries: Sequence[ChangeEntry]) -> tuple[ReportPart, ...]:
+    """Return the parts of the document and, of a plan, the one with its changes; places are as viewers look for them."""
+    if not document.plan:
+        return document.placed(document.parts)
+    folds = Folds(folds=tuple(map(_change_fold, entries)))
+    piece: Piece = folds if entries else Prose(lines=("Nothing would change.",))
+    return document.placed((*document.parts, ReportPart(title="Changes", pieces=(piece,))))
+
+
 def report(shown: HtmlReport, controls: Markup | None) -> Markup:
     """Render a report, with the filter of its changes or folds where they are the only ones on the page."""
     document, anchors = shown.document, shown.anchors
+    sections = [*part_sections(shown.parts, shown.prefix, controls)]
+    first, changes = sections[: len(document.parts)], sections[len(document.parts) :]
     main = element(
         "main",
         _findings_section(shown, "Errors", Severity.ERROR),
         _stops_section(shown.entries, anchors),
-        *part_sections(document.parts_from_root, shown.prefix, controls),
         _outcome_section(document),
-        clients_section(document.probe) if document.probe else None,
+        *first,
         _effects_section(shown.entries, anchors),
         _findings_section(shown, "Worth knowing", Severity.WARNING, Severity.NOTE),
         _drawing_section(document, anchors),
-        _changes_section(shown, anchors, controls) if document.plan else None,
+        *changes,
     )
     return together(_header(shown), main)
 
@@ -79,7 +85,7 @@ def _header(shown: HtmlReport) -> Markup:
             for line in (*filter(None, [document.about]), *moment_note(document.plan))
         ),
         *steps,
-        contents(document.parts, shown.prefix),
+        contents(shown.parts, shown.prefix),
     )
 
 
@@ -91,13 +97,33 @@ def _next_step_line(line: str) -> Markup:
 def _findings_section(shown: HtmlReport, title: str, *severities: Severity) -> Markup | None:
     numbered = enumerate(shown.beside)
     items = [
-        finding_item(reported, f"{shown.prefix}f{number}")
+        _finding_item(reported, f"{shown.prefix}f{number}")
         for number, reported in numbered
         if reported.severity in severities
     ]
     if not items:
         return None
     return element("section", element("h2", title), element("ul", *items, class_="findings"))
+
+
+def _finding_item(reported: ReportedFinding, anchor: str) -> Markup:
+    """Render a finding as an item of a list, with its place and its way out; `anchor` is the id that links lead to."""
+    place = element("span", str(reported.place), class_="place") if reported.place else None
+    address = together(" ", element("code", reported.address)) if reported.address else None
+    title = element("b", page_link(reported.code), f" {reported.name}")
+    head = element("p", title, " ", element("span", reported.status, class_="word"), address, place)
+    return element(
+        "li",
+        head,
+        element("p", prose(sentence(reported.message))),
+        *way_out_blocks(reported.fix),
+        class_=f"verdict {_style_of_finding(reported)}",
+        id=anchor,
+    )
+
+
+def _style_of_finding(reported: ReportedFinding) -> str:
+    return {"error": "blocks", "warning": "warns"}.get(reported.severity.value, "consented")
 
 
 def _outcome_section(document: Document) -> Markup | None:
@@ -166,12 +192,10 @@ def _drawing_section(document: Document, anchors: Mapping[str, str]) -> Markup |
     )
 
 
-def _changes_section(shown: HtmlReport, anchors: Mapping[str, str], controls: Markup | None) -> Markup:
-    listed = [
-        change(entry, anchors[entry.first.address], WORDS[entry.section], shown.document) for entry in shown.entries
-    ]
-    nothing = element("p", "Nothing would change.") if not listed else None
-    return element(
-        "section", element("h2", "Changes"), nothing, controls, element("div", *listed, class_="changes"),
-        id=f"{shown.prefix}changes",
-    )  # fmt: skip
+def _change_fold(entry: ChangeEntry) -> Fold:
+    fold = entry_fold(entry)
+    if fold.pieces or entry.section is not Section.CREATE:
+        return fold
+    those = "this name" if len(entry.changes) == 1 else "one of these names"
+    new = Statement(text=f"New, as the file declares it. No live object has {those}.", tone="quiet")
+    return replace(fold, pieces=(new,))

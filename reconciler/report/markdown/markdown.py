@@ -8,30 +8,28 @@ counts bytes, which is right either way. What does not fit is counted as well.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import NamedTuple
 from urllib.parse import quote
 
-from reconciler.changes.plan import PlannedChange
-from reconciler.report.document.blocks import first_paths_text, mark, removal_reason, untouched_note
+from reconciler.report.document.change_details import entry_fold, entry_pieces, mark, place_of
 from reconciler.report.document.document import Document, ReportedFinding, findings_apart
 from reconciler.report.document.entries import ChangeEntry, Section, entries
 from reconciler.report.document.headline import heading, moment_note, split_command, totals_line, what_next
-from reconciler.report.document.judgements import entry_name, sentence, verdicts_to_show
-from reconciler.report.markdown.gfm import code, escaped_html, fenced, folded, page_link, prose
-from reconciler.report.markdown.parts import (
-    children_text,
-    client_pieces,
-    detail_lines,
-    effect_items,
-    entry_names,
-    verdict_paragraphs,
-    warning_items,
-    way_out_blocks,
+from reconciler.report.document.judgements import (
+    count_and_kind,
+    effects,
+    entry_name,
+    is_worth_knowing,
+    verdicts_to_show,
 )
-from reconciler.report.markdown.pieces import part_blocks
+from reconciler.report.document.pieces import Fold
+from reconciler.report.markdown.gfm import code, fenced, folded, page_link, prose
+from reconciler.report.markdown.pieces import fold_lines, is_short, part_blocks, piece_blocks, way_out_blocks
 from reconciler.report.words.values import counted
 from reconciler.report.words.visible import inert, visible
+from reconciler.report.words.ways_out import sentence
 
 LIMIT = 65_536
 _RESERVE = 1_024
@@ -148,8 +146,6 @@ def _bytes_of(text: str) -> int:
 
 
 def _sections(document: Document) -> Iterator[Section_]:
-    for part in document.parts_from_root:
-        yield f"#### {prose(part.title)}" if part.title else "", [WholeBlock(*block) for block in part_blocks(part)]
     changes = entries(document.changes)
     apart_findings = findings_apart(document)
     wrong = [finding for finding in apart_findings if finding.status == "error"]
@@ -159,13 +155,10 @@ def _sections(document: Document) -> Iterator[Section_]:
         [*map(_finding_block, wrong), *(_stopped_block(entry, document) for entry in stopped)],
     )
     rest = [entry for entry in changes if entry.section not in _STOPPED]
-    yield "#### Effects on messages and clients", [WholeBlock(line) for entry in rest for line in effect_items(entry)]
-    if document.probe:
-        yield (
-            "#### What clients feel, before and after",
-            [WholeBlock(*piece) for piece in client_pieces(document.probe)],
-        )
-    warnings_known = [WholeBlock(line) for entry in rest for line in warning_items(entry)]
+    yield "#### Effects on messages and clients", [WholeBlock(line) for entry in rest for line in _effect_items(entry)]
+    for part in document.placed(document.parts):
+        yield f"#### {prose(part.title)}" if part.title else "", [WholeBlock(*block) for block in part_blocks(part)]
+    warnings_known = [WholeBlock(line) for entry in rest for line in _warning_items(entry)]
     yield (
         "#### Worth knowing",
         [*(_finding_block(finding) for finding in apart_findings if finding.status != "error"), *warnings_known],
@@ -190,20 +183,37 @@ def _stopped_block(entry: ChangeEntry, document: Document) -> WholeBlock:
         return WholeBlock(
             f"- **unknown**: {_name_and_place(entry, document)}: {prose(sentence(entry.first.reason))}", count
         )
-    lines = [f"**{mark(entry)}** {_name_and_place(entry, document)}", *detail_lines(entry)]
-    effects = ["", *effect_items(entry)]
-    return WholeBlock("\n".join([*lines, *verdict_paragraphs(entry), *(effects if effects[1:] else [])]), count)
+    head = f"**{mark(entry)}** {_name_and_place(entry, document)}"
+    return WholeBlock("\n".join([head, "", *piece_blocks([*entry_pieces(entry)])]).rstrip(), count)
+
+
+def _name_and_place(entry: ChangeEntry, document: Document) -> str:
+    place = document.place(place_of(entry.first)) if len(entry.changes) == 1 else None
+    name = code(entry.first.address) if len(entry.changes) == 1 else prose(entry_name(entry))
+    return name + (f" · {code(str(place))}" if place else "")
+
+
+def _effect_items(entry: ChangeEntry) -> Iterator[str]:
+    """Render what a change does to messages and clients, an item for each."""
+    for name, effect_text in effects(entry):
+        yield f"- {code(name) if '/' in name else prose(name)}: {prose(effect_text)}"
+
+
+def _warning_items(entry: ChangeEntry) -> Iterator[str]:
+    """Render verdicts that neither stop the change nor count anything, an item for each."""
+    for verdict in filter(is_worth_knowing, verdicts_to_show(entry.first.verdicts)):
+        name = code(entry.first.address) if len(entry.changes) == 1 else prose(count_and_kind(entry))
+        message = prose(sentence(verdict.message, verdict.path))
+        yield f"- **{page_link(verdict.code)} {prose(verdict.name)}** {name}: {message}"
 
 
 def _change_blocks(section: Section, changes: Sequence[ChangeEntry], document: Document) -> Iterator[WholeBlock]:
-    """Fold each change that has details; the others of a section become entry list."""
+    """Yield each change that has details, folded; the others of a section are a list."""
     of_section = [entry for entry in changes if entry.section is section]
-    yield from (
-        WholeBlock(_folded_change(entry, document), len(entry.changes))
-        for entry in of_section
-        if not _has_no_details(entry)
-    )
-    lines = [_change_line(entry, document) for entry in of_section if _has_no_details(entry)]
+    folds = [_placed_fold(entry, document) for entry in of_section]
+    long = [fold for fold in folds if not is_short(fold)]
+    yield from (WholeBlock("\n".join(fold_lines(fold)), len(fold.addresses)) for fold in long)
+    lines = [line for fold in folds if is_short(fold) for line in fold_lines(fold)]
     if len(lines) <= 5:
         yield from map(WholeBlock, lines)
         return
@@ -213,48 +223,5 @@ def _change_blocks(section: Section, changes: Sequence[ChangeEntry], document: D
         yield WholeBlock("\n".join(folded(title, part)), len(part))
 
 
-def _has_no_details(entry: ChangeEntry) -> bool:
-    """Is there nothing to unfold? Its effects are listed above."""
-    drawn = any(consequence.detail for consequence in entry.first.consequences)
-    return not (drawn or verdicts_to_show(entry.first.verdicts) or entry.first.fields) and len(entry.changes) == 1
-
-
-def _change_line(entry: ChangeEntry, document: Document) -> str:
-    waits = f" waits for {code(entry.first.blocked_by)}" if entry.first.blocked_by else ""
-    untouched = f" {prose(sentence(untouched_note(entry)))}" if entry.section is Section.ORPHAN else ""
-    return f"- {code(mark(entry))} {_name_and_place(entry, document)}{children_text(entry)}{waits}{untouched}{_reason_text(entry.first)}"
-
-
-def _folded_change(entry: ChangeEntry, document: Document) -> str:
-    field_names = escaped_html(first_paths_text(entry.first.fields))
-    title = f"{escaped_html(mark(entry))} <code>{escaped_html(entry_name(entry))}</code> {field_names}".rstrip()
-    lines = [*detail_lines(entry), *verdict_paragraphs(entry, is_told=True), *_aside_lines(entry.first)]
-    place = document.place(entry.first.span)
-    lines += ["", f"namely {entry_names(entry)}"] if len(entry.changes) > 1 else ["", code(str(place))] if place else []
-    return "\n".join(
-        folded(title, [*lines, *([children_text(entry).strip()] if entry.children else [])], is_markup=True)
-    )
-
-
-def _aside_lines(change: PlannedChange) -> Iterator[str]:
-    if change.blocked_by:
-        yield from ("", f"Waits for {code(change.blocked_by)}.")
-    if change.reason:
-        yield from ("", _reason_text(change).strip())
-    if change.adopts and change.action.writes:
-        yield from ("", "Live but not owned yet; an apply adopts it.")
-
-
-def _reason_text(change: PlannedChange) -> str:
-    reason = removal_reason(change).strip() or change.reason
-    return f" {prose(sentence(reason))}" if reason else ""
-
-
-def _name_and_place(entry: ChangeEntry, document: Document) -> str:
-    """Return the name with its place, or with the names of many."""
-    if len(entry.changes) > 1:
-        return f"{prose(entry_name(entry))}: {entry_names(entry)}"
-    place = document.place(
-        next((verdict.span for verdict in entry.first.verdicts if verdict.blocks and verdict.span), entry.first.span)
-    )
-    return code(entry.first.address) + (f" · {code(str(place))}" if place else "")
+def _placed_fold(entry: ChangeEntry, document: Document) -> Fold:
+    return replace(entry_fold(entry, is_told=True), place=document.place(place_of(entry.first)) or "")
