@@ -63,11 +63,11 @@ async def state(js: JetStream, stream: str) -> Mapping[str, Any]:
     return found
 
 
-async def settled(js: JetStream, stream: str, expected: int | None = None) -> int:
+async def settled(js: JetStream, stream: str, expected: int | None = None, patience: float = 30) -> int:
     """How many messages are left once nothing more goes: two equal looks, some time apart, since the server trims later.
     While more are left than `expected`, it may just not have come to it."""
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + 30
+    deadline = loop.time() + patience
     before, now = -1, (await state(js, stream))["messages"]
     while before != now or (expected is not None and now > expected and loop.time() < deadline):
         await asyncio.sleep(0.3)

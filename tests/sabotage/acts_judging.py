@@ -995,10 +995,17 @@ RULES = (
     ),
     Act(
         name="a placement tag in capitals fits no server",
-        file="reconciler/kinds/fields/peers.py",
+        file="reconciler/model/wire/questions.py",
         before="plain = tag.strip().lower()",
         after="plain = tag",
         seen_by=(says("XX227"),),
+    ),
+    Act(
+        name="a plan waits for more servers than its placement needs",
+        file="reconciler/server/read/target.py",
+        before="return question.fitting_servers(servers.values(), _STRICTEST) >= question.least",
+        after="return question.least == 0",
+        seen_by=("tests/server/test_peers.py::test_as_many_servers_as_a_placement_needs_are_waited_for_and_no_more",),
     ),
     Act(
         name="nobody asks whether there are servers with the tags of a placement",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -14,6 +15,7 @@ import pytest
 from reconciler.journeys.plan.plan import plan_from_snapshot
 from reconciler.model.run_options import RunOptions
 from reconciler.model.wire.questions import Peers, Unanswered
+from reconciler.server.read import target
 from reconciler.server.read.observe import ask, observe
 from reconciler.server.wire.answers import Refusal
 from reconciler.server.wire.api import JetStream
@@ -104,3 +106,20 @@ def test_who_may_not_ask_learns_that_nobody_knows() -> None:
     with running(config=config) as server:
         said = talk(Account(server=server, user="u", password="p"), work)
     assert isinstance(said, Unanswered)
+
+
+def test_as_many_servers_as_a_placement_needs_are_waited_for_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(target, "AFTER_THE_LAST", 60)
+    found, missing = Peers(least=3, placement=("", ("all",))), Peers(least=4, placement=("", ("all",)))
+
+    async def work(js: JetStream) -> bool:
+        js.timeout = 60
+        async with asyncio.timeout(30):
+            await ask(js, [found])
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(2):
+                await ask(js, [missing])
+        return True
+
+    with cluster(config=accounts_config(1), system=SYSTEM, user=("a0", "a0")) as nodes:
+        assert talk(Account(server=nodes.nodes[0], user="a0", password="a0"), work)

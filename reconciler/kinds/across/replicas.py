@@ -65,7 +65,7 @@ def too_few_servers(change: Change, view: View) -> Found:
         answer = view.facts.get(question)
         if answer is None or isinstance(answer, Unanswered):
             return _undetermined_servers_finding(question, f" ({answer.reason})" if answer else "")
-        servers = peers.servers_in_best_cluster(answer["servers"], question, view.target.version)
+        servers = question.fitting_servers(answer["servers"], view.target.version)
         if servers < question.least:
             if peers.is_cut_short(answer["servers"]):
                 return _undetermined_servers_finding(

@@ -4,15 +4,13 @@ the limits for a number of replicas."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from reconciler.changes.change import Action, Change
 from reconciler.changes.view import View
-from reconciler.kinds.fields.known import V2_12
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.questions import ANYWHERE, Peers
 from reconciler.model.wire.snapshot import Target
-from reconciler.model.wire.version import Version
 
 
 def account_limits(target: Target, replicas: int) -> Config | None:
@@ -53,29 +51,7 @@ def is_placed(change: Change) -> bool:
     return change.action is Action.CREATE or (change.action is Action.UPDATE and (grows or change.touches("placement")))
 
 
-def servers_in_best_cluster(servers: Json, question: Peers, version: Version) -> int:
-    """How many fitting servers the best cluster has; a server chooses all peers from one cluster."""
-    cluster, tags = question.placement
-    return _largest_group(
-        server["cluster"]
-        for server in servers
-        if cluster in ("", server["cluster"]) and all(_fits_tag(tag, server["tags"], version) for tag in tags)
-    )
-
-
-def _fits_tag(tag: str, tags: list[str], version: Version) -> bool:
-    """Servers compare tags without spaces around them, in small letters. Before 2.12, `!` is a part of the tag."""
-    plain = tag.strip().lower()
-    if plain.startswith("!") and version >= V2_12:
-        return plain[1:] not in tags
-    return plain in tags
-
-
 def is_cut_short(servers: Json) -> bool:
     """Did one server of a cluster answer for all? A server that has reloaded its configuration passes on no more than the
     first answer to whoever asks it, until it restarts."""
-    return _largest_group(server["cluster"] for server in servers) == 1
-
-
-def _largest_group(clusters: Iterable[str]) -> int:
-    return max(Counter(clusters).values(), default=0)
+    return max(Counter(server["cluster"] for server in servers).values(), default=0) == 1

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
+from reconciler.model.wire.version import Version
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,11 +64,33 @@ ANYWHERE: tuple[str, tuple[str, ...]] = ("", ())
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Peers:
     """Question: which servers take part in JetStream? Answer: {"servers": [{"cluster": name, "tags": [tag]}]}, not
-    necessarily more than `least` of one cluster, where any will do."""
+    necessarily more than `least` fitting ones of one cluster."""
 
     least: int
     placement: tuple[str, tuple[str, ...]] = ANYWHERE
     """The cluster, where one is named, and the tags they must have."""
+
+    def fitting_servers(self, servers: Iterable[Mapping[str, Json]], version: Version) -> int:
+        """Return how many fitting servers the best cluster has; a server chooses all peers from one cluster."""
+        cluster, tags = self.placement
+        fitting = (
+            server["cluster"]
+            for server in servers
+            if cluster in ("", server["cluster"]) and all(_fits_tag(tag, server["tags"], version) for tag in tags)
+        )
+        return max(Counter(fitting).values(), default=0)
+
+
+_EXCLUDING = Version(2, 12)
+"""The first version for which `!` before a tag excludes servers; earlier ones take it for a part of the tag."""
+
+
+def _fits_tag(tag: str, tags: Sequence[str], version: Version) -> bool:
+    """Servers compare tags without spaces around them, in small letters."""
+    plain = tag.strip().lower()
+    if plain.startswith("!") and version >= _EXCLUDING:
+        return plain[1:] not in tags
+    return plain in tags
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

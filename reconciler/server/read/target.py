@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
 from reconciler.model.resource import Json
-from reconciler.model.wire.questions import ALL_SERVERS, ANYWHERE, Peers
+from reconciler.model.wire.questions import ALL_SERVERS, Peers
 from reconciler.model.wire.snapshot import Target
 from reconciler.model.wire.version import Version
 from reconciler.server.wire.answers import Answer
@@ -21,12 +21,18 @@ from reconciler.server.wire.pipeline import NoAnswer, Reply, Silence
 
 _EACH = b'{"include_unused":true}'
 """Asks all servers, including those that nobody of the account is connected to."""
+LEVELS = {
+    1: Version(2, 11, 0), 2: Version(2, 12, 0), 3: Version(2, 12, 5), 4: Version(2, 14, 0), 5: Version(2, 15, 0),
+}  # fmt: skip
+"""The first version of each API level."""
+_STRICTEST = min(LEVELS.values())
+"""The version under which fewest servers fit a tag."""
 AFTER_THE_LAST = 1.0
 """Seconds without a further answer, after which every server that answers has done so."""
 
 
 async def peers(js: JetStream, question: Peers) -> dict[str, Json] | NoAnswer:
-    """Return the servers that take part in JetStream; wait for no more than the wanted number."""
+    """Return the servers that take part in JetStream; wait for no more than the wanted number of fitting ones."""
     if js.is_elsewhere:
         return NoAnswer(Silence.UNSENT, "only servers on this side of a leaf node answer")
     servers: dict[str, dict[str, Json]] = {}
@@ -35,7 +41,7 @@ async def peers(js: JetStream, question: Peers) -> dict[str, Json] | NoAnswer:
         server = _server_info(reply)
         if server.get("jetstream"):
             servers[str(server.get("id"))] = {"cluster": server.get("cluster") or "", "tags": server.get("tags") or []}
-        return question.placement == ANYWHERE and _largest_cluster(servers) >= question.least
+        return question.fitting_servers(servers.values(), _STRICTEST) >= question.least
 
     replies = await js.pipeline.stream(ALL_SERVERS, _EACH, within=min(js.timeout, AFTER_THE_LAST), ends=enough)
     if not servers:
@@ -47,11 +53,6 @@ async def peers(js: JetStream, question: Peers) -> dict[str, Json] | NoAnswer:
     return {"servers": [*servers.values()]}
 
 
-def _largest_cluster(servers: dict[str, dict[str, Json]]) -> int:
-    clusters = [server["cluster"] for server in servers.values()]
-    return max((clusters.count(name) for name in clusters), default=0)
-
-
 def _server_info(reply: Reply) -> dict[str, Json]:
     try:
         server = json.loads(reply.data)["server"]
@@ -60,10 +61,6 @@ def _server_info(reply: Reply) -> dict[str, Json]:
     return server if isinstance(server, dict) else {}
 
 
-LEVELS = {
-    1: Version(2, 11, 0), 2: Version(2, 12, 0), 3: Version(2, 12, 5), 4: Version(2, 14, 0), 5: Version(2, 15, 0),
-}  # fmt: skip
-"""The first version of each API level."""
 LEADERS_ASKED = 16
 _HIDDEN = "[REDACTED]"
 
