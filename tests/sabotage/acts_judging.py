@@ -989,8 +989,8 @@ RULES = (
     Act(
         name="one server that answers for its cluster counts as all of it",
         file="reconciler/kinds/fields/peers.py",
-        before="for server in servers) == 1",
-        after="for server in servers) == 0",
+        before="for server in servers).values(), default=0) == 1",
+        after="for server in servers).values(), default=0) == 0",
         seen_by=(says("XX227"),),
     ),
     Act(
