@@ -88,7 +88,7 @@ def test_as_is_adopts_what_is_live_and_the_difference_is_pending_and_no_drift(sh
     _, _, differing = ran.out.partition("= stream/A")
     assert "its differences from the file wait for an apply" in " ".join(differing.split())
     assert "max_age" in differing
-    assert "live as declared" not in differing
+    assert "Live as declared" not in differing
     assert shell("drift", file, *target(made)).code == 0
     assert shell("plan", file, "--exit-code", *target(made)).code == 2
 

@@ -108,7 +108,7 @@ def test_an_entry_of_forget_whose_work_is_done_hides_no_harm_to_the_new_owner(sh
         "XX231 dependants-left-behind, refused" in plain.out
         and "XX231 dependants-left-behind, refused" in left_over.out
     )
-    assert "already gone" not in left_over.out
+    assert "Already gone" not in left_over.out
 
 
 def test_consent_that_is_needed_is_repeated(shell: Shell, account: Account) -> None:

@@ -86,7 +86,7 @@ def test_tools_get_everybodys_partitions_before_and_after(someone: Someone) -> N
 
 def test_an_edited_file_is_held_against_the_live_group(someone: Someone, tmp_path: Path) -> None:
     path = someone.write(FILE)
-    assert "live as declared" in someone("groups", "plan-members", "S/g", path).out
+    assert "Live as declared" in someone("groups", "plan-members", "S/g", path).out
     (tmp_path / path).write_text((tmp_path / path).read_text().replace("[a,  b]", "[a, b, c]"))
     assert previewed(someone, path) == previewed(someone, "--add", "c") | {"change": previewed(someone, path)["change"]}
     ran = someone("groups", "plan-members", "S/g", path)
@@ -103,7 +103,7 @@ def test_mappings_of_an_edited_file_are_taken_as_they_stand(someone: Someone) ->
 
 def test_a_file_without_members_states_no_change(someone: Someone) -> None:
     path = someone.write(FILE.replace("        members: [a,  b]              # since May\n", ""))
-    assert "live as declared" in someone("groups", "plan-members", "S/g", path).out
+    assert "Live as declared" in someone("groups", "plan-members", "S/g", path).out
 
 
 def test_mappings_move_as_little_as_can_be(someone: Someone) -> None:

@@ -47,7 +47,7 @@ def test_a_removal_that_is_over_is_not_done_by_whose_clock_is_behind(someone: So
     removed = "streams: {{A: {{subjects: [a]}}}}\nremoved: [{{address: stream/B, reason: old, until: {day}}}]\n"
     file = someone.write(removed.format(day=day(-1)))
     ran = off_by(someone, -10 * DAY, "apply", file, "--yes")
-    assert (ran.code, f"its entry in `removed` ended on {day(-1)}" in ran.out) == (0, True)
+    assert (ran.code, f"Its entry in `removed` ended on {day(-1)}" in ran.out) == (0, True)
     assert "B" in done(someone.ask(lambda js: js.request("STREAM.NAMES")))["streams"]
     file = someone.write(removed.format(day=day(1)))
     assert off_by(someone, 10 * DAY, "apply", file, "--yes").code == 0
