@@ -57,6 +57,11 @@ class Diagnostic:
     """What to do about it."""
 
     @property
+    def is_about_connection(self) -> bool:
+        """Is it about the way to a server, and not about what the files want there?"""
+        return self.code.startswith("NA")
+
+    @property
     def is_error(self) -> bool:
         """Does a command fail because of it? With warnings and notes it does not."""
         return self.severity is Severity.ERROR

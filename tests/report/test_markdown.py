@@ -152,11 +152,15 @@ def test_reviews_of_any_number_of_topologies_keep_one_comment() -> None:
 
 
 @pytest.mark.parametrize(
-    ("span", "heading"),
-    [(None, "stopped before it began"), (SourceSpan("a.yaml", 1, 1, 1, 1), "the files cannot be read")],
+    ("code_", "span", "heading"),
+    [
+        ("NA101", None, "stopped before it began"),
+        ("NA106", SourceSpan("a.yaml", 1, 1, 1, 1), "stopped before it began"),
+        ("XX501", SourceSpan("a.yaml", 1, 1, 1, 1), "the files cannot be read"),
+    ],
 )
-def test_files_are_blamed_only_where_a_finding_is_about_one(span: SourceSpan | None, heading: str) -> None:
-    wrong = Diagnostic(severity=Severity.ERROR, code="NA101", name="x", message="connection refused", span=span)
+def test_files_are_blamed_only_where_they_are_wrong(code_: str, span: SourceSpan | None, heading: str) -> None:
+    wrong = Diagnostic(severity=Severity.ERROR, code=code_, name="x", message="does not do", span=span)
     assert f"### Plan: {heading}\n" in said(Document(diagnostics=(wrong,)))
 
 

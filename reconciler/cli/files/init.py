@@ -94,7 +94,7 @@ def _read_account(connection: Connection, part: Part, folder: Path) -> FirstFile
         without_server = f"To begin without a server: reconciler init {shlex.quote(str(folder))} --starter"
         raise CannotContinue(
             *(
-                replace(cause, fix=f"{cause.fix}\n{without_server}") if cause.code.startswith("NA") else cause
+                replace(cause, fix=f"{cause.fix}\n{without_server}") if cause.is_about_connection else cause
                 for cause in problem.diagnostics
             )
         ) from None

@@ -181,7 +181,7 @@ class UnitRun(Generic[T]):
             try:
                 result: T | CannotContinue = await work(unit, [*topology.paths])
             except CannotContinue as problem:
-                if any(cause.code.startswith("NA") for cause in problem.diagnostics):
+                if any(cause.is_about_connection for cause in problem.diagnostics):
                     problem.topology = ""  # it is about all of them
                     raise
                 problem.topology = problem.topology or topology.name

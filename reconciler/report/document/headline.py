@@ -161,7 +161,7 @@ def heading(document: Document) -> str:
         return topology_and_account(document.name, document.plan.target)
     if document.topology or not document.diagnostics:
         return visible(document.name) or "files"
-    in_files = any(diagnostic.span for diagnostic in document.diagnostics)
+    in_files = any(diagnostic.span and not diagnostic.is_about_connection for diagnostic in document.diagnostics)
     return "the files cannot be read" if in_files else "stopped before it began"
 
 
