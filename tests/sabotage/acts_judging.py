@@ -228,7 +228,7 @@ RULES = (
     ),
     Act(
         name="where a consumer's list of subjects comes from is read from the file",
-        file="reconciler/kinds/consumer/filter_changes.py",
+        file="reconciler/kinds/consumer/filter_counts.py",
         before='change.raw.get("deliver_policy") == "last_per_subject"',
         after='change.was("deliver_policy") == "last_per_subject"',
         seen_by=(
@@ -238,8 +238,8 @@ RULES = (
     Act(
         name="messages in flight that a new filter leaves out are not spoken of",
         file="reconciler/kinds/consumer/filter_changes.py",
-        before="        and not (in_flight.most and not ending_in_flight.most)\n",
-        after="",
+        before="        return not counts.in_flight.most\n",
+        after="        return True\n",
         seen_by=("tests/quantities/test_consumers.py::test_what_is_in_flight_and_left_out_comes_again_as_said",),
     ),
     Act(
@@ -825,8 +825,8 @@ RULES = (
     ),
     Act(
         name="what a consumer has in flight when it starts over is not counted",
-        file="reconciler/kinds/consumer/filter_changes.py",
-        before="return Amount(0, in_flight.most) if _starts_over(move, retention) else exactly(0)",
+        file="reconciler/kinds/consumer/filter_counts.py",
+        before="return Amount(0, in_flight.most) if starts_over(move, retention) else exactly(0)",
         after="return exactly(0)",
         seen_by=("tests/quantities/test_consumers.py",),
     ),
@@ -946,7 +946,7 @@ RULES = (
     ),
     Act(
         name="a new filter counts what the same plan deletes from the stream",
-        file="reconciler/kinds/consumer/filter_changes.py",
+        file="reconciler/kinds/consumer/filter_counts.py",
         before="    return Amount(max(0, amount.least - deleted), amount.most)",
         after="    return Amount(max(0, amount.least), amount.most) if deleted >= 0 else amount",
         seen_by=(says("CO301"),),
@@ -1130,7 +1130,7 @@ RULES = (
     ),
     Act(
         name="a narrower filter may leave out nothing where no server counts from a position on",
-        file="reconciler/kinds/consumer/filter_changes.py",
+        file="reconciler/kinds/consumer/filter_counts.py",
         before="max(0, move.pending.least - _staying_at_most(move, view))",
         after="0",
         seen_by=(says("CO301"),),
@@ -2455,9 +2455,9 @@ QUANTITIES = (
     ),
     Act(
         name="what the server has moved past while it looked for the old filter is said to come",
-        file="reconciler/kinds/consumer/filter_changes.py",
-        before="passed_over = _passed_over_at_most(move, view) if _moves_past_others(move, retention) else 0",
-        after="passed_over = _passed_over_at_most(move, view) if _moves_past_others(move, retention) and move.pending.most else 0",
+        file="reconciler/kinds/consumer/filter_counts.py",
+        before="passed_over=_passed_over_at_most(move, view) if _moves_past_others(move, retention) else 0",
+        after="passed_over=_passed_over_at_most(move, view) if _moves_past_others(move, retention) and move.pending.most else 0",
         seen_by=(
             "tests/quantities/test_consumers.py::"
             "test_what_the_server_has_moved_past_while_it_looked_for_the_old_filter_is_told",
@@ -2465,14 +2465,14 @@ QUANTITIES = (
     ),
     Act(
         name="a server is said to have moved past messages behind the next one of the old filter",
-        file="reconciler/kinds/consumer/filter_changes.py",
+        file="reconciler/kinds/consumer/filter_counts.py",
         before="    return min(firsts) if firsts and len(counted) == len(answers) else None",
         after="    return max(firsts) + 1000 if firsts and len(counted) == len(answers) else None",
         seen_by=(says("CO301"),),
     ),
     Act(
         name="where nobody counts what is ahead, a filter that leaves nothing out is said to leave out what is in flight",
-        file="reconciler/kinds/consumer/filter_changes.py",
+        file="reconciler/kinds/consumer/filter_counts.py",
         before="most = min(move.in_flight, left, _only_in_old_filter(move, move.in_flight, view))",
         after="most = min(move.in_flight, left)",
         seen_by=(says("CO301"),),
@@ -2561,14 +2561,14 @@ QUANTITIES = (
     ),
     Act(
         name="a consumer that starts over is said to go on after its position",
-        file="reconciler/kinds/consumer/filter_changes.py",
+        file="reconciler/kinds/consumer/filter_counts.py",
         before='retention == "workqueue" and not (move.narrows',
         after='retention == "interest" and not (move.narrows',
         seen_by=("tests/quantities/test_consumers.py",),
     ),
     Act(
         name="a consumer that is recreated is said to go on after its position",
-        file="reconciler/kinds/consumer/filter_changes.py",
+        file="reconciler/kinds/consumer/filter_counts.py",
         before='.get("opt_start_seq", 1) if is_recreated else None',
         after='.get("opt_start_seq", 1) if not is_recreated else None',
         seen_by=(says("CO301"),),
@@ -2860,7 +2860,7 @@ QUANTITIES = (
     ),
     Act(
         name="what is published while it is counted hides what a new filter leaves out",
-        file="reconciler/kinds/consumer/filter_changes.py",
+        file="reconciler/kinds/consumer/filter_counts.py",
         before="        most = max(\n            move.pending.most,\n            0 if move.widens else",
         after="        most = min(\n            move.pending.most,\n            0 if move.widens else",
         seen_by=(
@@ -3421,7 +3421,7 @@ QUANTITIES = (
     ),
     Act(
         name="a consumer that takes more of a work queue is said to get nothing again that is kept",
-        file="reconciler/kinds/consumer/filter_changes.py",
+        file="reconciler/kinds/consumer/filter_counts.py",
         before="    return min(stored, own + gained)\n",
         after="    return 0\n",
         seen_by=(says("CO301"), "tests/quantities/test_kept_for_copies.py"),

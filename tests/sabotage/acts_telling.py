@@ -948,7 +948,7 @@ DRIFT = (
     ),
     Act(
         name="a filter that somebody changed is said to have left out what the old one delivered",
-        file="reconciler/kinds/consumer/filter_changes.py",
+        file="reconciler/kinds/consumer/filter_counts.py",
         before="    return Amount(max(0, missed - _deliveries_under_other_filters(move, view)), missed)",
         after="    return Amount(missed, missed)",
         seen_by=(

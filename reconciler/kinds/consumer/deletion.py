@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from reconciler.changes.amount import Amount, exactly
 from reconciler.changes.change import Action, Change
@@ -11,7 +11,7 @@ from reconciler.changes.verdict import Finding, Outcome, Reaction
 from reconciler.changes.view import View
 from reconciler.kinds.consumer import taking_over
 from reconciler.kinds.consumer.clients import pin_clause_of
-from reconciler.kinds.consumer.filter_changes import Info, others_of
+from reconciler.kinds.consumer.filter_changes import others_of
 from reconciler.kinds.consumer_position.ended_pulls import ended_pulls_clause, missing_consumer_clause
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.consumer_position.unclaimed import unclaimed_messages
@@ -26,7 +26,7 @@ from reconciler.kinds.stream_config.new_copies import successors
 from reconciler.kinds.subjects.filters import filters_of, keeping_filters
 from reconciler.kinds.subjects.subject_moves import subjects_at_consumer_deletions
 from reconciler.kinds.subjects.subjects import collide
-from reconciler.model.resource import Address
+from reconciler.model.resource import Address, Json
 from reconciler.model.wire.questions import Question
 
 
@@ -79,7 +79,7 @@ def _unclaimed_clause(unclaimed: int) -> str:
     )
 
 
-def _lost_reader_clause(pending: Amount, info: Info) -> str:
+def _lost_reader_clause(pending: Amount, info: Mapping[str, Json]) -> str:
     """What loses its reader."""
     unacknowledged = info.get("num_ack_pending", 0)
     parts = {f"{amount(pending, 'message')} not yet delivered": pending.most,
@@ -88,7 +88,7 @@ def _lost_reader_clause(pending: Amount, info: Info) -> str:
     return f"{listed([clause for clause, number in parts.items() if number])} {lose} reader"
 
 
-def _fate_of_unread(change: Change, info: Info, unread: Amount, view: View) -> tuple[Amount, str]:
+def _fate_of_unread(change: Change, info: Mapping[str, Json], unread: Amount, view: View) -> tuple[Amount, str]:
     """The fate of the messages that it still wanted: how many are deleted, and the words for it."""
     stream_change = view.changes.get(Address.of("stream", change.address.stream))
     if stream_change and stream_change.action is Action.DELETE:
@@ -105,7 +105,7 @@ def _fate_of_unread(change: Change, info: Info, unread: Amount, view: View) -> t
     return _dropped_by_interest(change, info, unread, view) if retention == "interest" else (exactly(0), "")
 
 
-def _dropped_by_interest(change: Change, info: Info, unread: Amount, view: View) -> tuple[Amount, str]:
+def _dropped_by_interest(change: Change, info: Mapping[str, Json], unread: Amount, view: View) -> tuple[Amount, str]:
     subjects, taken = filters_of(info["config"]), subjects_at_consumer_deletions(change.address.stream, view)
     others = [subject for other in others_of(change, view) for subject in keeping_filters(filters_of(other), taken)]
     copies = successors(change.address, view)

@@ -15,7 +15,7 @@ from reconciler.changes.change import Action, Change, Consequence
 from reconciler.changes.kind import Bound, Context, FilePlace, Kind, Raw, declared_config
 from reconciler.changes.view import SubjectsRead, View
 from reconciler.engine.replacement import chained_steps
-from reconciler.kinds.consumer import deletion, filter_changes, replacement
+from reconciler.kinds.consumer import deletion, filter_counts, replacement
 from reconciler.kinds.consumer.clients import may_hold_a_pin, removed_groups
 from reconciler.kinds.consumer.effects import EFFECTS
 from reconciler.kinds.consumer.handovers import gates_after_taking, gates_before_giving
@@ -272,7 +272,7 @@ CONSUMER = Kind(
     reads=lambda address, config: (SubjectsRead(address.stream, filters_of(config)),),
     inherits=("consumer_limits", "retention"),
     questions=lambda change, view: (
-        *filter_changes.questions(change, view),
+        *filter_counts.questions(change, view),
         *deletion.questions(change, view),
         *start_position.questions(change, view),
         *removed_consumer.questions(change, view),
