@@ -18,7 +18,16 @@ from reconciler.memory.lease import Holder
 from reconciler.model.dataclass import dataclass
 from reconciler.model.diagnostic import Diagnostic
 from reconciler.model.fields import Unit
-from reconciler.model.ledger.entries import FORMAT, Fits, Unusable, are_texts, is_flag, is_number, is_text, json_object
+from reconciler.model.ledger.entries import (
+    FORMAT,
+    Fits,
+    Unusable,
+    are_texts,
+    is_number,
+    is_text,
+    is_true_or_false,
+    json_object,
+)
 from reconciler.model.resource import Json
 
 PREFIX = "journal"
@@ -257,7 +266,7 @@ def _is_unit(value: Json) -> bool:
 
 
 _SIDES: Mapping[str, Fits] = {
-    **dict.fromkeys(("from", "to", "default"), lambda _: True), "left_out": is_text, "long": is_flag, "unit": _is_unit,
+    **dict.fromkeys(("from", "to", "default"), lambda _: True), "left_out": is_text, "long": is_true_or_false, "unit": _is_unit,
     "units": lambda value: isinstance(value, dict) and all(map(_is_unit, value.values())),
 }  # fmt: skip
 

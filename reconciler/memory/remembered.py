@@ -48,7 +48,7 @@ def read_memory(snapshot: Snapshot, registry: Registry) -> Memory:
             problems.append(_unreadable_record(address, key, owned))
     return Memory(
         records=records,
-        problems=(*problems, *_unreadable_intents(snapshot, registry)),
+        problems=(*problems, *_unreadable_intent_findings(snapshot, registry)),
         is_known=snapshot.why_bucket_unknown(BUCKET) is None,
     )
 
@@ -80,7 +80,7 @@ def unreadable_warning(snapshot: Snapshot) -> Diagnostic | None:
     )  # fmt: skip
 
 
-def _unreadable_intents(snapshot: Snapshot, registry: Registry) -> Iterator[Diagnostic]:
+def _unreadable_intent_findings(snapshot: Snapshot, registry: Registry) -> Iterator[Diagnostic]:
     for address, intent in intents(snapshot).items():
         why = intent if isinstance(intent, str) else _UNHEARD
         if isinstance(intent, str) or not registry.holds(address):

@@ -230,7 +230,7 @@ class Allowance(Consent):
     """Of which resources: a pattern of addresses, for example `stream/TENANT-*`, or a label, for example
     `team=orders`."""
 
-    def allowed_at(self, where: Where = nowhere) -> Allowed:
+    def with_place(self, where: Where = nowhere) -> Allowed:
         """The consent with the place of its entry; `on` is not part of it."""
         consent = self.model_dump(exclude={"on"}, exclude_unset=True)
         return Allowed(consent=Consent.model_validate(consent), on=self.on, where=where)

@@ -15,7 +15,7 @@ from reconciler.kinds.consumer_config import consumer_config
 from reconciler.kinds.consumer_config.consumer_config import ConsumerConfig
 from reconciler.kinds.fields.canonical_form import update_body
 from reconciler.kinds.fields.known import Known, Update, unknown_fields, unknown_values
-from reconciler.kinds.fields.times import moment, utc
+from reconciler.kinds.fields.times import in_utc, moment
 from reconciler.kinds.stream_config import stream_config
 from reconciler.kinds.stream_config.stream_config import StreamConfig
 from reconciler.model.wire.version import Version
@@ -144,7 +144,7 @@ def test_a_patch_leaves_the_live_configuration_untouched() -> None:
     ],
 )
 def test_a_time_has_one_spelling(written: str, spelled: str) -> None:
-    assert utc(written) == spelled
+    assert in_utc(written) == spelled
 
 
 @pytest.mark.parametrize(

@@ -1082,7 +1082,7 @@ RULES = (
     Act(
         name="a work queue is said to give a renamed consumer nothing again that the old one gave up",
         file="reconciler/kinds/consumer_position/position.py",
-        before="Amount(unacknowledged, max(unacknowledged, unclaimed.left_in_queue(change, view)))",
+        before="Amount(unacknowledged, max(unacknowledged, unclaimed.count_left_in_queue(change, view)))",
         after="Amount(unacknowledged, unacknowledged)",
         seen_by=("tests/rules/test_rules.py",),
     ),
@@ -1394,7 +1394,7 @@ RULES = (
     Act(
         name="a narrower filter is said to delete what a consumer of the whole stream keeps",
         file="reconciler/kinds/consumer/filter_changes.py",
-        before="    is_kept = any(subjects != keeping_filters(subjects, taken) for subjects in filters_of_others)",
+        before="    is_kept = any(subjects != subjects_kept_by(subjects, taken) for subjects in filters_of_others)",
         after="    is_kept = False",
         seen_by=(says("CO301"),),
     ),
@@ -2089,8 +2089,8 @@ QUANTITIES = (
     Act(
         name="messages nobody has acknowledged are not counted as delivered again",
         file="reconciler/kinds/consumer_position/position.py",
-        before="return Amount(unacknowledged, max(unacknowledged, unclaimed.left_in_queue(change, view))), unacknowledged",
-        after="return Amount(0, unclaimed.left_in_queue(change, view)), unacknowledged",
+        before="return Amount(unacknowledged, max(unacknowledged, unclaimed.count_left_in_queue(change, view))), unacknowledged",
+        after="return Amount(0, unclaimed.count_left_in_queue(change, view)), unacknowledged",
         seen_by=("tests/replacement/test_judging.py",),
     ),
     Act(
@@ -3378,7 +3378,7 @@ QUANTITIES = (
     Act(
         name="the steps for another setting of a group are silent about the consent that its removal takes",
         file="reconciler/kinds/stream_config/origins.py",
-        before="return consents_of_group(stream, {}, view) if view.target.is_clustered else ()",
+        before="return group_creation_consents(stream, {}, view) if view.target.is_clustered else ()",
         after="return ()",
         seen_by=(says("EG101"),),
     ),

@@ -242,7 +242,7 @@ class Header:
     def _read_allowance(self, item: Node, path: str) -> None:
         allowance = self._read_entry(None, item, Allowance, path)
         if allowance is not None and isinstance(item, Mapping):
-            self.allowed.append(allowance.allowed_at(Place(start_of_block(item), item)))
+            self.allowed.append(allowance.with_place(Place(start_of_block(item), item)))
 
     def _read_forgotten(self, item: Node, path: str) -> None:
         if isinstance(item, Mapping):

@@ -240,7 +240,8 @@ def repairs_part(repairs: Sequence[Row], episodes: Sequence[Row]) -> ReportPart:
         lead=_repairs_lead_text(totals) if totals else "",
         pieces=tuple(
             filter(
-                None, (_open_episodes(episodes), *(_repairs_by(repairs, name) for name in ("target", "field", "team")))
+                None,
+                (_open_episodes_grid(episodes), *(_repairs_by(repairs, name) for name in ("target", "field", "team"))),
             )
         ),
     )
@@ -260,7 +261,7 @@ def _repairs_lead_text(totals: Row) -> str:
     )
 
 
-def _open_episodes(episodes: Sequence[Row]) -> Piece:
+def _open_episodes_grid(episodes: Sequence[Row]) -> Piece:
     open_episodes = [
         episode for episode in episodes if episode["state"] in ("open", "unseen") and episode.get("address")
     ]

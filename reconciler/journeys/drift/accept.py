@@ -129,7 +129,7 @@ class _Acceptance:
             before = self.found.view.changes.get(address) if change.fields else None
             if before and (edits := no_longer_inherited(before, change, left)):
                 item = Item(address=str(address), standing=Standing.PENDING, span=change.where(""))
-                self._note_written(item, self._edit_each(item, edits))
+                self._remember_written_fields(item, self._edit_each(item, edits))
         return len(self.written) > written
 
     def newly_refused(self) -> set[str]:
@@ -160,9 +160,9 @@ class _Acceptance:
         edits_made = self._edit_each(item, edits)
         values = {edit.name: edit.value for edit in edits_made}
         edits_made += self._edit_each(item, no_longer_following(values, item, self.found))
-        self._note_written(item, edits_made)
+        self._remember_written_fields(item, edits_made)
 
-    def _note_written(self, item: Item, edits: Sequence[FieldEdit]) -> None:
+    def _remember_written_fields(self, item: Item, edits: Sequence[FieldEdit]) -> None:
         self.written += (
             Written(address=item.address, field=written, span=written.span or item.span)
             for edit in edits

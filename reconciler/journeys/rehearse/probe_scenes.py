@@ -197,7 +197,7 @@ class _Account:
             ),
             begins=BEGINS * len(stored),
             subjects=published,
-            listen=tuple(dict.fromkeys(subject for name in streams for subject in self._listened_patterns(name))),
+            listen=tuple(dict.fromkeys(subject for name in streams for subject in self._republish_patterns(name))),
         )
 
     def _consumers(self, stream: str) -> dict[Consumer, Mapping[str, Json]]:
@@ -236,7 +236,7 @@ class _Account:
         stored = [subject for subject in chosen if any(subjects.matches(subject, pattern) for pattern in patterns)]
         return [subject for subject in stored if subject != chosen[-1]] or stored
 
-    def _listened_patterns(self, stream: str) -> Iterator[str]:
+    def _republish_patterns(self, stream: str) -> Iterator[str]:
         dests = [(self._config(stream).get("republish") or {}).get("dest")]
         for change in self.writing_changes:
             if stream in streams_of(change):

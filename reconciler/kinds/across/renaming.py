@@ -13,7 +13,7 @@ from reconciler.kinds.afterwards.readers import elastic_groups, owner_of_stream,
 from reconciler.kinds.afterwards.streams import afterwards, copies, live_streams
 from reconciler.kinds.consumer_checks.pull_push import pushes
 from reconciler.kinds.losses.dependants import streams
-from reconciler.kinds.stream_config.origins import consents_of_group, consents_of_group_removal
+from reconciler.kinds.stream_config.origins import group_creation_consents, group_removal_consents
 from reconciler.model.resource import Address
 
 
@@ -81,10 +81,10 @@ def _renaming_request(old: Address, new: Address, view: View) -> Renaming:
         ),
         retention=_stream_retention(old, view),
         into=str((afterwards(view).streams.get(new.stream) or {}).get("retention", "limits")),
-        consents=consents_of_group(new.stream, declared.config, view)
+        consents=group_creation_consents(new.stream, declared.config, view)
         if declared and new.kind == "elastic_group"
         else (),
-        removal_consents=consents_of_group_removal(old.stream, view) if old.kind == "elastic_group" else (),
+        removal_consents=group_removal_consents(old.stream, view) if old.kind == "elastic_group" else (),
         is_fed=any(copy.stream == new.stream for copy in afterwards(view).copiers.get(old.stream, ())),
     )
 

@@ -23,7 +23,7 @@ from reconciler.kinds.losses.unprocessed import (
     unprocessed_messages,
 )
 from reconciler.kinds.stream_config.new_copies import successors
-from reconciler.kinds.subjects.filters import filters_of, keeping_filters
+from reconciler.kinds.subjects.filters import filters_of, subjects_kept_by
 from reconciler.kinds.subjects.subject_moves import subjects_at_consumer_deletions
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Address, Json
@@ -107,7 +107,7 @@ def _fate_of_unread(change: Change, info: Mapping[str, Json], unread: Amount, vi
 
 def _dropped_by_interest(change: Change, info: Mapping[str, Json], unread: Amount, view: View) -> tuple[Amount, str]:
     subjects, taken = filters_of(info["config"]), subjects_at_consumer_deletions(change.address.stream, view)
-    others = [subject for other in others_of(change, view) for subject in keeping_filters(filters_of(other), taken)]
+    others = [subject for other in others_of(change, view) for subject in subjects_kept_by(filters_of(other), taken)]
     copies = successors(change.address, view)
     if complete := [successor.stream for successor in copies if successor.is_whole]:
         return exactly(

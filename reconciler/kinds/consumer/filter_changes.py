@@ -14,7 +14,7 @@ from reconciler.kinds.consumer.filter_counts import FilterChange, FilterCounts, 
 from reconciler.kinds.consumer_position.retention import retention_of
 from reconciler.kinds.fields.words import amount, consent_to, listed, share, some, verb
 from reconciler.kinds.losses.lagging import keeping_sentence
-from reconciler.kinds.subjects.filters import EVERYTHING, FILTERS, filters_of, keeping_filters
+from reconciler.kinds.subjects.filters import EVERYTHING, FILTERS, filters_of, subjects_kept_by
 from reconciler.kinds.subjects.subject_moves import passed_on_subjects, subjects_at_consumer_deletions
 from reconciler.kinds.subjects.subjects import collide
 from reconciler.model.resource import Config
@@ -173,7 +173,7 @@ def _unfiltered_readers_clause(change: Change, view: View) -> str:
     stream = change.address.stream
     taken = subjects_at_consumer_deletions(stream, view)
     filters_of_others = [filters_of(subjects) for subjects in others_of(change, view)]
-    is_kept = any(subjects != keeping_filters(subjects, taken) for subjects in filters_of_others)
+    is_kept = any(subjects != subjects_kept_by(subjects, taken) for subjects in filters_of_others)
     return f", as one may whose filter is all that {stream} takes" if is_kept else ""
 
 

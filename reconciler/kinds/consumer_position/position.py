@@ -109,7 +109,7 @@ def _redelivery_counts(change: Change, view: View) -> tuple[Amount, int]:
     info = change.info
     unacknowledged = info.get("num_ack_pending", 0)
     if is_queue(change, view):
-        return Amount(unacknowledged, max(unacknowledged, unclaimed.left_in_queue(change, view))), unacknowledged
+        return Amount(unacknowledged, max(unacknowledged, unclaimed.count_left_in_queue(change, view))), unacknowledged
     if point := start_by_record(change, view):
         end, reached = sys.maxsize, first_needed_sequence(info) or point
         still_unprocessed = recorded_position.stored_between(

@@ -29,7 +29,7 @@ def questions(change: Change, view: View) -> Iterator[MessagesFrom]:
         yield from _count_questions(change, _floor_sequence(change))
 
 
-def left_in_queue(change: Change, view: View) -> int:
+def count_left_in_queue(change: Change, view: View) -> int:
     """How many messages of a work queue up to the last one delivered are still stored, at most: in flight, given up, or kept for a
     copy. 0: it leaves none, or the stream is no work queue yet."""
     is_work_queue = retention_of(change.address.stream, view) == "workqueue"
@@ -79,15 +79,15 @@ def has_delivery_limit(change: Change) -> bool:
 
 def _delivered_sequence(change: Change) -> int:
     """The sequence of the last message that it was given."""
-    return _sequence(change, "delivered")
+    return _stream_sequence(change, "delivered")
 
 
 def _floor_sequence(change: Change) -> int:
     """The sequence up to which all is acknowledged or given up."""
-    return _sequence(change, "ack_floor")
+    return _stream_sequence(change, "ack_floor")
 
 
-def _sequence(change: Change, name: str) -> int:
+def _stream_sequence(change: Change, name: str) -> int:
     info = change.info
     return int((info.get(name) or {}).get("stream_seq", 0))
 

@@ -24,7 +24,7 @@ from reconciler.kinds.group_records.another_name import redeclaration_recipe
 from reconciler.kinds.group_records.group_record import members
 from reconciler.kinds.group_records.group_rules import has_current_record
 from reconciler.kinds.group_records.group_start import overflow_clause, stored_messages
-from reconciler.kinds.stream_config.origins import consents_of_group, consents_of_group_removal
+from reconciler.kinds.stream_config.origins import group_creation_consents, group_removal_consents
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Json
 from reconciler.model.units import show_quantity
@@ -75,7 +75,7 @@ def _retention_obstacle(change: Change, retention: str, view: View) -> Obstacle 
 
 def _redeclaration_steps(change: Change, retention: str, view: View) -> str:
     group, live = change.address, change.live.config if change.live else {}
-    consents = consents_of_group(group.stream, change.wanted, view)
+    consents = group_creation_consents(group.stream, change.wanted, view)
     return redeclaration_recipe(
         Renaming(
             old=group,
@@ -84,7 +84,7 @@ def _redeclaration_steps(change: Change, retention: str, view: View) -> str:
             retention=retention,
             version=view.target.version,
             consents=consents,
-            removal_consents=consents_of_group_removal(group.stream, view),
+            removal_consents=group_removal_consents(group.stream, view),
         )
     )
 

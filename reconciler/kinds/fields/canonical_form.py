@@ -14,7 +14,7 @@ from dataclasses import field
 from typing import Any
 
 from reconciler.changes.change import Change
-from reconciler.kinds.fields.times import ZERO, utc
+from reconciler.kinds.fields.times import ZERO, in_utc
 from reconciler.model.dataclass import dataclass
 from reconciler.model.resource import Config, Declared, Json, Resource, ServerDefault, users_metadata
 
@@ -97,7 +97,7 @@ def as_list(value: Json) -> Json:
 def canonical_time(value: Json) -> Json:
     """The time in UTC; the zero time is absence. A text that is not a time stays: others judge it."""
     try:
-        spelled = utc(value)
+        spelled = in_utc(value)
     except (ValueError, OverflowError):
         return value
     return None if spelled == ZERO else spelled

@@ -15,7 +15,7 @@ ZERO = "0001-01-01T00:00:00Z"
 """What the server prints for "no time"."""
 
 
-def utc(text: str) -> str:
+def in_utc(text: str) -> str:
     """`2026-03-01T10:00:00.500+02:00` → `2026-03-01T08:00:00.5Z`; nanoseconds are kept, ValueError if it is not a
     time."""
     match = _RFC3339.fullmatch(text)
@@ -55,7 +55,7 @@ def parse_time(value: Any) -> str:
     if isinstance(value, datetime):
         value = (value if value.tzinfo else value.replace(tzinfo=UTC)).isoformat()
     try:
-        return utc(value)
+        return in_utc(value)
     except (ValueError, TypeError, OverflowError):
         advice = "`{value}` is not a time; write 2026-03-01T08:00:00Z, or with an offset such as +02:00"
         raise PydanticCustomError("wrong_value", advice, {"value": str(value)}) from None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from reconciler.changes.view import View
-from reconciler.kinds.fields.times import time_before, utc
+from reconciler.kinds.fields.times import in_utc, time_before
 from reconciler.model.ledger.intents import Intent
 from reconciler.model.resource import Config, Json
 from reconciler.model.wire.questions import MessagesFrom
@@ -70,6 +70,6 @@ def _noted_tail(intent: Intent) -> tuple[int, str] | None:
     if not isinstance(recorded, Mapping) or not isinstance(recorded.get("seq"), int):
         return None
     try:
-        return recorded["seq"], utc(str(recorded.get("at")))
+        return recorded["seq"], in_utc(str(recorded.get("at")))
     except ValueError:
         return None

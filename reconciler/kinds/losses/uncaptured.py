@@ -26,7 +26,7 @@ from reconciler.kinds.losses.unprocessed import (
     unread_by_consumers,
 )
 from reconciler.kinds.stream_config.origins import copies_afterwards, streams_storing
-from reconciler.kinds.subjects.filters import filters_of, keeping_filters
+from reconciler.kinds.subjects.filters import filters_of, subjects_kept_by
 from reconciler.kinds.subjects.subject_index import SubjectIndex
 from reconciler.kinds.subjects.subject_moves import is_parking_subject, subjects_at_consumer_deletions
 from reconciler.kinds.subjects.subjects import collide, intersections, is_subset, matches
@@ -358,7 +358,7 @@ def _staying_messages(change: Change, staying: Mapping[str, int], view: View) ->
     kept = [
         subject
         for config in consumers_afterwards(stream, view).values()
-        for subject in keeping_filters(filters_of(config), taken)
+        for subject in subjects_kept_by(filters_of(config), taken)
     ]
     parted = [subject for info in deleted_consumers(stream, view) for subject in filters_of(info["config"])]
     wanted = {subject: many for subject, many in staying.items() if _any_matches(parted, subject)}

@@ -88,7 +88,7 @@ def _given_field(giver: Change) -> str:
     return "sources" if _live_config(giver).get("sources") else ""
 
 
-def _kept_sources_first(change: Change, view: View) -> FirstStage | None:
+def _stage_with_kept_sources(change: Change, view: View) -> FirstStage | None:
     """The sources that stay; if there are none and no subjects either, a subject that nobody publishes to."""
     config, wanted = _live_config(change), _origins_after(change, view)
     held = config.get("sources") or []
@@ -129,4 +129,4 @@ def _ties_of_new_queues(view: View) -> Iterator[Tie]:
             yield Tie(change.address, above)
 
 
-FIRST_STAGES = {"sources": _kept_sources_first}
+FIRST_STAGES = {"sources": _stage_with_kept_sources}

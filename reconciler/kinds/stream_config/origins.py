@@ -258,7 +258,7 @@ def losing_consumers(feed: Feed, origin: Config, consumers: Mapping[str, Sequenc
     return [name for name, filters in consumers.items() if name > feed.name and intersections(filters, feed.subjects)]
 
 
-def consents_of_group(stream: str, group: Config, view: View) -> tuple[str, ...]:
+def group_creation_consents(stream: str, group: Config, view: View) -> tuple[str, ...]:
     """The codes to which an elastic group of this stream takes consent when it begins to copy it."""
     subjects = [filter_["filter"] for filter_ in group.get("partitioning_filters") or ()] or [">"]
     filters = {name: filters_of(info["config"]) for name, info in view.snapshot.consumers.get(stream, {}).items()}
@@ -266,7 +266,7 @@ def consents_of_group(stream: str, group: Config, view: View) -> tuple[str, ...]
     return (UNREAD_AT_RESTART,) if losing_consumers(feed, view.snapshot.config_of(stream), filters, view.target) else ()
 
 
-def consents_of_group_removal(stream: str, view: View) -> tuple[str, ...]:
+def group_removal_consents(stream: str, view: View) -> tuple[str, ...]:
     """The codes to which such a group takes consent when it stops copying: in a cluster that deletes at its end, whatever
     was copied."""
-    return consents_of_group(stream, {}, view) if view.target.is_clustered else ()
+    return group_creation_consents(stream, {}, view) if view.target.is_clustered else ()

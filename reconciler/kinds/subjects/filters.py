@@ -71,7 +71,7 @@ def filters_of(config: Config) -> tuple[str, ...]:
     return named_filters(config) or EVERYTHING
 
 
-def keeping_filters(filters: Sequence[str], taken: Collection[str]) -> Sequence[str]:
+def subjects_kept_by(filters: Sequence[str], taken: Collection[str]) -> Sequence[str]:
     """What a consumer of an interest stream keeps from being deleted, if the stream takes these subjects. A server takes
     filters that are the subjects of the stream for none: they keep everything, whatever it lies under."""
     return EVERYTHING if set(filters) == set(taken) else filters

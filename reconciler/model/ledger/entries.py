@@ -83,7 +83,7 @@ def is_text(value: Json) -> bool:
     return isinstance(value, str)
 
 
-def is_flag(value: Json) -> bool:
+def is_true_or_false(value: Json) -> bool:
     """Is it true or false? 0 and 1 are not."""
     return isinstance(value, bool)
 
@@ -93,7 +93,7 @@ def is_mapping(value: Json) -> bool:
     return isinstance(value, dict) and is_finite(value)
 
 
-def are_any(value: Json) -> bool:
+def is_list(value: Json) -> bool:
     """Is it a list of any content that JSON can say again?"""
     return isinstance(value, list) and is_finite(value)
 

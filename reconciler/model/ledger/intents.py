@@ -14,12 +14,12 @@ from reconciler.model.ledger.entries import (
     FORMAT,
     Fits,
     Unusable,
-    are_any,
     are_texts,
     is_config,
-    is_flag,
+    is_list,
     is_start,
     is_text,
+    is_true_or_false,
     read_entry,
 )
 from reconciler.model.ledger.records import BUCKET, decode_key, encode_key
@@ -102,8 +102,8 @@ def _are_notes(value: Json) -> bool:
 
 _SHAPES: Mapping[str, Fits] = {
     "source": is_text, "git_revision": is_text, "created": is_text, "old": is_config, "wanted": is_config,
-    "fields": are_texts, "start": is_start, "made": is_config, "stood": is_start, "notes": _are_notes, "allow": are_any,
-    "ready": is_flag,
+    "fields": are_texts, "start": is_start, "made": is_config, "stood": is_start, "notes": _are_notes, "allow": is_list,
+    "ready": is_true_or_false,
 }  # fmt: skip
 
 

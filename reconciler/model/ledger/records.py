@@ -18,10 +18,10 @@ from reconciler.model.ledger.entries import (
     are_texts,
     escaped,
     is_config,
-    is_flag,
     is_mapping,
     is_start,
     is_text,
+    is_true_or_false,
     is_version,
     read_entry,
     unescaped,
@@ -153,7 +153,7 @@ def encode_owned(owned: Owned) -> dict[str, Json]:
 
 _SHAPES: Mapping[str, Fits] = {
     "source": is_text, "git_revision": is_text, "fields": is_config, "filled": is_config, "expected": is_mapping, "left": are_texts,
-    "protected": is_flag, "labels": are_labels, "uses": are_labels, "knows": is_version, "start": is_start, "seen": is_mapping,
+    "protected": is_true_or_false, "labels": are_labels, "uses": are_labels, "knows": is_version, "start": is_start, "seen": is_mapping,
     "earlier": are_texts,
 }  # fmt: skip
 

@@ -128,7 +128,7 @@ def _unaffected_objects(probe: Probe) -> list[str]:
     return [name for name in probe.objects if name not in felt]
 
 
-def _consent_note(probe: Probe) -> str:
+def _as_if_consented_sentence(probe: Probe) -> str:
     """Name the changes that were made as if somebody had consented; callers first check that there are any."""
     return f"These changes were made as if you had consented: {', '.join(probe.consented)}."
 
@@ -160,7 +160,7 @@ def _pieces(probe: Probe) -> Iterator[Piece]:
     if differing and (quiet := _unaffected_objects(probe)):
         yield Names(word="Nothing differs on", names=tuple(quiet))
     if probe.consented:
-        yield Statement(text=_consent_note(probe))
+        yield Statement(text=_as_if_consented_sentence(probe))
     unshown = [(f"{entry.code} {entry.address}", entry.message) for entry in probe.unshown]
     unplayed = [(entry.what, entry.why) for entry in probe.unplayed]
     yield from _reasons("Foretold, but not shown by so short a run", unshown)
